@@ -1,0 +1,52 @@
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { Exchange, Middleware } from './exchange.ts';
+
+export interface RoundsOptions {
+  /** How often one request may come back with questions before it fails. Default 16. */
+  readonly maxRounds?: number;
+}
+
+/**
+ * Turns `input_required` results into questions on the live exchange, and calls the service again with the answers,
+ * until the result is complete (2026-07-28, basic/patterns/mrtr). For callers that can be asked while they wait.
+ *
+ * @throws RpcError −32603 after `maxRounds` rounds.
+ */
+export function rounds(options: RoundsOptions = {}): Middleware {
+  const { maxRounds = 16 } = options;
+  return (next) => async (exchange) => {
+    let result = await next(exchange);
+    for (let round = 0; result['resultType'] === 'input_required'; round += 1) {
+      if (round === maxRounds) {
+        throw new RpcError(ErrorCode.InternalError, `${exchange.method} asked for input ${maxRounds} times and is still not complete`);
+      }
+      result = await next(await answered(exchange, result));
+    }
+    return result;
+  };
+}
+
+async function answered(exchange: Exchange, result: JsonObject): Promise<Exchange> {
+  const questions: JsonObject = isObject(result['inputRequests']) ? result['inputRequests'] : {};
+  const answers = await Promise.all(
+    Object.entries(questions).map(async ([key, question]) => {
+      const { method, params } = question as { method: string; params?: JsonObject };
+      return [key, await exchange.ask(method, params ?? {})] as const;
+    }),
+  );
+  const params: JsonObject = { ...exchange.params, inputResponses: Object.fromEntries(answers) };
+  // requestState is echoed byte for byte, and only where the last result carried one.
+  delete params['requestState'];
+  if (result['requestState'] !== undefined) params['requestState'] = result['requestState'];
+  return {
+    method: exchange.method,
+    params,
+    caller: exchange.caller,
+    get signal() {
+      return exchange.signal;
+    },
+    notify: (method, notice) => exchange.notify(method, notice),
+    ask: (method, question) => exchange.ask(method, question),
+  };
+}

@@ -1,0 +1,91 @@
+import { ErrorCode } from './errors.ts';
+import { InvalidMessage, checkMessage } from './parse.ts';
+import {
+  errorResponse,
+  isRequest,
+  isResponse,
+  type Message,
+  type RequestId,
+  type Response,
+} from './message.ts';
+
+/** A batch, taken apart: what is to be delivered, and what is answered at once. */
+export interface OpenedBatch {
+  readonly messages: Message[];
+  /** How many responses are still to come. */
+  readonly requests: RequestId[];
+  /** Answers to elements that are no messages. */
+  readonly errors: Response[];
+}
+
+/**
+ * Takes a JSON-RPC batch apart (JSON-RPC 2.0, section 6). Only revision 2025-03-26 has batches.
+ *
+ * @throws InvalidMessage where the batch is empty, or larger than `limit` elements.
+ */
+export function openBatch(elements: readonly unknown[], limit = 1000): OpenedBatch {
+  if (elements.length === 0) throw new InvalidMessage(ErrorCode.InvalidRequest, 'Invalid request: a batch must not be empty');
+  if (elements.length > limit) {
+    throw new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: a batch may hold at most ${limit} messages`);
+  }
+  const messages: Message[] = [];
+  const requests: RequestId[] = [];
+  const errors: Response[] = [];
+  for (const element of elements) {
+    try {
+      const message = checkMessage(element);
+      if (isRequest(message)) {
+        if (requests.includes(message.id)) {
+          errors.push(errorResponse(undefined, { code: ErrorCode.InvalidRequest, message: `Invalid request: id ${JSON.stringify(message.id)} occurs twice in one batch` }));
+          continue;
+        }
+        requests.push(message.id);
+      }
+      messages.push(message);
+    } catch (error) {
+      if (!(error instanceof InvalidMessage)) throw error;
+      errors.push(errorResponse(error.id, error.toObject()));
+    }
+  }
+  return { messages, requests, errors };
+}
+
+interface Group {
+  open: number;
+  readonly responses: Response[];
+}
+
+/** Holds the responses to batched requests back until the last of their batch is there: a batch is answered by a batch. */
+export class BatchAnswers {
+  readonly #groups = new Map<RequestId, Group>();
+
+  add(batch: OpenedBatch): void {
+    if (batch.requests.length === 0) return;
+    const group: Group = { open: batch.requests.length, responses: [...batch.errors] };
+    for (const id of batch.requests) this.#groups.set(id, group);
+  }
+
+  /**
+   * What is to be sent for an outgoing message: the message itself, nothing yet, or all responses of a batch that
+   * is now complete.
+   */
+  take(message: Message): Message | Response[] | undefined {
+    if (this.#groups.size === 0 || !isResponse(message) || message.id === undefined) return message;
+    const group = this.#groups.get(message.id);
+    if (!group) return message;
+    group.responses.push(message);
+    return this.#close(message.id, group);
+  }
+
+  /** The request was cancelled: no response to it will come. Returns what is now complete. */
+  abandon(id: RequestId): Response[] | undefined {
+    const group = this.#groups.get(id);
+    return group && this.#close(id, group);
+  }
+
+  #close(id: RequestId, group: Group): Response[] | undefined {
+    this.#groups.delete(id);
+    group.open -= 1;
+    return group.open === 0 && group.responses.length > 0 ? group.responses : undefined;
+  }
+}

@@ -1,0 +1,125 @@
+import { RpcError } from './errors.ts';
+import type { JsonObject, Request, RequestId, Response } from './message.ts';
+
+/** Limits of one request's time. Both in milliseconds; 0 means none. */
+export interface TimeLimits {
+  /** How long to wait for the response, counted anew from each sign of progress. */
+  readonly timeout: number;
+  /** How long to wait at the most, whatever progress is reported. */
+  readonly maxTimeout: number;
+}
+
+interface Entry {
+  readonly method: string;
+  readonly resolve: (result: JsonObject) => void;
+  readonly reject: (error: Error) => void;
+  readonly limits: TimeLimits;
+  readonly started: number;
+  readonly onexpired: ((reason: string) => void) | undefined;
+  timer: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** The code that the official SDKs give to a request that ran out of time (implementation-defined range). */
+export const REQUEST_TIMEOUT = -32001;
+/** The code that the official SDKs give to a request whose connection ended (implementation-defined range). */
+export const CONNECTION_CLOSED = -32000;
+
+/**
+ * The requests that one side of a connection has sent and that wait for their response. One table, one way to change
+ * it: `open` adds, `settle`, `cancel` and `close` remove.
+ */
+export class PendingRequests {
+  readonly #entries = new Map<RequestId, Entry>();
+  #lastId = 0;
+  #closed: Error | undefined;
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /**
+   * Sends a request under a fresh id and resolves with its result.
+   *
+   * @param transmit sends the message; where it fails, the request fails with its error.
+   * @param onexpired called when the time ran out, to tell the peer.
+   * @throws RpcError as sent by the peer; with −32001 when the time ran out; with −32000 when the connection closed.
+   */
+  open(
+    method: string,
+    params: JsonObject | undefined,
+    limits: TimeLimits,
+    transmit: (request: Request) => Promise<void>,
+    onexpired?: (id: RequestId, reason: string) => void,
+  ): { readonly id: RequestId; readonly result: Promise<JsonObject> } {
+    const id = ++this.#lastId;
+    const result = new Promise<JsonObject>((resolve, reject) => {
+      if (this.#closed) return reject(this.#closed);
+      const entry: Entry = {
+        method,
+        resolve,
+        reject,
+        limits,
+        started: limits.maxTimeout > 0 ? Date.now() : 0,
+        onexpired: onexpired && ((reason) => onexpired(id, reason)),
+        timer: undefined,
+      };
+      this.#entries.set(id, entry);
+      this.#arm(id, entry);
+      const message: Request =
+        params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };
+      transmit(message).catch((error: unknown) => this.#take(id)?.reject(RpcError.from(error)));
+    });
+    return { id, result };
+  }
+
+  /** Takes in a response. False where no request waits for it (it came late, twice, or was never asked for). */
+  settle(response: Response): boolean {
+    const entry = response.id === undefined ? undefined : this.#take(response.id);
+    if (!entry) return false;
+    if ('result' in response) entry.resolve(response.result);
+    else entry.reject(RpcError.fromObject(response.error));
+    return true;
+  }
+
+  /** The peer has shown that it works on the request: its timeout starts anew, under the hard maximum. */
+  extend(id: RequestId): void {
+    const entry = this.#entries.get(id);
+    if (entry) this.#arm(id, entry);
+  }
+
+  /** Gives a request up. False where it is settled already. */
+  cancel(id: RequestId, error: Error): boolean {
+    const entry = this.#take(id);
+    entry?.reject(error);
+    return entry !== undefined;
+  }
+
+  /** Fails all that waits, and all that would come later. */
+  close(error: Error): void {
+    this.#closed ??= error;
+    for (const id of [...this.#entries.keys()]) this.cancel(id, error);
+  }
+
+  #take(id: RequestId): Entry | undefined {
+    const entry = this.#entries.get(id);
+    if (!entry) return undefined;
+    this.#entries.delete(id);
+    clearTimeout(entry.timer);
+    return entry;
+  }
+
+  #arm(id: RequestId, entry: Entry): void {
+    const { timeout, maxTimeout } = entry.limits;
+    clearTimeout(entry.timer);
+    const remaining = maxTimeout > 0 ? Math.max(0, entry.started + maxTimeout - Date.now()) : Infinity;
+    const wait = Math.min(timeout > 0 ? timeout : Infinity, remaining);
+    if (wait === Infinity) return;
+    entry.timer = setTimeout(() => {
+      this.#entries.delete(id);
+      const limit = wait === remaining ? maxTimeout : timeout;
+      const reason = `${entry.method} was not answered within ${limit} ms`;
+      entry.reject(new RpcError(REQUEST_TIMEOUT, `Request timed out: ${reason}`));
+      entry.onexpired?.(reason);
+    }, wait);
+  }
+}

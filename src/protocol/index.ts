@@ -1,0 +1,5 @@
+export * from './errors.ts';
+export * from './logging.ts';
+export * from './methods.ts';
+export * from './revisions.ts';
+export * from './types.ts';

@@ -1,0 +1,13 @@
+/** Log levels, least severe first (server/utilities/logging: Log Levels; RFC 5424, section 6.2.1). */
+export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export function isLogLevel(value: unknown): value is LogLevel {
+  return LOG_LEVELS.includes(value as LogLevel);
+}
+
+/** Whether a message of this level is wanted by someone who asked for `threshold` and above. No threshold wants all. */
+export function reaches(level: unknown, threshold: LogLevel | undefined): boolean {
+  return threshold === undefined || !isLogLevel(level) || LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(threshold);
+}

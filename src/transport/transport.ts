@@ -1,0 +1,49 @@
+import type { Message, RequestId } from '../jsonrpc/message.ts';
+
+export interface SendOptions {
+  /** The incoming request that this outgoing request or notification belongs to. */
+  readonly relatedRequestId?: RequestId | undefined;
+}
+
+/** What a transport knows about a message beside the message. */
+export interface MessageExtra {
+  /** Who the transport authenticated as the sender. */
+  readonly principal?: string | undefined;
+}
+
+/**
+ * Carries messages between two peers and knows nothing else. The same shape as the official SDK's `Transport`, so
+ * either side's transports serve the other's endpoints.
+ *
+ * The owner sets the callbacks, then calls `start` once; no message is delivered before that. Messages are delivered
+ * one by one in the order in which they came; a batch is taken apart by the transport and its answers are put together
+ * again, where the revision given to `setProtocolVersion` has batches, and refused elsewhere.
+ *
+ * `test/` authors: `everwire/testing` has a suite that any implementation can run.
+ */
+export interface Transport {
+  start(): Promise<void>;
+  /**
+   * Sends one message; resolves when the transport has taken it, later where the reader is slow.
+   *
+   * @throws where the connection is closed or the message cannot be written as JSON.
+   */
+  send(message: Message, options?: SendOptions): Promise<void>;
+  /** Closes the connection and releases all it holds. May be called more than once; `onclose` fires once. */
+  close(): Promise<void>;
+  /** Told by the owner when a revision has been negotiated. */
+  setProtocolVersion?(version: string): void;
+
+  onmessage?: ((message: any, extra?: any) => void) | undefined;
+  /** The connection is over, for whatever reason. Called once; nothing follows it. */
+  onclose?: (() => void) | undefined;
+  /**
+   * The peer will send nothing more, but answers can still be sent to it: what was asked of it will not be answered.
+   * Only for transports whose two directions end apart (stdio).
+   */
+  onend?: (() => void) | undefined;
+  /** Something went wrong that no caller can be told of. Not fatal by itself. */
+  onerror?: ((error: Error) => void) | undefined;
+
+  readonly sessionId?: string | undefined;
+}
