@@ -1,3 +1,4 @@
+export * from './capabilities.ts';
 export * from './errors.ts';
 export * from './logging.ts';
 export * from './methods.ts';

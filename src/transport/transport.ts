@@ -19,7 +19,7 @@ export interface MessageExtra {
  * one by one in the order in which they came; a batch is taken apart by the transport and its answers are put together
  * again, where the revision given to `setProtocolVersion` has batches, and refused elsewhere.
  *
- * `test/` authors: `everwire/testing` has a suite that any implementation can run.
+ * `everwire/testing` has a suite that any implementation can run.
  */
 export interface Transport {
   start(): Promise<void>;

@@ -1,0 +1,28 @@
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { Method } from './methods.ts';
+
+/**
+ * The client capability that a question needs and that was not declared, or undefined where the question may be sent.
+ * Questions that MCP does not know need none.
+ */
+export function missingCapability(method: string, params: JsonObject, capabilities: JsonObject): string | undefined {
+  switch (method) {
+    case Method.ListRoots:
+      return isObject(capabilities['roots']) ? undefined : 'roots';
+    case Method.CreateMessage: {
+      const { sampling } = capabilities;
+      if (!isObject(sampling)) return 'sampling';
+      // Servers MUST NOT send tool-enabled requests to clients without `sampling.tools` (2025-11-25, client/sampling: Capabilities).
+      return params['tools'] !== undefined && !isObject(sampling['tools']) ? 'sampling.tools' : undefined;
+    }
+    case Method.Elicit: {
+      const { elicitation } = capabilities;
+      if (!isObject(elicitation)) return 'elicitation';
+      if (params['mode'] === 'url') return isObject(elicitation['url']) ? undefined : 'elicitation.url';
+      // An empty object means form mode (2025-11-25, client/elicitation: Capabilities).
+      return isObject(elicitation['url']) && !isObject(elicitation['form']) ? 'elicitation.form' : undefined;
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,138 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import type { JsonObject, RequestId } from '../../jsonrpc/message.ts';
+import type { Caller, Exchange } from '../../core/exchange.ts';
+import { Meta, Method, Notice } from '../../protocol/methods.ts';
+import type { SubscriptionFilter } from '../../protocol/types.ts';
+
+/** What an exchange needs of the connection that it came in on. */
+export interface Connection {
+  readonly caller: Caller;
+  /** Sends a notification, on the stream of `related` or on that of the session. */
+  notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void>;
+  /** Asks the client, on the stream of `related` or on that of the session; gives up when `signal` fires. */
+  ask(method: string, params: JsonObject, related: RequestId | undefined, asking: Asking): Promise<JsonObject>;
+}
+
+/** Those who wait for answers from the client, so that they can be told to stop waiting. */
+export interface Asking {
+  readonly ended: Error | undefined;
+  questions: Set<(reason: Error) => void> | undefined;
+}
+
+abstract class ConnectionExchange implements Exchange, Asking {
+  readonly method: string;
+  readonly params: JsonObject;
+  protected readonly connection: Connection;
+  #controller: AbortController | undefined;
+  #ended: Error | undefined;
+  questions: Set<(reason: Error) => void> | undefined;
+
+  constructor(connection: Connection, method: string, params: JsonObject) {
+    this.connection = connection;
+    this.method = method;
+    this.params = params;
+  }
+
+  get caller(): Caller {
+    return this.connection.caller;
+  }
+
+  get ended(): Error | undefined {
+    return this.#ended;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#ended) this.#controller.abort(this.#ended);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Ends the exchange from the caller's side: the signal fires, and what was asked of the caller is given up. */
+  abort(reason: Error): void {
+    if (this.#ended) return;
+    this.#ended = reason;
+    this.#controller?.abort(reason);
+    for (const giveUp of this.questions ?? []) giveUp(reason);
+  }
+
+  abstract notify(method: string, params?: JsonObject): Promise<void>;
+  abstract ask(method: string, params: JsonObject): Promise<JsonObject>;
+}
+
+/** A request of the client. Its notifications and questions ride on the stream of the call, as long as that is open. */
+export class RequestExchange extends ConnectionExchange {
+  readonly id: RequestId;
+  #answered = false;
+
+  constructor(connection: Connection, id: RequestId, method: string, params: JsonObject) {
+    super(connection, method, params);
+    this.id = id;
+  }
+
+  /** The response is on its way. */
+  answer(): void {
+    this.#answered = true;
+  }
+
+  notify(method: string, params?: JsonObject): Promise<void> {
+    // Progress MUST stop after completion (basic/utilities/progress: Behavior Requirements); a cancelled call is nobody's.
+    if (this.ended || (this.#answered && method === Notice.Progress)) return Promise.resolve();
+    return this.connection.notify(method, params, this.#answered ? undefined : this.id);
+  }
+
+  ask(method: string, params: JsonObject): Promise<JsonObject> {
+    if (this.#answered) {
+      return Promise.reject(
+        new RpcError(ErrorCode.InvalidRequest, `${method} came after its ${this.method} request was answered`),
+      );
+    }
+    return this.connection.ask(method, params, this.id, this);
+  }
+}
+
+/** A notification of the client that belongs to no exchange: what the service says to it goes on the stream of the session. */
+export class NoticeExchange extends ConnectionExchange {
+  notify(method: string, params?: JsonObject): Promise<void> {
+    return this.connection.notify(method, params, undefined);
+  }
+
+  ask(method: string, params: JsonObject): Promise<JsonObject> {
+    return this.connection.ask(method, params, undefined, this);
+  }
+}
+
+/**
+ * The `subscriptions/listen` exchange that the legacy side keeps in a client's name. Legacy revisions have no such
+ * request: what the service notifies goes to the client as plain notifications of the session.
+ */
+export class ListenExchange extends NoticeExchange {
+  #acknowledge: ((honoured: SubscriptionFilter) => void) | undefined;
+  /** Resolves with what the service agreed to; never where it refuses. */
+  readonly acknowledged: Promise<SubscriptionFilter>;
+
+  constructor(connection: Connection, filter: SubscriptionFilter) {
+    super(connection, Method.Listen, { notifications: filter });
+    this.acknowledged = new Promise((resolve) => {
+      this.#acknowledge = resolve;
+    });
+  }
+
+  override notify(method: string, params?: JsonObject): Promise<void> {
+    if (this.ended) return Promise.resolve();
+    if (method === Notice.Acknowledged) {
+      this.#acknowledge?.(params?.['notifications'] ?? {});
+      this.#acknowledge = undefined;
+      return Promise.resolve();
+    }
+    return super.notify(method, withoutSubscriptionId(params));
+  }
+}
+
+function withoutSubscriptionId(params: JsonObject | undefined): JsonObject | undefined {
+  if (params?.['_meta']?.[Meta.SubscriptionId] === undefined) return params;
+  const { [Meta.SubscriptionId]: _id, ...meta } = params['_meta'];
+  const { _meta, ...rest } = params;
+  return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest;
+}

@@ -1,0 +1,330 @@
+import { CONNECTION_CLOSED, PendingRequests, type TimeLimits } from '../../jsonrpc/pending.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import {
+  errorResponse,
+  isObject,
+  isRequestId,
+  notification,
+  resultResponse,
+  type JsonObject,
+  type Message,
+  type Notification,
+  type Request,
+  type RequestId,
+} from '../../jsonrpc/message.ts';
+import { compose, type Caller, type Service, type Session } from '../../core/exchange.ts';
+import { rounds } from '../../core/rounds.ts';
+import { missingCapability } from '../../protocol/capabilities.ts';
+import { isLogLevel, reaches, type LogLevel } from '../../protocol/logging.ts';
+import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
+import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol/revisions.ts';
+import type { Implementation } from '../../protocol/types.ts';
+import type { MessageExtra, Transport } from '../../transport/transport.ts';
+import { NoticeExchange, RequestExchange, type Asking, type Connection } from './exchange.ts';
+import { toInitializeResult, toLegacyResult } from './results.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+export interface InboundOptions {
+  /** Hears of what no caller can be told. Default: nobody. */
+  readonly onerror?: ((error: Error) => void) | undefined;
+  /** How long a question to the client may wait for its answer, from each sign of progress. Milliseconds, default 10 minutes. */
+  readonly askTimeout?: number;
+  /** The same whatever the progress. Milliseconds, default 1 hour. */
+  readonly maxAskTimeout?: number;
+}
+
+/** What a client may send behind an `initialize` that is still being answered. */
+const MAX_WAITING = 1000;
+
+/** The session's one caller. What the client says of itself later (its log level) shows in every exchange at once. */
+class SessionCaller implements Caller {
+  revision: Revision = LATEST_LEGACY_REVISION;
+  clientInfo: Implementation | undefined;
+  capabilities: JsonObject = {};
+  principal: string | undefined;
+  logLevel: LogLevel | undefined;
+  readonly session: LazySession = new LazySession();
+}
+
+class LazySession implements Session {
+  static #count = 0;
+  readonly id = `session-${++LazySession.#count}`;
+  #controller: AbortController | undefined;
+  #ended: Error | undefined;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#ended) this.#controller.abort(this.#ended);
+    return this.#controller.signal;
+  }
+
+  end(reason: Error): void {
+    this.#ended = reason;
+    this.#controller?.abort(reason);
+  }
+}
+
+/**
+ * Serves one client of a handshake revision (2024-11-05 to 2025-11-25): turns the messages of one connection into
+ * exchanges for a service.
+ *
+ * What only these revisions have ends here: the handshake, `ping`, `logging/setLevel`, `resources/subscribe`, and
+ * requests from server to client.
+ */
+export class LegacyInbound implements Connection {
+  readonly caller = new SessionCaller();
+  readonly #service: Service;
+  readonly #transport: Transport;
+  readonly #limits: TimeLimits;
+  readonly #onerror: (error: Error) => void;
+  readonly #requests = new Map<RequestId, RequestExchange>();
+  readonly #questions = new PendingRequests();
+  readonly #subscriptions: Subscriptions;
+  /** Progress tokens of questions in flight, so that progress can extend their time. */
+  #tokens: Map<RequestId, RequestId> | undefined;
+  #phase: 'new' | 'opening' | 'open' | 'closed' = 'new';
+  #waiting: Message[] = [];
+  #serverCapabilities: JsonObject = {};
+
+  constructor(service: Service, transport: Transport, options: InboundOptions = {}) {
+    this.#service = compose(service, rounds());
+    this.#transport = transport;
+    this.#limits = { timeout: options.askTimeout ?? 600_000, maxTimeout: options.maxAskTimeout ?? 3_600_000 };
+    this.#onerror = options.onerror ?? (() => {});
+    this.#subscriptions = new Subscriptions(this, this.#service, this.#onerror);
+  }
+
+  start(): Promise<void> {
+    const transport = this.#transport;
+    transport.onmessage = (message: Message, extra?: MessageExtra) => this.#receive(message, extra);
+    transport.onerror = this.#onerror;
+    transport.onclose = () => this.#close();
+    transport.onend = () => this.#questions.close(new RpcError(CONNECTION_CLOSED, 'The client has closed its side of the connection'));
+    return transport.start();
+  }
+
+  #receive(message: Message, extra: MessageExtra | undefined): void {
+    if (!('method' in message)) {
+      if (!this.#questions.settle(message)) {
+        this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for`));
+      }
+    } else if (this.#phase === 'opening' && message.method !== Method.Ping) {
+      this.#wait(message);
+    } else if ('id' in message) {
+      this.#receiveRequest(message, extra);
+    } else {
+      this.#receiveNotification(message);
+    }
+  }
+
+  /** Clients may send on while `initialize` is being answered; what they sent is taken up in order then. */
+  #wait(message: Request | Notification): void {
+    if (this.#waiting.length < MAX_WAITING) this.#waiting.push(message);
+    else if ('id' in message) this.#refuse(message.id, 'Too many requests before the answer to initialize');
+  }
+
+  #receiveRequest(message: Request, extra: MessageExtra | undefined): void {
+    const { id, method } = message;
+    const params = message.params ?? {};
+    if (this.#requests.has(id)) {
+      // An answer under this id would be taken for the first one's: it carries none.
+      return this.#refuse(undefined, `Request id ${JSON.stringify(id)} is still in use`);
+    }
+    if (method === Method.Initialize) return void this.#initialize(id, params, extra);
+    if (method === Method.Ping) return this.#send(resultResponse(id, {}));
+    if (this.#phase !== 'open') return this.#refuse(id, `${method} came before initialize`);
+    if (isNotificationMethod(method)) return this.#refuse(id, `${method} is a notification and must not carry an id`);
+
+    const exchange = new RequestExchange(this, id, method, params);
+    this.#requests.set(id, exchange);
+    let answer: Promise<JsonObject>;
+    try {
+      answer = this.#session(method, params) ?? this.#service(exchange);
+    } catch (error) {
+      answer = Promise.reject(error);
+    }
+    answer.then(
+      (result) => this.#answer(exchange, resultResponse(id, toLegacyResult(result))),
+      (error: unknown) => this.#answer(exchange, errorResponse(id, RpcError.from(error).toObject())),
+    );
+  }
+
+  /** The requests that concern the session itself, and those that its era does not have. */
+  #session(method: string, params: JsonObject): Promise<JsonObject> | undefined {
+    switch (method) {
+      case Method.SetLevel:
+        return this.#setLevel(params);
+      case Method.Subscribe:
+        return this.#subscribe(params, (uri) => this.#subscriptions.subscribe(uri));
+      case Method.Unsubscribe:
+        return this.#subscribe(params, (uri) => this.#subscriptions.unsubscribe(uri));
+      case Method.Discover:
+      case Method.Listen:
+        throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method} is not part of revision ${this.caller.revision}`);
+      default:
+        return undefined;
+    }
+  }
+
+  #receiveNotification({ method, params = {} }: Notification): void {
+    if (this.#phase !== 'open') {
+      return this.#onerror(new Error(`${method} came before initialize and was ignored`));
+    }
+    switch (method) {
+      case Notice.Initialized:
+        if (!this.#subscriptions.listening) this.#subscriptions.listen().catch(this.#onerror);
+        return;
+      case Notice.Cancelled:
+        return this.#cancel(params);
+      case Notice.Progress: {
+        const question = this.#tokens?.get(params['progressToken']);
+        if (question !== undefined) this.#questions.extend(question);
+        break;
+      }
+    }
+    if (!isNotificationMethod(method)) {
+      return this.#onerror(new Error(`A notification named ${JSON.stringify(method)} was ignored: MCP's begin with "notifications/"`));
+    }
+    this.#service(new NoticeExchange(this, method, params)).catch((error: unknown) => this.#onerror(RpcError.from(error)));
+  }
+
+  /** Version negotiation and the exchange of capabilities (2025-11-25, basic/lifecycle: Initialization). */
+  async #initialize(id: RequestId, params: JsonObject, extra: MessageExtra | undefined): Promise<void> {
+    if (this.#phase !== 'new') return this.#refuse(id, 'The connection is already initialized');
+    const wrong = wrongInitialize(params);
+    if (wrong) return this.#send(errorResponse(id, { code: ErrorCode.InvalidParams, message: `Invalid params: ${wrong}` }));
+    const { caller } = this;
+    // A revision that is not ours, or has no handshake, is answered with the newest that has one (Version Negotiation).
+    const profile = profileOf(params['protocolVersion']);
+    caller.revision = profile?.era === 'legacy' ? profile.revision : LATEST_LEGACY_REVISION;
+    caller.clientInfo = params['clientInfo'];
+    caller.capabilities = params['capabilities'];
+    caller.principal = extra?.principal;
+    this.#phase = 'opening';
+    const exchange = new RequestExchange(this, id, Method.Discover, {});
+    this.#requests.set(id, exchange);
+    try {
+      const discovered = await this.#service(exchange);
+      this.#serverCapabilities = discovered['capabilities'] ?? {};
+      this.#transport.setProtocolVersion?.(caller.revision);
+      this.#open('open', exchange, resultResponse(id, toInitializeResult(discovered, caller.revision)));
+    } catch (error) {
+      this.#open('new', exchange, errorResponse(id, RpcError.from(error).toObject()));
+    }
+  }
+
+  #open(phase: 'open' | 'new', exchange: RequestExchange, response: Message): void {
+    if (this.#phase !== 'opening') return;
+    this.#phase = phase;
+    this.#answer(exchange, response);
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const message of waiting) this.#receive(message, undefined);
+  }
+
+  async #setLevel({ level }: JsonObject): Promise<JsonObject> {
+    this.#demand('logging', this.#serverCapabilities['logging']);
+    if (!isLogLevel(level)) throw new RpcError(ErrorCode.InvalidParams, `Invalid params: unknown log level ${JSON.stringify(level)}`);
+    this.caller.logLevel = level;
+    if (this.#subscriptions.listening) await this.#subscriptions.listen();
+    return {};
+  }
+
+  async #subscribe({ uri }: JsonObject, change: (uri: string) => Promise<void>): Promise<JsonObject> {
+    this.#demand('resources.subscribe', this.#serverCapabilities['resources']?.['subscribe']);
+    if (typeof uri !== 'string') throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "uri" must be a string');
+    await change(uri);
+    return {};
+  }
+
+  #demand(name: string, capability: unknown): void {
+    if (!capability) throw new RpcError(ErrorCode.MethodNotFound, `Method not found: the server does not have the ${name} capability`);
+  }
+
+  /** A cancelled request is not answered (basic/utilities/cancellation: Behavior Requirements). `initialize` cannot be. */
+  #cancel({ requestId, reason }: JsonObject): void {
+    if (!isRequestId(requestId)) return;
+    const exchange = this.#requests.get(requestId);
+    if (!exchange || exchange.method === Method.Discover) return;
+    this.#requests.delete(requestId);
+    exchange.abort(new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? `Cancelled: ${reason}` : 'Cancelled'));
+  }
+
+  #answer(exchange: RequestExchange, response: Message): void {
+    if (exchange.ended) return;
+    exchange.answer();
+    this.#requests.delete(exchange.id);
+    this.#send(response);
+  }
+
+  #refuse(id: RequestId | undefined, why: string): void {
+    this.#send(errorResponse(id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${why}` }));
+  }
+
+  #send(message: Message): void {
+    if (this.#phase === 'closed') return;
+    this.#transport.send(message).catch((error: unknown) => {
+      this.#onerror(error as Error);
+      // A result that cannot be written as JSON still has a caller who waits.
+      if ('result' in message) this.#send(errorResponse(message.id, RpcError.from(error).toObject()));
+    });
+  }
+
+  notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void> {
+    if (this.#phase === 'closed') return Promise.resolve();
+    if (method === Notice.Message && !reaches(params?.['level'], this.caller.logLevel)) return Promise.resolve();
+    return this.#transport.send(notification(method, params), { relatedRequestId: related });
+  }
+
+  ask(method: string, params: JsonObject, related: RequestId | undefined, asking: Asking): Promise<JsonObject> {
+    if (asking.ended) return Promise.reject(asking.ended);
+    const missing = missingCapability(method, params, this.caller.capabilities);
+    if (missing) {
+      return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `${method} was not sent: the client does not have the ${missing} capability`));
+    }
+    const { id, result } = this.#questions.open(
+      method,
+      params,
+      this.#limits,
+      (message) => this.#transport.send(message, { relatedRequestId: related }),
+      (expired, reason) => this.#withdraw(expired, reason, related),
+    );
+    const giveUp = (reason: Error): void => {
+      if (this.#questions.cancel(id, reason)) this.#withdraw(id, reason.message, related);
+    };
+    (asking.questions ??= new Set()).add(giveUp);
+    const token: unknown = params['_meta']?.[Meta.ProgressToken];
+    if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
+    return result.finally(() => {
+      asking.questions?.delete(giveUp);
+      if (isRequestId(token)) this.#tokens?.delete(token);
+    });
+  }
+
+  /** Tells the client that a question is not asked any more (basic/utilities/cancellation). */
+  #withdraw(id: RequestId, reason: string, related: RequestId | undefined): void {
+    this.notify(Notice.Cancelled, { requestId: id, reason }, related).catch(this.#onerror);
+  }
+
+  #close(): void {
+    if (this.#phase === 'closed') return;
+    this.#phase = 'closed';
+    this.#waiting = [];
+    const reason = new RpcError(CONNECTION_CLOSED, 'Connection closed');
+    this.#questions.close(reason);
+    for (const exchange of this.#requests.values()) exchange.abort(reason);
+    this.#requests.clear();
+    this.#subscriptions.close(reason);
+    this.caller.session.end(reason);
+  }
+}
+
+/** What is wrong with the parameters of `initialize`, if anything. */
+function wrongInitialize({ protocolVersion, capabilities, clientInfo }: JsonObject): string | undefined {
+  if (typeof protocolVersion !== 'string') return 'initialize needs a string "protocolVersion"';
+  if (!isObject(capabilities)) return 'initialize needs an object "capabilities"';
+  if (!isObject(clientInfo) || typeof clientInfo['name'] !== 'string' || typeof clientInfo['version'] !== 'string') {
+    return 'initialize needs "clientInfo" with a string "name" and a string "version"';
+  }
+  return undefined;
+}

@@ -1,0 +1,30 @@
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { Meta } from '../../protocol/methods.ts';
+
+/** A result of the waist as a handshake revision knows it: without what only the newest revision has. Often the same object. */
+export function toLegacyResult(result: JsonObject): JsonObject {
+  const serverInfo = result['_meta']?.[Meta.ServerInfo];
+  if (
+    result['resultType'] === undefined &&
+    result['ttlMs'] === undefined &&
+    result['cacheScope'] === undefined &&
+    serverInfo === undefined
+  ) {
+    return result;
+  }
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest } = result;
+  if (serverInfo === undefined) return rest;
+  const { [Meta.ServerInfo]: _info, ...meta } = rest['_meta'];
+  const { _meta, ...bare } = rest;
+  return Object.keys(meta).length > 0 ? { ...bare, _meta: meta } : bare;
+}
+
+/** The answer to `initialize`, from a service's description of itself (2025-11-25, basic/lifecycle: Initialization). */
+export function toInitializeResult(discovered: JsonObject, revision: string): JsonObject {
+  return {
+    protocolVersion: revision,
+    capabilities: discovered['capabilities'] ?? {},
+    serverInfo: discovered['_meta']?.[Meta.ServerInfo] ?? { name: 'unnamed', version: '0' },
+    ...(discovered['instructions'] === undefined ? {} : { instructions: discovered['instructions'] }),
+  };
+}
