@@ -1,0 +1,213 @@
+import type { Message } from '../jsonrpc/message.ts';
+import { EventsPurged, type EventId, type EventLog, type LoggedEvent, type SessionId, type StreamId } from './event-log.ts';
+
+export interface MemoryEventLogOptions {
+  /** How many bytes of messages one session may keep. Default 4 MiB. */
+  maxBytes?: number;
+  /** How many events one session may keep, over all its streams. Default 10 000. */
+  maxEvents?: number;
+  /** How long an event is kept, in milliseconds. Default 10 minutes. */
+  maxAge?: number;
+  /** The clock, in milliseconds. Only differences count. Default `performance.now`. */
+  now?: () => number;
+}
+
+/** An event, in two linked lists: a reader that holds one can go on reading while the log drops it. */
+interface Node {
+  readonly stream: Stream;
+  readonly n: number;
+  readonly message: Message | undefined;
+  readonly bytes: number;
+  readonly at: number;
+  nextInSession: Node | undefined;
+  nextInStream: Node | undefined;
+}
+
+interface Stream {
+  readonly id: StreamId;
+  /** The numbers that were given out: first to last. All up to `dropped` are gone. */
+  readonly first: number;
+  last: number;
+  dropped: number;
+  head: Node | undefined;
+  tail: Node | undefined;
+}
+
+/** How many streams without events a session remembers, so that the newest id of a quiet stream stays valid. */
+const MAX_SPENT_STREAMS = 1000;
+
+/**
+ * Keeps events in this process. Where a bound is reached, the oldest events of the session go first, whatever their
+ * stream. Old events go with the next use of the log; there is no timer. Messages are kept by reference and must not be
+ * changed afterwards; their size is that of their JSON text, estimated (a string counts its UTF-16 length).
+ *
+ * @throws RangeError where a bound is negative or not a number.
+ */
+export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
+  const { maxBytes = 4 * 1024 * 1024, maxEvents = 10_000, maxAge = 600_000, now = () => performance.now() } = options;
+  for (const [name, bound] of Object.entries({ maxBytes, maxEvents, maxAge })) {
+    if (!(bound >= 0)) throw new RangeError(`${name} must be 0 or more, not ${bound}`);
+  }
+  return new MemoryEventLog({ maxBytes, maxEvents, maxAge }, now);
+}
+
+type Bounds = Required<Omit<MemoryEventLogOptions, 'now'>>;
+
+class MemoryEventLog implements EventLog {
+  readonly #sessions = new Map<SessionId, SessionEvents>();
+  readonly #bounds: Bounds;
+  readonly #now: () => number;
+  #swept: number;
+
+  constructor(bounds: Bounds, now: () => number) {
+    this.#bounds = bounds;
+    this.#now = now;
+    this.#swept = now();
+  }
+
+  append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId> {
+    const now = this.#now();
+    // A session that has gone quiet would keep its events until it ends: those that still write sweep for it.
+    if (now - this.#swept > this.#bounds.maxAge) {
+      this.#swept = now;
+      for (const events of this.#sessions.values()) events.expire(now);
+    }
+    let events = this.#sessions.get(session);
+    if (!events) this.#sessions.set(session, (events = new SessionEvents(this.#bounds)));
+    return Promise.resolve(events.append(stream, message, now));
+  }
+
+  after(session: SessionId, id: EventId): AsyncIterable<LoggedEvent> {
+    const found = this.#sessions.get(session)?.find(id, this.#now());
+    return found ? read(found.stream, found.n) : purged(id);
+  }
+
+  streamOf(session: SessionId, id: EventId): StreamId | undefined {
+    return this.#sessions.get(session)?.find(id, this.#now())?.stream.id;
+  }
+
+  drop(session: SessionId): Promise<void> {
+    this.#sessions.delete(session);
+    return Promise.resolve();
+  }
+}
+
+class SessionEvents {
+  readonly #bounds: Bounds;
+  readonly #streams = new Map<StreamId, Stream>();
+  /** Streams whose events are all gone, the longest gone first. */
+  readonly #spent = new Set<Stream>();
+  #head: Node | undefined;
+  #tail: Node | undefined;
+  #bytes = 0;
+  #count = 0;
+  /** The highest number of any forgotten stream. A stream that comes back under its old name counts on from here, so
+   * that no id is given out twice. */
+  #forgotten = 0;
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+  }
+
+  append(id: StreamId, message: Message | undefined, now: number): EventId {
+    let stream = this.#streams.get(id);
+    if (!stream) {
+      const last = this.#forgotten;
+      stream = { id, first: last + 1, last, dropped: last, head: undefined, tail: undefined };
+      this.#streams.set(id, stream);
+    } else if (!stream.head) this.#spent.delete(stream);
+
+    const n = (stream.last += 1);
+    const bytes = message === undefined ? 0 : jsonLength(message, this.#bounds.maxBytes);
+    const node: Node = { stream, n, message, bytes, at: now, nextInSession: undefined, nextInStream: undefined };
+    if (this.#tail) this.#tail.nextInSession = node;
+    else this.#head = node;
+    this.#tail = node;
+    if (stream.tail) stream.tail.nextInStream = node;
+    else stream.head = node;
+    stream.tail = node;
+    this.#bytes += bytes;
+    this.#count += 1;
+
+    while (this.#bytes > this.#bounds.maxBytes || this.#count > this.#bounds.maxEvents) this.#dropOldest();
+    this.expire(now);
+    return `${id}-${n}`;
+  }
+
+  /** The stream and the number that an id names, where it was given out and its stream is still known. */
+  find(id: EventId, now: number): { stream: Stream; n: number } | undefined {
+    this.expire(now);
+    const dash = id.lastIndexOf('-');
+    const stream = dash < 0 ? undefined : this.#streams.get(id.slice(0, dash));
+    const n = Number(id.slice(dash + 1));
+    // The second comparison refuses other spellings of the number: '01', '1e0', '+1'.
+    if (!stream || `${stream.id}-${n}` !== id || !Number.isInteger(n) || n < stream.first || n > stream.last) return undefined;
+    return { stream, n };
+  }
+
+  expire(now: number): void {
+    while (this.#head && now - this.#head.at > this.#bounds.maxAge) this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    const node = this.#head!;
+    const { stream } = node;
+    this.#head = node.nextInSession;
+    if (!this.#head) this.#tail = undefined;
+    stream.head = node.nextInStream;
+    stream.dropped = node.n;
+    this.#bytes -= node.bytes;
+    this.#count -= 1;
+    if (stream.head) return;
+    stream.tail = undefined;
+    this.#spent.add(stream);
+    if (this.#spent.size <= MAX_SPENT_STREAMS) return;
+    const [oldest] = this.#spent as Iterable<Stream>;
+    this.#spent.delete(oldest!);
+    this.#streams.delete(oldest!.id);
+    this.#forgotten = Math.max(this.#forgotten, oldest!.last);
+  }
+}
+
+function read(stream: Stream, n: number): AsyncIterable<LoggedEvent> {
+  if (n < stream.dropped) return purged(`${stream.id}-${n}`);
+  let node = stream.head;
+  while (node && node.n <= n) node = node.nextInStream;
+  return nodes(node, stream.last);
+}
+
+/** What is appended later is linked behind the same nodes, hence `last`. */
+async function* nodes(node: Node | undefined, last: number): AsyncGenerator<LoggedEvent> {
+  for (; node && node.n <= last; node = node.nextInStream) {
+    yield { id: `${node.stream.id}-${node.n}`, message: node.message };
+  }
+}
+
+/** Throws with the first step, as a store that has to ask elsewhere would. */
+// oxlint-disable-next-line require-yield -- an iteration that only throws
+async function* purged(id: EventId): AsyncGenerator<LoggedEvent> {
+  throw new EventsPurged(id);
+}
+
+/** About the length of a value's JSON text, without making it. Stops counting above `limit`, so a cycle ends too. */
+function jsonLength(root: unknown, limit: number): number {
+  let length = 0;
+  // No recursion: JSON.parse accepts texts that are nested deeper than the call stack.
+  const rest: unknown[] = [root];
+  while (rest.length > 0 && length <= limit) {
+    const value = rest.pop();
+    if (typeof value === 'string') length += value.length + 2;
+    else if (typeof value !== 'object' || value === null) length += 5;
+    else if (Array.isArray(value)) {
+      length += value.length + 2;
+      for (const element of value) rest.push(element);
+    } else {
+      length += 2;
+      for (const key in value) {
+        length += key.length + 4;
+        rest.push((value as Record<string, unknown>)[key]);
+      }
+    }
+  }
+  return length;
+}
