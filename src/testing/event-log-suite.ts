@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { notification } from '../jsonrpc/message.ts';
+import { EventsPurged, type EventId, type EventLog, type LoggedEvent, type SessionId } from '../store/event-log.ts';
+
+/** The bounds that a case asks of the log that it opens. What is absent is to be ample: 1 MiB, 1 000 events, a minute. */
+export interface EventLogBounds {
+  /** How many bytes of messages one session may keep. */
+  readonly maxBytes?: number;
+  /** How many events one session may keep, over all its streams. */
+  readonly maxEvents?: number;
+  /** How long an event is kept, in milliseconds. */
+  readonly maxAge?: number;
+  /** The clock that the ages are read from, in milliseconds. */
+  readonly now?: () => number;
+}
+
+/** One case of a suite, for any test runner: `for (const { name, run } of suite) test(name, run)`. */
+export interface SuiteCase {
+  readonly name: string;
+  /** Resolves where the case holds; rejects with an AssertionError where it does not. */
+  run(): Promise<void>;
+}
+
+/**
+ * What every `EventLog` must hold to.
+ *
+ * @param open opens an empty log with the given bounds; called once a case. Closing it is up to the caller.
+ */
+export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promise<EventLog>): SuiteCase[] {
+  const cases: SuiteCase[] = [];
+  const define = (name: string, bounds: EventLogBounds, run: (log: EventLog) => Promise<void>): void => {
+    cases.push({ name, run: async () => run(await open(bounds)) });
+  };
+
+  define('events come back in the order in which they were appended', {}, async (log) => {
+    const first = await append(log, 's', 'a', 'one');
+    await append(log, 's', 'a', 'two');
+    await append(log, 's', 'a', 'three');
+    assert.deepEqual(await methods(log, 's', first), ['two', 'three']);
+  });
+
+  define('an event comes back with its id and its message, whatever the message holds', {}, async (log) => {
+    const message = notification('n', { text: 'line\nbreak \u2028 ünï 😀 \0', deep: [{ null: null }, [], 1.5, true] });
+    const first = await append(log, 's', 'a', 'one');
+    const id = await log.append('s', 'a', message);
+    assert.deepEqual(await events(log, 's', first), [{ id, message }]);
+  });
+
+  define('an event may carry no message', {}, async (log) => {
+    const first = await log.append('s', 'a', undefined);
+    const second = await log.append('s', 'a', undefined);
+    assert.deepEqual(await events(log, 's', first), [{ id: second, message: undefined }]);
+  });
+
+  define('ids are visible ASCII and unique in the session', {}, async (log) => {
+    const ids = new Set<EventId>();
+    for (let n = 0; n < 20; n++) {
+      for (const stream of ['a', 'b', 'a1', 'A']) ids.add(await append(log, 's', stream, 'm'));
+    }
+    assert.equal(ids.size, 80);
+    for (const id of ids) assert.match(id, /^[\x21-\x7e]+$/);
+  });
+
+  define('an id names its stream', {}, async (log) => {
+    for (const stream of ['a', 'b1', '1', 'Zz9']) {
+      assert.equal(log.streamOf('s', await append(log, 's', stream, 'm')), stream);
+    }
+  });
+
+  define('only the stream of the id is read', {}, async (log) => {
+    const first = await append(log, 's', 'a', 'one');
+    await append(log, 's', 'b', 'other');
+    await append(log, 's', 'a', 'two');
+    assert.deepEqual(await methods(log, 's', first), ['two']);
+  });
+
+  define('after the newest id of a stream comes nothing', {}, async (log) => {
+    await append(log, 's', 'a', 'one');
+    const newest = await append(log, 's', 'a', 'two');
+    assert.deepEqual(await methods(log, 's', newest), []);
+  });
+
+  define('what is appended after the call is not read', {}, async (log) => {
+    const first = await append(log, 's', 'a', 'one');
+    await append(log, 's', 'a', 'two');
+    const iteration = log.after('s', first)[Symbol.asyncIterator]();
+    assert.equal((await iteration.next()).value?.message?.method, 'two');
+    await append(log, 's', 'a', 'three');
+    assert.equal((await iteration.next()).done, true);
+  });
+
+  define('appends to several streams at once keep the order of each', {}, async (log) => {
+    const streams = ['a', 'b', 'c', 'd'];
+    const starts = await Promise.all(streams.map((stream) => append(log, 's', stream, 'start')));
+    await Promise.all(
+      streams.map(async (stream) => {
+        for (let n = 0; n < 25; n++) await append(log, 's', stream, `${stream}${n}`);
+      }),
+    );
+    for (const [index, stream] of streams.entries()) {
+      const expected = Array.from({ length: 25 }, (_, n) => `${stream}${n}`);
+      assert.deepEqual(await methods(log, 's', starts[index]!), expected);
+    }
+  });
+
+  define('an id of one session names nothing in another', {}, async (log) => {
+    const id = await append(log, 's', 'a', 'one');
+    await append(log, 's', 'a', 'two');
+    assert.equal(log.streamOf('t', id), undefined);
+    await assert.rejects(methods(log, 't', id), EventsPurged);
+    await append(log, 't', 'b', 'other');
+    assert.equal(log.streamOf('t', id), undefined);
+    await assert.rejects(methods(log, 't', id), EventsPurged);
+  });
+
+  define('the same stream name in two sessions is two streams', {}, async (log) => {
+    const first = await append(log, 's', 'a', 'one');
+    const other = await append(log, 't', 'a', 'one');
+    await append(log, 's', 'a', 'for s');
+    await append(log, 't', 'a', 'for t');
+    assert.deepEqual(await methods(log, 's', first), ['for s']);
+    assert.deepEqual(await methods(log, 't', other), ['for t']);
+  });
+
+  define('an id that was never given out is refused', {}, async (log) => {
+    const id = await append(log, 's', 'a', 'one');
+    const forged = ['', '-', 'a', 'a-', '-1', 'a-0', 'a-99', 'a--1', 'a-1e0', 'b-1', `${id} `, `0${id}`, `${id}.0`];
+    for (const wrong of [...forged, '__proto__', 'constructor-1', '\0', 'x'.repeat(10_000)]) {
+      if (wrong === id) continue;
+      assert.equal(log.streamOf('s', wrong), undefined, `streamOf(${JSON.stringify(wrong.slice(0, 20))})`);
+      await assert.rejects(methods(log, 's', wrong), EventsPurged);
+    }
+  });
+
+  define('a dropped session is forgotten, and others are not', {}, async (log) => {
+    const id = await append(log, 's', 'a', 'one');
+    const other = await append(log, 't', 'a', 'one');
+    await log.drop('s');
+    await log.drop('never seen');
+    assert.equal(log.streamOf('s', id), undefined);
+    await assert.rejects(methods(log, 's', id), EventsPurged);
+    assert.deepEqual(await methods(log, 't', other), []);
+  });
+
+  define('beyond the bound in events, the oldest are dropped and that is said', { maxEvents: 3 }, async (log) => {
+    const ids: EventId[] = [];
+    for (const method of ['one', 'two', 'three', 'four', 'five']) ids.push(await append(log, 's', 'a', method));
+    await assert.rejects(methods(log, 's', ids[0]!), EventsPurged);
+    // 'two' itself is gone, but nothing after it is.
+    assert.deepEqual(await methods(log, 's', ids[1]!), ['three', 'four', 'five']);
+    assert.deepEqual(await methods(log, 's', ids[4]!), []);
+  });
+
+  define('the bound in events counts all streams of a session', { maxEvents: 3 }, async (log) => {
+    const quiet = await append(log, 's', 'quiet', 'one');
+    await append(log, 's', 'quiet', 'two');
+    for (let n = 0; n < 3; n++) await append(log, 's', 'busy', 'm');
+    await assert.rejects(methods(log, 's', quiet), EventsPurged);
+  });
+
+  define('the newest id of a stream stays valid when its events are dropped', { maxEvents: 2 }, async (log) => {
+    const newest = await append(log, 's', 'quiet', 'one');
+    for (let n = 0; n < 5; n++) await append(log, 's', 'busy', 'm');
+    assert.equal(log.streamOf('s', newest), 'quiet');
+    assert.deepEqual(await methods(log, 's', newest), []);
+    await append(log, 's', 'quiet', 'two');
+    assert.deepEqual(await methods(log, 's', newest), ['two']);
+  });
+
+  define('the bounds hold for each session by itself', { maxEvents: 2 }, async (log) => {
+    const first = await append(log, 's', 'a', 'one');
+    await append(log, 's', 'a', 'two');
+    for (let n = 0; n < 10; n++) await append(log, 't', 'a', 'm');
+    assert.deepEqual(await methods(log, 's', first), ['two']);
+  });
+
+  define('beyond the bound in bytes, the oldest are dropped and that is said', { maxBytes: 10_000 }, async (log) => {
+    const ids: EventId[] = [];
+    for (let n = 0; n < 20; n++) ids.push(await append(log, 's', 'a', `m${n}`, { text: 'x'.repeat(1000) }));
+    await assert.rejects(methods(log, 's', ids[5]!), EventsPurged);
+    assert.deepEqual(await methods(log, 's', ids[15]!), ['m16', 'm17', 'm18', 'm19']);
+  });
+
+  define('a message above the bound in bytes is not kept, and that is said', { maxBytes: 1000 }, async (log) => {
+    const before = await append(log, 's', 'a', 'one');
+    const huge = await append(log, 's', 'a', 'two', { list: [{ text: 'x'.repeat(2000) }] });
+    await assert.rejects(methods(log, 's', before), EventsPurged);
+    assert.deepEqual(await methods(log, 's', huge), []);
+  });
+
+  const clock = { now: 0 };
+  define('events above the age are dropped and that is said', { maxAge: 100, now: () => clock.now }, async (log) => {
+    const first = await append(log, 's', 'a', 'one');
+    clock.now += 60;
+    const second = await append(log, 's', 'a', 'two');
+    assert.deepEqual(await methods(log, 's', first), ['two']);
+    clock.now += 60;
+    assert.deepEqual(await methods(log, 's', first), ['two']);
+    clock.now += 60;
+    await assert.rejects(methods(log, 's', first), EventsPurged);
+    assert.deepEqual(await methods(log, 's', second), []);
+    const third = await append(log, 's', 'a', 'three');
+    assert.notEqual(third, first);
+    assert.deepEqual(await methods(log, 's', second), ['three']);
+  });
+
+  return cases;
+}
+
+function append(log: EventLog, session: SessionId, stream: string, method: string, params?: object): Promise<EventId> {
+  return log.append(session, stream, notification(method, params));
+}
+
+async function events(log: EventLog, session: SessionId, id: EventId): Promise<LoggedEvent[]> {
+  const found: LoggedEvent[] = [];
+  for await (const event of log.after(session, id)) found.push(event);
+  return found;
+}
+
+async function methods(log: EventLog, session: SessionId, id: EventId): Promise<unknown[]> {
+  return (await events(log, session, id)).map(({ message }) => message && 'method' in message && message.method);
+}
