@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+const { name, exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+  name: string;
+  exports: Record<string, string | { default: string }>;
+};
+
+/** The package's own name leads to the sources, so that a test never runs yesterday's build. */
+const alias = Object.entries(exports).flatMap(([face, target]) => {
+  if (typeof target === 'string') return [];
+  const source = target.default.replace('./dist/', root).replace(/\.js$/, '.ts');
+  return [{ find: new RegExp(`^${name}${face.slice(1)}$`), replacement: source }];
+});
+
+export default defineConfig({
+  resolve: { alias },
+  test: {
+    include: ['{src,examples,test,scripts}/**/*.test.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    // Many tests start processes of their own: more workers than this only wait for each other.
+    maxWorkers: 2,
+  },
+});
