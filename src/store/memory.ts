@@ -1,5 +1,12 @@
 import type { Message } from '../jsonrpc/message.ts';
-import { EventsPurged, type EventId, type EventLog, type LoggedEvent, type SessionId, type StreamId } from './event-log.ts';
+import {
+  EventsPurged,
+  type EventId,
+  type EventLog,
+  type LoggedEvent,
+  type SessionId,
+  type StreamId,
+} from './event-log.ts';
 
 export interface MemoryEventLogOptions {
   /** How many bytes of messages one session may keep. Default 4 MiB. */
@@ -141,7 +148,8 @@ class SessionEvents {
     const stream = dash < 0 ? undefined : this.#streams.get(id.slice(0, dash));
     const n = Number(id.slice(dash + 1));
     // The second comparison refuses other spellings of the number: '01', '1e0', '+1'.
-    if (!stream || `${stream.id}-${n}` !== id || !Number.isInteger(n) || n < stream.first || n > stream.last) return undefined;
+    if (!stream || `${stream.id}-${n}` !== id || !Number.isInteger(n) || n < stream.first || n > stream.last)
+      return undefined;
     return { stream, n };
   }
 

@@ -18,7 +18,7 @@ export interface EventLogBounds {
 export interface SuiteCase {
   readonly name: string;
   /** Resolves where the case holds; rejects with an AssertionError where it does not. */
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
 /**
