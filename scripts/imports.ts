@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** One import of a source file, static or dynamic, of values or only of types. */
+export interface Import {
+  /** What is imported, as written. Undefined for a dynamic import of something computed. */
+  readonly specifier: string | undefined;
+  readonly line: number;
+}
+
+/** A breach of the import rules. Paths are relative to the root of the project, with forward slashes. */
+export interface Violation {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+const BELOW_WIRE = ['jsonrpc', 'protocol', 'core', 'transport', 'store'];
+const BELOW_SERVER = [...BELOW_WIRE, 'wire'];
+
+/**
+ * What each part of `src` may import from other parts: whole folders or single files. `cli` and the files directly in
+ * `src`, which put the parts together, may import anything.
+ */
+const ALLOWED: Record<string, readonly string[]> = {
+  jsonrpc: [],
+  protocol: ['jsonrpc'],
+  core: ['jsonrpc', 'protocol'],
+  wire: ['jsonrpc', 'protocol', 'core', 'transport/transport.ts'],
+  store: ['jsonrpc', 'protocol'],
+  transport: ['jsonrpc', 'protocol', 'store/event-log.ts', 'store/session-store.ts', 'store/memory.ts'],
+  auth: ['jsonrpc', 'protocol', 'transport/transport.ts', 'transport/http'],
+  server: BELOW_SERVER,
+  client: BELOW_SERVER,
+  bridge: BELOW_SERVER,
+  testing: BELOW_WIRE,
+  cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'testing'],
+};
+
+/**
+ * Checks the sources under `<root>/src`: imports point one way between the parts, no transport needs another, and no
+ * import leads back to where it started. Tests may import what they like.
+ */
+export function checkImports(root: string): Violation[] {
+  const files = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .toSorted();
+  const violations: Violation[] = [];
+  const graph = new Map<string, { target: string; line: number }[]>();
+  for (const file of files) {
+    const edges: { target: string; line: number }[] = [];
+    graph.set(file, edges);
+    const report = (line: number, message: string): void =>
+      void violations.push({ file: `src/${file}`, line, message });
+    for (const { specifier, line } of importsOf(readFileSync(path.join(root, 'src', file), 'utf8'))) {
+      if (specifier === undefined) {
+        report(line, 'a dynamic import of something computed cannot be checked');
+      } else if (specifier.startsWith('.')) {
+        const target = path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier));
+        edges.push({ target, line });
+        const wrong = whyNot(file, target);
+        if (wrong !== undefined) report(line, wrong);
+      } else if (/^everwire(\/|$)/.test(specifier)) {
+        report(line, `'${specifier}' is this package: import the file`);
+      }
+    }
+  }
+  return [...violations, ...cycles(graph)];
+}
+
+/** All imports and re-exports of a TypeScript source. */
+export function importsOf(source: string): Import[] {
+  // Comments become blanks of the same length, so that positions stay. One inside a string is left alone where it does
+  // not begin a line, which is where an example in prose would stand.
+  const blank = (comment: string): string => comment.replace(/[^\n]/g, ' ');
+  const code = source.replace(/^[ \t]*\/\*[\s\S]*?\*\//gm, blank).replace(/(^|\s)\/\/.*$/gm, blank);
+  const found: { specifier: string | undefined; index: number }[] = [];
+  for (const match of code.matchAll(/^[ \t]*(?:import|export)\b(?:[^'"`;()]*?\bfrom)?\s*(['"])([^'"\n]+)\1/gm)) {
+    found.push({ specifier: match[2], index: match.index + match[0].lastIndexOf(match[1]!) });
+  }
+  for (const match of code.matchAll(/\bimport\s*\(\s*(?:(['"`])([^'"`\n$]+)\1\s*[,)])?/g)) {
+    found.push({ specifier: match[2], index: match.index });
+  }
+  return found
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ specifier, index }) => ({ specifier, line: code.slice(0, index).split('\n').length }));
+}
+
+function whyNot(file: string, target: string): string | undefined {
+  if (target.startsWith('..')) return `${target} is not part of the package's sources`;
+  const [from, fromSub] = partOf(file);
+  const [to, toSub] = partOf(target);
+  if (from === '') return undefined;
+  if (from === to) {
+    // Whoever imports one transport must not load another's dependencies.
+    const crosses = from === 'transport' && fromSub !== '' && toSub !== '' && fromSub !== toSub;
+    return crosses ? `${from}/${fromSub} must not import ${to}/${toSub}` : undefined;
+  }
+  const allowed = ALLOWED[from];
+  if (!allowed) return `src/${from} has no place in the order of imports: give it one in scripts/imports.ts`;
+  if (allowed.some((entry) => target === entry || target.startsWith(`${entry}/`))) return undefined;
+  return `${from} must not import ${target}: it may import ${allowed.join(', ') || 'nothing'}`;
+}
+
+/** The first and the second folder of a path, empty where there is none. */
+function partOf(file: string): [string, string] {
+  const folders = file.split('/').slice(0, -1);
+  return [folders[0] ?? '', folders[1] ?? ''];
+}
+
+/** One violation for each import that closes a circle (depth-first search: an edge back to a file still open). */
+function cycles(graph: ReadonlyMap<string, readonly { target: string; line: number }[]>): Violation[] {
+  const violations: Violation[] = [];
+  const open: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string): void => {
+    open.push(file);
+    for (const { target, line } of graph.get(file) ?? []) {
+      const start = open.indexOf(target);
+      if (start >= 0) {
+        const circle = [...open.slice(start), target].join(' → ');
+        violations.push({ file: `src/${file}`, line, message: `import cycle: ${circle}` });
+      } else if (!done.has(target)) visit(target);
+    }
+    open.pop();
+    done.add(file);
+  };
+  for (const file of graph.keys()) if (!done.has(file)) visit(file);
+  return violations;
+}
