@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Looks at what `npm pack` would ship: all that package.json promises, and nothing that is not for users. */
+
+interface Packed {
+  readonly size: number;
+  readonly unpackedSize: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  bin: Record<string, string>;
+  exports: Record<string, string | Record<string, string>>;
+};
+const output = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+  encoding: 'utf8',
+  stdio: ['ignore', 'pipe', 'inherit'],
+  // npm is a script there, which only a shell starts.
+  shell: process.platform === 'win32',
+});
+const [packed] = JSON.parse(output) as [Packed];
+const paths = new Set(packed.files.map(({ path }) => path));
+const problems: string[] = [];
+
+const promised = [
+  ...Object.values(manifest.bin),
+  ...Object.values(manifest.exports).flatMap((target) => (typeof target === 'string' ? target : Object.values(target))),
+].map((target) => target.replace(/^\.\//, ''));
+for (const path of [...promised, 'README.md', 'LICENSE', 'CHANGELOG.md']) {
+  if (!paths.has(path)) problems.push(`${path} is missing`);
+}
+
+for (const path of paths) {
+  if (/\.test\.|(^|\/)(test|bench|scripts)\//.test(path)) problems.push(`${path} is not for users`);
+  const source = path.replace(/^dist\//, '').replace(/(\.d\.ts|\.js)(\.map)?$/, '.ts');
+  if (path.startsWith('dist/') && !existsSync(source)) problems.push(`${path} is left from an old build: no ${source}`);
+}
+
+for (const path of Object.values(manifest.bin)) {
+  // Without it a shell would take the file for a script of its own.
+  if (existsSync(path) && !readFileSync(path, 'utf8').startsWith('#!/usr/bin/env node\n')) {
+    problems.push(`${path} does not begin with #!/usr/bin/env node`);
+  }
+}
+
+for (const problem of problems) console.error(`package: ${problem}`);
+const kilobytes = (bytes: number): string => `${Math.round(bytes / 1000)} kB`;
+console.error(
+  `${paths.size} files, ${kilobytes(packed.size)} packed, ${kilobytes(packed.unpackedSize)} unpacked, ${problems.length} problems.`,
+);
+process.exitCode = problems.length === 0 ? 0 : 1;
