@@ -1,0 +1,37 @@
+/**
+ * One HTTP request being answered: all that the handler needs of an HTTP server. `node:http` drives it directly, and a
+ * thin adapter stands between it and web-standard `Request` and `Response`.
+ */
+export interface HttpCall {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Without the question mark; empty where there is none. */
+  readonly query: string;
+  /** Who the caller is, where something before the handler has authenticated it. */
+  readonly principal: string | undefined;
+  /** @param name in lower case. A header that came more than once is joined by commas, as HTTP has it. */
+  header(name: string): string | undefined;
+  /**
+   * Reads the body, then calls back once: with the body, or with undefined where it is larger than `limit` bytes.
+   * Where the client goes away before its end, there is no call.
+   */
+  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void;
+  /** Answers at once and for good. */
+  respond(status: number, headers: HttpHeaders, body?: string): void;
+  /** Begins a streamed answer. */
+  stream(status: number, headers: HttpHeaders): HttpStream;
+}
+
+export type HttpHeaders = Readonly<Record<string, string>>;
+
+export interface HttpStream {
+  /** False where the reader is slow: `ondrain` is called when it has caught up. What was written is kept all the same. */
+  write(text: string): boolean;
+  end(): void;
+  /** Breaks the connection off. */
+  destroy(): void;
+  ondrain: (() => void) | undefined;
+  /** The client is gone, or the stream was ended or destroyed. Called once. */
+  onclose: (() => void) | undefined;
+}

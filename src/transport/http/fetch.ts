@@ -1,0 +1,113 @@
+import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { HttpHandler } from './handler.ts';
+
+/** Makes a web-standard `fetch` function of a handler, for runtimes and frameworks that speak Request and Response. */
+export function fetchListener(handler: HttpHandler): (request: Request, context?: { principal?: string }) => Promise<Response> {
+  return (request, context) =>
+    new Promise((resolve) => handler.handle(new FetchCall(request, context?.principal, resolve)));
+}
+
+class FetchCall implements HttpCall {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly principal: string | undefined;
+  readonly #request: Request;
+  readonly #host: string;
+  readonly #resolve: (response: Response) => void;
+
+  constructor(request: Request, principal: string | undefined, resolve: (response: Response) => void) {
+    const url = new URL(request.url);
+    this.method = request.method;
+    this.path = url.pathname;
+    this.query = url.search.slice(1);
+    this.principal = principal;
+    this.#request = request;
+    this.#host = url.host;
+    this.#resolve = resolve;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers.get(name);
+    // A Request made by hand has no Host header; its address says the same.
+    return value ?? (name === 'host' ? this.#host : undefined);
+  }
+
+  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void {
+    // A body that breaks off has nobody left to answer.
+    void this.#read(limit).then(done, () => this.#resolve(new Response(null, { status: 400 })));
+  }
+
+  async #read(limit: number): Promise<Uint8Array | undefined> {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    const reader = this.#request.body?.getReader();
+    while (reader) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      length += value.byteLength;
+      if (length > limit) {
+        await reader.cancel();
+        return undefined;
+      }
+      chunks.push(value);
+    }
+    return Buffer.concat(chunks, length);
+  }
+
+  respond(status: number, headers: HttpHeaders, body?: string): void {
+    this.#resolve(new Response(body ?? null, { status, headers: { ...headers } }));
+  }
+
+  stream(status: number, headers: HttpHeaders): HttpStream {
+    const stream = new FetchStream();
+    this.#resolve(new Response(stream.body, { status, headers: { ...headers } }));
+    return stream;
+  }
+}
+
+class FetchStream implements HttpStream {
+  ondrain: (() => void) | undefined;
+  onclose: (() => void) | undefined;
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #encoder = new TextEncoder();
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #closed = false;
+
+  constructor() {
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.ondrain?.(),
+        cancel: () => this.#close(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: 64 * 1024 }),
+    );
+  }
+
+  write(text: string): boolean {
+    if (this.#closed) return true;
+    this.#controller.enqueue(this.#encoder.encode(text));
+    return (this.#controller.desiredSize ?? 1) > 0;
+  }
+
+  end(): void {
+    if (this.#closed) return;
+    this.#controller.close();
+    this.#close();
+  }
+
+  destroy(): void {
+    if (this.#closed) return;
+    this.#controller.error(new Error('The connection was broken off'));
+    this.#close();
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.onclose?.();
+  }
+}

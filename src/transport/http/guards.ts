@@ -1,0 +1,94 @@
+/** The checks of an HTTP request that need nothing but its headers. Pure, and cheap enough to run on each request. */
+
+export interface HostRules {
+  /** Host names to accept beside loopback: a name, or a name with a port. */
+  readonly allowedHosts?: readonly string[];
+  /** Origins to accept beside those on loopback: `https://app.example`. `*` accepts any. */
+  readonly allowedOrigins?: readonly string[];
+  /**
+   * Accept a Host that is an IP address. Safe against DNS rebinding, which needs a name, and wanted where a server is
+   * bound to all interfaces. Default false.
+   */
+  readonly allowIpHosts?: boolean;
+}
+
+/** Answers of a predicate by header value. Clients repeat themselves; hostile ones do not get to fill the memory. */
+function remembered(decide: (value: string) => boolean): (value: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (value) => {
+    let verdict = known.get(value);
+    if (verdict === undefined) {
+      if (known.size >= 256) known.clear();
+      known.set(value, (verdict = decide(value)));
+    }
+    return verdict;
+  };
+}
+
+/**
+ * Whether a Host header may be answered. Servers that run locally are protected from DNS rebinding by it
+ * (2025-11-25, transports: Security Warning).
+ */
+export function hostGuard(rules: HostRules): (host: string) => boolean {
+  const allowed = new Set((rules.allowedHosts ?? []).map((host) => host.toLowerCase()));
+  return remembered((host) => {
+    const url = parse(`http://${host}`);
+    if (!url || url.pathname !== '/' || url.username !== '' || url.search !== '' || url.hash !== '') return false;
+    if (isLoopback(url.hostname) || allowed.has(url.hostname) || allowed.has(host.toLowerCase())) return true;
+    return rules.allowIpHosts === true && isIp(url.hostname);
+  });
+}
+
+/** Whether an Origin header may be answered: servers MUST validate it (2025-11-25, transports: Security Warning, 1). */
+export function originGuard(rules: HostRules): (origin: string) => boolean {
+  const allowed = new Set((rules.allowedOrigins ?? []).map((origin) => origin.toLowerCase().replace(/\/$/, '')));
+  if (allowed.has('*')) return () => true;
+  return remembered((origin) => {
+    if (allowed.has(origin.toLowerCase())) return true;
+    const url = parse(origin);
+    return url !== undefined && /^https?:$/.test(url.protocol) && isLoopback(url.hostname);
+  });
+}
+
+function parse(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+function isIp(hostname: string): boolean {
+  return hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/** The media type of a Content-Type header, in lower case and without parameters. */
+export function mediaType(contentType: string): string {
+  const end = contentType.indexOf(';');
+  return (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
+}
+
+/** Makes a predicate for Accept headers: whether all of `types` are acceptable (RFC 9110, section 12.5.1). */
+export function acceptGuard(...types: readonly string[]): (accept: string) => boolean {
+  return remembered((accept) => types.every((type) => accepts(accept, type)));
+}
+
+function accepts(accept: string, type: string): boolean {
+  const wildcard = `${type.slice(0, type.indexOf('/'))}/*`;
+  let best = -1;
+  let quality = 0;
+  for (const range of accept.split(',')) {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    // The most specific range decides.
+    const rank = name === type ? 2 : name === wildcard ? 1 : name === '*/*' ? 0 : -1;
+    if (rank < best || rank < 0) continue;
+    best = rank;
+    const q = parameters.find((parameter) => parameter.startsWith('q='));
+    quality = q === undefined ? 1 : Number(q.slice(2));
+  }
+  return best >= 0 && quality > 0;
+}

@@ -1,0 +1,115 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
+import { isLoopback } from './guards.ts';
+import { nodeListener } from './node.ts';
+
+export interface ListenOptions extends HttpHandlerOptions {
+  /** Default 127.0.0.1. On any other address, name the hosts under which clients reach the server in `allowedHosts`. */
+  readonly host?: string;
+  /** Default 8000; 0 takes a free one. */
+  readonly port?: number;
+}
+
+export interface HttpListener {
+  readonly host: string;
+  readonly port: number;
+  /** Of the Streamable HTTP endpoint. */
+  readonly url: string;
+  /** Of the HTTP+SSE transport, where it is on. */
+  readonly sseUrl: string | undefined;
+  readonly handler: HttpHandler;
+  /**
+   * Takes no more connections, ends all sessions and waits for what is being written, at most `timeout` milliseconds
+   * (default 5 000); then breaks the rest off.
+   */
+  close(timeout?: number): Promise<void>;
+}
+
+/** Milliseconds for the head of a request, and for all of it. */
+const HEADERS_TIMEOUT = 15_000;
+const REQUEST_TIMEOUT = 60_000;
+/** Milliseconds that an idle connection is kept for the next request. */
+const KEEP_ALIVE_TIMEOUT = 65_000;
+const WILDCARDS = new Set(['0.0.0.0', '::', '']);
+
+/**
+ * Serves HTTP on an address of its own.
+ *
+ * @throws Error with a sentence for people where the address cannot be had.
+ */
+export async function listen(options: ListenOptions): Promise<HttpListener> {
+  const host = options.host ?? '127.0.0.1';
+  const port = options.port ?? 8000;
+  const wildcard = WILDCARDS.has(host);
+  const handler = createHttpHandler({
+    ...options,
+    allowedHosts: wildcard || isLoopback(host) ? options.allowedHosts : [host, ...(options.allowedHosts ?? [])],
+    allowIpHosts: options.allowIpHosts ?? wildcard,
+  });
+  const server = createServer(
+    { headersTimeout: HEADERS_TIMEOUT, requestTimeout: REQUEST_TIMEOUT, keepAliveTimeout: KEEP_ALIVE_TIMEOUT, noDelay: true },
+    nodeListener(handler),
+  );
+  server.on('clientError', answerClientError);
+  await bind(server, host, port);
+  const bound = (server.address() as AddressInfo).port;
+  const base = `http://${hostForUrl(wildcard ? '127.0.0.1' : host)}:${bound}`;
+  return {
+    host,
+    port: bound,
+    url: base + handler.path,
+    sseUrl: handler.ssePath === false ? undefined : base + handler.ssePath,
+    handler,
+    close: (timeout) => close(server, handler, timeout),
+  };
+}
+
+function bind(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => reject(new Error(bindProblem(cause, host, port), { cause })));
+    server.listen(port, host, () => resolve());
+  });
+}
+
+function bindProblem(cause: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (cause.code) {
+    case 'EADDRINUSE':
+      return `port ${port} on ${host} is already in use; choose another port, or 0 for a free one`;
+    case 'EACCES':
+      return `port ${port} on ${host} needs more rights than this process has`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${host} is not an address of this machine`;
+    default:
+      return `cannot listen on ${host}:${port}: ${cause.message}`;
+  }
+}
+
+function hostForUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** What no HTTP parser could read. The statuses are those of `node:http` itself. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? '431 Request Header Fields Too Large'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? '408 Request Timeout'
+        : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
+
+async function close(server: Server, handler: HttpHandler, timeout = 5000): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  await handler.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), timeout);
+  await closed;
+  clearTimeout(timer);
+}

@@ -1,0 +1,120 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { HttpHandler } from './handler.ts';
+
+/** What may have authenticated a request before it reaches the handler. */
+export type NodeRequest = IncomingMessage & { principal?: string };
+
+/** Makes a listener for `node:http`, or for a framework that passes its requests on, of a handler. */
+export function nodeListener(handler: HttpHandler): (request: NodeRequest, response: ServerResponse) => void {
+  return (request, response) => handler.handle(new NodeCall(request, response));
+}
+
+class NodeCall implements HttpCall {
+  readonly #request: NodeRequest;
+  readonly #response: ServerResponse;
+  readonly path: string;
+  readonly query: string;
+
+  constructor(request: NodeRequest, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+    const url = request.url ?? '/';
+    const mark = url.indexOf('?');
+    this.path = mark < 0 ? url : url.slice(0, mark);
+    this.query = mark < 0 ? '' : url.slice(mark + 1);
+  }
+
+  get method(): string {
+    return this.#request.method ?? 'GET';
+  }
+
+  get principal(): string | undefined {
+    return this.#request.principal;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void {
+    const request = this.#request;
+    const declared = request.headers['content-length'];
+    if (declared !== undefined && Number(declared) > limit) return done(undefined);
+    let first: Buffer | undefined;
+    let more: Buffer[] | undefined;
+    let length = 0;
+    let finished = false;
+    const finish = (body: Uint8Array | undefined): void => {
+      if (finished) return;
+      finished = true;
+      done(body);
+    };
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > limit) {
+        more = first = undefined;
+        return finish(undefined);
+      }
+      if (finished) return;
+      if (!first) first = chunk;
+      else (more ??= [first]).push(chunk);
+    });
+    request.on('end', () => finish(more ? Buffer.concat(more, length) : (first ?? Buffer.alloc(0))));
+    // The client broke off: there is nobody to answer.
+    request.on('error', () => {
+      finished = true;
+    });
+  }
+
+  respond(status: number, headers: HttpHeaders, body?: string): void {
+    const response = this.#response;
+    if (response.headersSent || response.destroyed) return;
+    if (body === undefined) {
+      response.writeHead(status, status === 204 ? headers : { ...headers, 'content-length': '0' }).end();
+    } else {
+      response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+    }
+  }
+
+  stream(status: number, headers: HttpHeaders): HttpStream {
+    return new NodeStream(this.#response, status, headers);
+  }
+}
+
+class NodeStream implements HttpStream {
+  ondrain: (() => void) | undefined;
+  onclose: (() => void) | undefined;
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse, status: number, headers: HttpHeaders) {
+    this.#response = response;
+    response.on('drain', () => this.ondrain?.());
+    const close = (): void => {
+      this.onclose?.();
+      this.onclose = undefined;
+    };
+    response.on('close', close);
+    response.on('error', close);
+    if (response.destroyed || response.headersSent) {
+      setImmediate(close);
+      return;
+    }
+    response.writeHead(status, headers);
+    // A client waits for the head, and an event may be long in coming.
+    response.flushHeaders();
+  }
+
+  write(text: string): boolean {
+    return this.#response.destroyed || this.#response.writableEnded || this.#response.write(text);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+}

@@ -1,0 +1,143 @@
+import { BatchAnswers, openBatch } from '../../jsonrpc/batch.ts';
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { isRequest, type Message } from '../../jsonrpc/message.ts';
+import { InvalidMessage, checkMessage } from '../../jsonrpc/parse.ts';
+import { profileOf } from '../../protocol/revisions.ts';
+import { InFlight } from '../in-flight.ts';
+import type { Transport } from '../transport.ts';
+import type { HttpCall } from './call.ts';
+import { SseConnection, type OpenConnections } from './connection.ts';
+import { SSE_HEADERS, messageEvent } from './sse.ts';
+
+/** A reader may leave this many characters unread before its connection is broken off. */
+const MAX_BEHIND = 16 * 1024 * 1024;
+
+/**
+ * The server's end of one session of the HTTP+SSE transport: a stream down, POST requests up
+ * (2024-11-05, transports: HTTP with SSE). The stream is the session: it ends with it.
+ */
+export class SseSession implements Transport {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onerror: Transport['onerror'];
+  readonly sessionId: string;
+  readonly principal: string | undefined;
+  readonly #connection: SseConnection;
+  readonly #onend: (session: SseSession) => void;
+  readonly #answers = new BatchAnswers();
+  readonly #inFlight = new InFlight();
+  #batches = false;
+  #revision: string | undefined;
+  #behind = 0;
+  #queue: Message[] | undefined = [];
+  #closed = false;
+  lastSeen = Date.now();
+
+  constructor(id: string, call: HttpCall, connections: OpenConnections, onend: (session: SseSession) => void) {
+    this.sessionId = id;
+    this.principal = call.principal;
+    this.#onend = onend;
+    this.#connection = new SseConnection(call.stream(200, SSE_HEADERS), connections, () => void this.close());
+  }
+
+  get connected(): boolean {
+    return !this.#connection.closed;
+  }
+
+  start(): Promise<void> {
+    const queue = this.#queue ?? [];
+    this.#queue = undefined;
+    for (const message of queue) this.#deliver(message);
+    return Promise.resolve();
+  }
+
+  /** The first event names the address for the client's messages. */
+  announce(address: string): void {
+    this.#connection.write(`event: endpoint\ndata: ${address}\n\n`);
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#revision = version;
+    this.#batches = profileOf(version)?.batches ?? false;
+  }
+
+  send(message: Message): Promise<void> {
+    if (this.#closed) return Promise.reject(new Error('The session is closed'));
+    try {
+      const json = JSON.stringify(message);
+      this.#inFlight.settle(message);
+      const ready = this.#answers.take(message);
+      if (ready === undefined) return Promise.resolve();
+      return this.#write(ready === message ? json : JSON.stringify(ready));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  close(): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#closed = true;
+    this.#connection.end();
+    this.#onend(this);
+    this.onclose?.();
+    return Promise.resolve();
+  }
+
+  /**
+   * Takes in the body of one POST.
+   *
+   * @throws InvalidMessage where it is refused; nothing of it has been delivered then.
+   */
+  receive(value: unknown): void {
+    this.lastSeen = Date.now();
+    if (!Array.isArray(value)) return this.#accept(checkMessage(value));
+    if (!this.#batches) {
+      throw new InvalidMessage(
+        ErrorCode.InvalidRequest,
+        `Invalid request: batches exist only in revision 2025-03-26, this session speaks ${this.#revision ?? 'none yet'}`,
+      );
+    }
+    const batch = openBatch(value);
+    for (const id of batch.requests) this.#refuseInUse(id);
+    this.#answers.add(batch);
+    if (batch.requests.length === 0 && batch.errors.length > 0) {
+      this.#write(JSON.stringify(batch.errors)).catch((error: Error) => this.onerror?.(error));
+    }
+    for (const message of batch.messages) this.#accept(message);
+  }
+
+  #accept(message: Message): void {
+    if (isRequest(message)) this.#refuseInUse(message.id);
+    this.#inFlight.add(message);
+    if (this.#queue) this.#queue.push(message);
+    else this.#deliver(message);
+  }
+
+  #refuseInUse(id: string | number): void {
+    if (this.#inFlight.has(id)) {
+      throw new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: id ${JSON.stringify(id)} is still in use`, id);
+    }
+  }
+
+  #deliver(message: Message): void {
+    try {
+      this.onmessage?.(message, { principal: this.principal });
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+    if ('method' in message && message.method === 'notifications/cancelled') {
+      const rest = this.#answers.abandon(message.params?.['requestId']);
+      if (rest) this.#write(JSON.stringify(rest)).catch((error: Error) => this.onerror?.(error));
+    }
+  }
+
+  async #write(json: string): Promise<void> {
+    this.#behind = this.#connection.full ? this.#behind + json.length : 0;
+    if (this.#behind > MAX_BEHIND) {
+      this.#connection.destroy();
+      throw new Error(`The client left more than ${MAX_BEHIND} characters unread`);
+    }
+    this.#connection.write(messageEvent(json, undefined));
+    await this.#connection.drained();
+  }
+}

@@ -1,0 +1,265 @@
+import { isResponse, type Message, type Request, type RequestId, type Response } from '../../jsonrpc/message.ts';
+import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
+import type { EventId, EventLog } from '../../store/event-log.ts';
+import type { SendOptions, Transport } from '../transport.ts';
+import type { HttpCall } from './call.ts';
+import { SseConnection, type OpenConnections } from './connection.ts';
+import { EventStream } from './event-stream.ts';
+import { Reply } from './reply.ts';
+import { SSE_HEADERS } from './sse.ts';
+
+export interface StreamableSessionOptions {
+  readonly log: EventLog;
+  readonly connections: OpenConnections;
+  /** Milliseconds before a reply becomes a stream. */
+  readonly grace: number;
+  /** Milliseconds that a client is told to wait before it comes back for a stream that was paused. */
+  readonly retry: number;
+  /** Milliseconds after which the connection of a stream is ended, for the client to come back (2025-11-25); 0 for never. */
+  readonly streamDuration: number;
+  readonly onend: (session: StreamableSession) => void;
+}
+
+/** Streams that have ended stay resumable for a while; of more than this many, the oldest are forgotten. */
+const MAX_ENDED_STREAMS = 64;
+/** More connections than this on the stream of the session, and the oldest is closed. */
+const MAX_STANDALONE = 8;
+const STANDALONE = '0';
+
+/**
+ * What the owner of the transport learns beside a message. The two functions have the names and the meaning of the
+ * official SDK's.
+ */
+class Extra {
+  readonly principal: string | undefined;
+  readonly #session: StreamableSession;
+  readonly #id: RequestId | undefined;
+
+  constructor(session: StreamableSession, principal: string | undefined, id: RequestId | undefined) {
+    this.#session = session;
+    this.principal = principal;
+    this.#id = id;
+  }
+
+  get closeSSEStream(): (() => void) | undefined {
+    const id = this.#id;
+    return id !== undefined && this.#session.profile?.primingEvent ? () => this.#session.pauseStream(id) : undefined;
+  }
+
+  get closeStandaloneSSEStream(): (() => void) | undefined {
+    return this.#session.profile?.primingEvent ? () => this.#session.pauseStream() : undefined;
+  }
+}
+
+/**
+ * The server's end of one Streamable HTTP session: any number of HTTP requests, seen as one transport
+ * (2025-11-25, transports: Streamable HTTP).
+ */
+export class StreamableSession implements Transport {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onerror: Transport['onerror'];
+  readonly sessionId: string;
+  /** Undefined until the answer to `initialize` has gone out. */
+  profile: RevisionProfile | undefined;
+  /** Who opened the session. */
+  readonly principal: string | undefined;
+  /** When the client was last heard of, by `Date.now()`. */
+  lastSeen = Date.now();
+
+  readonly #options: StreamableSessionOptions;
+  readonly #replies = new Map<RequestId, Reply>();
+  /** Streams by id, for resumption: the session's own, and those of replies. */
+  #streams: Map<string, EventStream> | undefined;
+  #streamCount = 0;
+  #initializing: RequestId | undefined;
+  #queue: (() => void)[] | undefined = [];
+  #closed = false;
+
+  constructor(id: string, principal: string | undefined, options: StreamableSessionOptions) {
+    this.sessionId = id;
+    this.principal = principal;
+    this.#options = options;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Whether any stream of the session has a connection. */
+  get connected(): boolean {
+    for (const stream of this.#streams?.values() ?? []) if (stream.connected) return true;
+    return false;
+  }
+
+  start(): Promise<void> {
+    const queue = this.#queue ?? [];
+    this.#queue = undefined;
+    for (const deliver of queue) deliver();
+    return Promise.resolve();
+  }
+
+  send(message: Message, options?: SendOptions): Promise<void> {
+    if (this.#closed) return Promise.reject(new Error('The session is closed'));
+    try {
+      if (!isResponse(message)) {
+        const related = options?.relatedRequestId;
+        const reply = related === undefined ? undefined : this.#replies.get(related);
+        return reply ? reply.send(message) : this.#standalone().send(message);
+      }
+      const reply = message.id === undefined ? undefined : this.#replies.get(message.id);
+      if (!reply) return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
+      if (message.id === this.#initializing) this.#initialized(reply, message);
+      const sent = reply.send(message);
+      this.#replies.delete(message.id!);
+      return sent;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#end(404, 'The session has ended');
+  }
+
+  /** Closes a session that nobody wanted to serve. */
+  refuse(message: string): Promise<void> {
+    return this.#end(500, message);
+  }
+
+  #end(status: number, message: string): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#closed = true;
+    for (const reply of new Set(this.#replies.values())) reply.end(status, message);
+    this.#replies.clear();
+    for (const stream of this.#streams?.values() ?? []) stream.close();
+    this.#options.onend(this);
+    this.onclose?.();
+    return this.#streams ? this.#options.log.drop(this.sessionId) : Promise.resolve();
+  }
+
+  /** The first of `ids` that is in use by a request in flight. */
+  inUse(ids: readonly RequestId[]): RequestId | undefined {
+    return ids.find((id) => this.#replies.has(id));
+  }
+
+  /** Takes in the messages of one POST that holds requests; the call is answered when they are. */
+  request(call: HttpCall, messages: readonly Message[], ids: readonly RequestId[], batch: boolean, errors: Response[] = []): void {
+    const reply = new Reply({
+      call,
+      ids,
+      batch,
+      responses: errors,
+      grace: this.#options.grace,
+      open: (opening) => this.#openReplyStream(opening),
+    });
+    for (const id of ids) this.#replies.set(id, reply);
+    for (const message of messages) this.deliver(message, call.principal);
+  }
+
+  /** As `request`, for the one that opens the session. Its answer carries the session's id and settles the revision. */
+  initialize(call: HttpCall, message: Request): void {
+    this.#initializing = message.id;
+    this.request(call, [message], [message.id], false);
+  }
+
+  deliver(message: Message, principal: string | undefined): void {
+    if (this.#queue) {
+      this.#queue.push(() => this.deliver(message, principal));
+      return;
+    }
+    const isRequest = 'method' in message && 'id' in message;
+    try {
+      this.onmessage?.(message, new Extra(this, principal, isRequest ? message.id : undefined));
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+    // No response will come for what was cancelled (basic/utilities/cancellation: Behavior Requirements).
+    if ('method' in message && message.method === 'notifications/cancelled') this.#abandon(message.params?.['requestId']);
+  }
+
+  /** Answers a GET: opens the stream of the session, or resumes the stream that `lastEventId` names. */
+  listen(call: HttpCall, stream: EventStream | undefined, lastEventId: EventId | undefined): void {
+    this.#connect(call, stream ?? this.#standalone(), lastEventId);
+  }
+
+  /** The stream that an event id of this session names, if it is still known. */
+  streamOf(lastEventId: EventId): EventStream | undefined {
+    const id = this.#options.log.streamOf(this.sessionId, lastEventId);
+    return id === undefined ? undefined : this.#streams?.get(id);
+  }
+
+  /**
+   * Ends the connection of a stream, which the client comes back for (2025-11-25, transports: Sending Messages, 6).
+   * Does nothing in revisions where the client would not.
+   *
+   * @param id the request whose stream it is; none for the stream of the session.
+   */
+  pauseStream(id?: RequestId): void {
+    if (!this.profile?.primingEvent) return;
+    const stream = id === undefined ? this.#streams?.get(STANDALONE) : this.#replies.get(id)?.stream;
+    stream?.pause(this.#options.retry);
+  }
+
+  #initialized(reply: Reply, response: Response): void {
+    this.#initializing = undefined;
+    if ('result' in response) {
+      this.profile = profileOf(response.result['protocolVersion']);
+      reply.headers = { ...reply.headers, 'mcp-session-id': this.sessionId };
+    } else {
+      // No session came about.
+      setImmediate(() => void this.close());
+    }
+  }
+
+  #abandon(id: RequestId): void {
+    const reply = this.#replies.get(id);
+    if (!reply || id === this.#initializing) return;
+    this.#replies.delete(id);
+    reply.abandon();
+  }
+
+  #standalone(): EventStream {
+    return this.#streams?.get(STANDALONE) ?? this.#addStream(STANDALONE);
+  }
+
+  #openReplyStream(reply: Reply): EventStream {
+    const stream = this.#addStream(String(++this.#streamCount));
+    this.#connect(reply.options.call, stream, undefined, reply.headers);
+    return stream;
+  }
+
+  #addStream(id: string): EventStream {
+    this.#streams ??= new Map();
+    if (this.#streams.size > MAX_ENDED_STREAMS) {
+      for (const [old, stream] of this.#streams) {
+        if (!stream.ended || stream.connected) continue;
+        this.#streams.delete(old);
+        break;
+      }
+    }
+    const stream = new EventStream({
+      log: this.#options.log,
+      session: this.sessionId,
+      id,
+      priming: this.profile?.primingEvent ?? false,
+      onerror: (error) => this.onerror?.(error),
+    });
+    this.#streams.set(id, stream);
+    return stream;
+  }
+
+  #connect(call: HttpCall, stream: EventStream, after: EventId | undefined, headers?: Readonly<Record<string, string>>): void {
+    const connection = new SseConnection(call.stream(200, { ...headers, ...SSE_HEADERS }), this.#options.connections, () => {
+      clearTimeout(timer);
+      this.lastSeen = Date.now();
+      stream.detach(connection);
+    });
+    const { streamDuration } = this.#options;
+    const timer =
+      streamDuration > 0 && this.profile?.primingEvent
+        ? setTimeout(() => stream.pause(this.#options.retry), streamDuration)
+        : undefined;
+    stream.attach(connection, after, MAX_STANDALONE);
+  }
+}
