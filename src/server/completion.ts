@@ -1,0 +1,57 @@
+import type { Exchange } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { Context } from './context.ts';
+
+/** What a completer is told beside the value typed so far. */
+export class CompletionContext extends Context {
+  /** The arguments that are already settled (2025-06-18 and later). */
+  readonly arguments: Readonly<Record<string, string>>;
+
+  constructor(exchange: Exchange, settled: Readonly<Record<string, string>>) {
+    super(exchange);
+    this.arguments = settled;
+  }
+}
+
+/**
+ * Suggests values for an argument, best first: a function of what is typed so far, or a fixed list from which those
+ * that begin with it are taken. The first 100 are sent.
+ */
+export type Completer =
+  | readonly string[]
+  | ((value: string, context: CompletionContext) => readonly string[] | Promise<readonly string[]>);
+
+/** The completers of one prompt or template, by argument. */
+export type Completers = ReadonlyMap<string, Completer>;
+
+/** Finds the completers that a reference means; undefined where it names nothing. */
+export type FindCompleters = (type: unknown, name: unknown) => Completers | undefined;
+
+/** 2025-11-25, server/utilities/completion: Completion Results. */
+const MOST = 100;
+
+/**
+ * Answers `completion/complete`. An argument that nobody completes has no suggestions.
+ *
+ * @throws RpcError −32602 where the request is malformed or its reference names nothing
+ * (2025-11-25, server/utilities/completion: Error Handling).
+ */
+export async function complete(exchange: Exchange, find: FindCompleters): Promise<JsonObject> {
+  const { ref, argument, context } = exchange.params;
+  if (!isObject(ref)) throw new RpcError(ErrorCode.InvalidParams, '"ref" must be an object');
+  if (!isObject(argument) || typeof argument['name'] !== 'string' || typeof argument['value'] !== 'string') {
+    throw new RpcError(ErrorCode.InvalidParams, '"argument" must have a string "name" and a string "value"');
+  }
+  const name: unknown = ref['type'] === 'ref/prompt' ? ref['name'] : ref['uri'];
+  const completers = find(ref['type'], name);
+  if (completers === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown reference: ${JSON.stringify(ref)}`);
+  const completer = completers.get(argument['name']);
+  const settled = isObject(context) && isObject(context['arguments']) ? context['arguments'] : {};
+  const values = completer === undefined ? [] : await suggest(completer, argument['value'], new CompletionContext(exchange, settled));
+  return { completion: { values: values.slice(0, MOST), total: values.length, hasMore: values.length > MOST } };
+}
+
+async function suggest(completer: Completer, value: string, context: CompletionContext): Promise<readonly string[]> {
+  return typeof completer === 'function' ? completer(value, context) : completer.filter((known) => known.startsWith(value));
+}

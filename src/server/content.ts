@@ -1,0 +1,71 @@
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { ContentBlock, PromptMessage } from '../protocol/types.ts';
+
+const BLOCKS: ReadonlySet<unknown> = new Set(['text', 'image', 'audio', 'resource_link', 'resource']);
+
+export function text(value: string): ContentBlock {
+  return { type: 'text', text: value };
+}
+
+/** A result that a model can read and act on (2025-11-25, server/tools: Error Handling). */
+export function toolError(message: string): JsonObject {
+  return { content: [text(message)], isError: true };
+}
+
+/** A result that asks its caller for something first and is passed on as it is (2026-07-28, basic/patterns/mrtr). */
+export function isInputRequired(reply: unknown): reply is JsonObject {
+  return isObject(reply) && reply['resultType'] === 'input_required';
+}
+
+function isBlock(value: unknown): value is ContentBlock {
+  return isObject(value) && BLOCKS.has(value['type']);
+}
+
+/** Makes a result of whatever a tool without `output` returned. */
+export function toolResult(reply: unknown): JsonObject {
+  switch (typeof reply) {
+    case 'string':
+      return { content: [text(reply)] };
+    case 'number':
+    case 'boolean':
+    case 'bigint':
+      return { content: [text(String(reply))] };
+    case 'undefined':
+      return { content: [] };
+    case 'object':
+      if (reply === null) return { content: [] };
+      if (Array.isArray(reply) && reply.every(isBlock)) return { content: reply };
+      if (isBlock(reply)) return { content: [reply] };
+      if (isObject(reply) && Array.isArray(reply['content'])) return reply;
+      return { content: [text(JSON.stringify(reply))] };
+    default:
+      throw new TypeError(`a tool cannot return a ${typeof reply}`);
+  }
+}
+
+/** Makes a result of whatever a resource's handler returned; undefined where it says that there is no such resource. */
+export function resourceResult(reply: unknown, uri: string, mimeType: string | undefined): JsonObject | undefined {
+  if (reply === undefined || reply === null) return undefined;
+  const head = mimeType === undefined ? { uri } : { uri, mimeType };
+  if (typeof reply === 'string') return { contents: [{ ...head, text: reply }] };
+  if (reply instanceof Uint8Array) {
+    const blob = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength).toString('base64');
+    return { contents: [{ ...head, blob }] };
+  }
+  if (Array.isArray(reply)) return { contents: reply };
+  if (isObject(reply)) {
+    if (Array.isArray(reply['contents'])) return reply;
+    if (typeof reply['text'] === 'string' || typeof reply['blob'] === 'string') return { contents: [reply] };
+  }
+  throw new TypeError(`the handler of resource ${uri} returned neither text, bytes, contents nor a result`);
+}
+
+/** Makes a result of whatever a prompt's handler returned. */
+export function promptResult(reply: unknown, name: string, description: string | undefined): JsonObject {
+  if (isObject(reply) && Array.isArray(reply['messages'])) return reply;
+  let messages: PromptMessage[];
+  if (typeof reply === 'string') messages = [{ role: 'user', content: text(reply) }];
+  else if (Array.isArray(reply)) messages = reply;
+  else throw new TypeError(`the handler of prompt ${name} returned neither text, messages nor a result`);
+  return description === undefined ? { messages } : { description, messages };
+}

@@ -1,0 +1,14 @@
+export { McpServer, type McpServerOptions } from './mcp-server.ts';
+export { Context, type SampleResult } from './context.ts';
+export { CompletionContext, type Completer } from './completion.ts';
+export type { PromptArgumentConfig, PromptArguments, PromptConfig, PromptHandler, PromptReply, PromptValues } from './prompts.ts';
+export type { Registered } from './registry.ts';
+export type { ResourceConfig, ResourceHandler, ResourceReply, TemplateConfig, TemplateHandler } from './resources.ts';
+export type { AnySchema, StandardSchema } from './schema.ts';
+export type { ToolConfig, ToolHandler, ToolReply } from './tools.ts';
+export type { Variables } from './uri-template.ts';
+export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+export type { JsonObject } from '../jsonrpc/message.ts';
+export type { Caller, Exchange, Middleware, Service, Session } from '../core/exchange.ts';
+export type { LogLevel } from '../protocol/logging.ts';
+export type * from '../protocol/types.ts';

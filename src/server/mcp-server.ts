@@ -1,0 +1,214 @@
+import { compose, type Exchange, type Middleware, type Service } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { isNotificationMethod, Meta, Method } from '../protocol/methods.ts';
+import { LEGACY_REVISIONS } from '../protocol/revisions.ts';
+import type { Implementation } from '../protocol/types.ts';
+import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
+import type { Transport } from '../transport/transport.ts';
+import { complete, type Completers } from './completion.ts';
+import { Listeners, type ListKind } from './listeners.ts';
+import { Prompts, type PromptArguments, type PromptConfig, type PromptHandler } from './prompts.ts';
+import { compact, type Registered } from './registry.ts';
+import { Resources, type ResourceConfig, type ResourceHandler, type TemplateConfig, type TemplateHandler } from './resources.ts';
+import type { AnySchema } from './schema.ts';
+import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
+
+export interface McpServerOptions extends Implementation {
+  /** How to use the server, for the model. */
+  instructions?: string;
+  /** The most entries in one page of a list. Default 1000. */
+  pageSize?: number;
+  /**
+   * Capabilities to declare beside those of what is registered: of tools that are registered later, or experimental ones.
+   */
+  capabilities?: JsonObject;
+  /** Told of every error that no caller can be told of. Default: writes it to stderr. */
+  onerror?: (error: Error) => void;
+}
+
+/**
+ * A server: a registry of tools, resources and prompts, which offers itself as a service. The same calls serve every
+ * revision of the protocol. What is added, changed or removed while it runs is announced to every caller that listens.
+ */
+export class McpServer {
+  /** The server as a function. Any number of transports may use it at once. */
+  readonly service: Service = (exchange) => this.#entrance(exchange);
+
+  readonly #info: Implementation;
+  readonly #instructions: string | undefined;
+  readonly #capabilities: JsonObject;
+  readonly #onerror: (error: Error) => void;
+  readonly #listeners: Listeners;
+  readonly #tools: Tools;
+  readonly #resources: Resources;
+  readonly #prompts: Prompts;
+  readonly #middleware: Middleware[] = [];
+  #entrance: Service = (exchange) => this.#answer(exchange);
+
+  constructor(options: McpServerOptions) {
+    const { instructions, pageSize = 1000, capabilities = {}, onerror = reportToStderr, ...info } = options;
+    if (!Number.isInteger(pageSize) || pageSize < 1) throw new RangeError('pageSize must be a positive integer');
+    this.#info = compact(info) as Implementation;
+    this.#instructions = instructions;
+    this.#capabilities = capabilities;
+    this.#onerror = onerror;
+    this.#listeners = new Listeners(onerror);
+    const registry = (kind: ListKind) => ({ pageSize, changed: () => this.#listeners.changed(kind) });
+    this.#tools = new Tools(registry('tools'), onerror);
+    this.#resources = new Resources(registry('resources'));
+    this.#prompts = new Prompts(registry('prompts'));
+  }
+
+  /**
+   * Registers a tool.
+   *
+   * @throws TypeError where a schema cannot be used, Error where the name is taken.
+   */
+  tool<const I extends AnySchema | undefined = undefined, const O extends AnySchema | undefined = undefined>(
+    name: string,
+    config: ToolConfig<I, O>,
+    handler: ToolHandler<I, O>,
+  ): Registered<ToolConfig> {
+    return this.#tools.add(name, config, handler);
+  }
+
+  /** Registers a resource. @throws Error where the URI is taken. */
+  resource(uri: string, config: ResourceConfig, handler: ResourceHandler): Registered<ResourceConfig> {
+    return this.#resources.add(uri, config, handler);
+  }
+
+  /**
+   * Registers the resources of a URI template; see `UriTemplate` for what one may be.
+   *
+   * @throws TypeError where the template cannot be used, Error where it is registered already.
+   */
+  resourceTemplate<const T extends string>(
+    uriTemplate: T,
+    config: TemplateConfig<T>,
+    handler: TemplateHandler<T>,
+  ): Registered<TemplateConfig<T>> {
+    return this.#resources.addTemplate(uriTemplate, config as TemplateConfig, handler as TemplateHandler<string>);
+  }
+
+  /** Registers a prompt. @throws Error where the name is taken. */
+  prompt<const A extends PromptArguments = {}>(
+    name: string,
+    config: PromptConfig<A>,
+    handler: PromptHandler<A>,
+  ): Registered<PromptConfig> {
+    return this.#prompts.add(name, config, handler);
+  }
+
+  /** Tells the callers that subscribed to a resource that it has changed. */
+  resourceUpdated(uri: string): void {
+    this.#listeners.updated(uri);
+  }
+
+  /** Puts middleware around the service. What was put there first is the outermost. */
+  use(...middleware: Middleware[]): this {
+    this.#middleware.push(...middleware);
+    this.#entrance = compose((exchange) => this.#answer(exchange), ...this.#middleware);
+    return this;
+  }
+
+  /** Serves one connection; resolves when it is over. */
+  async connect(transport: Transport): Promise<void> {
+    const { serve } = await import('../wire/serve.ts');
+    await serve(this.service, transport, { onerror: this.#onerror });
+  }
+
+  /** Serves this process's stdin and stdout; resolves when stdin has ended and everything is answered. */
+  async stdio(): Promise<void> {
+    const { stdioServerTransport } = await import('../transport/stdio/server.ts');
+    await this.connect(stdioServerTransport());
+  }
+
+  /** Serves HTTP; resolves when it is listening. @throws Error where it cannot listen. */
+  async listen(options: Omit<ListenOptions, 'onsession'> = {}): Promise<HttpListener> {
+    const [{ listen }, { serve }] = await Promise.all([import('../transport/http/listen.ts'), import('../wire/serve.ts')]);
+    const onerror = this.#onerror;
+    return listen({ onerror, ...options, onsession: (transport) => serve(this.service, transport, { onerror }) });
+  }
+
+  #answer(exchange: Exchange): Promise<JsonObject> {
+    switch (exchange.method) {
+      case 'tools/call':
+        return this.#tools.call(exchange);
+      case 'tools/list':
+        return answer(() => this.#tools.registry.page(exchange.params['cursor']));
+      case 'resources/read':
+        return this.#resources.read(exchange);
+      case 'resources/list':
+        return this.#resources.list(exchange);
+      case 'resources/templates/list':
+        return answer(() => this.#resources.templates.page(exchange.params['cursor']));
+      case 'prompts/get':
+        return this.#prompts.get(exchange);
+      case 'prompts/list':
+        return answer(() => this.#prompts.registry.page(exchange.params['cursor']));
+      case 'completion/complete':
+        return complete(exchange, (type, name) => this.#completers(type, name));
+      case Method.Discover:
+        return Promise.resolve(this.#discover());
+      case Method.Listen:
+        return this.#listeners.listen(exchange, this.#lists());
+      default:
+        if (isNotificationMethod(exchange.method)) return Promise.resolve({});
+        return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `Method not found: ${exchange.method}`));
+    }
+  }
+
+  /** 2026-07-28, server/discover. */
+  #discover(): JsonObject {
+    const capabilities: JsonObject = { logging: {} };
+    const lists = this.#lists();
+    if (lists.has('tools')) capabilities['tools'] = { listChanged: true };
+    if (lists.has('prompts')) capabilities['prompts'] = { listChanged: true };
+    if (lists.has('resources')) capabilities['resources'] = { subscribe: true, listChanged: true };
+    if (this.#completes()) capabilities['completions'] = {};
+    Object.assign(capabilities, this.#capabilities);
+    const result: JsonObject = { supportedVersions: [...LEGACY_REVISIONS], capabilities, _meta: { [Meta.ServerInfo]: this.#info } };
+    if (this.#instructions !== undefined) result['instructions'] = this.#instructions;
+    return result;
+  }
+
+  /** The lists that this server has, or says it may have. */
+  #lists(): ReadonlySet<ListKind> {
+    const lists = new Set<ListKind>();
+    if (this.#tools.registry.used || this.#capabilities['tools']) lists.add('tools');
+    if (this.#prompts.registry.used || this.#capabilities['prompts']) lists.add('prompts');
+    const { fixed, templates } = this.#resources;
+    if (fixed.used || templates.used || this.#capabilities['resources']) lists.add('resources');
+    return lists;
+  }
+
+  #completes(): boolean {
+    for (const { completers } of this.#prompts.registry.entries()) if (completers.size > 0) return true;
+    for (const { completers } of this.#resources.templates.entries()) if (completers.size > 0) return true;
+    return false;
+  }
+
+  #completers(type: unknown, name: unknown): Completers | undefined {
+    if (typeof name !== 'string') return undefined;
+    if (type === 'ref/prompt') return this.#prompts.registry.get(name)?.completers;
+    if (type !== 'ref/resource') return undefined;
+    const template = this.#resources.templates.get(name);
+    return template?.completers ?? (this.#resources.fixed.get(name) && NO_COMPLETERS);
+  }
+}
+
+const NO_COMPLETERS: Completers = new Map();
+
+/** A promise of what a function returns or throws. */
+function answer(make: () => JsonObject): Promise<JsonObject> {
+  try {
+    return Promise.resolve(make());
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function reportToStderr(error: Error): void {
+  console.error(error);
+}

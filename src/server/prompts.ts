@@ -1,0 +1,93 @@
+import type { Exchange } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { GetPromptResult, Icon, PromptMessage } from '../protocol/types.ts';
+import type { Completer, Completers } from './completion.ts';
+import { isInputRequired, promptResult } from './content.ts';
+import { Context } from './context.ts';
+import { compact, Registry, type Registered, type RegistryOptions } from './registry.ts';
+
+export interface PromptArgumentConfig {
+  title?: string;
+  description?: string;
+  /** Default false. */
+  required?: boolean;
+  complete?: Completer;
+}
+
+export type PromptArguments = Readonly<Record<string, PromptArgumentConfig>>;
+
+export interface PromptConfig<A extends PromptArguments = PromptArguments> {
+  title?: string;
+  description?: string;
+  arguments?: A;
+  icons?: Icon[];
+  _meta?: JsonObject;
+}
+
+/** A string is one message of the user. */
+export type PromptReply = string | PromptMessage[] | GetPromptResult;
+
+/** The values of a prompt's arguments: always strings, undefined where the caller left an optional one out. */
+export type PromptValues<A extends PromptArguments> = {
+  [K in keyof A]: A[K] extends { required: true } ? string : string | undefined;
+};
+
+export type PromptHandler<A extends PromptArguments> = (
+  args: PromptValues<A>,
+  ctx: Context,
+) => PromptReply | Promise<PromptReply>;
+
+interface PromptEntry {
+  readonly name: string;
+  readonly definition: JsonObject;
+  readonly required: readonly string[];
+  readonly completers: Completers;
+  readonly handler: (args: any, ctx: Context) => unknown;
+}
+
+/** The prompts of a server: `prompts/list` and `prompts/get`. */
+export class Prompts {
+  readonly registry: Registry<PromptConfig, PromptEntry>;
+
+  constructor(options: Pick<RegistryOptions, 'pageSize' | 'changed'>) {
+    this.registry = new Registry({ ...options, kind: 'Prompt', list: 'prompts' });
+  }
+
+  add(name: string, config: PromptConfig, handler: PromptEntry['handler']): Registered<PromptConfig> {
+    return this.registry.add(name, config, ({ arguments: declared = {}, ...shown }) => {
+      const completers = new Map<string, Completer>();
+      const listed = Object.entries(declared).map(([argument, { complete, ...about }]) => {
+        if (complete !== undefined) completers.set(argument, complete);
+        return compact({ name: argument, ...about });
+      });
+      return {
+        name,
+        definition: compact({ name, ...shown, arguments: listed.length > 0 ? listed : undefined }),
+        required: Object.keys(declared).filter((argument) => declared[argument]?.required),
+        completers,
+        handler,
+      };
+    });
+  }
+
+  /**
+   * @throws RpcError −32602 where the prompt is unknown or a required argument is missing
+   * (2025-11-25, server/prompts: Error Handling); and whatever the handler throws.
+   */
+  async get(exchange: Exchange): Promise<JsonObject> {
+    const { name, arguments: args = {} } = exchange.params;
+    if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
+    const prompt = this.registry.get(name);
+    if (prompt === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown prompt: ${name}`);
+    if (!isObject(args)) throw new RpcError(ErrorCode.InvalidParams, '"arguments" must be an object');
+    for (const [argument, value] of Object.entries(args)) {
+      if (typeof value !== 'string') throw new RpcError(ErrorCode.InvalidParams, `Argument ${argument} of prompt ${name} must be a string`);
+    }
+    for (const argument of prompt.required) {
+      if (!Object.hasOwn(args, argument)) throw new RpcError(ErrorCode.InvalidParams, `Prompt ${name} needs the argument ${argument}`);
+    }
+    const reply = await prompt.handler(args, new Context(exchange));
+    return isInputRequired(reply) ? reply : promptResult(reply, name, prompt.definition['description']);
+  }
+}

@@ -1,0 +1,124 @@
+import type { Exchange } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { REVISIONS } from '../protocol/revisions.ts';
+import type { Annotations, Icon, ReadResourceResult, Resource, ResourceContents } from '../protocol/types.ts';
+import type { Completer, Completers } from './completion.ts';
+import { isInputRequired, resourceResult } from './content.ts';
+import { Context } from './context.ts';
+import { page } from './pages.ts';
+import { compact, Registry, type Registered, type RegistryOptions } from './registry.ts';
+import { UriTemplate, type Variables } from './uri-template.ts';
+
+export interface ResourceConfig {
+  name: string;
+  title?: string;
+  description?: string;
+  /** Also the type of contents that a handler returns as bare text or bytes. */
+  mimeType?: string;
+  /** Bytes. */
+  size?: number;
+  annotations?: Annotations;
+  icons?: Icon[];
+  _meta?: JsonObject;
+}
+
+export interface TemplateConfig<T extends string = string> extends Omit<ResourceConfig, 'size'> {
+  /** Suggests values for variables. */
+  complete?: { readonly [K in keyof Variables<T>]?: Completer };
+  /** The resources of this template that `resources/list` shows after the fixed ones. */
+  list?: (ctx: Context) => readonly Resource[] | Promise<readonly Resource[]>;
+}
+
+/** Text, bytes, contents, or a whole result. Nothing means that there is no such resource. */
+export type ResourceReply = string | Uint8Array | ResourceContents | ResourceContents[] | ReadResourceResult | undefined;
+
+export type ResourceHandler = (uri: string, ctx: Context) => ResourceReply | Promise<ResourceReply>;
+
+export type TemplateHandler<T extends string> = (
+  variables: Variables<T>,
+  ctx: Context,
+  uri: string,
+) => ResourceReply | Promise<ResourceReply>;
+
+interface ResourceEntry {
+  readonly definition: JsonObject;
+  readonly handler: ResourceHandler;
+}
+
+interface TemplateEntry {
+  readonly definition: JsonObject;
+  readonly template: UriTemplate;
+  readonly completers: Completers;
+  readonly list: TemplateConfig['list'];
+  readonly handler: TemplateHandler<string>;
+}
+
+/** The resources of a server: `resources/list`, `resources/templates/list` and `resources/read`. */
+export class Resources {
+  readonly fixed: Registry<ResourceConfig, ResourceEntry>;
+  readonly templates: Registry<TemplateConfig, TemplateEntry>;
+  readonly #pageSize: number;
+
+  constructor(options: Pick<RegistryOptions, 'pageSize' | 'changed'>) {
+    this.#pageSize = options.pageSize;
+    this.fixed = new Registry({ ...options, kind: 'Resource', list: 'resources' });
+    this.templates = new Registry({ ...options, kind: 'Resource template', list: 'resourceTemplates' });
+  }
+
+  add(uri: string, config: ResourceConfig, handler: ResourceHandler): Registered<ResourceConfig> {
+    return this.fixed.add(uri, config, (current) => ({ definition: compact({ uri, ...current }), handler }));
+  }
+
+  addTemplate(uriTemplate: string, config: TemplateConfig, handler: TemplateHandler<string>): Registered<TemplateConfig> {
+    const template = new UriTemplate(uriTemplate);
+    return this.templates.add(uriTemplate, config, ({ complete = {}, list, ...shown }) => {
+      for (const variable of Object.keys(complete)) {
+        if (!template.names.includes(variable)) throw new TypeError(`URI template ${uriTemplate} has no variable ${variable} to complete`);
+      }
+      const completers = new Map(Object.entries(complete).filter((entry): entry is [string, Completer] => entry[1] !== undefined));
+      return { definition: compact({ uriTemplate, ...shown }), template, completers, list, handler };
+    });
+  }
+
+  async list(exchange: Exchange): Promise<JsonObject> {
+    const { cursor } = exchange.params;
+    const listing = [...this.templates.entries()].filter(({ list }) => list !== undefined);
+    if (listing.length === 0) return this.fixed.page(cursor);
+    const found = await Promise.all(listing.map(({ list }) => list?.(new Context(exchange)) ?? []));
+    return page('resources', [...this.fixed.definitions(), ...found.flat()], cursor, this.#pageSize);
+  }
+
+  /**
+   * @throws RpcError where there is no such resource, with the code of the caller's revision
+   * (2025-11-25 and 2026-07-28, server/resources: Error Handling); −32602 where the URI is malformed; and whatever the
+   * handler throws.
+   */
+  async read(exchange: Exchange): Promise<JsonObject> {
+    const uri: unknown = exchange.params['uri'];
+    if (typeof uri !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"uri" must be a string');
+    const found = this.#find(uri, exchange);
+    const reply = await found?.reply;
+    if (isInputRequired(reply)) return reply;
+    const result = resourceResult(reply, uri, found?.mimeType);
+    if (result === undefined) {
+      throw new RpcError(REVISIONS[exchange.caller.revision].resourceNotFound, `Resource not found: ${uri}`, { data: { uri } });
+    }
+    return result;
+  }
+
+  /** A fixed resource goes before a template, and a template before those registered later. */
+  #find(uri: string, exchange: Exchange): { reply: unknown; mimeType: string | undefined } | undefined {
+    const fixed = this.fixed.get(uri);
+    if (fixed !== undefined) {
+      return { reply: fixed.handler(uri, new Context(exchange)), mimeType: fixed.definition['mimeType'] };
+    }
+    for (const { template, handler, definition } of this.templates.entries()) {
+      const variables = template.match(uri);
+      if (variables !== undefined) {
+        return { reply: handler(variables, new Context(exchange), uri), mimeType: definition['mimeType'] };
+      }
+    }
+    return undefined;
+  }
+}

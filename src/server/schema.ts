@@ -1,0 +1,78 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { PlainSchema } from './plain-schema.ts';
+
+/** A Standard Schema that can also say itself as JSON Schema (Zod from 4.2, ArkType, Valibot through its adapter). */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': StandardSchemaV1.Props<Input, Output> & StandardJSONSchemaV1.Props<Input, Output>;
+}
+
+/** What a tool's `input` and `output` may be: a Standard Schema, or a JSON Schema (2020-12, or draft-07 by its `$schema`). */
+export type AnySchema = StandardSchema<any, any> | JsonObject;
+
+export type Verdict = StandardSchemaV1.Result<unknown>;
+
+/** A schema as the registry keeps it: made once when a tool is registered. */
+export interface Schema {
+  /** What lists show of it. */
+  readonly json: JsonObject;
+  validate(value: unknown): Verdict | Promise<Verdict>;
+}
+
+/** For tools that take no arguments: whatever comes, the handler sees none. */
+export const NO_INPUT: Schema = {
+  json: { type: 'object', properties: {} },
+  validate: () => ({ value: {} }),
+};
+
+/**
+ * The schema of a tool's arguments.
+ *
+ * @throws TypeError where it cannot be said as JSON Schema, names an unknown dialect, or is not about an object
+ * (2025-11-25, server/tools: Tool).
+ */
+export function inputSchema(given: AnySchema, owner: string): Schema {
+  const schema = schemaOf(given, 'input', owner);
+  const { type } = schema.json;
+  if (type !== undefined && type !== 'object') throw new TypeError(`${owner}: the input schema must have type "object"`);
+  if (type === 'object') return schema;
+  return { json: { type: 'object', ...schema.json }, validate: (value) => schema.validate(value) };
+}
+
+/** The schema of a tool's structured result. Throws as `inputSchema` does, but takes schemas of any type. */
+export function outputSchema(given: AnySchema, owner: string): Schema {
+  return schemaOf(given, 'output', owner);
+}
+
+function schemaOf(given: AnySchema, side: 'input' | 'output', owner: string): Schema {
+  const standard = (given as Partial<StandardSchema> | null)?.['~standard'];
+  if (standard === undefined) {
+    if (!isObject(given)) throw new TypeError(`${owner}: the ${side} schema must be a Standard Schema or a JSON Schema object`);
+    return new PlainSchema(given, `${owner}: the ${side} schema`);
+  }
+  if (typeof standard.jsonSchema?.[side] !== 'function') {
+    throw new TypeError(
+      `${owner}: the ${side} schema (${standard.vendor}) does not offer itself as JSON Schema (~standard.jsonSchema); ` +
+        'use a newer version of its library, or give a JSON Schema',
+    );
+  }
+  let json: JsonObject;
+  try {
+    json = { ...standard.jsonSchema[side]({ target: 'draft-2020-12' }) };
+  } catch (cause) {
+    throw new TypeError(`${owner}: the ${side} schema cannot be written as JSON Schema: ${(cause as Error).message}`, { cause });
+  }
+  // 2020-12 is the default dialect (2025-11-25, basic: Schema Dialect), and some older readers stumble over its name.
+  delete json['$schema'];
+  return { json, validate: (value) => standard.validate(value) };
+}
+
+/** Says in one line what is wrong with a value, argument by argument: `a: must be integer; b: is missing`. */
+export function complaint(issues: readonly StandardSchemaV1.Issue[]): string {
+  const shown = issues.slice(0, 10).map(({ path, message }) => {
+    const where = path?.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
+    return where ? `${where}: ${message}` : message;
+  });
+  if (issues.length > shown.length) shown.push(`and ${issues.length - shown.length} more`);
+  return shown.join('; ');
+}

@@ -1,0 +1,183 @@
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+
+/** A variable takes what has no `/`, `?` or `#` in it; a reserved one (`{+path}`) takes anything. */
+type Part =
+  | { readonly literal: string }
+  | { readonly variable: string; readonly reserved: boolean };
+
+/** The names of the variables in a template literal: `Variables<'db://{table}{?limit}'>` is `{ table: string; limit?: string }`. */
+export type Variables<T extends string> = string extends T
+  ? Record<string, string>
+  : { [K in PathNames<T>]: string } & { [K in QueryNames<T>]?: string };
+
+type PathNames<T extends string> = T extends `${string}{${infer E}}${infer Rest}` ? PathName<E> | PathNames<Rest> : never;
+type PathName<E extends string> = E extends `?${string}` ? never : E extends `+${infer N}` | `/${infer N}` ? Split<N> : Split<E>;
+type QueryNames<T extends string> = T extends `${string}{?${infer E}}` ? Split<E> : never;
+type Split<E extends string> = E extends `${infer Head},${infer Rest}` ? Head | Split<Rest> : E;
+
+/**
+ * Matches URIs against a URI template (RFC 6570): `{var}`, `{a,b}`, `{/var}`, one reserved `{+var}`, and `{?a,b}` at the
+ * end. The path is matched from the left up to the reserved variable and from the right down to it, each variable taking
+ * as little as it can, and never going back: the time is linear in the length of the URI, whatever is sent. Variables of
+ * the path must not be empty; those of the query may be absent.
+ */
+export class UriTemplate {
+  readonly template: string;
+  /** Every variable, in order. */
+  readonly names: readonly string[];
+  readonly #left: readonly Part[];
+  readonly #reserved: string | undefined;
+  /** What stands right of the reserved variable, from right to left. */
+  readonly #right: readonly Part[];
+  readonly #query: readonly string[] | undefined;
+
+  /** @throws TypeError where the template is malformed, ambiguous, or uses an operator that is not supported. */
+  constructor(template: string) {
+    this.template = template;
+    const { parts, query } = parse(template);
+    const reserved = parts.findIndex((part) => 'variable' in part && part.reserved);
+    this.#query = query;
+    this.#left = reserved === -1 ? parts : parts.slice(0, reserved);
+    this.#reserved = reserved === -1 ? undefined : (parts[reserved] as { variable: string }).variable;
+    this.#right = reserved === -1 ? [] : parts.slice(reserved + 1).reverse();
+    this.names = [...parts.flatMap((part) => ('variable' in part ? [part.variable] : [])), ...(query ?? [])];
+    if (new Set(this.names).size < this.names.length) throw malformed(template, 'a variable occurs twice');
+  }
+
+  /**
+   * The variables of a URI, percent-decoded, or undefined where it does not match. They come from the caller: a decoded
+   * value can hold any character, `/` and `..` included.
+   *
+   * @throws RpcError −32602 where a percent-encoding is broken.
+   */
+  match(uri: string): Record<string, string> | undefined {
+    const question = this.#query === undefined ? -1 : uri.indexOf('?');
+    const path = question === -1 ? uri : uri.slice(0, question);
+    const found: [name: string, raw: string][] = [];
+    const start = fromLeft(path, this.#left, found);
+    if (start === -1) return undefined;
+    const end = this.#reserved === undefined ? path.length : fromRight(path, this.#right, start, found);
+    if (this.#reserved === undefined ? start < end : end <= start) return undefined;
+    if (this.#reserved !== undefined) found.push([this.#reserved, path.slice(start, end)]);
+    if (question !== -1) this.#readQuery(uri.slice(question + 1), found);
+    return Object.fromEntries(found.map(([name, raw]) => [name, decode(raw, uri)]));
+  }
+
+  #readQuery(query: string, found: [string, string][]): void {
+    for (const pair of query.split('&')) {
+      const equals = pair.indexOf('=');
+      const name = equals === -1 ? pair : pair.slice(0, equals);
+      if (this.#query?.includes(name)) found.push([name, equals === -1 ? '' : pair.slice(equals + 1)]);
+    }
+  }
+}
+
+/** Matches parts from the start of the path; returns where the rest begins, or −1. */
+function fromLeft(path: string, parts: readonly Part[], found: [string, string][]): number {
+  let at = 0;
+  for (const [index, part] of parts.entries()) {
+    if ('literal' in part) {
+      if (!path.startsWith(part.literal, at)) return -1;
+      at += part.literal.length;
+      continue;
+    }
+    let end = at;
+    while (end < path.length && !isDelimiter(path[end])) end += 1;
+    const next = parts[index + 1];
+    if (next !== undefined && 'literal' in next) {
+      // One character at least belongs to the variable. A literal that opens with a delimiter stands right at `end`.
+      const stop = path.slice(at, end + next.literal.length).indexOf(next.literal, 1);
+      if (stop === -1) return -1;
+      end = at + stop;
+    }
+    if (end === at) return -1;
+    found.push([part.variable, path.slice(at, end)]);
+    at = end;
+  }
+  return at;
+}
+
+/** Matches parts (right to left) from the end of the path; returns where they begin, or −1. Goes no further than `floor`. */
+function fromRight(path: string, parts: readonly Part[], floor: number, found: [string, string][]): number {
+  let at = path.length;
+  for (const [index, part] of parts.entries()) {
+    if ('literal' in part) {
+      if (at - part.literal.length < floor || !path.endsWith(part.literal, at)) return -1;
+      at -= part.literal.length;
+      continue;
+    }
+    let start = at;
+    while (start > floor && !isDelimiter(path[start - 1])) start -= 1;
+    const next = parts[index + 1];
+    if (next !== undefined && 'literal' in next) {
+      const from = Math.max(floor, start - next.literal.length);
+      const stop = path.slice(from, at - 1).lastIndexOf(next.literal);
+      if (stop === -1) return -1;
+      start = from + stop + next.literal.length;
+    }
+    if (start === at) return -1;
+    found.push([part.variable, path.slice(start, at)]);
+    at = start;
+  }
+  return at;
+}
+
+function isDelimiter(character: string | undefined): boolean {
+  return character === '/' || character === '?' || character === '#';
+}
+
+function decode(raw: string, uri: string): string {
+  try {
+    return decodeURIComponent(raw);
+  } catch (cause) {
+    throw new RpcError(ErrorCode.InvalidParams, 'The resource URI has a broken percent-encoding', { data: { uri }, cause });
+  }
+}
+
+function parse(template: string): { parts: Part[]; query: string[] | undefined } {
+  const parts: Part[] = [];
+  let query: string[] | undefined;
+  let at = 0;
+  while (at < template.length) {
+    if (query !== undefined) throw malformed(template, '{?...} must be at the end');
+    const open = template.indexOf('{', at);
+    const close = template.indexOf('}', at);
+    const literal = template.slice(at, open === -1 ? template.length : open);
+    if (literal.includes('}')) throw malformed(template, 'a } without {');
+    if (literal !== '') push(parts, { literal });
+    if (open === -1) break;
+    if (close === -1) throw malformed(template, 'a { without }');
+    const [, operator = '', list = ''] = /^([^\w%]?)(.*)$/s.exec(template.slice(open + 1, close)) ?? [];
+    const names = list.split(',');
+    if (!names.every((name) => /^[\w.%]+$/.test(name))) throw malformed(template, `{${operator}${list}} is not supported`);
+    if (operator === '?') query = names;
+    else addVariables(parts, template, operator, names);
+    at = close + 1;
+  }
+  return { parts, query };
+}
+
+function addVariables(parts: Part[], template: string, operator: string, names: readonly string[]): void {
+  if (operator !== '' && operator !== '+' && operator !== '/') throw malformed(template, `operator ${operator} is not supported`);
+  if (operator === '+' && (names.length > 1 || parts.some((part) => 'variable' in part && part.reserved))) {
+    throw malformed(template, 'only one reserved variable {+name} can be told from its neighbours');
+  }
+  for (const [index, name] of names.entries()) {
+    if (operator === '/') push(parts, { literal: '/' });
+    else if (index > 0) push(parts, { literal: ',' });
+    const last = parts.at(-1);
+    if (last !== undefined && 'variable' in last) throw malformed(template, `nothing stands between {${last.variable}} and {${name}}`);
+    parts.push({ variable: name, reserved: operator === '+' });
+  }
+}
+
+/** Neighbouring literals become one, so that a variable sees all of what follows it. */
+function push(parts: Part[], part: { literal: string }): void {
+  const last = parts.at(-1);
+  if (last !== undefined && 'literal' in last) parts[parts.length - 1] = { literal: last.literal + part.literal };
+  else parts.push(part);
+}
+
+function malformed(template: string, why: string): TypeError {
+  return new TypeError(`URI template ${template}: ${why}`);
+}

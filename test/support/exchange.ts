@@ -1,0 +1,57 @@
+import type { Caller, Exchange } from '../../src/core/exchange.ts';
+import type { JsonObject } from '../../src/jsonrpc/message.ts';
+
+export interface TestExchangeOptions {
+  readonly caller?: Partial<Caller>;
+  /** Answers questions; without it they are refused. */
+  readonly onask?: (method: string, params: JsonObject) => JsonObject | Promise<JsonObject>;
+  /** Called for every notification, before it is taken. */
+  readonly onnotify?: (method: string, params: JsonObject | undefined) => void | Promise<void>;
+}
+
+/** An exchange without a wire: what the service under test sends can be read from it. */
+export class TestExchange implements Exchange {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly caller: Caller;
+  /** Every notification so far, in order. */
+  readonly notified: { method: string; params: JsonObject | undefined }[] = [];
+  /** Every question so far, in order. */
+  readonly asked: { method: string; params: JsonObject }[] = [];
+  readonly #options: TestExchangeOptions;
+  readonly #abort = new AbortController();
+
+  constructor(method: string, params: JsonObject = {}, options: TestExchangeOptions = {}) {
+    this.method = method;
+    this.params = params;
+    this.#options = options;
+    this.caller = {
+      revision: '2025-11-25',
+      clientInfo: undefined,
+      capabilities: {},
+      principal: undefined,
+      logLevel: undefined,
+      session: undefined,
+      ...options.caller,
+    };
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  async notify(method: string, params?: JsonObject): Promise<void> {
+    this.notified.push({ method, params });
+    await this.#options.onnotify?.(method, params);
+  }
+
+  async ask(method: string, params: JsonObject): Promise<JsonObject> {
+    this.asked.push({ method, params });
+    if (this.#options.onask === undefined) throw new Error(`nobody answers ${method}`);
+    return this.#options.onask(method, params);
+  }
+}
