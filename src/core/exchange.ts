@@ -47,9 +47,10 @@ export interface Exchange {
   /**
    * Asks the caller for something in the middle of the request: elicitation, sampling, roots.
    *
+   * @param signal takes the question back.
    * @throws RpcError with the caller's error; with −32601 where the caller lacks the capability (nothing is sent then).
    */
-  ask(method: string, params: JsonObject): Promise<JsonObject>;
+  ask(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject>;
 }
 
 /**

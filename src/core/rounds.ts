@@ -47,6 +47,6 @@ async function answered(exchange: Exchange, result: JsonObject): Promise<Exchang
       return exchange.signal;
     },
     notify: (method, notice) => exchange.notify(method, notice),
-    ask: (method, question) => exchange.ask(method, question),
+    ask: (method, question, signal) => exchange.ask(method, question, signal),
   };
 }

@@ -9,11 +9,17 @@ export interface Connection {
   readonly caller: Caller;
   /** Sends a notification, on the stream of `related` or on that of the session. */
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void>;
-  /** Asks the client, on the stream of `related` or on that of the session; gives up when `signal` fires. */
-  ask(method: string, params: JsonObject, related: RequestId | undefined, asking: Asking): Promise<JsonObject>;
+  /** Asks the client, on the stream of `related` or on that of the session, in the name of `asking`. */
+  ask(question: Question, related: RequestId | undefined, asking: Asking): Promise<JsonObject>;
 }
 
-/** Those who wait for answers from the client, so that they can be told to stop waiting. */
+export interface Question {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** One who waits for answers from the client, so that it can be told to stop waiting. */
 export interface Asking {
   readonly ended: Error | undefined;
   questions: Set<(reason: Error) => void> | undefined;
@@ -58,7 +64,7 @@ abstract class ConnectionExchange implements Exchange, Asking {
   }
 
   abstract notify(method: string, params?: JsonObject): Promise<void>;
-  abstract ask(method: string, params: JsonObject): Promise<JsonObject>;
+  abstract ask(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject>;
 }
 
 /** A request of the client. Its notifications and questions ride on the stream of the call, as long as that is open. */
@@ -82,13 +88,13 @@ export class RequestExchange extends ConnectionExchange {
     return this.connection.notify(method, params, this.#answered ? undefined : this.id);
   }
 
-  ask(method: string, params: JsonObject): Promise<JsonObject> {
+  ask(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
     if (this.#answered) {
       return Promise.reject(
         new RpcError(ErrorCode.InvalidRequest, `${method} came after its ${this.method} request was answered`),
       );
     }
-    return this.connection.ask(method, params, this.id, this);
+    return this.connection.ask({ method, params, signal }, this.id, this);
   }
 }
 
@@ -98,8 +104,8 @@ export class NoticeExchange extends ConnectionExchange {
     return this.connection.notify(method, params, undefined);
   }
 
-  ask(method: string, params: JsonObject): Promise<JsonObject> {
-    return this.connection.ask(method, params, undefined, this);
+  ask(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
+    return this.connection.ask({ method, params, signal }, undefined, this);
   }
 }
 

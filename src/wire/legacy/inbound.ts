@@ -20,7 +20,7 @@ import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/metho
 import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol/revisions.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import type { MessageExtra, Transport } from '../../transport/transport.ts';
-import { NoticeExchange, RequestExchange, type Asking, type Connection } from './exchange.ts';
+import { NoticeExchange, RequestExchange, type Asking, type Connection, type Question } from './exchange.ts';
 import { toInitializeResult, toLegacyResult } from './results.ts';
 import { Subscriptions } from './subscriptions.ts';
 
@@ -276,8 +276,9 @@ export class LegacyInbound implements Connection {
     return this.#transport.send(notification(method, params), { relatedRequestId: related });
   }
 
-  ask(method: string, params: JsonObject, related: RequestId | undefined, asking: Asking): Promise<JsonObject> {
+  ask({ method, params, signal }: Question, related: RequestId | undefined, asking: Asking): Promise<JsonObject> {
     if (asking.ended) return Promise.reject(asking.ended);
+    if (signal?.aborted) return Promise.reject(signal.reason);
     const missing = missingCapability(method, params, this.caller.capabilities);
     if (missing) {
       return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `${method} was not sent: the client does not have the ${missing} capability`));
@@ -292,11 +293,14 @@ export class LegacyInbound implements Connection {
     const giveUp = (reason: Error): void => {
       if (this.#questions.cancel(id, reason)) this.#withdraw(id, reason.message, related);
     };
+    const taken = (): void => giveUp(signal!.reason);
     (asking.questions ??= new Set()).add(giveUp);
+    signal?.addEventListener('abort', taken);
     const token: unknown = params['_meta']?.[Meta.ProgressToken];
     if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
     return result.finally(() => {
       asking.questions?.delete(giveUp);
+      signal?.removeEventListener('abort', taken);
       if (isRequestId(token)) this.#tokens?.delete(token);
     });
   }

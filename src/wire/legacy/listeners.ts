@@ -1,0 +1,155 @@
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import type { Exchange } from '../../core/exchange.ts';
+import { LOG_LEVELS, type LogLevel } from '../../protocol/logging.ts';
+import { Method, Notice } from '../../protocol/methods.ts';
+import type { SubscriptionFilter } from '../../protocol/types.ts';
+
+type SendRequest = (method: string, params: JsonObject) => Promise<JsonObject>;
+
+interface Listener {
+  readonly exchange: Exchange;
+  readonly filter: SubscriptionFilter;
+  readonly end: (error?: Error) => void;
+}
+
+interface Subscription {
+  listeners: number;
+  /** Settles with the server's answer to `resources/subscribe`. */
+  readonly made: Promise<unknown>;
+}
+
+const LIST_FILTERS: Record<string, 'toolsListChanged' | 'promptsListChanged' | 'resourcesListChanged'> = {
+  [Notice.ToolsListChanged]: 'toolsListChanged',
+  [Notice.PromptsListChanged]: 'promptsListChanged',
+  [Notice.ResourcesListChanged]: 'resourcesListChanged',
+};
+
+/**
+ * Those who listen to a server of a handshake revision, which says everything to the whole connection: the change
+ * notifications go to whoever asked for them, everything else once to each session. Resource subscriptions are made
+ * once, however many listen; the log level of the connection is the least severe that any of them wants.
+ */
+export class Listeners {
+  readonly #listeners = new Set<Listener>();
+  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #request: SendRequest;
+  readonly #onerror: (error: Error) => void;
+  #level: LogLevel | undefined;
+  #closed = false;
+
+  constructor(request: SendRequest, onerror: (error: Error) => void) {
+    this.#request = request;
+    this.#onerror = onerror;
+  }
+
+  /** The one that began last. */
+  get newest(): Exchange | undefined {
+    let newest: Exchange | undefined;
+    for (const { exchange } of this.#listeners) newest = exchange;
+    return newest;
+  }
+
+  /** Serves one `subscriptions/listen`, until its signal fires. Rejects when the connection closes. */
+  async listen(exchange: Exchange, capabilities: JsonObject): Promise<JsonObject> {
+    const filter: SubscriptionFilter = exchange.params['notifications'] ?? {};
+    const uris = capabilities['resources']?.['subscribe'] ? (filter.resourceSubscriptions ?? []) : [];
+    const { signal } = exchange;
+    let end!: Listener['end'];
+    const over = new Promise<void>((resolve, reject) => {
+      end = (error) => (error ? reject(error) : resolve());
+    });
+    over.catch(() => {});
+    const listener: Listener = { exchange, filter, end };
+    const stop = (): void => end();
+    this.#listeners.add(listener);
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) end();
+    const subscribed: string[] = [];
+    try {
+      if (capabilities['logging']) await this.#adjustLevel();
+      for (const uri of uris) {
+        await this.#subscribe(uri);
+        subscribed.push(uri);
+      }
+      await exchange.notify(Notice.Acknowledged, { notifications: honoured(filter, uris, capabilities) });
+      await over;
+      return {};
+    } finally {
+      this.#listeners.delete(listener);
+      signal.removeEventListener('abort', stop);
+      await Promise.all(subscribed.map((uri) => this.#unsubscribe(uri)));
+    }
+  }
+
+  deliver(method: string, params: JsonObject): void {
+    const list = LIST_FILTERS[method];
+    const sessions = new Set<unknown>();
+    // Newest first: where a session listens anew, its older exchange is about to end.
+    for (const { exchange, filter } of [...this.#listeners].reverse()) {
+      if (list) {
+        if (!filter[list]) continue;
+      } else if (method === Notice.ResourceUpdated) {
+        if (!filter.resourceSubscriptions?.includes(params['uri'])) continue;
+      } else {
+        const whose = exchange.caller.session ?? exchange;
+        if (sessions.has(whose)) continue;
+        sessions.add(whose);
+      }
+      exchange.notify(method, params).catch(this.#onerror);
+    }
+  }
+
+  close(error: Error): void {
+    this.#closed = true;
+    for (const { end } of this.#listeners) end(error);
+  }
+
+  async #adjustLevel(): Promise<void> {
+    const wanted = leastSevere([...this.#listeners].map(({ exchange }) => exchange.caller.logLevel));
+    if (wanted === undefined || wanted === this.#level) return;
+    const before = this.#level;
+    this.#level = wanted;
+    try {
+      await this.#request(Method.SetLevel, { level: wanted });
+    } catch (error) {
+      this.#level = before;
+      throw error;
+    }
+  }
+
+  #subscribe(uri: string): Promise<unknown> {
+    let subscription = this.#subscriptions.get(uri);
+    if (!subscription) {
+      subscription = { listeners: 0, made: this.#request(Method.Subscribe, { uri }) };
+      this.#subscriptions.set(uri, subscription);
+      subscription.made.catch(() => this.#subscriptions.delete(uri));
+    }
+    subscription.listeners += 1;
+    return subscription.made;
+  }
+
+  async #unsubscribe(uri: string): Promise<void> {
+    const subscription = this.#subscriptions.get(uri);
+    if (!subscription || (subscription.listeners -= 1) > 0) return;
+    this.#subscriptions.delete(uri);
+    if (this.#closed) return;
+    await this.#request(Method.Unsubscribe, { uri }).catch(this.#onerror);
+  }
+}
+
+/** The subset of a filter that the server's capabilities let it honour. */
+function honoured(filter: SubscriptionFilter, uris: string[], capabilities: JsonObject): SubscriptionFilter {
+  return {
+    ...(filter.toolsListChanged && capabilities['tools']?.['listChanged'] ? { toolsListChanged: true } : {}),
+    ...(filter.promptsListChanged && capabilities['prompts']?.['listChanged'] ? { promptsListChanged: true } : {}),
+    ...(filter.resourcesListChanged && capabilities['resources']?.['listChanged'] ? { resourcesListChanged: true } : {}),
+    ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
+  };
+}
+
+/** The level that serves everyone: where some named none, they want all. Undefined where nobody named one. */
+function leastSevere(levels: readonly (LogLevel | undefined)[]): LogLevel | undefined {
+  if (levels.every((level) => level === undefined)) return undefined;
+  if (levels.includes(undefined)) return 'debug';
+  return LOG_LEVELS[Math.min(...levels.map((level) => LOG_LEVELS.indexOf(level!)))];
+}

@@ -1,0 +1,293 @@
+import { CONNECTION_CLOSED, PendingRequests, type TimeLimits } from '../../jsonrpc/pending.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import {
+  errorResponse,
+  isRequestId,
+  notification,
+  resultResponse,
+  type JsonObject,
+  type Message,
+  type Notification,
+  type Request,
+  type RequestId,
+} from '../../jsonrpc/message.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
+import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
+import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol/revisions.ts';
+import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
+import type { Transport } from '../../transport/transport.ts';
+import { Listeners } from './listeners.ts';
+
+export interface OutboundOptions {
+  readonly clientInfo: Implementation;
+  /** What the questions of the server may be about. Default none. */
+  readonly capabilities?: JsonObject;
+  /** The revision to ask for. Default 2025-11-25, the newest with a handshake. */
+  readonly revision?: Revision;
+  /** How long a request waits for its response, from each sign of progress. Milliseconds, default 10 minutes; 0 for ever. */
+  readonly timeout?: number;
+  /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
+  readonly maxTimeout?: number;
+  /** How long the handshake may take, in milliseconds. Default 60 000. */
+  readonly handshakeTimeout?: number;
+  /** Why the transport closed, where it knows. */
+  readonly closeReason?: () => Error | undefined;
+  /** Hears of what no caller can be told. Default: nobody. */
+  readonly onerror?: ((error: Error) => void) | undefined;
+}
+
+/** A server that was connected to. */
+export interface Upstream {
+  readonly service: Service;
+  readonly revision: Revision;
+  readonly discovered: DiscoverResult;
+  readonly closed: boolean;
+  /** Called once when the connection is over. */
+  onclose: (() => void) | undefined;
+  close(): Promise<void>;
+}
+
+/**
+ * Connects to a server of a handshake revision and makes a `Service` of it.
+ *
+ * `notifications/initialized` goes out with the first exchange, so that what the server says or asks from then on
+ * finds someone to hear it.
+ *
+ * A request *from* the server belongs to the one call in flight. Where there are several, stdio does not tell which:
+ * it goes to the newest `tools/call`, else to the newest call. Where there is none, it goes to the newest
+ * `subscriptions/listen`.
+ *
+ * @throws RpcError where the handshake fails or takes too long; the transport is closed then.
+ */
+export async function connectLegacy(transport: Transport, options: OutboundOptions): Promise<Upstream> {
+  const connection = new LegacyOutbound(transport, options);
+  try {
+    await connection.open();
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+/** A call in flight, and the token under which the server reports its progress. */
+interface Call {
+  readonly exchange: Exchange;
+  /** The token that the caller gave. */
+  readonly token: RequestId | undefined;
+}
+
+class LegacyOutbound implements Upstream {
+  onclose: (() => void) | undefined;
+  revision: Revision = LATEST_LEGACY_REVISION;
+  discovered: DiscoverResult = { supportedVersions: [], capabilities: {} };
+  readonly #transport: Transport;
+  readonly #options: OutboundOptions;
+  readonly #limits: TimeLimits;
+  readonly #onerror: (error: Error) => void;
+  readonly #pending = new PendingRequests();
+  /** In the order in which they began. */
+  readonly #calls = new Map<RequestId, Call>();
+  /** Requests in flight by the progress token that the server was given for them. */
+  readonly #tokens = new Map<RequestId, RequestId>();
+  #lastToken = 0;
+  /** Questions of the server that are being answered. */
+  readonly #questions = new Map<RequestId, AbortController>();
+  readonly #listeners: Listeners;
+  #initialized = false;
+  #closed: Error | undefined;
+
+  constructor(transport: Transport, options: OutboundOptions) {
+    this.#transport = transport;
+    this.#options = options;
+    this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
+    this.#onerror = options.onerror ?? (() => {});
+    this.#listeners = new Listeners((method, params) => this.#request(method, params, this.#limits).result, this.#onerror);
+  }
+
+  get closed(): boolean {
+    return this.#closed !== undefined;
+  }
+
+  /** Opens the session (2025-11-25, basic/lifecycle: Initialization). */
+  async open(): Promise<void> {
+    const transport = this.#transport;
+    transport.onmessage = (message: Message) => this.#receive(message);
+    transport.onerror = this.#onerror;
+    transport.onclose = () => this.#close();
+    await transport.start();
+    const { clientInfo, capabilities = {}, revision = LATEST_LEGACY_REVISION, handshakeTimeout = 60_000 } = this.#options;
+    const limits = { timeout: handshakeTimeout, maxTimeout: handshakeTimeout };
+    // No cancellation is sent for it: `initialize` MUST NOT be cancelled (basic/utilities/cancellation).
+    const { result } = this.#pending.open(
+      Method.Initialize,
+      { protocolVersion: revision, capabilities, clientInfo },
+      limits,
+      (message) => transport.send(message),
+    );
+    const answer = await result;
+    const profile = profileOf(answer['protocolVersion']);
+    if (profile?.era !== 'legacy') {
+      throw new RpcError(ErrorCode.InternalError, `The server speaks revision ${JSON.stringify(answer['protocolVersion'])}, which this client does not`);
+    }
+    this.revision = profile.revision;
+    transport.setProtocolVersion?.(profile.revision);
+    this.discovered = {
+      supportedVersions: [profile.revision],
+      capabilities: answer['capabilities'] ?? {},
+      ...(answer['instructions'] === undefined ? {} : { instructions: answer['instructions'] }),
+      _meta: { [Meta.ServerInfo]: answer['serverInfo'] },
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  readonly service: Service = (exchange) => {
+    if (exchange.method === Method.Discover) return Promise.resolve(this.discovered as unknown as JsonObject);
+    if (this.#closed) return Promise.reject(this.#closed);
+    if (!this.#initialized) {
+      this.#initialized = true;
+      this.#notify(Notice.Initialized, undefined);
+    }
+    if (exchange.method === Method.Listen) return this.#listeners.listen(exchange, this.discovered.capabilities);
+    if (!isNotificationMethod(exchange.method)) return this.#call(exchange);
+    this.#notify(exchange.method, exchange.params);
+    return Promise.resolve({});
+  };
+
+  #call(exchange: Exchange): Promise<JsonObject> {
+    const { method, signal } = exchange;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const token: RequestId | undefined = exchange.params['_meta']?.[Meta.ProgressToken];
+    let { params } = exchange;
+    let upstreamToken: number | undefined;
+    if (token !== undefined) {
+      // Tokens MUST be unique across the active requests of a session; callers do not know of one another.
+      upstreamToken = ++this.#lastToken;
+      params = { ...params, _meta: { ...params['_meta'], [Meta.ProgressToken]: upstreamToken } };
+    }
+    const { id, result } = this.#request(method, params, this.#limits);
+    this.#calls.set(id, { exchange, token });
+    if (upstreamToken !== undefined) this.#tokens.set(upstreamToken, id);
+    const cancel = (): void => {
+      const reason = RpcError.from(signal.reason);
+      if (this.#pending.cancel(id, reason)) this.#notify(Notice.Cancelled, { requestId: id, reason: reason.message });
+    };
+    signal.addEventListener('abort', cancel);
+    const done = (): void => {
+      signal.removeEventListener('abort', cancel);
+      this.#calls.delete(id);
+      if (upstreamToken !== undefined) this.#tokens.delete(upstreamToken);
+    };
+    result.then(done, done);
+    return result;
+  }
+
+  /** Sends a request; where its time runs out, the server is told (2025-11-25, basic/lifecycle: Timeouts). */
+  #request(method: string, params: JsonObject, limits: TimeLimits): { id: RequestId; result: Promise<JsonObject> } {
+    return this.#pending.open(
+      method,
+      params,
+      limits,
+      (message) => this.#transport.send(message),
+      (id, reason) => this.#notify(Notice.Cancelled, { requestId: id, reason }),
+    );
+  }
+
+  #notify(method: string, params: JsonObject | undefined): void {
+    if (!this.#closed) this.#transport.send(notification(method, params)).catch(this.#onerror);
+  }
+
+  #receive(message: Message): void {
+    if (!('method' in message)) {
+      if (!this.#pending.settle(message)) {
+        const what = 'error' in message ? `: ${message.error.message}` : '';
+        this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for${what}`));
+      }
+    } else if ('id' in message) {
+      this.#question(message);
+    } else {
+      this.#notice(message);
+    }
+  }
+
+  #question({ id, method, params = {} }: Request): void {
+    if (method === Method.Ping) return this.#reply(resultResponse(id, {}));
+    if (this.#questions.has(id)) {
+      return this.#reply(errorResponse(undefined, { code: ErrorCode.InvalidRequest, message: `Invalid request: id ${JSON.stringify(id)} is still in use` }));
+    }
+    const caller = this.#newestCall() ?? this.#listeners.newest;
+    if (!caller) {
+      return this.#reply(errorResponse(id, { code: ErrorCode.InternalError, message: `Nobody is there to answer ${method}` }));
+    }
+    const controller = new AbortController();
+    this.#questions.set(id, controller);
+    caller.ask(method, params, controller.signal).then(
+      (result) => this.#answer(id, resultResponse(id, result)),
+      (error: unknown) => this.#answer(id, errorResponse(id, RpcError.from(error).toObject())),
+    );
+  }
+
+  /** Answers a question, unless the server took it back meanwhile. */
+  #answer(id: RequestId, response: Message): void {
+    if (this.#questions.delete(id)) this.#reply(response);
+  }
+
+  #reply(response: Message): void {
+    if (!this.#closed) this.#transport.send(response).catch(this.#onerror);
+  }
+
+  #newestCall(): Exchange | undefined {
+    let newest: Exchange | undefined;
+    let newestTool: Exchange | undefined;
+    for (const { exchange } of this.#calls.values()) {
+      newest = exchange;
+      if (exchange.method === 'tools/call') newestTool = exchange;
+    }
+    return newestTool ?? newest;
+  }
+
+  #notice({ method, params = {} }: Notification): void {
+    switch (method) {
+      case Notice.Progress:
+        return this.#progress(params);
+      case Notice.Cancelled: {
+        const { requestId, reason } = params;
+        if (!isRequestId(requestId)) return;
+        const controller = this.#questions.get(requestId);
+        this.#questions.delete(requestId);
+        return controller?.abort(new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? reason : 'Cancelled by the server'));
+      }
+      case Notice.Message:
+        // With one call in flight it is that call's; with several nothing tells whose, so it is the session's.
+        if (this.#calls.size === 1) {
+          for (const { exchange } of this.#calls.values()) exchange.notify(method, params).catch(this.#onerror);
+          return;
+        }
+    }
+    this.#listeners.deliver(method, params);
+  }
+
+  #progress(params: JsonObject): void {
+    const id = this.#tokens.get(params['progressToken']);
+    const call = id === undefined ? undefined : this.#calls.get(id);
+    if (id === undefined || !call) {
+      return this.#onerror(new Error(`Progress came for ${JSON.stringify(params['progressToken'])}, which is no active request`));
+    }
+    this.#pending.extend(id);
+    call.exchange.notify(Notice.Progress, { ...params, progressToken: call.token }).catch(this.#onerror);
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    const cause = this.#options.closeReason?.();
+    this.#closed = new RpcError(CONNECTION_CLOSED, cause ? `Connection closed: ${cause.message}` : 'Connection closed', { cause });
+    this.#pending.close(this.#closed);
+    this.#listeners.close(this.#closed);
+    for (const controller of this.#questions.values()) controller.abort(this.#closed);
+    this.#questions.clear();
+    this.onclose?.();
+  }
+}
