@@ -114,7 +114,7 @@ class SessionBridge implements Bridge {
   }
 
   #add({ clientInfo, capabilities, revision }: Caller, session: Session): RestartingUpstream {
-    if (this.#closed) throw new RpcError(ErrorCode.InternalError, 'The bridge is shutting down');
+    if (this.#closed || session.signal.aborted) throw new RpcError(ErrorCode.InternalError, 'The session is over');
     const identity = { clientInfo: clientInfo ?? OWN_IDENTITY.clientInfo, capabilities, revision };
     const upstream = upstreamFor(identity, this.#options);
     this.#upstreams.set(session, upstream);

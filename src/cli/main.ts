@@ -1,0 +1,63 @@
+#!/usr/bin/env node
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { VERSION } from '../version.ts';
+import { bridge, type BridgeFlags } from './bridge.ts';
+import { demo } from './demo.ts';
+import { withServeOptions, type ServeFlags } from './options.ts';
+import { say } from './run.ts';
+
+/** The exit code of a command line that cannot be understood, as shells have it. */
+const USAGE = 2;
+
+function program(): Command {
+  const root = new Command('everwire')
+    .description('The whole MCP wire: every revision, every transport.')
+    .version(VERSION)
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({ outputError: (text) => say(text.replace(/^error: /, '').trimEnd()) });
+
+  withServeOptions(
+    root
+      .command('demo', { isDefault: true })
+      .description('serve the example server (the default command)')
+      .addArgument(new Argument('[command]').argParser(unknownCommand).default(undefined)),
+    10_000,
+  ).action((_command: unknown, flags: ServeFlags) => demo(flags));
+
+  withServeOptions(
+    root
+      .command('bridge')
+      .usage('[options] -- <command> [args...]')
+      .description('serve a stdio MCP server over HTTP, or over stdio')
+      .argument('<command>', 'what starts the server')
+      .argument('[args...]')
+      .passThroughOptions(),
+    100,
+  )
+    .option('--shared', 'one server process for all sessions, instead of one each')
+    .addOption(
+      new Option('--handshake-timeout <seconds>', 'how long the server may take to start').default(60).argParser(Number.parseInt),
+    )
+    .action((command: string, args: string[], flags: BridgeFlags) => bridge(command, args, flags));
+  return root;
+}
+
+/** The default command takes no argument: a word there is a command that does not exist. */
+function unknownCommand(word: string): never {
+  throw new InvalidArgumentError(`There is no command ${JSON.stringify(word)}; see everwire --help.`);
+}
+
+// Whoever reads our messages may leave before us.
+process.stderr.on('error', () => {});
+
+program()
+  .parseAsync()
+  .catch((error: unknown) => {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? 0 : USAGE;
+      return;
+    }
+    say((error as Error).message);
+    process.exit(1);
+  });
