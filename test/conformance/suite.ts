@@ -1,0 +1,150 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+
+const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
+/** Milliseconds for a whole run, the download included. */
+const SUITE_TIMEOUT = 240_000;
+/** Milliseconds for the fixture to be built and to listen. */
+const START_TIMEOUT = 60_000;
+const WINDOWS = process.platform === 'win32';
+
+/** One check of a scenario, as far as it matters here. */
+export interface Check {
+  readonly id: string;
+  readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  readonly errorMessage?: string;
+}
+
+export interface Scenario {
+  readonly name: string;
+  readonly checks: readonly Check[];
+}
+
+export interface SuiteRun {
+  /** 0 where all that is required passed, apart from what is expected to fail. */
+  readonly exitCode: number | null;
+  readonly output: string;
+  /** In the order in which they ran. */
+  readonly scenarios: readonly Scenario[];
+}
+
+/**
+ * Runs what the official suite requires of a server of one revision.
+ *
+ * @throws Error where the suite could not be run at all: most often because npm cannot reach its registry.
+ */
+export async function runServerSuite(url: string, revision: string, expectedFailures: string): Promise<SuiteRun> {
+  const results = mkdtempSync(path.join(tmpdir(), 'everwire-conformance-'));
+  try {
+    // The suite needs Node 22. npm has Node itself as a package, whose `node` goes before the one in use.
+    const node = Number.parseInt(process.versions.node, 10) < 22 ? ['-p', 'node@24'] : [];
+    const options = ['--url', url, '--requirements', revision, '--expected-failures', expectedFailures, '-o', results];
+    const command = ['-y', '--prefer-offline', ...node, '-p', SUITE, 'conformance', 'server', ...options];
+    const { exitCode, output } = await run('npx', command, SUITE_TIMEOUT);
+    const scenarios = readScenarios(results);
+    if (scenarios.length === 0) {
+      throw new Error(
+        `The conformance suite (${SUITE}) did not run: npx ended with ${exitCode}. It needs the npm registry or npm's cache.\n${output}`,
+      );
+    }
+    return { exitCode, output, scenarios };
+  } finally {
+    rmSync(results, { recursive: true, force: true });
+  }
+}
+
+/** Starts the fixture server on a free port, as anyone would: by its npm script. */
+export async function startFixture(): Promise<{ url: string; stop(): Promise<void> }> {
+  const child = start('npm', ['run', '-s', 'fixture:server', '--', '--port', '0']);
+  const lines: string[] = [];
+  const url = await new Promise<string | undefined>((resolve) => {
+    const timer = setTimeout(resolve, START_TIMEOUT, undefined);
+    child.once('error', (error) => lines.push(error.message));
+    child.once('close', () => {
+      clearTimeout(timer);
+      resolve(undefined);
+    });
+    child.stdout!.resume();
+    createInterface(child.stderr!).on('line', (line) => {
+      lines.push(line);
+      const address = /^listening on (http:\S+)$/.exec(line)?.[1];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      resolve(address);
+    });
+  });
+  if (url === undefined) {
+    await stop(child);
+    throw new Error(`The fixture server did not start:\n${lines.join('\n')}`);
+  }
+  return { url, stop: () => stop(child) };
+}
+
+function readScenarios(results: string): Scenario[] {
+  return readdirSync(results)
+    .map((folder) => {
+      const [, name, time] = /^server-(.+)-(\d{4}-\d\d-\d\dT[\d-]+Z)$/.exec(folder) ?? [];
+      if (name === undefined || time === undefined)
+        throw new Error(`The suite left a folder of an unknown form: ${folder}`);
+      const checks = JSON.parse(readFileSync(path.join(results, folder, 'checks.json'), 'utf8')) as Check[];
+      return { name, time, checks };
+    })
+    .toSorted((a, b) => (a.time < b.time ? -1 : 1));
+}
+
+async function run(
+  command: string,
+  args: readonly string[],
+  timeout: number,
+): Promise<{ exitCode: number | null; output: string }> {
+  const child = start(command, args);
+  let output = '';
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const timer = setTimeout(() => {
+    output += `\nstill running after ${timeout} ms: ended\n`;
+    end(child, 'SIGKILL');
+  }, timeout);
+  const exitCode = await new Promise<number | null>((resolve) => {
+    child.once('error', (error) => {
+      output += error.message;
+      resolve(null);
+    });
+    child.once('close', resolve);
+  });
+  clearTimeout(timer);
+  return { exitCode, output };
+}
+
+function start(command: string, args: readonly string[]): ChildProcess {
+  // npm and npx start others: on POSIX they share a process group of their own, which can be ended as one.
+  return spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: !WINDOWS, shell: WINDOWS });
+}
+
+/** Ends a process and all that it started; resolves when the last of them has let go of its output. */
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.pid === undefined || child.stderr!.closed) return resolve();
+    const timer = setTimeout(end, 5000, child, 'SIGKILL');
+    child.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    end(child, 'SIGTERM');
+  });
+}
+
+function end(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (WINDOWS) child.kill(signal);
+  else {
+    try {
+      process.kill(-child.pid!, signal);
+    } catch (error) {
+      // All of them are gone already.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
