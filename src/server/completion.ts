@@ -45,13 +45,19 @@ export async function complete(exchange: Exchange, find: FindCompleters): Promis
   }
   const name: unknown = ref['type'] === 'ref/prompt' ? ref['name'] : ref['uri'];
   const completers = find(ref['type'], name);
-  if (completers === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown reference: ${JSON.stringify(ref)}`);
+  if (completers === undefined)
+    throw new RpcError(ErrorCode.InvalidParams, `Unknown reference: ${JSON.stringify(ref)}`);
   const completer = completers.get(argument['name']);
   const settled = isObject(context) && isObject(context['arguments']) ? context['arguments'] : {};
-  const values = completer === undefined ? [] : await suggest(completer, argument['value'], new CompletionContext(exchange, settled));
+  const values =
+    completer === undefined
+      ? []
+      : await suggest(completer, argument['value'], new CompletionContext(exchange, settled));
   return { completion: { values: values.slice(0, MOST), total: values.length, hasMore: values.length > MOST } };
 }
 
 async function suggest(completer: Completer, value: string, context: CompletionContext): Promise<readonly string[]> {
-  return typeof completer === 'function' ? completer(value, context) : completer.filter((known) => known.startsWith(value));
+  return typeof completer === 'function'
+    ? completer(value, context)
+    : completer.filter((known) => known.startsWith(value));
 }

@@ -23,24 +23,14 @@ function isBlock(value: unknown): value is ContentBlock {
 
 /** Makes a result of whatever a tool without `output` returned. */
 export function toolResult(reply: unknown): JsonObject {
-  switch (typeof reply) {
-    case 'string':
-      return { content: [text(reply)] };
-    case 'number':
-    case 'boolean':
-    case 'bigint':
-      return { content: [text(String(reply))] };
-    case 'undefined':
-      return { content: [] };
-    case 'object':
-      if (reply === null) return { content: [] };
-      if (Array.isArray(reply) && reply.every(isBlock)) return { content: reply };
-      if (isBlock(reply)) return { content: [reply] };
-      if (isObject(reply) && Array.isArray(reply['content'])) return reply;
-      return { content: [text(JSON.stringify(reply))] };
-    default:
-      throw new TypeError(`a tool cannot return a ${typeof reply}`);
-  }
+  if (reply === undefined || reply === null) return { content: [] };
+  if (typeof reply === 'string') return { content: [text(reply)] };
+  if (typeof reply === 'number' || typeof reply === 'boolean') return { content: [text(String(reply))] };
+  if (typeof reply !== 'object') throw new TypeError(`a tool cannot return a ${typeof reply}`);
+  if (Array.isArray(reply) && reply.every(isBlock)) return { content: reply };
+  if (isBlock(reply)) return { content: [reply] };
+  if (isObject(reply) && Array.isArray(reply['content'])) return reply;
+  return { content: [text(JSON.stringify(reply))] };
 }
 
 /** Makes a result of whatever a resource's handler returned; undefined where it says that there is no such resource. */

@@ -81,7 +81,8 @@ export class Context {
   /** Asks the caller for its roots (client/roots). */
   async roots(): Promise<Root[]> {
     const { roots } = await this.exchange.ask(Method.ListRoots, {});
-    if (!Array.isArray(roots)) throw new RpcError(ErrorCode.InternalError, 'The caller answered roots/list without roots');
+    if (!Array.isArray(roots))
+      throw new RpcError(ErrorCode.InternalError, 'The caller answered roots/list without roots');
     return roots as Root[];
   }
 }

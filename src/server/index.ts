@@ -1,7 +1,14 @@
 export { McpServer, type McpServerOptions } from './mcp-server.ts';
 export { Context, type SampleResult } from './context.ts';
 export { CompletionContext, type Completer } from './completion.ts';
-export type { PromptArgumentConfig, PromptArguments, PromptConfig, PromptHandler, PromptReply, PromptValues } from './prompts.ts';
+export type {
+  PromptArgumentConfig,
+  PromptArguments,
+  PromptConfig,
+  PromptHandler,
+  PromptReply,
+  PromptValues,
+} from './prompts.ts';
 export type { Registered } from './registry.ts';
 export type { ResourceConfig, ResourceHandler, ResourceReply, TemplateConfig, TemplateHandler } from './resources.ts';
 export type { AnySchema, StandardSchema } from './schema.ts';

@@ -16,7 +16,11 @@ export type FromJsonSchema<S> = S extends { enum: readonly (infer Value)[] }
         : S extends { type: 'array'; items: infer Item }
           ? FromJsonSchema<Item>[]
           : S extends { type: 'object'; properties: infer P }
-            ? Flat<{ -readonly [K in keyof P & RequiredOf<S>]: FromJsonSchema<P[K]> } & { -readonly [K in Exclude<keyof P, RequiredOf<S>>]?: FromJsonSchema<P[K]> }>
+            ? Flat<
+                { -readonly [K in keyof P & RequiredOf<S>]: FromJsonSchema<P[K]> } & {
+                  -readonly [K in Exclude<keyof P, RequiredOf<S>>]?: FromJsonSchema<P[K]>;
+                }
+              >
             : S extends { type: 'object' }
               ? JsonObject
               : unknown;
@@ -26,7 +30,8 @@ type Flat<T> = { [K in keyof T]: T[K] };
 type Plain<S, T = FromJsonSchema<S>> = unknown extends T ? JsonObject : T;
 
 /** What a tool's handler is given. */
-export type Arguments<I extends AnySchema | undefined> = I extends StandardSchema<any, infer Output> ? Output : I extends undefined ? {} : Plain<I>;
+export type Arguments<I extends AnySchema | undefined> =
+  I extends StandardSchema<any, infer Output> ? Output : I extends undefined ? {} : Plain<I>;
 
 /** What a tool's handler may give as its structured result. */
 export type Structured<O extends AnySchema> = O extends StandardSchema<infer Input, any> ? Input : Plain<O>;

@@ -47,20 +47,24 @@ export class Listeners {
   listen(exchange: Exchange, supported: ReadonlySet<ListKind>): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       const { signal } = exchange;
-      const listener: Listener = { exchange, filter: honoured(exchange.params['notifications'], supported), due: undefined };
-      if (signal.aborted) return resolve({});
+      const filter = honoured(exchange.params['notifications'], supported);
+      if (signal.aborted) {
+        resolve({});
+        return;
+      }
+      const listener: Listener = { exchange, filter, due: undefined };
       const end = () => {
         this.#listeners.delete(listener);
         resolve({});
       };
-      this.#listeners.add(listener);
-      signal.addEventListener('abort', end, { once: true });
       // Nothing else may come before the acknowledgement (2026-07-28, basic/patterns/subscriptions: Acknowledgment).
-      exchange.notify(Notice.Acknowledged, { notifications: listener.filter }).catch((error: unknown) => {
+      exchange.notify(Notice.Acknowledged, { notifications: filter }).catch((error: unknown) => {
         signal.removeEventListener('abort', end);
         this.#listeners.delete(listener);
         reject(error);
       });
+      this.#listeners.add(listener);
+      signal.addEventListener('abort', end, { once: true });
     });
   }
 
@@ -74,7 +78,8 @@ export class Listeners {
   /** A resource has changed. */
   updated(uri: string): void {
     for (const listener of this.#listeners) {
-      if (listener.filter.resourceSubscriptions?.includes(uri)) this.#deliver(listener, uri, Notice.ResourceUpdated, { uri });
+      if (listener.filter.resourceSubscriptions?.includes(uri))
+        this.#deliver(listener, uri, Notice.ResourceUpdated, { uri });
     }
   }
 

@@ -10,7 +10,13 @@ import { complete, type Completers } from './completion.ts';
 import { Listeners, type ListKind } from './listeners.ts';
 import { Prompts, type PromptArguments, type PromptConfig, type PromptHandler } from './prompts.ts';
 import { compact, type Registered } from './registry.ts';
-import { Resources, type ResourceConfig, type ResourceHandler, type TemplateConfig, type TemplateHandler } from './resources.ts';
+import {
+  Resources,
+  type ResourceConfig,
+  type ResourceHandler,
+  type TemplateConfig,
+  type TemplateHandler,
+} from './resources.ts';
 import type { AnySchema } from './schema.ts';
 import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
 
@@ -88,7 +94,7 @@ export class McpServer {
     config: TemplateConfig<T>,
     handler: TemplateHandler<T>,
   ): Registered<TemplateConfig<T>> {
-    return this.#resources.addTemplate(uriTemplate, config as TemplateConfig, handler as TemplateHandler<string>);
+    return this.#resources.addTemplate(uriTemplate, config, handler as TemplateHandler<string>);
   }
 
   /** Registers a prompt. @throws Error where the name is taken. */
@@ -126,7 +132,10 @@ export class McpServer {
 
   /** Serves HTTP; resolves when it is listening. @throws Error where it cannot listen. */
   async listen(options: Omit<ListenOptions, 'onsession'> = {}): Promise<HttpListener> {
-    const [{ listen }, { serve }] = await Promise.all([import('../transport/http/listen.ts'), import('../wire/serve.ts')]);
+    const [{ listen }, { serve }] = await Promise.all([
+      import('../transport/http/listen.ts'),
+      import('../wire/serve.ts'),
+    ]);
     const onerror = this.#onerror;
     return listen({ onerror, ...options, onsession: (transport) => serve(this.service, transport, { onerror }) });
   }
@@ -148,6 +157,8 @@ export class McpServer {
       case 'prompts/list':
         return answer(() => this.#prompts.registry.page(exchange.params['cursor']));
       case 'completion/complete':
+        // Without the capability there is no such method (2025-11-25, server/utilities/completion: Error Handling).
+        if (!this.#completes()) return notFound(exchange);
         return complete(exchange, (type, name) => this.#completers(type, name));
       case Method.Discover:
         return Promise.resolve(this.#discover());
@@ -155,7 +166,7 @@ export class McpServer {
         return this.#listeners.listen(exchange, this.#lists());
       default:
         if (isNotificationMethod(exchange.method)) return Promise.resolve({});
-        return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `Method not found: ${exchange.method}`));
+        return notFound(exchange);
     }
   }
 
@@ -168,7 +179,11 @@ export class McpServer {
     if (lists.has('resources')) capabilities['resources'] = { subscribe: true, listChanged: true };
     if (this.#completes()) capabilities['completions'] = {};
     Object.assign(capabilities, this.#capabilities);
-    const result: JsonObject = { supportedVersions: [...LEGACY_REVISIONS], capabilities, _meta: { [Meta.ServerInfo]: this.#info } };
+    const result: JsonObject = {
+      supportedVersions: [...LEGACY_REVISIONS],
+      capabilities,
+      _meta: { [Meta.ServerInfo]: this.#info },
+    };
     if (this.#instructions !== undefined) result['instructions'] = this.#instructions;
     return result;
   }
@@ -184,6 +199,7 @@ export class McpServer {
   }
 
   #completes(): boolean {
+    if (this.#capabilities['completions']) return true;
     for (const { completers } of this.#prompts.registry.entries()) if (completers.size > 0) return true;
     for (const { completers } of this.#resources.templates.entries()) if (completers.size > 0) return true;
     return false;
@@ -207,6 +223,10 @@ function answer(make: () => JsonObject): Promise<JsonObject> {
   } catch (error) {
     return Promise.reject(error);
   }
+}
+
+function notFound({ method }: Exchange): Promise<never> {
+  return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`));
 }
 
 function reportToStderr(error: Error): void {

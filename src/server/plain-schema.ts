@@ -7,7 +7,7 @@
  * `$dynamicRef`. The price is an import of 30 ms against 6 ms, paid once when the first such tool is called, and that
  * ajv compiles to code: where code generation is forbidden, use a Standard Schema.
  */
-import type { ErrorObject, ValidateFunction } from 'ajv';
+import type { ErrorObject, Options, ValidateFunction } from 'ajv';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Schema, Verdict } from './schema.ts';
@@ -54,41 +54,50 @@ export class PlainSchema implements Schema {
   }
 }
 
+const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
+  ['json-schema.org/draft/2020-12/schema', '2020-12'],
+  ['json-schema.org/draft-07/schema', 'draft-07'],
+]);
+
 /** 2025-11-25, basic: Schema Dialect. Absent means 2020-12; an unsupported one must be refused. */
-function dialectOf(json: JsonObject, name: string): Dialect {
-  const dialect: unknown = json['$schema'];
-  if (dialect === undefined) return '2020-12';
-  switch (String(dialect).replace(/^https?:/, '').replace(/#$/, '')) {
-    case '//json-schema.org/draft/2020-12/schema':
-      return '2020-12';
-    case '//json-schema.org/draft-07/schema':
-      return 'draft-07';
-    default:
-      throw new TypeError(`${name} has an unsupported dialect: ${String(dialect)} (supported: 2020-12, draft-07)`);
-  }
+function dialectOf({ $schema }: JsonObject, name: string): Dialect {
+  if ($schema === undefined) return '2020-12';
+  const dialect =
+    typeof $schema === 'string' ? DIALECTS.get($schema.replace(/^https?:\/\//, '').replace(/#$/, '')) : undefined;
+  if (dialect !== undefined) return dialect;
+  throw new TypeError(`${name} has an unsupported dialect, ${JSON.stringify($schema)} (supported: 2020-12, draft-07)`);
 }
 
 async function compile(json: JsonObject, dialect: Dialect): Promise<ValidateFunction> {
-  const options = {
-    // Unknown keywords and formats are annotations in both dialects.
-    strict: false,
-    validateFormats: false,
-    logger: false,
-    // Checking against the meta-schema would cost 40 ms more at the first call; ajv still checks each keyword's value.
-    meta: false,
-    validateSchema: false,
-    // Two tools may carry schemas with the same `$id`.
-    addUsedSchema: false,
-    // `required: ["constructor"]` asks for an own property.
-    ownProperties: true,
-    // Stops at the first error: a hostile array must not yield a million of them.
-    allErrors: false,
-  } as const;
-  const ajv =
-    dialect === 'draft-07'
-      ? new (await import('ajv')).Ajv(options)
-      : new (await import('ajv/dist/2020.js')).Ajv2020(options);
-  return ajv.compile(json);
+  const ajv = await (dialect === 'draft-07' ? draft07() : draft2020());
+  try {
+    return ajv.compile(json);
+  } finally {
+    // Two tools may carry schemas with the same `$id`, and a schema must not outlive its server.
+    ajv.removeSchema(json);
+  }
+}
+
+const OPTIONS: Options = {
+  // Unknown keywords and formats are annotations in both dialects.
+  strict: false,
+  validateFormats: false,
+  logger: false,
+  // Checking against the meta-schema would cost 40 ms more at the first call; ajv still checks each keyword's value.
+  meta: false,
+  validateSchema: false,
+  // `required: ["constructor"]` asks for an own property.
+  ownProperties: true,
+  // Stops at the first error: a hostile array must not yield a million of them.
+  allErrors: false,
+};
+
+const draft2020 = once(async () => new (await import('ajv/dist/2020.js')).Ajv2020(OPTIONS));
+const draft07 = once(async () => new (await import('ajv')).Ajv(OPTIONS));
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
 }
 
 function verdict(check: ValidateFunction, value: unknown): Verdict {

@@ -82,10 +82,12 @@ export class Prompts {
     if (prompt === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown prompt: ${name}`);
     if (!isObject(args)) throw new RpcError(ErrorCode.InvalidParams, '"arguments" must be an object');
     for (const [argument, value] of Object.entries(args)) {
-      if (typeof value !== 'string') throw new RpcError(ErrorCode.InvalidParams, `Argument ${argument} of prompt ${name} must be a string`);
+      if (typeof value !== 'string')
+        throw new RpcError(ErrorCode.InvalidParams, `Argument ${argument} of prompt ${name} must be a string`);
     }
     for (const argument of prompt.required) {
-      if (!Object.hasOwn(args, argument)) throw new RpcError(ErrorCode.InvalidParams, `Prompt ${name} needs the argument ${argument}`);
+      if (!Object.hasOwn(args, argument))
+        throw new RpcError(ErrorCode.InvalidParams, `Prompt ${name} needs the argument ${argument}`);
     }
     const reply = await prompt.handler(args, new Context(exchange));
     return isInputRequired(reply) ? reply : promptResult(reply, name, prompt.definition['description']);

@@ -31,7 +31,13 @@ export interface TemplateConfig<T extends string = string> extends Omit<Resource
 }
 
 /** Text, bytes, contents, or a whole result. Nothing means that there is no such resource. */
-export type ResourceReply = string | Uint8Array | ResourceContents | ResourceContents[] | ReadResourceResult | undefined;
+export type ResourceReply =
+  | string
+  | Uint8Array
+  | ResourceContents
+  | ResourceContents[]
+  | ReadResourceResult
+  | undefined;
 
 export type ResourceHandler = (uri: string, ctx: Context) => ResourceReply | Promise<ResourceReply>;
 
@@ -70,13 +76,20 @@ export class Resources {
     return this.fixed.add(uri, config, (current) => ({ definition: compact({ uri, ...current }), handler }));
   }
 
-  addTemplate(uriTemplate: string, config: TemplateConfig, handler: TemplateHandler<string>): Registered<TemplateConfig> {
+  addTemplate(
+    uriTemplate: string,
+    config: TemplateConfig,
+    handler: TemplateHandler<string>,
+  ): Registered<TemplateConfig> {
     const template = new UriTemplate(uriTemplate);
     return this.templates.add(uriTemplate, config, ({ complete = {}, list, ...shown }) => {
       for (const variable of Object.keys(complete)) {
-        if (!template.names.includes(variable)) throw new TypeError(`URI template ${uriTemplate} has no variable ${variable} to complete`);
+        if (!template.names.includes(variable))
+          throw new TypeError(`URI template ${uriTemplate} has no variable ${variable} to complete`);
       }
-      const completers = new Map(Object.entries(complete).filter((entry): entry is [string, Completer] => entry[1] !== undefined));
+      const completers = new Map(
+        Object.entries(complete).filter((entry): entry is [string, Completer] => entry[1] !== undefined),
+      );
       return { definition: compact({ uriTemplate, ...shown }), template, completers, list, handler };
     });
   }
@@ -85,7 +98,7 @@ export class Resources {
     const { cursor } = exchange.params;
     const listing = [...this.templates.entries()].filter(({ list }) => list !== undefined);
     if (listing.length === 0) return this.fixed.page(cursor);
-    const found = await Promise.all(listing.map(({ list }) => list?.(new Context(exchange)) ?? []));
+    const found = await Promise.all(listing.map(async ({ list }) => list?.(new Context(exchange)) ?? []));
     return page('resources', [...this.fixed.definitions(), ...found.flat()], cursor, this.#pageSize);
   }
 
@@ -102,7 +115,9 @@ export class Resources {
     if (isInputRequired(reply)) return reply;
     const result = resourceResult(reply, uri, found?.mimeType);
     if (result === undefined) {
-      throw new RpcError(REVISIONS[exchange.caller.revision].resourceNotFound, `Resource not found: ${uri}`, { data: { uri } });
+      throw new RpcError(REVISIONS[exchange.caller.revision].resourceNotFound, `Resource not found: ${uri}`, {
+        data: { uri },
+      });
     }
     return result;
   }

@@ -34,7 +34,8 @@ export const NO_INPUT: Schema = {
 export function inputSchema(given: AnySchema, owner: string): Schema {
   const schema = schemaOf(given, 'input', owner);
   const { type } = schema.json;
-  if (type !== undefined && type !== 'object') throw new TypeError(`${owner}: the input schema must have type "object"`);
+  if (type !== undefined && type !== 'object')
+    throw new TypeError(`${owner}: the input schema must have type "object"`);
   if (type === 'object') return schema;
   return { json: { type: 'object', ...schema.json }, validate: (value) => schema.validate(value) };
 }
@@ -47,7 +48,8 @@ export function outputSchema(given: AnySchema, owner: string): Schema {
 function schemaOf(given: AnySchema, side: 'input' | 'output', owner: string): Schema {
   const standard = (given as Partial<StandardSchema> | null)?.['~standard'];
   if (standard === undefined) {
-    if (!isObject(given)) throw new TypeError(`${owner}: the ${side} schema must be a Standard Schema or a JSON Schema object`);
+    if (!isObject(given))
+      throw new TypeError(`${owner}: the ${side} schema must be a Standard Schema or a JSON Schema object`);
     return new PlainSchema(given, `${owner}: the ${side} schema`);
   }
   if (typeof standard.jsonSchema?.[side] !== 'function') {
@@ -60,7 +62,9 @@ function schemaOf(given: AnySchema, side: 'input' | 'output', owner: string): Sc
   try {
     json = { ...standard.jsonSchema[side]({ target: 'draft-2020-12' }) };
   } catch (cause) {
-    throw new TypeError(`${owner}: the ${side} schema cannot be written as JSON Schema: ${(cause as Error).message}`, { cause });
+    throw new TypeError(`${owner}: the ${side} schema cannot be written as JSON Schema: ${(cause as Error).message}`, {
+      cause,
+    });
   }
   // 2020-12 is the default dialect (2025-11-25, basic: Schema Dialect), and some older readers stumble over its name.
   delete json['$schema'];

@@ -8,7 +8,10 @@ import type { Arguments, Structured } from './infer.ts';
 import { compact, Registry, type Registered, type RegistryOptions } from './registry.ts';
 import { complaint, inputSchema, NO_INPUT, outputSchema, type AnySchema, type Schema } from './schema.ts';
 
-export interface ToolConfig<I extends AnySchema | undefined = AnySchema | undefined, O extends AnySchema | undefined = AnySchema | undefined> {
+export interface ToolConfig<
+  I extends AnySchema | undefined = AnySchema | undefined,
+  O extends AnySchema | undefined = AnySchema | undefined,
+> {
   title?: string;
   description?: string;
   /** What the arguments must be; without it the tool takes none. */
@@ -116,7 +119,9 @@ export class Tools {
 
 /** Whether a reply is a whole result, and not a value that happens to have a property `content`. */
 function isWhole(reply: unknown): reply is JsonObject {
-  return isObject(reply) && Array.isArray(reply['content']) && ('structuredContent' in reply || reply['isError'] === true);
+  return (
+    isObject(reply) && Array.isArray(reply['content']) && ('structuredContent' in reply || reply['isError'] === true)
+  );
 }
 
 function isBare(reply: unknown): boolean {

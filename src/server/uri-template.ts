@@ -1,25 +1,29 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 
 /** A variable takes what has no `/`, `?` or `#` in it; a reserved one (`{+path}`) takes anything. */
-type Part =
-  | { readonly literal: string }
-  | { readonly variable: string; readonly reserved: boolean };
+type Part = { readonly literal: string } | { readonly variable: string; readonly reserved: boolean };
 
 /** The names of the variables in a template literal: `Variables<'db://{table}{?limit}'>` is `{ table: string; limit?: string }`. */
 export type Variables<T extends string> = string extends T
   ? Record<string, string>
   : { [K in PathNames<T>]: string } & { [K in QueryNames<T>]?: string };
 
-type PathNames<T extends string> = T extends `${string}{${infer E}}${infer Rest}` ? PathName<E> | PathNames<Rest> : never;
-type PathName<E extends string> = E extends `?${string}` ? never : E extends `+${infer N}` | `/${infer N}` ? Split<N> : Split<E>;
+type PathNames<T extends string> = T extends `${string}{${infer E}}${infer Rest}`
+  ? PathName<E> | PathNames<Rest>
+  : never;
+type PathName<E extends string> = E extends `?${string}`
+  ? never
+  : E extends `+${infer N}` | `/${infer N}`
+    ? Split<N>
+    : Split<E>;
 type QueryNames<T extends string> = T extends `${string}{?${infer E}}` ? Split<E> : never;
 type Split<E extends string> = E extends `${infer Head},${infer Rest}` ? Head | Split<Rest> : E;
 
 /**
  * Matches URIs against a URI template (RFC 6570): `{var}`, `{a,b}`, `{/var}`, one reserved `{+var}`, and `{?a,b}` at the
- * end. The path is matched from the left up to the reserved variable and from the right down to it, each variable taking
- * as little as it can, and never going back: the time is linear in the length of the URI, whatever is sent. Variables of
- * the path must not be empty; those of the query may be absent.
+ * end. What stands right of the reserved variable (without one: the text after the last variable) is matched from the
+ * right, the rest from the left, each variable taking as little as it can, and never going back: the time is linear in
+ * the length of the URI, whatever is sent. Variables of the path must not be empty; those of the query may be absent.
  */
 export class UriTemplate {
   readonly template: string;
@@ -27,7 +31,7 @@ export class UriTemplate {
   readonly names: readonly string[];
   readonly #left: readonly Part[];
   readonly #reserved: string | undefined;
-  /** What stands right of the reserved variable, from right to left. */
+  /** What is matched from the right, last part first. */
   readonly #right: readonly Part[];
   readonly #query: readonly string[] | undefined;
 
@@ -35,11 +39,13 @@ export class UriTemplate {
   constructor(template: string) {
     this.template = template;
     const { parts, query } = parse(template);
-    const reserved = parts.findIndex((part) => 'variable' in part && part.reserved);
+    const reserved = parts.find((part) => 'variable' in part && part.reserved);
+    const split =
+      reserved === undefined ? parts.findLastIndex((part) => 'variable' in part) + 1 : parts.indexOf(reserved);
     this.#query = query;
-    this.#left = reserved === -1 ? parts : parts.slice(0, reserved);
-    this.#reserved = reserved === -1 ? undefined : (parts[reserved] as { variable: string }).variable;
-    this.#right = reserved === -1 ? [] : parts.slice(reserved + 1).reverse();
+    this.#left = parts.slice(0, split);
+    this.#reserved = reserved !== undefined && 'variable' in reserved ? reserved.variable : undefined;
+    this.#right = parts.slice(reserved === undefined ? split : split + 1).toReversed();
     this.names = [...parts.flatMap((part) => ('variable' in part ? [part.variable] : [])), ...(query ?? [])];
     if (new Set(this.names).size < this.names.length) throw malformed(template, 'a variable occurs twice');
   }
@@ -52,13 +58,17 @@ export class UriTemplate {
    */
   match(uri: string): Record<string, string> | undefined {
     const question = this.#query === undefined ? -1 : uri.indexOf('?');
-    const path = question === -1 ? uri : uri.slice(0, question);
     const found: [name: string, raw: string][] = [];
+    const whole = question === -1 ? uri : uri.slice(0, question);
+    const end = fromRight(whole, this.#right, found);
+    if (end === -1) return undefined;
+    const path = whole.slice(0, end);
     const start = fromLeft(path, this.#left, found);
     if (start === -1) return undefined;
-    const end = this.#reserved === undefined ? path.length : fromRight(path, this.#right, start, found);
-    if (this.#reserved === undefined ? start < end : end <= start) return undefined;
-    if (this.#reserved !== undefined) found.push([this.#reserved, path.slice(start, end)]);
+    if (this.#reserved !== undefined) {
+      if (start === end) return undefined;
+      found.push([this.#reserved, path.slice(start)]);
+    } else if (start < end) return undefined;
     if (question !== -1) this.#readQuery(uri.slice(question + 1), found);
     return Object.fromEntries(found.map(([name, raw]) => [name, decode(raw, uri)]));
   }
@@ -85,7 +95,7 @@ function fromLeft(path: string, parts: readonly Part[], found: [string, string][
     while (end < path.length && !isDelimiter(path[end])) end += 1;
     const next = parts[index + 1];
     if (next !== undefined && 'literal' in next) {
-      // One character at least belongs to the variable. A literal that opens with a delimiter stands right at `end`.
+      // From the second character on: the first belongs to the variable.
       const stop = path.slice(at, end + next.literal.length).indexOf(next.literal, 1);
       if (stop === -1) return -1;
       end = at + stop;
@@ -97,21 +107,22 @@ function fromLeft(path: string, parts: readonly Part[], found: [string, string][
   return at;
 }
 
-/** Matches parts (right to left) from the end of the path; returns where they begin, or −1. Goes no further than `floor`. */
-function fromRight(path: string, parts: readonly Part[], floor: number, found: [string, string][]): number {
+/** Matches parts (last one first) from the end of the path; returns where they begin, or −1. */
+function fromRight(path: string, parts: readonly Part[], found: [string, string][]): number {
   let at = path.length;
   for (const [index, part] of parts.entries()) {
     if ('literal' in part) {
-      if (at - part.literal.length < floor || !path.endsWith(part.literal, at)) return -1;
+      if (!path.slice(0, at).endsWith(part.literal)) return -1;
       at -= part.literal.length;
       continue;
     }
     let start = at;
-    while (start > floor && !isDelimiter(path[start - 1])) start -= 1;
+    while (start > 0 && !isDelimiter(path[start - 1])) start -= 1;
     const next = parts[index + 1];
     if (next !== undefined && 'literal' in next) {
-      const from = Math.max(floor, start - next.literal.length);
-      const stop = path.slice(from, at - 1).lastIndexOf(next.literal);
+      // Up to the last character, which belongs to the variable.
+      const from = Math.max(0, start - next.literal.length);
+      const stop = path.slice(from, Math.max(from, at - 1)).lastIndexOf(next.literal);
       if (stop === -1) return -1;
       start = from + stop + next.literal.length;
     }
@@ -130,7 +141,10 @@ function decode(raw: string, uri: string): string {
   try {
     return decodeURIComponent(raw);
   } catch (cause) {
-    throw new RpcError(ErrorCode.InvalidParams, 'The resource URI has a broken percent-encoding', { data: { uri }, cause });
+    throw new RpcError(ErrorCode.InvalidParams, 'The resource URI has a broken percent-encoding', {
+      data: { uri },
+      cause,
+    });
   }
 }
 
@@ -149,7 +163,8 @@ function parse(template: string): { parts: Part[]; query: string[] | undefined }
     if (close === -1) throw malformed(template, 'a { without }');
     const [, operator = '', list = ''] = /^([^\w%]?)(.*)$/s.exec(template.slice(open + 1, close)) ?? [];
     const names = list.split(',');
-    if (!names.every((name) => /^[\w.%]+$/.test(name))) throw malformed(template, `{${operator}${list}} is not supported`);
+    if (!names.every((name) => /^[\w.%]+$/.test(name)))
+      throw malformed(template, `{${operator}${list}} is not supported`);
     if (operator === '?') query = names;
     else addVariables(parts, template, operator, names);
     at = close + 1;
@@ -158,7 +173,8 @@ function parse(template: string): { parts: Part[]; query: string[] | undefined }
 }
 
 function addVariables(parts: Part[], template: string, operator: string, names: readonly string[]): void {
-  if (operator !== '' && operator !== '+' && operator !== '/') throw malformed(template, `operator ${operator} is not supported`);
+  if (operator !== '' && operator !== '+' && operator !== '/')
+    throw malformed(template, `operator ${operator} is not supported`);
   if (operator === '+' && (names.length > 1 || parts.some((part) => 'variable' in part && part.reserved))) {
     throw malformed(template, 'only one reserved variable {+name} can be told from its neighbours');
   }
@@ -166,7 +182,8 @@ function addVariables(parts: Part[], template: string, operator: string, names: 
     if (operator === '/') push(parts, { literal: '/' });
     else if (index > 0) push(parts, { literal: ',' });
     const last = parts.at(-1);
-    if (last !== undefined && 'variable' in last) throw malformed(template, `nothing stands between {${last.variable}} and {${name}}`);
+    if (last !== undefined && 'variable' in last)
+      throw malformed(template, `nothing stands between {${last.variable}} and {${name}}`);
     parts.push({ variable: name, reserved: operator === '+' });
   }
 }

@@ -1,0 +1,355 @@
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import { TestExchange } from '../../test/support/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { McpServer } from './mcp-server.ts';
+import type { StandardSchema } from './schema.ts';
+
+function setUp() {
+  const errors: Error[] = [];
+  const server = new McpServer({ name: 'test', version: '1', onerror: (error) => errors.push(error) });
+  const call = (name: unknown, args?: unknown) =>
+    server.service(new TestExchange('tools/call', args === undefined ? { name } : { name, arguments: args }));
+  const list = async () => (await server.service(new TestExchange('tools/list')))['tools'] as JsonObject[];
+  return { server, call, list, errors };
+}
+
+const numbers = {
+  type: 'object',
+  properties: { a: { type: 'integer' }, b: { type: 'integer' } },
+  required: ['a', 'b'],
+} as const;
+const result = { type: 'object', properties: { result: { type: 'integer' } }, required: ['result'] } as const;
+
+describe('what a tool without output returns', () => {
+  const block = { type: 'image', data: 'AA==', mimeType: 'image/png' };
+  const whole = { content: [], isError: true, _meta: { a: 1 } };
+  test.each([
+    ['a string', 'hi', { content: [{ type: 'text', text: 'hi' }] }],
+    ['an empty string', '', { content: [{ type: 'text', text: '' }] }],
+    ['a number', 0.5, { content: [{ type: 'text', text: '0.5' }] }],
+    ['a boolean', false, { content: [{ type: 'text', text: 'false' }] }],
+    ['nothing', undefined, { content: [] }],
+    ['null', null, { content: [] }],
+    ['a block', block, { content: [block] }],
+    ['blocks', [block, block], { content: [block, block] }],
+    ['no blocks', [], { content: [] }],
+    ['a whole result', whole, whole],
+    ['an object', { a: [1] }, { content: [{ type: 'text', text: '{"a":[1]}' }] }],
+    ['an array of values', [1, 'x'], { content: [{ type: 'text', text: '[1,"x"]' }] }],
+    [
+      'a question to the caller',
+      { resultType: 'input_required', requestState: 's' },
+      { resultType: 'input_required', requestState: 's' },
+    ],
+  ])('%s', async (_, reply, expected) => {
+    const { server, call } = setUp();
+    server.tool('sync', {}, () => reply);
+    server.tool('async', {}, async () => reply);
+    expect(await call('sync')).toEqual(expected);
+    expect(await call('async')).toEqual(expected);
+  });
+
+  test('what cannot be written as JSON is a tool error', async () => {
+    const { server, call } = setUp();
+    server.tool('circle', {}, () => {
+      const circle: JsonObject = {};
+      return Object.assign(circle, { circle });
+    });
+    server.tool('function', {}, () => () => 1);
+    expect(await call('circle')).toMatchObject({ isError: true });
+    expect(await call('function')).toMatchObject({
+      isError: true,
+      content: [{ text: 'a tool cannot return a function' }],
+    });
+  });
+});
+
+describe('what a tool with output returns', () => {
+  test('a value is structured content, and its JSON is text', async () => {
+    const { server, call } = setUp();
+    server.tool('add', { input: numbers, output: result }, ({ a, b }) => ({ result: a + b }));
+    expect(await call('add', { a: 2, b: 4 })).toEqual({
+      content: [{ type: 'text', text: '{"result":6}' }],
+      structuredContent: { result: 6 },
+    });
+  });
+
+  test('a bare value is the result, and plain text', async () => {
+    const { server, call } = setUp();
+    server.tool('add', { input: numbers, output: result }, ({ a, b }) => a + b);
+    expect(await call('add', { a: 2, b: 4 })).toEqual({
+      content: [{ type: 'text', text: '6' }],
+      structuredContent: { result: 6 },
+    });
+  });
+
+  test('a whole result stays as it is', async () => {
+    const { server, call } = setUp();
+    const whole = {
+      content: [{ type: 'text' as const, text: 'six' }],
+      structuredContent: { result: 6 },
+      _meta: { x: 1 },
+    };
+    server.tool('six', { output: result }, () => whole);
+    expect(await call('six')).toBe(whole);
+  });
+
+  test('a whole result that is an error needs no structured content', async () => {
+    const { server, call, errors } = setUp();
+    server.tool('six', { output: result }, () => ({ content: [], isError: true }));
+    expect(await call('six')).toEqual({ content: [], isError: true });
+    expect(errors).toEqual([]);
+  });
+
+  test('a value with a property content is a value', async () => {
+    const { server, call } = setUp();
+    const output = {
+      type: 'object',
+      properties: { content: { type: 'array', items: { type: 'string' } } },
+      required: ['content'],
+    } as const;
+    server.tool('read', { output }, () => ({ content: ['line'] }));
+    expect(await call('read')).toMatchObject({ structuredContent: { content: ['line'] } });
+  });
+
+  test('an array is structured content where the schema is of an array', async () => {
+    const { server, call } = setUp();
+    server.tool('list', { output: { type: 'array', items: { type: 'string' } } }, () => ['a']);
+    expect(await call('list')).toEqual({ content: [{ type: 'text', text: '["a"]' }], structuredContent: ['a'] });
+  });
+
+  test('a mismatch is told to onerror and is a tool error', async () => {
+    const { server, call, errors } = setUp();
+    server.tool('six', { output: result }, () => ({ result: 'six' }) as unknown as { result: number });
+    const message = 'The result of tool six does not match its output schema: result: must be integer';
+    expect(await call('six')).toEqual({ content: [{ type: 'text', text: message }], isError: true });
+    expect(errors.map((error) => error.message)).toEqual([message]);
+  });
+
+  test('a Standard Schema gives what it makes of the value', async () => {
+    const { server, call } = setUp();
+    server.tool('six', { output: z.object({ result: z.number() }) }, () => {
+      const reply = { result: 6, secret: 1 };
+      return reply;
+    });
+    server.tool('whole', { output: z.object({ result: z.number() }) }, () => ({
+      content: [],
+      structuredContent: { result: 6, secret: 1 },
+    }));
+    expect(await call('six')).toMatchObject({ structuredContent: { result: 6 } });
+    expect(await call('whole')).toEqual({ content: [], structuredContent: { result: 6 } });
+  });
+});
+
+describe('errors', () => {
+  const rejected = (promise: Promise<unknown>) =>
+    promise.then(
+      () => expect.unreachable('should reject'),
+      (error: unknown) => (error as RpcError).toObject(),
+    );
+
+  test('malformed requests and unknown tools are protocol errors', async () => {
+    const { server, call } = setUp();
+    server.tool('known', {}, () => 1);
+    expect(await rejected(call('x'))).toEqual({ code: -32602, message: 'Unknown tool: x' });
+    expect(await rejected(call('constructor'))).toEqual({ code: -32602, message: 'Unknown tool: constructor' });
+    expect(await rejected(call(1))).toEqual({ code: -32602, message: '"name" must be a string' });
+    expect(await rejected(call('known', []))).toEqual({ code: -32602, message: '"arguments" must be an object' });
+  });
+
+  test.each([
+    [{ a: 1 }, 'b: is missing'],
+    [{ a: 1, b: 'x' }, 'b: must be integer'],
+    [{ a: 1, b: 1.5 }, 'b: must be integer'],
+    [undefined, 'a: is missing'],
+  ])('wrong arguments %j are a tool error that says what is wrong', async (args, problem) => {
+    const { server, call } = setUp();
+    server.tool('add', { input: numbers }, ({ a, b }) => a + b);
+    expect(await call('add', args)).toEqual({
+      content: [{ type: 'text', text: `Invalid arguments for tool add: ${problem}` }],
+      isError: true,
+    });
+  });
+
+  test('every argument that a Standard Schema refuses is named', async () => {
+    const { server, call } = setUp();
+    server.tool('add', { input: z.object({ a: z.number(), in: z.array(z.object({ b: z.string() })) }) }, () => 1);
+    const { content } = await call('add', { a: 'x', in: [{ b: 1 }] });
+    expect(content[0].text).toMatch(/^Invalid arguments for tool add: a: .*; in\.0\.b: /);
+  });
+
+  test('many problems are cut short', async () => {
+    const { server, call } = setUp();
+    server.tool('sum', { input: z.object({ list: z.array(z.number()) }) }, () => 1);
+    const { content } = await call('sum', { list: Array.from({ length: 1000 }, () => 'x') });
+    expect(content[0].text).toMatch(/; and 990 more$/);
+    expect(content[0].text.length).toBeLessThan(1000);
+  });
+
+  test('what a handler throws is a tool error, but an RpcError is a protocol error', async () => {
+    const { server, call } = setUp();
+    server.tool('error', {}, () => {
+      throw new Error('no such city');
+    });
+    server.tool('string', {}, async () => {
+      throw 'plain';
+    });
+    server.tool('rpc', {}, () => {
+      throw new RpcError(-32042, 'go there first', { data: { elicitations: [] } });
+    });
+    expect(await call('error')).toEqual({ content: [{ type: 'text', text: 'no such city' }], isError: true });
+    expect(await call('string')).toEqual({ content: [{ type: 'text', text: 'plain' }], isError: true });
+    expect(await rejected(call('rpc'))).toEqual({
+      code: -32042,
+      message: 'go there first',
+      data: { elicitations: [] },
+    });
+  });
+
+  test('a name can be taken once', () => {
+    const { server } = setUp();
+    server.tool('x', {}, () => 1);
+    expect(() => server.tool('x', {}, () => 1)).toThrow('Tool x is already registered');
+  });
+});
+
+describe('schemas', () => {
+  test('a tool without input takes no arguments, and sees none', async () => {
+    const { server, call, list } = setUp();
+    server.tool('now', {}, (args) => args);
+    expect(await call('now', { extra: 1 })).toEqual({ content: [{ type: 'text', text: '{}' }] });
+    expect(await list()).toEqual([{ name: 'now', inputSchema: { type: 'object', properties: {} } }]);
+  });
+
+  test('plain schemas are listed as they are', async () => {
+    const { server, list } = setUp();
+    server.tool('add', { title: 'Add', input: numbers, output: result }, ({ a }) => a);
+    expect(await list()).toEqual([{ name: 'add', title: 'Add', inputSchema: numbers, outputSchema: result }]);
+  });
+
+  test('a Standard Schema is listed by what goes in and what comes out', async () => {
+    const { server, call, list } = setUp();
+    const input = z.object({ a: z.string().default('x').describe('first') });
+    server.tool('t', { input, output: z.object({ n: z.string().transform(Number).pipe(z.number()) }) }, ({ a }) => ({
+      n: a,
+    }));
+    const [tool] = await list();
+    expect(tool?.['inputSchema']).toEqual({
+      type: 'object',
+      properties: { a: { type: 'string', default: 'x', description: 'first' } },
+    });
+    expect(tool?.['outputSchema']).toMatchObject({ type: 'object', properties: { n: { type: 'number' } } });
+    expect(await call('t', { a: '7' })).toMatchObject({ structuredContent: { n: 7 } });
+  });
+
+  test('asynchronous refinements are waited for', async () => {
+    const { server, call } = setUp();
+    const input = z.object({ a: z.string().refine(async (a) => a === 'x', 'must be x') });
+    server.tool('t', { input }, ({ a }) => a);
+    expect(await call('t', { a: 'x' })).toEqual({ content: [{ type: 'text', text: 'x' }] });
+    expect(await call('t', { a: 'y' })).toMatchObject({
+      content: [{ text: 'Invalid arguments for tool t: a: must be x' }],
+    });
+  });
+
+  test('a union of objects is listed as an object', async () => {
+    const { server, list } = setUp();
+    server.tool('u', { input: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]) }, () => 1);
+    expect((await list())[0]?.['inputSchema']).toMatchObject({ type: 'object', anyOf: [{}, {}] });
+  });
+
+  test('what cannot be an input schema is refused at once', () => {
+    const { server } = setUp();
+    expect(() => server.tool('a', { input: { type: 'string' } }, () => 1)).toThrow('must have type "object"');
+    expect(() => server.tool('a', { input: z.string() }, () => 1)).toThrow('must have type "object"');
+    expect(() => server.tool('a', { input: 'x' as unknown as JsonObject }, () => 1)).toThrow(
+      'must be a Standard Schema or',
+    );
+    const mute = { '~standard': { version: 1, vendor: 'old', validate: () => ({ value: 1 }) } };
+    expect(() => server.tool('a', { input: mute as unknown as StandardSchema }, () => 1)).toThrow(
+      '(old) does not offer itself as JSON Schema',
+    );
+    expect(() => server.tool('a', { input: z.object({ a: z.date() }) }, () => 1)).toThrow(
+      'cannot be written as JSON Schema',
+    );
+  });
+
+  test('a refused tool leaves nothing behind', async () => {
+    const { server, list } = setUp();
+    expect(() => server.tool('a', { input: { type: 'string' } }, () => 1)).toThrow();
+    server.tool('a', {}, () => 1);
+    expect(await list()).toHaveLength(1);
+  });
+});
+
+describe('types', () => {
+  test('arguments and results are inferred from a JSON Schema literal', () => {
+    const { server } = setUp();
+    server.tool(
+      'all',
+      {
+        input: {
+          type: 'object',
+          properties: {
+            text: { type: 'string' },
+            count: { type: 'integer' },
+            flag: { type: 'boolean' },
+            color: { type: 'string', enum: ['red', 'blue'] },
+            list: { type: 'array', items: { type: 'number' } },
+            nested: { type: 'object', properties: { x: { type: 'string' } }, required: ['x'] },
+            open: { type: 'object' },
+            odd: { anyOf: [{ type: 'string' }, { type: 'number' }] },
+          },
+          required: ['text', 'list', 'nested'],
+        },
+      },
+      (args) => {
+        expectTypeOf(args).toEqualTypeOf<{
+          text: string;
+          list: number[];
+          nested: { x: string };
+          count?: number;
+          flag?: boolean;
+          color?: 'red' | 'blue';
+          open?: JsonObject;
+          odd?: unknown;
+        }>();
+      },
+    );
+  });
+
+  test('a schema that is no literal leaves the arguments open', () => {
+    const { server } = setUp();
+    const input: JsonObject = { type: 'object' };
+    server.tool('open', { input }, (args) => {
+      expectTypeOf(args).toEqualTypeOf<JsonObject>();
+    });
+    server.tool('none', {}, (args) => {
+      expectTypeOf(args).toEqualTypeOf<{}>();
+    });
+  });
+
+  test('a Standard Schema gives what it makes of the arguments', () => {
+    const { server } = setUp();
+    server.tool(
+      'zod',
+      { input: z.object({ a: z.string().transform(Number), b: z.boolean().default(true) }) },
+      (args) => {
+        expectTypeOf(args).toEqualTypeOf<{ a: number; b: boolean }>();
+      },
+    );
+  });
+
+  test('a result must fit its output', () => {
+    const { server } = setUp();
+    // @ts-expect-error: the result is a number
+    server.tool('wrong', { output: result }, () => ({ result: 'x' }));
+    // @ts-expect-error: the bare result is a number
+    server.tool('bare', { output: result }, () => 'x');
+    // @ts-expect-error: the output is an object
+    server.tool('zod', { output: z.object({ n: z.number() }) }, async () => 1);
+    server.tool('right', { output: z.object({ n: z.number() }) }, async () => ({ n: 1 }));
+  });
+});
