@@ -98,7 +98,7 @@ export class McpServer {
   }
 
   /** Registers a prompt. @throws Error where the name is taken. */
-  prompt<const A extends PromptArguments = {}>(
+  prompt<const A extends PromptArguments>(
     name: string,
     config: PromptConfig<A>,
     handler: PromptHandler<A>,

@@ -54,8 +54,9 @@ export class Registry<Config extends object, Entry extends { readonly definition
     return {
       update: (changes) => {
         if (this.#entries.get(key) !== entry) throw new Error(`${this.#options.kind} ${key} has been removed`);
-        current = { ...current, ...changes };
-        entry = build(current);
+        const next = { ...current, ...changes };
+        entry = build(next);
+        current = next;
         this.#set(key, entry);
       },
       remove: () => {

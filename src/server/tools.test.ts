@@ -193,8 +193,9 @@ describe('errors', () => {
     server.tool('error', {}, () => {
       throw new Error('no such city');
     });
-    server.tool('string', {}, async () => {
-      throw 'plain';
+    server.tool('string', {}, () => {
+      const thrown: unknown = 'plain';
+      throw thrown;
     });
     server.tool('rpc', {}, () => {
       throw new RpcError(-32042, 'go there first', { data: { elicitations: [] } });
@@ -278,7 +279,7 @@ describe('schemas', () => {
 
   test('a refused tool leaves nothing behind', async () => {
     const { server, list } = setUp();
-    expect(() => server.tool('a', { input: { type: 'string' } }, () => 1)).toThrow();
+    expect(() => server.tool('a', { input: { type: 'string' } }, () => 1)).toThrow(TypeError);
     server.tool('a', {}, () => 1);
     expect(await list()).toHaveLength(1);
   });

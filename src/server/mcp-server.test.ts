@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { McpServer, type McpServerOptions } from './mcp-server.ts';
+
+const ask = (server: McpServer, method: string, params?: JsonObject) =>
+  server.service(new TestExchange(method, params));
+const make = (options: Partial<McpServerOptions> = {}) => new McpServer({ name: 'test', version: '1', ...options });
+
+describe('server/discover', () => {
+  const capabilities = async (server: McpServer) =>
+    (await ask(server, 'server/discover'))['capabilities'] as JsonObject;
+
+  test('says who the server is', async () => {
+    const server = make({
+      title: 'Test',
+      websiteUrl: 'https://example.com',
+      instructions: 'Be kind.',
+      description: undefined,
+    });
+    expect(await ask(server, 'server/discover')).toStrictEqual({
+      supportedVersions: ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'],
+      capabilities: { logging: {} },
+      instructions: 'Be kind.',
+      _meta: {
+        'io.modelcontextprotocol/serverInfo': {
+          name: 'test',
+          version: '1',
+          title: 'Test',
+          websiteUrl: 'https://example.com',
+        },
+      },
+    });
+    expect(await ask(make(), 'server/discover')).not.toHaveProperty('instructions');
+  });
+
+  test('declares what is registered, and goes on declaring it', async () => {
+    const server = make();
+    const tool = server.tool('t', {}, () => 1);
+    expect(await capabilities(server)).toEqual({ logging: {}, tools: { listChanged: true } });
+    tool.remove();
+    server.prompt('p', { arguments: { a: {} } }, () => 'x');
+    server.resourceTemplate('a://{x}', { name: 'a' }, () => 'x');
+    expect(await capabilities(server)).toEqual({
+      logging: {},
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { subscribe: true, listChanged: true },
+    });
+    server.prompt('q', { arguments: { a: { complete: ['x'] } } }, () => 'x');
+    expect(await capabilities(server)).toHaveProperty('completions', {});
+  });
+
+  test('declares what it is told to', async () => {
+    const declared = { tools: { listChanged: true }, experimental: { x: {} } };
+    expect(await capabilities(make({ capabilities: declared }))).toEqual({ logging: {}, ...declared });
+  });
+});
+
+test('what is no method of the server is refused, and a notification is not answered', async () => {
+  const server = make();
+  await expect(ask(server, 'ping')).rejects.toMatchObject({ code: -32601, message: 'Method not found: ping' });
+  await expect(ask(server, 'toString')).rejects.toMatchObject({ code: -32601 });
+  expect(await ask(server, 'notifications/roots/list_changed')).toEqual({});
+});
+
+describe('pages', () => {
+  const names = (result: JsonObject) => result['tools'].map(({ name }: { name: string }) => name);
+  const server = make({ pageSize: 2 });
+  for (const name of ['e', 'd', 'c', 'b', 'a']) server.tool(name, {}, () => 1);
+
+  test('follow each other in the order of registration', async () => {
+    const first = await ask(server, 'tools/list');
+    const second = await ask(server, 'tools/list', { cursor: first['nextCursor'] });
+    const third = await ask(server, 'tools/list', { cursor: second['nextCursor'] });
+    expect([first, second, third].map(names)).toEqual([['e', 'd'], ['c', 'b'], ['a']]);
+    expect(third).not.toHaveProperty('nextCursor');
+    expect(first['nextCursor']).toMatch(/^[\w-]+$/);
+  });
+
+  test('a page that ends with the list is the last', async () => {
+    const even = make({ pageSize: 1 });
+    even.tool('only', {}, () => 1);
+    expect(await ask(even, 'tools/list')).toStrictEqual({ tools: [expect.anything()] });
+  });
+
+  test('a list that shrank ends early', async () => {
+    const { nextCursor } = await ask(server, 'tools/list');
+    const small = make({ pageSize: 2 });
+    expect(await ask(small, 'tools/list', { cursor: nextCursor })).toEqual({ tools: [] });
+  });
+
+  test.each(['x', '', 'cGFnZTotMQ', 'cGFnZToy=', 7, null, {}])('cursor %j is refused', async (cursor) => {
+    for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
+      await expect(ask(server, method, { cursor })).rejects.toMatchObject({ code: -32602, message: 'Invalid cursor' });
+    }
+  });
+
+  test('a page has a size', () => {
+    expect(() => make({ pageSize: 0 })).toThrow(RangeError);
+  });
+});
+
+describe('what is registered', () => {
+  test('can be changed and taken away', async () => {
+    const server = make();
+    const a = server.tool('a', { description: 'old' }, () => 1);
+    server.tool('b', {}, () => 1);
+    a.update({ description: 'new', input: { type: 'object', required: ['x'] } });
+    const { tools } = await ask(server, 'tools/list');
+    expect(tools).toMatchObject([{ name: 'a', description: 'new', inputSchema: { required: ['x'] } }, { name: 'b' }]);
+    expect(await ask(server, 'tools/call', { name: 'a' })).toMatchObject({ isError: true });
+    a.remove();
+    a.remove();
+    expect((await ask(server, 'tools/list'))['tools']).toHaveLength(1);
+    await expect(ask(server, 'tools/call', { name: 'a' })).rejects.toMatchObject({ code: -32602 });
+    expect(() => a.update({ title: 'x' })).toThrow('Tool a has been removed');
+    server.tool('a', {}, () => 2);
+    a.remove();
+    expect(await ask(server, 'tools/call', { name: 'a' })).toMatchObject({ content: [{ text: '2' }] });
+  });
+
+  test('a change that cannot be made changes nothing', async () => {
+    const server = make();
+    const tool = server.tool('a', { description: 'old' }, () => 1);
+    expect(() => tool.update({ description: 'new', input: { type: 'string' } })).toThrow(TypeError);
+    tool.update({ title: 'T' });
+    expect((await ask(server, 'tools/list'))['tools']).toMatchObject([{ title: 'T', description: 'old' }]);
+  });
+
+  test('a list is made once', async () => {
+    const server = make();
+    server.tool('a', {}, () => 1);
+    const list = await ask(server, 'tools/list');
+    expect(await ask(server, 'tools/list')).toBe(list);
+    expect(Object.isFrozen(list)).toBe(true);
+  });
+});
+
+describe('middleware', () => {
+  test('stands around the whole service, the first outermost, also when it comes late', async () => {
+    const server = make();
+    const { service } = server;
+    const seen: string[] = [];
+    server
+      .use((next) => (exchange) => {
+        seen.push(`first ${exchange.method}`);
+        return next(exchange);
+      })
+      .use((next) => async (exchange) => {
+        seen.push('second');
+        return { ...(await next(exchange)), stamped: true };
+      });
+    expect(await service(new TestExchange('tools/list'))).toEqual({ tools: [], stamped: true });
+    expect(seen).toEqual(['first tools/list', 'second']);
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import { McpServer } from './mcp-server.ts';
+
+function setUp() {
+  const server = new McpServer({ name: 'test', version: '1' });
+  const get = (name: unknown, args?: unknown) =>
+    server.service(new TestExchange('prompts/get', { name, arguments: args }));
+  return { server, get };
+}
+
+const message = { role: 'assistant' as const, content: { type: 'text' as const, text: 'hi' } };
+
+describe('what a prompt returns', () => {
+  test.each([
+    ['a string', 'hi', { description: 'about', messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }] }],
+    ['messages', [message], { description: 'about', messages: [message] }],
+    ['a whole result', { messages: [], _meta: { a: 1 } }, { messages: [], _meta: { a: 1 } }],
+  ])('%s', async (_, reply, expected) => {
+    const { server, get } = setUp();
+    server.prompt('p', { description: 'about' }, async () => reply);
+    expect(await get('p')).toStrictEqual(expected);
+  });
+
+  test('without a description there is none', async () => {
+    const { server, get } = setUp();
+    server.prompt('p', {}, () => [message]);
+    expect(await get('p')).toStrictEqual({ messages: [message] });
+  });
+
+  test('anything else is an error of the server', async () => {
+    const { server, get } = setUp();
+    server.prompt('p', {}, () => 7 as unknown as string);
+    await expect(get('p')).rejects.toThrow('the handler of prompt p returned neither');
+  });
+});
+
+test('unknown prompts, missing and malformed arguments are refused', async () => {
+  const { server, get } = setUp();
+  server.prompt('p', { arguments: { name: { required: true }, style: {} } }, ({ name }) => name);
+  const refuse = (why: string) => expect.objectContaining({ code: -32602, message: why });
+  await expect(get('x')).rejects.toEqual(refuse('Unknown prompt: x'));
+  await expect(get(1)).rejects.toEqual(refuse('"name" must be a string'));
+  await expect(get('p')).rejects.toEqual(refuse('Prompt p needs the argument name'));
+  await expect(get('p', { style: 'x' })).rejects.toEqual(refuse('Prompt p needs the argument name'));
+  await expect(get('p', { name: 1 })).rejects.toEqual(refuse('Argument name of prompt p must be a string'));
+  await expect(get('p', 'x')).rejects.toEqual(refuse('"arguments" must be an object'));
+  expect(await get('p', { name: 'Ada' })).toMatchObject({ messages: [{ content: { text: 'Ada' } }] });
+});
+
+test('the list shows what was given, and nothing else', async () => {
+  const { server } = setUp();
+  const style = { title: 'Style', description: 'how', complete: ['a'] };
+  server.prompt('p', { title: 'P', arguments: { name: { required: true }, style } }, () => 'x');
+  server.prompt('bare', {}, () => 'x');
+  expect(await server.service(new TestExchange('prompts/list'))).toStrictEqual({
+    prompts: [
+      {
+        name: 'p',
+        title: 'P',
+        arguments: [
+          { name: 'name', required: true },
+          { name: 'style', title: 'Style', description: 'how' },
+        ],
+      },
+      { name: 'bare' },
+    ],
+  });
+});
+
+test('arguments are typed by whether they are required', () => {
+  const { server } = setUp();
+  server.prompt(
+    'p',
+    { arguments: { name: { required: true }, style: { complete: ['a'] }, on: { required: false } } },
+    (args) => {
+      expectTypeOf(args.name).toEqualTypeOf<string>();
+      expectTypeOf(args.style).toEqualTypeOf<string | undefined>();
+      expectTypeOf(args.on).toEqualTypeOf<string | undefined>();
+      return 'x';
+    },
+  );
+});

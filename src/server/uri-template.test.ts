@@ -1,0 +1,84 @@
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { UriTemplate, type Variables } from './uri-template.ts';
+
+const match = (template: string, uri: string) => new UriTemplate(template).match(uri);
+
+describe('a URI template', () => {
+  test.each<[string, string, Record<string, string> | undefined]>([
+    ['greeting://{name}', 'greeting://Ada', { name: 'Ada' }],
+    ['greeting://{name}', 'greeting://', undefined],
+    ['greeting://{name}', 'greeting://a/b', undefined],
+    ['greeting://{name}', 'hello://Ada', undefined],
+    ['greeting://{name}', 'greeting://Ad%C3%A9%20L', { name: 'Adé L' }],
+    ['greeting://{name}', 'greeting://a%2Fb', { name: 'a/b' }],
+    ['a://{x}/{y}', 'a://1/2', { x: '1', y: '2' }],
+    ['a://{x}/{y}', 'a://1/2/3', undefined],
+    ['a://{x}-{y}', 'a://1-2-3', { x: '1', y: '2-3' }],
+    ['a://{x}.txt', 'a://b.txt', { x: 'b' }],
+    ['a://{x}.txt', 'a://b.txt.txt', { x: 'b.txt' }],
+    ['a://{x}.txt', 'a://.txt', undefined],
+    ['a://{x}.txt', 'a://b.txt?', undefined],
+    ['a://{x,y}', 'a://1,2', { x: '1', y: '2' }],
+    ['a:/{/x,y}/z', 'a://1/2/z', { x: '1', y: '2' }],
+    ['file:///{+path}', 'file:///a/b?c#d', { path: 'a/b?c#d' }],
+    ['file:///{+path}', 'file:///', undefined],
+    ['file:///{+path}/v/{version}', 'file:///a/v/b/v/2', { path: 'a/v/b', version: '2' }],
+    ['file:///{+path}.{ext}', 'file:///a.b.c', { path: 'a.b', ext: 'c' }],
+    ['{scheme}://{+rest}', 'db://a/b', { scheme: 'db', rest: 'a/b' }],
+    ['a/{+path}/{b}', 'a/x', undefined],
+    ['a/{+path}/{b}', 'a/x/', undefined],
+    ['db://{table}{?limit,after}', 'db://users', { table: 'users' }],
+    ['db://{table}{?limit,after}', 'db://users?after=a%26b&limit=2', { table: 'users', limit: '2', after: 'a&b' }],
+    ['db://{table}{?limit}', 'db://users?other=1&limit', { table: 'users', limit: '' }],
+    ['db://q?id={id}', 'db://q?id=7', { id: '7' }],
+    ['fixed://one', 'fixed://one', {}],
+    ['fixed://one', 'fixed://one/two', undefined],
+  ])('%s on %s', (template, uri, variables) => {
+    expect(match(template, uri)).toEqual(variables);
+  });
+
+  test.each(['greeting://%', 'greeting://%zz', 'greeting://%ff'])('%s has a broken percent-encoding', (uri) => {
+    expect(() => match('greeting://{name}', uri)).toThrow(expect.objectContaining({ code: -32602, data: { uri } }));
+  });
+
+  test.each([
+    ['a{', 'a { without }'],
+    ['a}', 'a } without {'],
+    ['{a{b}}', 'is not supported'],
+    ['{}', 'is not supported'],
+    ['{#a}', 'operator # is not supported'],
+    ['{a*}', 'is not supported'],
+    ['{a}{b}', 'nothing stands between {a} and {b}'],
+    ['{a}/{a}', 'a variable occurs twice'],
+    ['{+a}/{+b}', 'only one reserved variable'],
+    ['{?a}/b', '{?...} must be at the end'],
+  ])('%s is refused', (template, why) => {
+    expect(() => new UriTemplate(template)).toThrow(why);
+  });
+
+  test('a hostile URI takes linear time', () => {
+    const template = new UriTemplate('{a}-{b}-{c}-{+d}-{e}-{f}/x');
+    const start = performance.now();
+    for (const uri of [
+      '-'.repeat(1_000_000),
+      'a'.repeat(1_000_000),
+      `${'a-'.repeat(500_000)}b`,
+      '/'.repeat(1_000_000),
+    ]) {
+      // Not the value itself: a failure would print it.
+      expect(template.match(uri) === undefined).toBe(true);
+    }
+    expect(performance.now() - start).toBeLessThan(2000);
+  });
+
+  test('types know the variables', () => {
+    expectTypeOf<Variables<'db://{table}/{+path}{?limit,after}'>>().branded.toEqualTypeOf<{
+      table: string;
+      path: string;
+      limit?: string;
+      after?: string;
+    }>();
+    expectTypeOf<Variables<'a:{/b,c}'>>().branded.toEqualTypeOf<{ b: string; c: string }>();
+    expectTypeOf<Variables<string>>().toEqualTypeOf<Record<string, string>>();
+  });
+});
