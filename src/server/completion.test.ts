@@ -63,6 +63,7 @@ test.each([
   { ref: prompt, argument: { name: 'a' } },
   { ref: prompt },
   { argument: { name: 'a', value: '' } },
+  { ref: prompt, argument: { name: 'a', value: '' }, context: { arguments: { b: 1 } } },
 ])('%j is refused', async (params) => {
   const { server, complete } = setUp();
   server.prompt('p', { arguments: { a: { complete: [] } } }, () => 'x');

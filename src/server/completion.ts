@@ -49,6 +49,9 @@ export async function complete(exchange: Exchange, find: FindCompleters): Promis
     throw new RpcError(ErrorCode.InvalidParams, `Unknown reference: ${JSON.stringify(ref)}`);
   const completer = completers.get(argument['name']);
   const settled = isObject(context) && isObject(context['arguments']) ? context['arguments'] : {};
+  if (!Object.values(settled).every((value) => typeof value === 'string')) {
+    throw new RpcError(ErrorCode.InvalidParams, '"context.arguments" must have string values');
+  }
   const values =
     completer === undefined
       ? []

@@ -33,10 +33,6 @@ export class Listeners {
     this.#onerror = onerror;
   }
 
-  get size(): number {
-    return this.#listeners.size;
-  }
-
   /**
    * Registers at once, before it returns; acknowledges first; resolves when the exchange's signal fires.
    *

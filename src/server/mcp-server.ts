@@ -5,6 +5,7 @@ import { isNotificationMethod, Meta, Method } from '../protocol/methods.ts';
 import { LEGACY_REVISIONS } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
+import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import { complete, type Completers } from './completion.ts';
 import { Listeners, type ListKind } from './listeners.ts';
@@ -118,16 +119,29 @@ export class McpServer {
     return this;
   }
 
-  /** Serves one connection; resolves when it is over. */
+  /** Serves one connection; resolves when it is started. @throws what the transport's `start` throws. */
   async connect(transport: Transport): Promise<void> {
     const { serve } = await import('../wire/serve.ts');
     await serve(this.service, transport, { onerror: this.#onerror });
   }
 
   /** Serves this process's stdin and stdout; resolves when stdin has ended and everything is answered. */
-  async stdio(): Promise<void> {
-    const { stdioServerTransport } = await import('../transport/stdio/server.ts');
-    await this.connect(stdioServerTransport());
+  async stdio(options: StdioServerOptions = {}): Promise<void> {
+    const [{ stdioServerTransport }, { serve }] = await Promise.all([
+      import('../transport/stdio/server.ts'),
+      import('../wire/serve.ts'),
+    ]);
+    const transport = stdioServerTransport(options);
+    const started = serve(this.service, transport, { onerror: this.#onerror });
+    const { onclose } = transport;
+    const over = new Promise<void>((resolve) => {
+      transport.onclose = () => {
+        onclose?.();
+        resolve();
+      };
+    });
+    await started;
+    await over;
   }
 
   /** Serves HTTP; resolves when it is listening. @throws Error where it cannot listen. */

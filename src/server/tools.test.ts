@@ -209,6 +209,15 @@ describe('errors', () => {
     });
   });
 
+  test('arguments nested deeper than the stack are refused', async () => {
+    const { server, call } = setUp();
+    server.tool('tree', { input: { type: 'object', properties: { child: { $ref: '#' } } } }, () => 1);
+    let tree: JsonObject = {};
+    for (let depth = 0; depth < 1_000_000; depth += 1) tree = { child: tree };
+    await expect(call('tree', tree)).rejects.toThrow(RangeError);
+    expect(await call('tree', { child: {} })).toMatchObject({ content: [{ text: '1' }] });
+  });
+
   test('a name can be taken once', () => {
     const { server } = setUp();
     server.tool('x', {}, () => 1);
