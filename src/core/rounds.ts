@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import type { Exchange, Middleware } from './exchange.ts';
+import type { Exchange, Middleware, Service } from './exchange.ts';
 
 export interface RoundsOptions {
   /** How often one request may come back with questions before it fails. Default 16. */
@@ -14,17 +14,29 @@ export interface RoundsOptions {
  * @throws RpcError −32603 after `maxRounds` rounds.
  */
 export function rounds(options: RoundsOptions = {}): Middleware {
-  const { maxRounds = 16 } = options;
-  return (next) => async (exchange) => {
-    let result = await next(exchange);
-    for (let round = 0; result['resultType'] === 'input_required'; round += 1) {
-      if (round === maxRounds) {
-        throw new RpcError(ErrorCode.InternalError, `${exchange.method} asked for input ${maxRounds} times and is still not complete`);
-      }
-      result = await next(await answered(exchange, result));
+  return (next) => (exchange) =>
+    next(exchange).then((result) => (needsInput(result) ? complete(next, exchange, result, options) : result));
+}
+
+export function needsInput(result: JsonObject): boolean {
+  return result['resultType'] === 'input_required';
+}
+
+/** Goes on from a result that needs input, until there is one that does not. */
+export async function complete(
+  next: Service,
+  exchange: Exchange,
+  first: JsonObject,
+  { maxRounds = 16 }: RoundsOptions = {},
+): Promise<JsonObject> {
+  let result = first;
+  for (let round = 0; needsInput(result); round += 1) {
+    if (round === maxRounds) {
+      throw new RpcError(ErrorCode.InternalError, `${exchange.method} asked for input ${maxRounds} times and is still not complete`);
     }
-    return result;
-  };
+    result = await next(await answered(exchange, result));
+  }
+  return result;
 }
 
 async function answered(exchange: Exchange, result: JsonObject): Promise<Exchange> {

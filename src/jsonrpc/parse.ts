@@ -20,7 +20,8 @@ export class InvalidMessage extends RpcError {
 export function parseJson(text: Uint8Array | string): unknown {
   if (typeof text !== 'string') {
     if (!isUtf8(text)) throw new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8');
-    text = Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString();
+    const bytes = Buffer.isBuffer(text) ? text : Buffer.from(text.buffer, text.byteOffset, text.byteLength);
+    text = bytes.toString();
   }
   try {
     return JSON.parse(text);

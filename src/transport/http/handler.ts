@@ -9,6 +9,7 @@ import { memoryEventLog } from '../../store/memory.ts';
 import type { Transport } from '../transport.ts';
 import type { HttpCall, HttpHeaders } from './call.ts';
 import { OpenConnections } from './connection.ts';
+import { GraceLine } from './grace.ts';
 import { acceptGuard, hostGuard, mediaType, originGuard, type HostRules } from './guards.ts';
 import { SessionTable } from './sessions.ts';
 import { SseSession } from './sse-session.ts';
@@ -86,6 +87,7 @@ class Handler implements HttpHandler {
   readonly #maxBodyBytes: number;
   readonly #log: EventLog;
   readonly #connections: OpenConnections;
+  readonly #grace: GraceLine;
   readonly #streamable: SessionTable<StreamableSession>;
   readonly #sse: SessionTable<SseSession>;
   #closed = false;
@@ -101,6 +103,7 @@ class Handler implements HttpHandler {
     this.#maxBodyBytes = options.maxBodyBytes ?? 4 * 1024 * 1024;
     this.#log = options.eventLog ?? memoryEventLog();
     this.#connections = new OpenConnections(options.keepAlive ?? 15_000, options.stallTimeout ?? 30_000);
+    this.#grace = new GraceLine(options.grace ?? 100);
     const table = {
       maxSessions: options.maxSessions ?? 10_000,
       idleTimeout: options.idleTimeout ?? 30 * 60_000,
@@ -212,7 +215,7 @@ class Handler implements HttpHandler {
     const session = new StreamableSession(randomUUID(), call.principal, {
       log: this.#log,
       connections: this.#connections,
-      grace: this.#options.grace ?? 100,
+      grace: this.#grace,
       retry: this.#options.retry ?? 1000,
       streamDuration: this.#options.streamDuration ?? 0,
       onend: (ended) => this.#streamable.delete(ended.sessionId),

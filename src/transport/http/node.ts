@@ -62,20 +62,18 @@ class NodeCall implements HttpCall {
       else (more ??= [first]).push(chunk);
     });
     request.on('end', () => finish(more ? Buffer.concat(more, length) : (first ?? Buffer.alloc(0))));
-    // The client broke off: there is nobody to answer.
-    request.on('error', () => {
-      finished = true;
-    });
+    // Where the client breaks off there is neither an end nor anybody to answer.
   }
 
   respond(status: number, headers: HttpHeaders, body?: string): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    if (body === undefined) {
-      response.writeHead(status, status === 204 ? headers : { ...headers, 'content-length': '0' }).end();
-    } else {
-      response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
-    }
+    // Names and values in turn: the form that `node:http` takes as it is.
+    const head: (string | number)[] = [];
+    for (const name in headers) head.push(name, headers[name]!);
+    if (status !== 204) head.push('content-length', body === undefined ? 0 : Buffer.byteLength(body));
+    response.writeHead(status, head as string[]);
+    response.end(body);
   }
 
   stream(status: number, headers: HttpHeaders): HttpStream {

@@ -1,6 +1,7 @@
 import { errorResponse, isResponse, type Message, type RequestId, type Response } from '../../jsonrpc/message.ts';
 import type { HttpCall, HttpHeaders } from './call.ts';
 import type { EventStream } from './event-stream.ts';
+import type { GraceLine, Waiting } from './grace.ts';
 
 const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
 
@@ -12,8 +13,8 @@ export interface ReplyOptions {
   readonly batch: boolean;
   /** What is already known to be answered. */
   readonly responses: Response[];
-  /** Milliseconds to wait for the responses before the reply becomes a stream. */
-  readonly grace: number;
+  /** Where the reply waits for its responses before it becomes a stream. */
+  readonly grace: GraceLine;
   /** Opens the stream and connects the call to it. */
   readonly open: (reply: Reply) => EventStream;
 }
@@ -23,20 +24,28 @@ export interface ReplyOptions {
  * where something else comes before them, or nothing comes for a while. (2025-11-25, transports: Sending Messages, 5
  * leaves the choice to the server.)
  */
-export class Reply {
+export class Reply implements Waiting {
   readonly options: ReplyOptions;
   /** Sent with the answer; may be added to until it begins. */
   headers: HttpHeaders = JSON_HEADERS;
   stream: EventStream | undefined;
   #open: number;
   readonly #responses: Response[];
-  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly due: number;
+  before: Waiting | undefined;
+  after: Waiting | undefined;
 
   constructor(options: ReplyOptions) {
     this.options = options;
     this.#open = options.ids.length;
     this.#responses = options.responses;
-    this.#timer = setTimeout(() => this.#begin(), options.grace);
+    this.due = options.grace.due();
+    options.grace.join(this);
+  }
+
+  /** The responses did not come soon. */
+  expire(): void {
+    this.#begin();
   }
 
   /** A message that belongs to one of the requests. */
@@ -71,7 +80,7 @@ export class Reply {
 
   /** The session is over; a call that has had no answer yet gets this one. */
   end(status: number, message: string): void {
-    clearTimeout(this.#timer);
+    this.options.grace.leave(this);
     if (this.stream) this.stream.close();
     else this.options.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: -32000, message })));
   }
@@ -82,7 +91,7 @@ export class Reply {
 
   #begin(): EventStream {
     if (!this.stream) {
-      clearTimeout(this.#timer);
+      this.options.grace.leave(this);
       this.stream = this.options.open(this);
       for (const response of this.#responses) this.stream.send(response).catch(() => {});
     }
@@ -92,7 +101,7 @@ export class Reply {
   #close(): void {
     this.#open -= 1;
     if (this.#open > 0) return;
-    clearTimeout(this.#timer);
+    this.options.grace.leave(this);
     this.stream?.end();
   }
 }

@@ -5,14 +5,15 @@ import type { SendOptions, Transport } from '../transport.ts';
 import type { HttpCall } from './call.ts';
 import { SseConnection, type OpenConnections } from './connection.ts';
 import { EventStream } from './event-stream.ts';
+import type { GraceLine } from './grace.ts';
 import { Reply } from './reply.ts';
 import { SSE_HEADERS } from './sse.ts';
 
 export interface StreamableSessionOptions {
   readonly log: EventLog;
   readonly connections: OpenConnections;
-  /** Milliseconds before a reply becomes a stream. */
-  readonly grace: number;
+  /** Where replies wait before they become streams. */
+  readonly grace: GraceLine;
   /** Milliseconds that a client is told to wait before it comes back for a stream that was paused. */
   readonly retry: number;
   /** Milliseconds after which the connection of a stream is ended, for the client to come back (2025-11-25); 0 for never. */

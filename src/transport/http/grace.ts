@@ -1,0 +1,57 @@
+/** Something that is to happen to it unless it is done before long. */
+export interface Waiting {
+  readonly due: number;
+  /** Its neighbours in the line; undefined where it stands in none. */
+  before: Waiting | undefined;
+  after: Waiting | undefined;
+  expire(): void;
+}
+
+/**
+ * A line of things that each wait for the same span, so the one that came first is due first. One timer serves all of
+ * them, and coming and going costs no more than a few pointers: a reply does both, however quick it is.
+ */
+export class GraceLine {
+  /** Milliseconds. */
+  readonly #span: number;
+  readonly #head: Waiting = { due: 0, before: undefined, after: undefined, expire: () => {} };
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(span: number) {
+    this.#span = span;
+    this.#head.before = this.#head.after = this.#head;
+  }
+
+  /** When what joins now is due. Milliseconds on the clock of `performance.now`. */
+  due(): number {
+    return performance.now() + this.#span;
+  }
+
+  join(waiting: Waiting): void {
+    const last = this.#head.before!;
+    waiting.before = last;
+    waiting.after = this.#head;
+    last.after = this.#head.before = waiting;
+    this.#timer ??= setTimeout(this.#expire, this.#span);
+  }
+
+  leave(waiting: Waiting): void {
+    if (!waiting.after) return;
+    waiting.before!.after = waiting.after;
+    waiting.after.before = waiting.before;
+    waiting.before = waiting.after = undefined;
+  }
+
+  readonly #expire = (): void => {
+    this.#timer = undefined;
+    // A timer may be early by a part of a millisecond.
+    const now = performance.now() + 1;
+    let first = this.#head.after!;
+    while (first !== this.#head && first.due <= now) {
+      this.leave(first);
+      first.expire();
+      first = this.#head.after!;
+    }
+    if (first !== this.#head) this.#timer = setTimeout(this.#expire, Math.max(1, first.due - now));
+  };
+}
