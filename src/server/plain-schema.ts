@@ -7,17 +7,18 @@
  * `$dynamicRef`. The price is an import of 30 ms against 6 ms, paid once when the first such tool is called, and that
  * ajv compiles to code: where code generation is forbidden, use a Standard Schema.
  */
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ErrorObject, Options, ValidateFunction } from 'ajv';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import type { Schema, Verdict } from './schema.ts';
 
+type Verdict = StandardSchemaV1.Result<unknown>;
 type Dialect = '2020-12' | 'draft-07';
 
 /** Compiled once for each schema object, however many servers register it; gone when the schema is. */
 const compiled = new WeakMap<JsonObject, Promise<ValidateFunction>>();
 
-export class PlainSchema implements Schema {
+export class PlainSchema {
   readonly json: JsonObject;
   readonly #dialect: Dialect;
   /** How errors name it. */

@@ -10,7 +10,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 /** What a tool's `input` and `output` may be: a Standard Schema, or a JSON Schema (2020-12, or draft-07 by its `$schema`). */
 export type AnySchema = StandardSchema<any, any> | JsonObject;
 
-export type Verdict = StandardSchemaV1.Result<unknown>;
+type Verdict = StandardSchemaV1.Result<unknown>;
 
 /** A schema as the registry keeps it: made once when a tool is registered. */
 export interface Schema {
