@@ -1,0 +1,92 @@
+import type { Message } from '../jsonrpc/message.ts';
+import type { Transport } from './transport.ts';
+
+/**
+ * Two transports joined in memory, for tests and for servers in the same process.
+ *
+ * Messages are handed over by reference, not copied: who sends one must not change it afterwards, nor who receives it.
+ * They arrive in order, after the code that sent them has run. What was sent before `close` still arrives, where the
+ * other end is started.
+ */
+export function memoryTransportPair(): [Transport, Transport] {
+  const a = new MemoryTransport();
+  const b = new MemoryTransport();
+  a.join(b);
+  b.join(a);
+  return [a, b];
+}
+
+class MemoryTransport implements Transport {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onerror: Transport['onerror'];
+  #peer!: MemoryTransport;
+  #queue: Message[] = [];
+  #started = false;
+  #scheduled = false;
+  /** `shut`: nothing can be sent any more; `closed`: `onclose` was called too. */
+  #phase: 'open' | 'shut' | 'closed' = 'open';
+
+  join(peer: MemoryTransport): void {
+    this.#peer = peer;
+  }
+
+  start(): Promise<void> {
+    if (this.#phase !== 'open') return Promise.reject(new Error('The connection is closed'));
+    if (this.#started) return Promise.reject(new Error('The transport is started already'));
+    this.#started = true;
+    if (this.#queue.length > 0) this.#schedule();
+    return Promise.resolve();
+  }
+
+  send(message: Message): Promise<void> {
+    if (this.#phase !== 'open') return Promise.reject(new Error('The connection is closed'));
+    this.#peer.#queue.push(message);
+    if (this.#peer.#started) this.#peer.#schedule();
+    return Promise.resolve();
+  }
+
+  async close(): Promise<void> {
+    const peer = this.#peer;
+    if (peer.#phase === 'open') peer.#phase = 'shut';
+    this.#queue = [];
+    this.#finish();
+    // The peer takes in what is under way to it first.
+    await Promise.resolve();
+    peer.#deliver();
+    peer.#finish();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => this.#deliver());
+  }
+
+  #deliver(): void {
+    this.#scheduled = false;
+    if (!this.#started) return;
+    // What is sent while this runs is delivered later, so that two ends that answer each other let others run.
+    const messages = this.#queue;
+    this.#queue = [];
+    for (const message of messages) {
+      if (this.#phase === 'closed') return;
+      this.#call(() => this.onmessage?.(message));
+    }
+  }
+
+  #finish(): void {
+    if (this.#phase === 'closed') return;
+    this.#phase = 'closed';
+    this.#queue = [];
+    this.#call(() => this.onclose?.());
+  }
+
+  #call(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+  }
+}

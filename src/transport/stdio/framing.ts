@@ -1,0 +1,219 @@
+import { BatchAnswers, openBatch, type OpenedBatch } from '../../jsonrpc/batch.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import {
+  errorResponse,
+  isObject,
+  isRequest,
+  isRequestId,
+  type Message,
+  type Request,
+  type RequestId,
+  type Response,
+} from '../../jsonrpc/message.ts';
+import { InvalidMessage, checkMessage, parseJson } from '../../jsonrpc/parse.ts';
+import { profileOf } from '../../protocol/revisions.ts';
+import { InFlight } from '../in-flight.ts';
+import { LineReader } from './lines.ts';
+
+export interface FramingSink {
+  deliver(message: Message): void;
+  /** What the transport itself has to say to the peer: one line of JSON. */
+  answer(json: string): void;
+  report(error: Error): void;
+  /** A line above the bound was skipped, and the peer is not told of it: whatever was in it will not come again. */
+  lost(error: InvalidMessage): void;
+}
+
+export interface FramingOptions {
+  /** Whether the peer is told of lines that are no messages. The client side only reports them. */
+  readonly answerInvalid: boolean;
+  /** The bound of one line, in bytes. */
+  readonly maxMessageBytes: number;
+}
+
+/**
+ * Turns the bytes of one connection into messages, and messages into lines. Does no I/O.
+ *
+ * On a channel that all requests share, an answer is told from others by its id alone. So what cannot be answered
+ * under an id of its own is answered without one.
+ */
+export class Framing {
+  readonly inFlight = new InFlight();
+  readonly #sink: FramingSink;
+  readonly #answerInvalid: boolean;
+  readonly #lines: LineReader;
+  readonly #answers = new BatchAnswers();
+  #revision: string | undefined;
+  #batches = false;
+  #stopped = false;
+
+  constructor(sink: FramingSink, { answerInvalid, maxMessageBytes }: FramingOptions) {
+    this.#sink = sink;
+    this.#answerInvalid = answerInvalid;
+    this.#lines = new LineReader(
+      {
+        line: (text) => this.#line(text),
+        invalidUtf8: () => this.#invalid(new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8')),
+        tooLong: () => {
+          const error = invalid(`a message may have at most ${maxMessageBytes} bytes`);
+          if (answerInvalid) this.#invalid(error);
+          else if (!this.#stopped) sink.lost(error);
+        },
+      },
+      maxMessageBytes,
+    );
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#revision = version;
+    this.#batches = profileOf(version)?.batches ?? false;
+  }
+
+  push(bytes: Uint8Array): void {
+    if (!this.#stopped) this.#lines.push(bytes);
+  }
+
+  /** No more bytes will come. */
+  end(): void {
+    if (!this.#stopped) this.#lines.end();
+  }
+
+  /** Nothing is delivered, answered or reported from now on. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /**
+   * The line for an outgoing message, without its newline; undefined where it is held back for the rest of its batch.
+   *
+   * @throws TypeError (or RangeError) where the message cannot be written as JSON.
+   */
+  encode(message: Message): string | undefined {
+    // JSON has no raw newline inside strings, so that a line never holds one (2025-11-25, basic/transports: stdio).
+    const json: string | undefined = JSON.stringify(message);
+    if (json === undefined) throw new TypeError('The message cannot be written as JSON');
+    this.inFlight.settle(message);
+    const ready = this.#answers.take(message);
+    return ready === message ? json : ready && JSON.stringify(ready);
+  }
+
+  /** Answers, without an id, and reports what came instead of a message. */
+  #invalid(error: InvalidMessage, id?: RequestId): void {
+    if (this.#stopped) return;
+    if (this.#answerInvalid) this.#sink.answer(JSON.stringify(errorResponse(id, error.toObject())));
+    if (!this.#stopped) this.#sink.report(error);
+  }
+
+  #line(text: string): void {
+    if (this.#stopped) return;
+    let value: unknown;
+    try {
+      value = parseJson(text);
+    } catch (error) {
+      if (!(error instanceof InvalidMessage)) throw error;
+      return this.#invalid(error);
+    }
+    if (Array.isArray(value)) return this.#batch(value);
+    let message: Message;
+    try {
+      message = checkMessage(value);
+    } catch (error) {
+      if (!(error instanceof InvalidMessage)) throw error;
+      return this.#malformed(value, error);
+    }
+    if (isRequest(message) && this.inFlight.has(message.id)) this.#refuse(inUse(message.id));
+    else this.#deliver(message);
+  }
+
+  #malformed(value: unknown, error: InvalidMessage): void {
+    if (isObject(value) && value['method'] === undefined && ('result' in value || 'error' in value)) {
+      // A response is never answered. But who waits for it can be told that nothing better will come.
+      this.#sink.report(error);
+      if (error.id !== undefined && !this.#stopped) {
+        this.#deliver(errorResponse(error.id, { code: error.code, message: error.message.replace('request', 'response') }));
+      }
+      return;
+    }
+    this.#invalid(error, error.id !== undefined && this.inFlight.has(error.id) ? undefined : error.id);
+  }
+
+  /** Not delivered, and answered by an error without an id: one under the id would be taken for another's answer. */
+  #refuse(error: InvalidMessage): void {
+    this.#sink.answer(JSON.stringify(errorResponse(undefined, error.toObject())));
+    if (!this.#stopped) this.#sink.report(error);
+  }
+
+  #deliver(message: Message): void {
+    this.inFlight.add(message);
+    this.#sink.deliver(message);
+    if ('method' in message && message.method === 'notifications/cancelled') {
+      const id: unknown = message.params?.['requestId'];
+      const rest = isRequestId(id) ? this.#answers.abandon(id) : undefined;
+      if (rest && !this.#stopped) this.#sink.answer(JSON.stringify(rest));
+    }
+  }
+
+  #batch(elements: readonly unknown[]): void {
+    if (!this.#batches) {
+      const spoken = this.#revision === undefined ? 'none is negotiated yet' : `this connection speaks ${this.#revision}`;
+      return this.#invalid(invalid(`batches exist only in revision 2025-03-26, ${spoken}`));
+    }
+    let batch: OpenedBatch;
+    try {
+      batch = openBatch(elements);
+    } catch (error) {
+      if (!(error instanceof InvalidMessage)) throw error;
+      return this.#invalid(error);
+    }
+    for (const each of batch.errors) if ('error' in each) this.#sink.report(RpcError.fromObject(each.error));
+    const accepted = this.#acceptable(batch);
+    this.#answers.add(accepted);
+    if (accepted.requests.length === 0 && accepted.errors.length > 0) this.#sink.answer(JSON.stringify(accepted.errors));
+    for (const message of accepted.messages) {
+      if (!this.#stopped) this.#deliver(message);
+    }
+  }
+
+  /** A batch without the requests that cannot be delivered: they are among its errors then. */
+  #acceptable({ messages, requests, errors }: OpenedBatch): OpenedBatch {
+    const accepted: OpenedBatch = {
+      messages: [],
+      requests: [],
+      errors: this.#answerInvalid ? errors.map((each) => this.#withoutIdInUse(each, requests)) : [],
+    };
+    for (const message of messages) {
+      if (isRequest(message)) {
+        const error = this.#refusal(message);
+        if (error) {
+          accepted.errors.push(errorResponse(error.id, error.toObject()));
+          this.#sink.report(error);
+          continue;
+        }
+        accepted.requests.push(message.id);
+      }
+      accepted.messages.push(message);
+    }
+    return accepted;
+  }
+
+  #refusal({ id, method }: Request): InvalidMessage | undefined {
+    if (this.inFlight.has(id)) return inUse(id);
+    // 2025-03-26, basic/lifecycle: Initialization.
+    if (method === 'initialize') return invalid('initialize must not be part of a batch', id);
+    return undefined;
+  }
+
+  #withoutIdInUse(response: Response, requests: readonly RequestId[]): Response {
+    const { id } = response;
+    if (id === undefined || !(this.inFlight.has(id) || requests.includes(id))) return response;
+    return 'error' in response ? errorResponse(undefined, response.error) : response;
+  }
+}
+
+function invalid(why: string, id?: RequestId): InvalidMessage {
+  return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id);
+}
+
+function inUse(id: RequestId): InvalidMessage {
+  return invalid(`id ${JSON.stringify(id)} is still in use`);
+}

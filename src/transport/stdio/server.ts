@@ -1,0 +1,70 @@
+import type { Readable, Writable } from 'node:stream';
+import { StreamTransport } from './stream.ts';
+
+export interface StdioServerOptions {
+  /** Default `process.stdin`. */
+  readonly stdin?: Readable;
+  /** Default `process.stdout`. */
+  readonly stdout?: Writable;
+  /** The bound of one incoming message, in bytes. Default 16 MiB. */
+  readonly maxMessageBytes?: number;
+  /** How long what is in flight when stdin ends may take, until its answers are read. Milliseconds, default 10 000. */
+  readonly drainTimeout?: number;
+  /** Takes what anything but the transport writes to stdout while it is open. Default: it goes to stderr. */
+  readonly onstderr?: (text: string) => void;
+}
+
+/**
+ * The server's end of stdio (2025-11-25, basic/transports: stdio).
+ *
+ * Where stdin ends, `onend` is called, what is in flight is answered, and the connection closes; nothing then keeps
+ * the process alive. While it is open, stdout carries messages and nothing else: what `console.log` and others write
+ * to `process.stdout` goes to stderr.
+ */
+export function stdioServerTransport(options: StdioServerOptions = {}): StreamTransport {
+  const stdin = options.stdin ?? process.stdin;
+  const stdout = options.stdout ?? process.stdout;
+  const stray = stdout === process.stdout ? new StrayOutput(options.onstderr) : undefined;
+  return new StreamTransport(stdin, stdout, {
+    role: 'server',
+    ...(options.maxMessageBytes !== undefined && { maxMessageBytes: options.maxMessageBytes }),
+    ...(options.drainTimeout !== undefined && { drainTimeout: options.drainTimeout }),
+    acquire: () => stray?.divert(),
+    release: () => {
+      stray?.restore();
+      // A paused stdin does not keep the process alive. Neither stream is ours to end.
+      stdin.pause();
+    },
+  });
+}
+
+/** Keeps off stdout what is no message. Not `console` alone writes there, so it is the stream that is guarded. */
+class StrayOutput {
+  readonly #onstderr: (text: string) => void;
+  readonly #original = process.stdout.write;
+  readonly #diverted: typeof process.stdout.write;
+
+  constructor(onstderr: ((text: string) => void) | undefined) {
+    this.#onstderr = onstderr ?? ((text) => void process.stderr.write(text));
+    this.#diverted = (
+      chunk: Uint8Array | string,
+      encoding?: BufferEncoding | ((error?: Error) => void),
+      callback?: (error?: Error) => void,
+    ): boolean => {
+      const known = typeof encoding === 'string' ? encoding : undefined;
+      this.#onstderr((typeof chunk === 'string' ? Buffer.from(chunk, known) : Buffer.from(chunk)).toString());
+      const written = typeof encoding === 'function' ? encoding : callback;
+      if (written) process.nextTick(written);
+      return true;
+    };
+  }
+
+  divert(): void {
+    process.stdout.write = this.#diverted;
+  }
+
+  restore(): void {
+    // Somebody else may have taken the stream over since.
+    if (process.stdout.write === this.#diverted) process.stdout.write = this.#original;
+  }
+}

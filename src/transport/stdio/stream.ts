@@ -1,0 +1,253 @@
+import { finished, type Duplex, type Readable, type Writable } from 'node:stream';
+import type { Message } from '../../jsonrpc/message.ts';
+import type { SendOptions, Transport } from '../transport.ts';
+import { Framing } from './framing.ts';
+import { Outgoing } from './outgoing.ts';
+
+export interface StreamTransportOptions {
+  /**
+   * Which side this is. Default `server`.
+   *
+   * A `server` answers lines that are no messages, skips one that is too long, and where the input ends answers what
+   * is in flight before it closes. A `client` reports such lines, closes at one that is too long (nobody could be told
+   * whose answer was in it), and closes where the input ends.
+   */
+  readonly role?: 'server' | 'client';
+  /** The bound of one incoming message, in bytes. Default 16 MiB. */
+  readonly maxMessageBytes?: number;
+  /** How much may wait for a peer that does not read, in bytes; beyond it `send` rejects. Default 64 MiB. */
+  readonly maxPendingBytes?: number;
+  /**
+   * How long closing may take: until what is in flight is answered, where the input ended, and until the peer has
+   * read what was sent. Milliseconds, default 10 000.
+   */
+  readonly drainTimeout?: number;
+  /** Called by `start`, before anything is read. */
+  readonly acquire?: () => void;
+  /**
+   * Lets go of the streams, once, when the connection is over. Default: ends the output, discards the input until it
+   * ends, and destroys both after a second.
+   */
+  readonly release?: () => void;
+}
+
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+export const MAX_PENDING_BYTES = 64 * 1024 * 1024;
+const LINGER = 1000;
+
+/** Messages as lines over any pair of byte streams: pipes, a TCP or Unix socket (2025-11-25, basic/transports: stdio). */
+export function streamTransport(input: Readable, output: Writable, options?: StreamTransportOptions): StreamTransport {
+  return new StreamTransport(input, output, options);
+}
+
+export class StreamTransport implements Transport {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onend: Transport['onend'];
+  onerror: Transport['onerror'];
+  readonly #input: Readable;
+  readonly #output: Writable;
+  readonly #server: boolean;
+  readonly #drainTimeout: number;
+  readonly #acquire: (() => void) | undefined;
+  readonly #release: () => void;
+  readonly #framing: Framing;
+  readonly #outgoing: Outgoing;
+  /** Beyond this the server reads no more, so that a client that only writes is held back. */
+  readonly #maxBehind: number;
+  #phase: 'new' | 'open' | 'ended' | 'closing' | 'closed' = 'new';
+  #reason: Error | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #expired: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(input: Readable, output: Writable, options: StreamTransportOptions = {}) {
+    this.#input = input;
+    this.#output = output;
+    this.#server = options.role !== 'client';
+    this.#drainTimeout = options.drainTimeout ?? 10_000;
+    this.#acquire = options.acquire;
+    this.#release = options.release ?? (() => letGo(input, output));
+    const maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
+    this.#maxBehind = maxPendingBytes / 4;
+    this.#outgoing = new Outgoing(output, maxPendingBytes);
+    this.#framing = new Framing(
+      {
+        deliver: (message) => this.#deliver(message),
+        answer: (json) => void this.#outgoing.send(json).catch((error: Error) => this.#report(error)),
+        report: (error) => this.#report(error),
+        lost: (error) => this.fail(error),
+      },
+      { answerInvalid: this.#server, maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES },
+    );
+    // A stream may break before it is read, and an error that nobody listens to would end the process.
+    input.on('error', (error) => this.fail(error));
+    if ((input as unknown) !== output) output.on('error', (error) => this.#outputFailed(error));
+  }
+
+  /** Why the connection closed, where it was not closed by `close` and not by the end of the input. */
+  get closeReason(): Error | undefined {
+    return this.#reason;
+  }
+
+  start(): Promise<void> {
+    if (this.#phase !== 'new') {
+      return Promise.reject(this.#reason ?? new Error(this.#closing ? 'The connection is closed' : 'The transport is started already'));
+    }
+    this.#phase = 'open';
+    this.#acquire?.();
+    const input = this.#input;
+    if (input.readableEnded || input.destroyed) process.nextTick(() => this.#end());
+    input.on('data', this.#read);
+    input.on('end', () => {
+      this.#framing.end();
+      this.#end();
+    });
+    input.on('close', () => this.#end());
+    this.#output.on('close', () => this.#outputFailed(undefined));
+    return Promise.resolve();
+  }
+
+  send(message: Message, _options?: SendOptions): Promise<void> {
+    if (this.#phase === 'ended' && 'method' in message && 'id' in message) {
+      return Promise.reject(new Error(`${message.method} was not sent: the peer has closed its side of the connection`));
+    }
+    if (this.#phase !== 'open' && this.#phase !== 'ended') return Promise.reject(this.#notOpen());
+    let line: string | undefined;
+    try {
+      line = this.#framing.encode(message);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const taken = line === undefined ? Promise.resolve() : this.#outgoing.send(line);
+    if (this.#phase === 'ended') this.#closeWhenIdle();
+    else if (this.#server && this.#outgoing.waiting > this.#maxBehind) this.#holdBack();
+    return taken;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#framing.setProtocolVersion(version);
+  }
+
+  /** Closes the connection: what was sent is written first, as far as the peer reads it within `drainTimeout`. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** Closes the connection because of an error. It is reported. */
+  fail(error: Error): void {
+    if (this.#phase === 'closed') return;
+    this.#reason ??= error;
+    this.#framing.stop();
+    this.#outgoing.close(new Error(`The connection is closed: ${error.message}`, { cause: error }));
+    this.#report(error);
+    void this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#phase = 'closing';
+    this.#framing.stop();
+    await Promise.race([this.#outgoing.flushed(), this.#deadline()]);
+    clearTimeout(this.#timer);
+    this.#phase = 'closed';
+    this.#outgoing.close(this.#notOpen());
+    this.#input.off('data', this.#read);
+    this.#release();
+    try {
+      this.onclose?.();
+    } catch (error) {
+      this.#report(error as Error);
+    }
+  }
+
+  readonly #read = (chunk: Uint8Array | string): void => {
+    this.#framing.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  };
+
+  #deliver(message: Message): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.#report(error as Error);
+    }
+  }
+
+  #report(error: Error): void {
+    this.onerror?.(error);
+  }
+
+  /** The peer will send nothing more. A server answers what it was asked; a client has nobody left to ask. */
+  #end(): void {
+    if (this.#phase !== 'open') return;
+    if (!this.#server || !this.#output.writable || (this.#output as Partial<Duplex>).allowHalfOpen === false) {
+      return void this.close();
+    }
+    this.#phase = 'ended';
+    try {
+      this.onend?.();
+    } catch (error) {
+      this.#report(error as Error);
+    }
+    this.#closeWhenIdle();
+    void this.#deadline().then(() => {
+      if (this.#phase !== 'ended') return;
+      const open = this.#framing.inFlight.size;
+      this.#report(new Error(`${open} requests were not answered within ${this.#drainTimeout} ms after the input ended`));
+      return this.close();
+    });
+  }
+
+  #closeWhenIdle(): void {
+    if (this.#framing.inFlight.size === 0) void this.close();
+  }
+
+  /** The peer takes nothing more. A client still reads what a server that is gone has said before. */
+  #outputFailed(error: Error | undefined): void {
+    if (this.#phase === 'closed') return;
+    if (this.#server || this.#input.readableEnded || this.#input.destroyed) {
+      return error ? this.fail(error) : void this.close();
+    }
+    this.#outgoing.close(new Error('The peer has closed its side of the connection', { cause: error }));
+    if (error) {
+      this.#reason ??= error;
+      this.#report(error);
+    }
+    void this.#deadline().then(() => this.close());
+  }
+
+  /** One span for the answers and for their reader. */
+  #deadline(): Promise<void> {
+    this.#expired ??= new Promise((resolve) => {
+      this.#timer = setTimeout(resolve, this.#drainTimeout);
+    });
+    return this.#expired;
+  }
+
+  #holdBack(): void {
+    if (this.#input.isPaused()) return;
+    this.#input.pause();
+    void this.#outgoing.flushed().then(() => {
+      if (this.#phase === 'open') this.#input.resume();
+    });
+  }
+
+  #notOpen(): Error {
+    if (this.#reason) return new Error(`The connection is closed: ${this.#reason.message}`, { cause: this.#reason });
+    return new Error(this.#phase === 'new' ? 'The transport is not started' : 'The connection is closed');
+  }
+}
+
+/** Ends both directions. The input is read on for a while: a socket closed with unread data would take back what was sent. */
+function letGo(input: Readable, output: Writable): void {
+  output.end();
+  input.resume();
+  const destroy = (): void => {
+    clearTimeout(timer);
+    input.destroy();
+    output.destroy();
+  };
+  const timer = setTimeout(destroy, LINGER);
+  timer.unref();
+  finished(input, { writable: false }, () => finished(output, { readable: false }, destroy));
+}
