@@ -183,8 +183,8 @@ class Handler implements HttpHandler {
         return this.#initialize(call, message);
       }
       if (!session) return noSession(call, message.id);
-      if (session.inUse([message.id]) !== undefined) return idInUse(call, message.id);
-      return session.request(call, [message], [message.id], false);
+      if (session.inUse(message.id)) return idInUse(call, message.id);
+      return session.request(call, message);
     }
     if (!session) return noSession(call);
     session.deliver(message, call.principal);
@@ -198,13 +198,14 @@ class Handler implements HttpHandler {
       const spoken = session.profile?.revision ?? 'none yet';
       throw new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: batches exist only in revision 2025-03-26, this session speaks ${spoken}`);
     }
-    const { messages, requests, errors } = openBatch(elements);
+    const batch = openBatch(elements);
+    const { messages, requests, errors } = batch;
     if (messages.some((message) => 'method' in message && message.method === 'initialize')) {
       throw new InvalidMessage(ErrorCode.InvalidRequest, 'Invalid request: initialize must not be part of a batch');
     }
-    const used = session.inUse(requests);
+    const used = requests.find((id) => session.inUse(id));
     if (used !== undefined) return idInUse(call, used);
-    if (requests.length > 0) return session.request(call, messages, requests, true, errors);
+    if (requests.length > 0) return session.batch(call, batch);
     for (const message of messages) session.deliver(message, call.principal);
     if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
     else call.respond(202, NO_HEADERS);

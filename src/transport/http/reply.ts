@@ -1,22 +1,17 @@
-import { errorResponse, isResponse, type Message, type RequestId, type Response } from '../../jsonrpc/message.ts';
+import { errorResponse, isResponse, type Message, type Response } from '../../jsonrpc/message.ts';
 import type { HttpCall, HttpHeaders } from './call.ts';
 import type { EventStream } from './event-stream.ts';
 import type { GraceLine, Waiting } from './grace.ts';
 
+const TAKEN = Promise.resolve();
 const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
 
-export interface ReplyOptions {
-  readonly call: HttpCall;
-  /** The requests of the POST body, in their order. */
-  readonly ids: readonly RequestId[];
-  /** Whether they came as a batch, and so are answered by one. */
-  readonly batch: boolean;
-  /** What is already known to be answered. */
-  readonly responses: Response[];
-  /** Where the reply waits for its responses before it becomes a stream. */
+/** What a reply needs of the session that it belongs to. */
+export interface ReplyOwner {
+  /** Where replies wait for their responses before they become streams. */
   readonly grace: GraceLine;
-  /** Opens the stream and connects the call to it. */
-  readonly open: (reply: Reply) => EventStream;
+  /** Opens a stream and connects the call to it. */
+  openReplyStream(reply: Reply): EventStream;
 }
 
 /**
@@ -25,22 +20,30 @@ export interface ReplyOptions {
  * leaves the choice to the server.)
  */
 export class Reply implements Waiting {
-  readonly options: ReplyOptions;
+  readonly call: HttpCall;
   /** Sent with the answer; may be added to until it begins. */
   headers: HttpHeaders = JSON_HEADERS;
   stream: EventStream | undefined;
-  #open: number;
-  readonly #responses: Response[];
   readonly due: number;
-  before: Waiting | undefined;
-  after: Waiting | undefined;
+  before: Waiting | undefined = undefined;
+  after: Waiting | undefined = undefined;
+  readonly #owner: ReplyOwner;
+  /** Requests that have no response yet. */
+  #open: number;
+  /** The responses so far, where the requests came as a batch and so are answered by one. */
+  readonly #batch: Response[] | undefined;
 
-  constructor(options: ReplyOptions) {
-    this.options = options;
-    this.#open = options.ids.length;
-    this.#responses = options.responses;
-    this.due = options.grace.due();
-    options.grace.join(this);
+  /**
+   * @param open how many requests the POST held.
+   * @param batch what of a batch is already known to be answered; undefined where it was a single request.
+   */
+  constructor(owner: ReplyOwner, call: HttpCall, open: number, batch: Response[] | undefined) {
+    this.#owner = owner;
+    this.call = call;
+    this.#open = open;
+    this.#batch = batch;
+    this.due = owner.grace.due();
+    owner.grace.join(this);
   }
 
   /** The responses did not come soon. */
@@ -58,21 +61,21 @@ export class Reply implements Waiting {
     }
     // What cannot be written as JSON must fail here, while the request can still be answered otherwise.
     const text = JSON.stringify(message);
-    if (!this.options.batch) {
+    if (this.#batch) {
+      this.#batch.push(message);
+      if (this.#open === 1) this.#respondBatch(this.#batch);
       this.#close();
-      this.options.call.respond(200, this.headers, text);
     } else {
-      this.#responses.push(message);
-      if (this.#open === 1) this.#respondBatch();
       this.#close();
+      this.call.respond(200, this.headers, text);
     }
-    return Promise.resolve();
+    return TAKEN;
   }
 
   /** One request was cancelled, so no response to it will come. */
   abandon(): void {
     if (!this.stream && this.#open === 1) {
-      if (this.#responses.length > 0) this.#respondBatch();
+      if (this.#batch?.length) this.#respondBatch(this.#batch);
       else this.#begin();
     }
     this.#close();
@@ -80,20 +83,20 @@ export class Reply implements Waiting {
 
   /** The session is over; a call that has had no answer yet gets this one. */
   end(status: number, message: string): void {
-    this.options.grace.leave(this);
+    this.#owner.grace.leave(this);
     if (this.stream) this.stream.close();
-    else this.options.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: -32000, message })));
+    else this.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: -32000, message })));
   }
 
-  #respondBatch(): void {
-    this.options.call.respond(200, this.headers, JSON.stringify(this.#responses));
+  #respondBatch(responses: Response[]): void {
+    this.call.respond(200, this.headers, JSON.stringify(responses));
   }
 
   #begin(): EventStream {
     if (!this.stream) {
-      this.options.grace.leave(this);
-      this.stream = this.options.open(this);
-      for (const response of this.#responses) this.stream.send(response).catch(() => {});
+      this.#owner.grace.leave(this);
+      this.stream = this.#owner.openReplyStream(this);
+      for (const response of this.#batch ?? []) this.stream.send(response).catch(() => {});
     }
     return this.stream;
   }
@@ -101,7 +104,7 @@ export class Reply implements Waiting {
   #close(): void {
     this.#open -= 1;
     if (this.#open > 0) return;
-    this.options.grace.leave(this);
+    this.#owner.grace.leave(this);
     this.stream?.end();
   }
 }

@@ -1,3 +1,4 @@
+import type { OpenedBatch } from '../../jsonrpc/batch.ts';
 import { isResponse, type Message, type Request, type RequestId, type Response } from '../../jsonrpc/message.ts';
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import type { EventId, EventLog } from '../../store/event-log.ts';
@@ -6,7 +7,7 @@ import type { HttpCall } from './call.ts';
 import { SseConnection, type OpenConnections } from './connection.ts';
 import { EventStream } from './event-stream.ts';
 import type { GraceLine } from './grace.ts';
-import { Reply } from './reply.ts';
+import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from './sse.ts';
 
 export interface StreamableSessionOptions {
@@ -56,7 +57,7 @@ class Extra {
  * The server's end of one Streamable HTTP session: any number of HTTP requests, seen as one transport
  * (2025-11-25, transports: Streamable HTTP).
  */
-export class StreamableSession implements Transport {
+export class StreamableSession implements Transport, ReplyOwner {
   onmessage: Transport['onmessage'];
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
@@ -81,6 +82,10 @@ export class StreamableSession implements Transport {
     this.sessionId = id;
     this.principal = principal;
     this.#options = options;
+  }
+
+  get grace(): GraceLine {
+    return this.#options.grace;
   }
 
   get closed(): boolean {
@@ -139,29 +144,28 @@ export class StreamableSession implements Transport {
     return this.#streams ? this.#options.log.drop(this.sessionId) : Promise.resolve();
   }
 
-  /** The first of `ids` that is in use by a request in flight. */
-  inUse(ids: readonly RequestId[]): RequestId | undefined {
-    return ids.find((id) => this.#replies.has(id));
+  /** Whether a request in flight has this id. */
+  inUse(id: RequestId): boolean {
+    return this.#replies.has(id);
   }
 
-  /** Takes in the messages of one POST that holds requests; the call is answered when they are. */
-  request(call: HttpCall, messages: readonly Message[], ids: readonly RequestId[], batch: boolean, errors: Response[] = []): void {
-    const reply = new Reply({
-      call,
-      ids,
-      batch,
-      responses: errors,
-      grace: this.#options.grace,
-      open: (opening) => this.#openReplyStream(opening),
-    });
-    for (const id of ids) this.#replies.set(id, reply);
+  /** Takes in a POST that holds one request; the call is answered when it is. */
+  request(call: HttpCall, message: Request): void {
+    this.#replies.set(message.id, new Reply(this, call, 1, undefined));
+    this.deliver(message, call.principal);
+  }
+
+  /** Takes in a batch that holds requests; the call is answered when all of them are. */
+  batch(call: HttpCall, { messages, requests, errors }: OpenedBatch): void {
+    const reply = new Reply(this, call, requests.length, errors);
+    for (const id of requests) this.#replies.set(id, reply);
     for (const message of messages) this.deliver(message, call.principal);
   }
 
   /** As `request`, for the one that opens the session. Its answer carries the session's id and settles the revision. */
   initialize(call: HttpCall, message: Request): void {
     this.#initializing = message.id;
-    this.request(call, [message], [message.id], false);
+    this.request(call, message);
   }
 
   deliver(message: Message, principal: string | undefined): void {
@@ -224,9 +228,9 @@ export class StreamableSession implements Transport {
     return this.#streams?.get(STANDALONE) ?? this.#addStream(STANDALONE);
   }
 
-  #openReplyStream(reply: Reply): EventStream {
+  openReplyStream(reply: Reply): EventStream {
     const stream = this.#addStream(String(++this.#streamCount));
-    this.#connect(reply.options.call, stream, undefined, reply.headers);
+    this.#connect(reply.call, stream, undefined, reply.headers);
     return stream;
   }
 
