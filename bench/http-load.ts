@@ -1,0 +1,38 @@
+import { HttpConnection } from './http-connection.ts';
+import type { HttpSession } from './http-session.ts';
+import { sampled, type Sample } from './sample.ts';
+
+/** Calls `add` over and over on each of some connections, and checks every answer. */
+export async function loadHttp(session: HttpSession, connections: number, seconds: number): Promise<Sample> {
+  const latencies: number[] = [];
+  const started = performance.now();
+  const end = started + seconds * 1000;
+  const pool = Array.from({ length: connections }, () => new HttpConnection(session.url));
+  try {
+    await Promise.all(pool.map((connection) => repeat(session, connection, end, latencies)));
+  } finally {
+    for (const connection of pool) connection.close();
+  }
+  return sampled(latencies, performance.now() - started);
+}
+
+function repeat(session: HttpSession, connection: HttpConnection, end: number, latencies: number[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const next = (): void => {
+      const { request, expected } = session.call();
+      const sent = performance.now();
+      connection.send(
+        request,
+        ({ status, body }) => {
+          const now = performance.now();
+          if (status !== 200 || !body.includes(expected)) return reject(new Error(`tools/call: ${status} ${body}`));
+          latencies.push(now - sent);
+          if (now < end) next();
+          else resolve();
+        },
+        reject,
+      );
+    };
+    next();
+  });
+}

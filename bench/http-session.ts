@@ -1,0 +1,56 @@
+import { HttpConnection } from './http-connection.ts';
+
+const REVISION = '2025-11-25';
+
+/** A session of a Streamable HTTP server, made with the handshake of 2025-11-25. */
+export class HttpSession {
+  readonly url: URL;
+  readonly #headers: string;
+  // Seven digits, so that all requests are of the same length.
+  #lastId = 1_000_000;
+
+  private constructor(url: URL, sessionId: string) {
+    this.url = url;
+    this.#headers = `mcp-session-id: ${sessionId}\r\nmcp-protocol-version: ${REVISION}\r\n`;
+  }
+
+  /** @throws Error where the server refuses, or gives no session. */
+  static async open(url: URL, connection: HttpConnection): Promise<HttpSession> {
+    const clientInfo = { name: 'bench', version: '1.0.0' };
+    const params = { protocolVersion: REVISION, capabilities: {}, clientInfo };
+    const initialize = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+    const { status, head, body } = await connection.request(post(url, '', initialize));
+    const sessionId = /\r\nmcp-session-id: *(\S+)/i.exec(head)?.[1];
+    if (status !== 200 || sessionId === undefined) throw new Error(`initialize: ${status} ${body}`);
+    const session = new HttpSession(url, sessionId);
+    const initialized = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    const reply = await connection.request(post(url, session.#headers, initialized));
+    if (reply.status !== 202) throw new Error(`notifications/initialized: ${reply.status} ${reply.body}`);
+    return session;
+  }
+
+  /** The bytes of one call of `add`, and a text that its reply contains. */
+  call(): { request: string; expected: string } {
+    const id = ++this.#lastId;
+    const body = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"add","arguments":{"a":${id},"b":1}}}`;
+    return { request: post(this.url, this.#headers, body), expected: `"${id + 1}"` };
+  }
+
+  /** Opens the session's GET stream on a connection of its own. */
+  async openStream(): Promise<HttpConnection> {
+    const connection = new HttpConnection(this.url);
+    const { pathname, host } = this.url;
+    const { status, head } = await connection.openStream(
+      `GET ${pathname} HTTP/1.1\r\nhost: ${host}\r\naccept: text/event-stream\r\n${this.#headers}\r\n`,
+    );
+    if (status !== 200) throw new Error(`GET: ${head}`);
+    return connection;
+  }
+}
+
+function post({ pathname, host }: URL, headers: string, body: string): string {
+  return (
+    `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\naccept: application/json, text/event-stream\r\n` +
+    `content-type: application/json\r\ncontent-length: ${body.length}\r\n${headers}\r\n${body}`
+  );
+}

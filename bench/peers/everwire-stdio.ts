@@ -1,0 +1,3 @@
+import { server } from './everwire-server.ts';
+
+await server.stdio();

@@ -1,0 +1,14 @@
+/**
+ * Tells the bench where a peer listens, and answers when it asks for the memory in use. The peer ends with the bench,
+ * however that ends.
+ */
+export function ready(url: string): void {
+  process.send!({ url });
+  process.on('disconnect', () => process.exit());
+  process.on('message', () => {
+    // Twice: what a finaliser frees goes with the second.
+    globalThis.gc!();
+    globalThis.gc!();
+    process.send!({ rss: process.memoryUsage.rss() });
+  });
+}

@@ -1,0 +1,11 @@
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { z } from 'zod';
+
+/** A server for one connection: the official SDK serves one with each. */
+export function createServer(): McpServer {
+  const server = new McpServer({ name: 'sdk-v1', version: '1.0.0' });
+  server.registerTool('add', { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => ({
+    content: [{ type: 'text', text: String(a + b) }],
+  }));
+  return server;
+}
