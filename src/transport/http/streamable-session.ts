@@ -230,7 +230,10 @@ export class StreamableSession implements Transport, ReplyOwner {
 
   openReplyStream(reply: Reply): EventStream {
     const stream = this.#addStream(String(++this.#streamCount));
-    this.#connect(reply.call, stream, undefined, reply.headers);
+    // The head of a slow answer to `initialize` goes out before the answer: it must name the session all the same.
+    const headers =
+      this.#initializing === undefined ? reply.headers : { ...reply.headers, 'mcp-session-id': this.sessionId };
+    this.#connect(reply.call, stream, undefined, headers);
     return stream;
   }
 
