@@ -1,0 +1,202 @@
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport as SseV1 } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  ResultSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import {
+  Client as ClientV2,
+  SSEClientTransport as SseV2,
+  StreamableHTTPClientTransport as HttpV2,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
+import { z } from 'zod';
+
+type JsonObject = Record<string, any>;
+
+export type ClientKind = 'sdk 1.x' | 'client 2.x legacy' | 'client 2.x auto';
+export type TransportKind = 'stdio' | 'http' | 'sse';
+
+/** Where a server is: the `node` arguments that start it over stdio, and its addresses over HTTP. */
+export interface Target {
+  readonly stdio: readonly string[];
+  readonly url: string;
+  readonly sseUrl: string;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly onprogress?: (progress: { progress: number; total?: number; message?: string }) => void;
+}
+
+interface Notice {
+  readonly method: string;
+  readonly params?: JsonObject;
+}
+
+/** The methods that both majors of the official client have, under the same names. */
+interface Methods {
+  listTools(): Promise<JsonObject>;
+  listResources(): Promise<JsonObject>;
+  listResourceTemplates(): Promise<JsonObject>;
+  listPrompts(): Promise<JsonObject>;
+  readResource(params: { uri: string }): Promise<JsonObject>;
+  getPrompt(params: { name: string; arguments?: Record<string, string> }): Promise<JsonObject>;
+  complete(params: any): Promise<JsonObject>;
+  setLoggingLevel(level: any): Promise<JsonObject>;
+  subscribeResource(params: { uri: string }): Promise<JsonObject>;
+  unsubscribeResource(params: { uri: string }): Promise<JsonObject>;
+  ping(): Promise<JsonObject>;
+  sendRootsListChanged(): Promise<void>;
+  getServerCapabilities(): JsonObject | undefined;
+  getServerVersion(): JsonObject | undefined;
+  getInstructions(): string | undefined;
+  close(): Promise<void>;
+}
+
+/** An official client that is connected, of either major, with its person and its model played by the test. */
+export interface OfficialClient {
+  /** The code under which the client reports a resource that is not there: 2.x gives the newest revision's for any. */
+  readonly missingResource: -32002 | -32602;
+  readonly methods: Methods;
+  /** Every notification that came, in order; without those of progress. */
+  readonly notices: Notice[];
+  /** What the client found wrong. */
+  readonly errors: Error[];
+  /** What the client answers with; a test may put other answers there. */
+  readonly answers: Record<'sampling' | 'elicitation' | 'roots', (params: JsonObject) => JsonObject>;
+  /** Every question that came, in order. */
+  readonly questions: Notice[];
+  callTool(params: { name: string; arguments?: JsonObject }, options?: CallOptions): Promise<JsonObject>;
+  /** Any request, known or not. */
+  request(method: string, params?: JsonObject): Promise<JsonObject>;
+  /** The first notification after the first `from` that fits; waits for it. */
+  notice(method: string, fits?: (params: JsonObject) => boolean, from?: number): Promise<JsonObject>;
+  close(): Promise<void>;
+}
+
+const INFO = { name: 'interop', version: '1.0.0' };
+const CAPABILITIES = {
+  sampling: {},
+  elicitation: { form: {}, url: {} },
+  roots: { listChanged: true },
+};
+/** Milliseconds to wait for a notification. */
+const NOTICE_TIMEOUT = 10_000;
+
+export async function connect(kind: ClientKind, transport: TransportKind, target: Target): Promise<OfficialClient> {
+  const state = new State();
+  return kind === 'sdk 1.x' ? connectV1(state, transport, target) : connectV2(state, kind, transport, target);
+}
+
+/** What both majors share. */
+class State {
+  readonly notices: Notice[] = [];
+  readonly errors: Error[] = [];
+  readonly questions: Notice[] = [];
+  readonly #waiting = new Set<() => void>();
+  readonly answers: OfficialClient['answers'] = {
+    sampling: () => ({ role: 'assistant', content: { type: 'text', text: 'a sampled text' }, model: 'test-model' }),
+    elicitation: ({ mode }) => (mode === 'url' ? { action: 'accept' } : { action: 'accept', content: { name: 'Ada' } }),
+    roots: () => ({ roots: [{ uri: 'file:///tmp/project', name: 'project' }] }),
+  };
+
+  readonly onnotification = async (notice: Notice): Promise<void> => {
+    this.notices.push(notice);
+    for (const look of this.#waiting) look();
+  };
+
+  question(kind: keyof OfficialClient['answers'], method: string, params: JsonObject | undefined): any {
+    this.questions.push(params === undefined ? { method } : { method, params });
+    return this.answers[kind](params ?? {});
+  }
+
+  readonly notice = (method: string, fits: (params: JsonObject) => boolean = () => true, from = 0): Promise<JsonObject> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = this.notices.slice(from).find((each) => each.method === method && fits(each.params ?? {}));
+        if (!found) return;
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        resolve(found.params ?? {});
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(look);
+        reject(new Error(`No ${method} that fits; there were ${JSON.stringify(this.notices.slice(from))}`));
+      }, NOTICE_TIMEOUT);
+      this.#waiting.add(look);
+      look();
+    });
+}
+
+async function connectV1(state: State, kind: TransportKind, { stdio, url, sseUrl }: Target): Promise<OfficialClient> {
+  const client = new ClientV1(INFO, { capabilities: CAPABILITIES });
+  client.fallbackNotificationHandler = state.onnotification;
+  client.onerror = (error) => state.errors.push(error);
+  const { question } = state;
+  client.setRequestHandler(CreateMessageRequestSchema, ({ method, params }) => question.call(state, 'sampling', method, params));
+  client.setRequestHandler(ElicitRequestSchema, ({ method, params }) => question.call(state, 'elicitation', method, params));
+  client.setRequestHandler(ListRootsRequestSchema, ({ method, params }) => question.call(state, 'roots', method, params));
+  const transport =
+    kind === 'stdio'
+      ? new StdioV1({ command: process.execPath, args: [...stdio], stderr: 'ignore' })
+      : kind === 'http'
+        ? new HttpV1(new URL(url))
+        : new SseV1(new URL(sseUrl));
+  await client.connect(transport as Parameters<ClientV1['connect']>[0]);
+  return {
+    ...common(state),
+    missingResource: -32002,
+    methods: client as unknown as Methods,
+    callTool: (params, options) => client.callTool(params, undefined, options),
+    request: (method, params) => client.request({ method, params }, ResultSchema.loose()),
+    close: async () => {
+      if (transport instanceof HttpV1) await transport.terminateSession();
+      await client.close();
+    },
+  };
+}
+
+async function connectV2(
+  state: State,
+  clientKind: ClientKind,
+  kind: TransportKind,
+  { stdio, url, sseUrl }: Target,
+): Promise<OfficialClient> {
+  const mode = clientKind === 'client 2.x auto' ? 'auto' : 'legacy';
+  const client = new ClientV2(INFO, { capabilities: CAPABILITIES, versionNegotiation: { mode } });
+  client.fallbackNotificationHandler = state.onnotification;
+  client.onerror = (error) => state.errors.push(error);
+  client.setRequestHandler('sampling/createMessage', ({ method, params }) => state.question('sampling', method, params));
+  client.setRequestHandler('elicitation/create', ({ method, params }) => state.question('elicitation', method, params));
+  client.setRequestHandler('roots/list', ({ method, params }) => state.question('roots', method, params));
+  const transport =
+    kind === 'stdio'
+      ? new StdioV2({ command: process.execPath, args: [...stdio], stderr: 'ignore' })
+      : kind === 'http'
+        ? new HttpV2(new URL(url))
+        : new SseV2(new URL(sseUrl));
+  await client.connect(transport);
+  return {
+    ...common(state),
+    missingResource: -32602,
+    methods: client as unknown as Methods,
+    callTool: (params, options) => client.callTool(params, options),
+    request: (method, params) => client.request({ method, params }, z.looseObject({})),
+    close: async () => {
+      if (transport instanceof HttpV2) await transport.terminateSession();
+      await client.close();
+    },
+  };
+}
+
+function common({ notices, errors, questions, answers, notice }: State): Pick<
+  OfficialClient,
+  'notices' | 'errors' | 'questions' | 'answers' | 'notice'
+> {
+  return { notices, errors, questions, answers, notice };
+}

@@ -1,0 +1,331 @@
+import { expect } from 'vitest';
+import { eventually } from '../support/process.ts';
+import type { OfficialClient } from './clients.ts';
+
+type JsonObject = Record<string, any>;
+
+interface ToolCall {
+  readonly name: string;
+  readonly arguments?: JsonObject;
+}
+
+/** What a server has to show, and how to make it do so. What a server does not have is left out. */
+export interface Peer {
+  readonly name: string;
+  /** Some of what the lists must hold. */
+  readonly lists: {
+    readonly tools: readonly string[];
+    readonly resources?: readonly string[];
+    readonly templates: readonly string[];
+    readonly prompts: readonly string[];
+  };
+  readonly structured: { readonly call: ToolCall; readonly content: JsonObject };
+  readonly resource: { readonly uri: string; readonly text: RegExp };
+  readonly prompt: { readonly name: string; readonly arguments: Record<string, string>; readonly text: RegExp };
+  readonly completion: { readonly params: JsonObject; readonly values: readonly string[] };
+  readonly invalidArguments: ToolCall;
+  readonly missingResource: string;
+  /** Whether the error for a resource that is not there has the code of the revision. */
+  readonly namesMissingResource: boolean;
+  /** A call that reports this many steps. */
+  readonly progress?: { readonly call: ToolCall; readonly steps: number };
+  /** A call that reports progress and then runs until it is cancelled; and one that counts those. */
+  readonly cancel?: { readonly call: ToolCall; readonly count?: ToolCall };
+  /** Makes the server log something at a level that `setLevel` lets through, and something at one that it does not. */
+  readonly logging?: { readonly log: (client: OfficialClient, heard: boolean) => Promise<(params: JsonObject) => boolean> };
+  readonly subscription?: { readonly uri: string; readonly update: ToolCall };
+  readonly listChanged?: (client: OfficialClient) => Promise<{ method: string; check: () => Promise<void> }>;
+  readonly sampling?: { readonly call: ToolCall; readonly text: RegExp };
+  readonly elicitation?: { readonly call: ToolCall; readonly accepted: RegExp; readonly declined: RegExp };
+  readonly urlElicitation?: { readonly call: ToolCall; readonly text: RegExp; readonly errorPath?: ToolCall };
+  readonly roots?: { readonly call: ToolCall; readonly text: RegExp };
+  /** Has the tasks of 2025-11-25, which nothing between knows. */
+  readonly tasks?: { readonly call: ToolCall };
+}
+
+export interface Feature {
+  readonly name: string;
+  readonly has: (peer: Peer) => boolean;
+  readonly run: (client: OfficialClient, peer: Peer) => Promise<void>;
+}
+
+const always = (): boolean => true;
+
+export const features: readonly Feature[] = [
+  {
+    name: 'initialize',
+    has: always,
+    run: async ({ methods }) => {
+      expect(methods.getServerVersion()).toMatchObject({ name: expect.any(String), version: expect.any(String) });
+      expect(methods.getServerCapabilities()).toMatchObject({ tools: {}, resources: {}, prompts: {}, logging: {} });
+    },
+  },
+  {
+    name: 'ping',
+    has: always,
+    run: async ({ methods }) => expect(await methods.ping()).toEqual({}),
+  },
+  {
+    name: 'tools/list',
+    has: always,
+    run: async ({ methods }, { lists }) => {
+      const { tools } = await methods.listTools();
+      expect(names(tools)).toEqual(expect.arrayContaining([...lists.tools]));
+    },
+  },
+  {
+    name: 'resources/list',
+    has: ({ lists }) => lists.resources !== undefined,
+    run: async ({ methods }, { lists }) => {
+      const { resources } = await methods.listResources();
+      expect(resources.map(({ uri }: JsonObject) => uri)).toEqual(expect.arrayContaining([...lists.resources!]));
+    },
+  },
+  {
+    name: 'resources/templates/list',
+    has: always,
+    run: async ({ methods }, { lists }) => {
+      const { resourceTemplates } = await methods.listResourceTemplates();
+      const templates = resourceTemplates.map(({ uriTemplate }: JsonObject) => uriTemplate);
+      expect(templates).toEqual(expect.arrayContaining([...lists.templates]));
+    },
+  },
+  {
+    name: 'prompts/list',
+    has: always,
+    run: async ({ methods }, { lists }) => {
+      const { prompts } = await methods.listPrompts();
+      expect(names(prompts)).toEqual(expect.arrayContaining([...lists.prompts]));
+    },
+  },
+  {
+    name: 'structured output',
+    has: always,
+    run: async ({ callTool }, { structured }) => {
+      const result = await callTool(structured.call);
+      expect(result['structuredContent']).toEqual(structured.content);
+      expect(result['content'][0].type).toBe('text');
+    },
+  },
+  {
+    name: 'resources/read',
+    has: always,
+    run: async ({ methods }, { resource: { uri, text } }) => {
+      const { contents } = await methods.readResource({ uri });
+      expect(contents).toEqual([expect.objectContaining({ uri, text: expect.stringMatching(text) })]);
+    },
+  },
+  {
+    name: 'prompts/get',
+    has: always,
+    run: async ({ methods }, { prompt: { name, arguments: args, text } }) => {
+      const { messages } = await methods.getPrompt({ name, arguments: args });
+      expect(messages[0]).toMatchObject({ role: 'user', content: { type: 'text', text: expect.stringMatching(text) } });
+    },
+  },
+  {
+    name: 'completion',
+    has: always,
+    run: async ({ methods }, { completion }) => {
+      expect((await methods.complete(completion.params))['completion']['values']).toEqual(completion.values);
+    },
+  },
+  {
+    name: 'unknown tool',
+    has: always,
+    run: async ({ callTool }) => {
+      // An error, or a result that is one: the specification has had both.
+      await expect(failure(callTool({ name: 'no-such-tool' }))).resolves.toMatch(/no-such-tool/);
+    },
+  },
+  {
+    name: 'invalid arguments',
+    has: always,
+    run: async ({ callTool }, { invalidArguments }) => {
+      await expect(failure(callTool(invalidArguments))).resolves.toMatch(/invalid/i);
+    },
+  },
+  {
+    name: 'resource not found',
+    has: always,
+    run: async ({ methods, ...client }, { missingResource, namesMissingResource }) => {
+      const error = await rejection(methods.readResource({ uri: missingResource }));
+      expect(error.message).toMatch(/not found|unknown resource/i);
+      if (namesMissingResource) expect(error).toMatchObject({ code: client.missingResource });
+    },
+  },
+  {
+    name: 'unknown method',
+    has: always,
+    run: async ({ request }) => {
+      expect(await rejection(request('everwire/unheard-of', { with: ['params'] }))).toMatchObject({ code: -32601 });
+    },
+  },
+  {
+    name: 'progress',
+    has: ({ progress }) => progress !== undefined,
+    run: async ({ callTool }, { progress }) => {
+      const seen: number[] = [];
+      const { call, steps } = progress!;
+      await callTool(call, { onprogress: (report) => seen.push(report.progress) });
+      // What was reported before the result arrives before it.
+      expect(seen).toEqual(Array.from({ length: steps }, (_, index) => index + 1));
+    },
+  },
+  {
+    name: 'cancel',
+    has: ({ cancel }) => cancel !== undefined,
+    run: async ({ callTool, methods }, { cancel }) => {
+      const { call, count } = cancel!;
+      const counted = async (): Promise<number> => (count ? (await callTool(count))['structuredContent'].result : 0);
+      const before = await counted();
+      const controller = new AbortController();
+      const begun = new Promise<void>((resolve) => {
+        const options = { signal: controller.signal, onprogress: () => resolve() };
+        callTool(call, options).catch(() => {});
+      });
+      await begun;
+      controller.abort(new Error('enough'));
+      if (count) await eventually(async () => (await counted()) > before, 'the call learns that it was cancelled');
+      await methods.ping();
+    },
+  },
+  {
+    name: 'logging',
+    has: ({ logging }) => logging !== undefined,
+    run: async (client, { logging }) => {
+      const { methods, notices, notice } = client;
+      await methods.setLoggingLevel('error');
+      const from = notices.length;
+      const unheard = await logging!.log(client, false);
+      await methods.setLoggingLevel('debug');
+      await notice('notifications/message', await logging!.log(client, true), from);
+      const quiet = notices.slice(from).filter(({ method, params }) => method === 'notifications/message' && unheard(params!));
+      expect(quiet).toEqual([]);
+    },
+  },
+  {
+    name: 'subscription',
+    has: ({ subscription }) => subscription !== undefined,
+    run: async ({ methods, callTool, notices, notice }, { subscription }) => {
+      const { uri, update } = subscription!;
+      await methods.subscribeResource({ uri });
+      const from = notices.length;
+      await callTool(update);
+      await notice('notifications/resources/updated', (params) => params['uri'] === uri, from);
+      await methods.unsubscribeResource({ uri });
+      const after = notices.length;
+      await callTool(update);
+      await methods.ping();
+      expect(notices.slice(after).filter(({ method }) => method === 'notifications/resources/updated')).toEqual([]);
+    },
+  },
+  {
+    name: 'list changed',
+    has: ({ listChanged }) => listChanged !== undefined,
+    run: async (client, { listChanged }) => {
+      const from = client.notices.length;
+      const { method, check } = await listChanged!(client);
+      await client.notice(method, undefined, from);
+      await check();
+    },
+  },
+  {
+    name: 'sampling',
+    has: ({ sampling }) => sampling !== undefined,
+    run: async ({ callTool, questions }, { sampling }) => {
+      const from = questions.length;
+      expect(text(await callTool(sampling!.call))).toMatch(sampling!.text);
+      expect(questions.slice(from)).toEqual([
+        {
+          method: 'sampling/createMessage',
+          params: expect.objectContaining({ messages: [expect.objectContaining({ role: 'user' })] }),
+        },
+      ]);
+    },
+  },
+  {
+    name: 'elicitation',
+    has: ({ elicitation }) => elicitation !== undefined,
+    run: async ({ callTool, questions, answers }, { elicitation }) => {
+      const { call, accepted, declined } = elicitation!;
+      const from = questions.length;
+      expect(text(await callTool(call))).toMatch(accepted);
+      expect(questions.slice(from).map(({ method }) => method)).toEqual(['elicitation/create']);
+      const before = answers.elicitation;
+      answers.elicitation = () => ({ action: 'decline' });
+      try {
+        expect(text(await callTool(call))).toMatch(declined);
+      } finally {
+        answers.elicitation = before;
+      }
+    },
+  },
+  {
+    name: 'elicitation by URL',
+    has: ({ urlElicitation }) => urlElicitation !== undefined,
+    run: async ({ callTool, questions }, { urlElicitation }) => {
+      const { call, text: expected, errorPath } = urlElicitation!;
+      const from = questions.length;
+      expect(text(await callTool(call))).toMatch(expected);
+      expect(questions.slice(from)).toEqual([
+        { method: 'elicitation/create', params: expect.objectContaining({ mode: 'url' }) },
+      ]);
+      if (!errorPath) return;
+      expect(await rejection(callTool(errorPath))).toMatchObject({
+        code: -32042,
+        data: { elicitations: [expect.objectContaining({ mode: 'url' })] },
+      });
+    },
+  },
+  {
+    name: 'roots',
+    has: ({ roots }) => roots !== undefined,
+    run: async ({ callTool, methods }, { roots }) => {
+      expect(text(await callTool(roots!.call))).toMatch(roots!.text);
+      await methods.sendRootsListChanged();
+      await methods.ping();
+    },
+  },
+  {
+    name: 'tasks',
+    has: ({ tasks }) => tasks !== undefined,
+    run: async ({ request }, { tasks }) => {
+      const created = await request('tools/call', { ...tasks!.call, task: { ttl: 60_000 } });
+      const { taskId } = created['task'];
+      expect(created['task']).toMatchObject({ taskId: expect.any(String), status: 'working' });
+      expect(await request('tasks/get', { taskId })).toMatchObject({ taskId, status: 'working' });
+      expect((await request('tasks/list'))['tasks']).toEqual([expect.objectContaining({ taskId })]);
+      expect(await request('tasks/cancel', { taskId })).toMatchObject({ taskId, status: 'cancelled' });
+    },
+  },
+];
+
+function names(entries: JsonObject[]): string[] {
+  return entries.map(({ name }) => name);
+}
+
+function text(result: JsonObject): string {
+  expect(result['isError']).not.toBe(true);
+  return result['content'].map((block: JsonObject) => block['text'] ?? '').join('\n');
+}
+
+async function rejection(answer: Promise<unknown>): Promise<Error & { code?: number }> {
+  const result = await answer.then(
+    (value) => ({ value }),
+    (error: Error) => ({ error }),
+  );
+  if ('error' in result) return result.error;
+  throw new Error(`Should have failed, but answered ${JSON.stringify(result.value)}`);
+}
+
+/** What a call failed with: its error, or the text of a result that is one. */
+async function failure(answer: Promise<JsonObject>): Promise<string> {
+  try {
+    const result = await answer;
+    expect(result['isError']).toBe(true);
+    return result['content'][0].text;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { connect, type ClientKind, type OfficialClient, type Target, type TransportKind } from './clients.ts';
+import { features, type Peer } from './features.ts';
+
+export const CLIENTS: readonly ClientKind[] = ['sdk 1.x', 'client 2.x legacy', 'client 2.x auto'];
+export const TRANSPORTS: readonly TransportKind[] = ['stdio', 'http', 'sse'];
+
+/** Runs every feature that a server has for every official client over every transport, and prints what came of it. */
+export function matrix(
+  title: string,
+  peer: Peer,
+  start: () => Promise<{ target: Target; stop: () => Promise<unknown> }>,
+  cells: { clients?: readonly ClientKind[]; transports?: readonly TransportKind[] } = {},
+): void {
+  const { clients = CLIENTS, transports = TRANSPORTS } = cells;
+  const wanted = features.filter(({ has }) => has(peer));
+  const columns = clients.flatMap((client) => transports.map((transport) => ({ client, transport })));
+  const passed = new Set<string>();
+
+  describe(title, () => {
+    let target: Target;
+    let stop: (() => Promise<unknown>) | undefined;
+
+    beforeAll(async () => {
+      ({ target, stop } = await start());
+    });
+
+    afterAll(async () => {
+      await stop?.();
+      console.info(table(title, wanted.map(({ name }) => name), columns.map(heading), passed));
+    });
+
+    describe.each(columns.map((column) => [column.client, column.transport, column] as const))('%s over %s', (_client, _transport, column) => {
+      let client: OfficialClient;
+
+      beforeAll(async () => {
+        client = await connect(column.client, column.transport, target);
+      });
+
+      afterAll(async () => {
+        await client?.close();
+      });
+
+      test.each(wanted.map((feature) => [feature.name, feature] as const))('%s', async (name, { run }) => {
+        await run(client, peer);
+        passed.add(`${name}|${heading(column)}`);
+      });
+    });
+  });
+}
+
+function heading({ client, transport }: { client: ClientKind; transport: TransportKind }): string {
+  return `${client} ${transport}`;
+}
+
+function table(title: string, rows: readonly string[], columns: readonly string[], passed: ReadonlySet<string>): string {
+  const width = Math.max(...rows.map((row) => row.length));
+  const legend = columns.map((column, index) => `  ${index + 1}: ${column}`);
+  const head = `${' '.repeat(width)}  ${columns.map((_, index) => String(index + 1).padStart(2)).join(' ')}`;
+  const body = rows.map((row) => {
+    return `${row.padEnd(width)}  ${columns.map((column) => (passed.has(`${row}|${column}`) ? ' ✓' : ' ✗')).join(' ')}`;
+  });
+  return [`${title}: official clients`, ...legend, head, ...body].join('\n');
+}

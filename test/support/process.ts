@@ -1,0 +1,188 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const WINDOWS = process.platform === 'win32';
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The programs under test, as arguments of `node`. `npm test` has built them. */
+export const programs = {
+  everwire: [`${root}dist/src/cli/main.js`],
+  features: [`${root}dist/test/support/feature-server.js`],
+  everything: [`${root}node_modules/@modelcontextprotocol/server-everything/dist/index.js`, 'stdio'],
+  tee: [`${root}test/fixtures/tee.mjs`],
+} as const;
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A process that a test has started, and all that it says. */
+export interface RunningProcess {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  /** Every line on stderr so far. */
+  readonly stderr: string[];
+  /** Every line on stdout so far. */
+  readonly stdout: string[];
+  /** Resolves when the process has ended and its output is complete. */
+  readonly exited: Promise<Exit>;
+  /**
+   * The first line on stderr that matches, from the beginning.
+   *
+   * @throws Error with what was said instead, where the process ends or `timeout` milliseconds pass before it.
+   */
+  line(pattern: RegExp, timeout?: number): Promise<RegExpExecArray>;
+  /** Asks the process to end, and after `grace` milliseconds makes it and all of its group. */
+  stop(grace?: number): Promise<Exit>;
+}
+
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) kill(child, 'SIGKILL');
+});
+
+/** Starts `node` with these arguments. Its stdin stays open until it is ended, or the process. */
+export function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProcess {
+  // A group of its own: what the process leaves behind can be found and ended with it.
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: !WINDOWS,
+  });
+  running.add(child);
+  const stdout: string[] = [];
+  const stderr: string[] = [];
+  const waiting = new Set<() => void>();
+  const said = (): void => {
+    for (const look of waiting) look();
+  };
+  createInterface(child.stdout).on('line', (line) => stdout.push(line));
+  createInterface(child.stderr).on('line', (line) => {
+    stderr.push(line);
+    said();
+  });
+  // Who writes to a process that has just ended hears of it in `exited`.
+  child.stdin.on('error', () => {});
+  let ended = false;
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      ended = true;
+      running.delete(child);
+      resolve({ code, signal });
+      said();
+    });
+  });
+  exited.catch(() => {});
+
+  const line = (pattern: RegExp, timeout = 15_000): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const fail = (why: string): void => reject(new Error(`${why} before ${pattern}:\n${stderr.join('\n')}`));
+      const finish = (): void => {
+        clearTimeout(timer);
+        waiting.delete(look);
+      };
+      const look = (): void => {
+        for (const text of stderr) {
+          const match = pattern.exec(text);
+          if (!match) continue;
+          finish();
+          return resolve(match);
+        }
+        if (!ended) return;
+        finish();
+        fail('The process ended');
+      };
+      const timer = setTimeout(() => {
+        finish();
+        fail(`${timeout} ms passed`);
+      }, timeout);
+      waiting.add(look);
+      look();
+    });
+
+  const stop = async (grace = 5000): Promise<Exit> => {
+    if (!ended) child.kill('SIGTERM');
+    const timer = setTimeout(() => kill(child, 'SIGKILL'), grace);
+    const exit = await exited;
+    clearTimeout(timer);
+    kill(child, 'SIGKILL');
+    return exit;
+  };
+  return { pid: child.pid!, child, stdout, stderr, exited, line, stop };
+}
+
+/** A server over HTTP. */
+export interface RunningServer extends RunningProcess {
+  /** Of the Streamable HTTP endpoint. */
+  readonly url: string;
+  /** Of the HTTP+SSE transport. */
+  readonly sseUrl: string;
+}
+
+/** Starts a server on a free port and waits until it listens. */
+export async function startServer(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<RunningServer> {
+  const server = startNode(args, env);
+  try {
+    const [, url] = await server.line(/listening on (http:\S+)$/, 30_000);
+    return { ...server, url: url!, sseUrl: new URL('/sse', url).href };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+function kill(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    if (WINDOWS) child.kill(signal);
+    else process.kill(-child.pid, signal);
+  } catch (error) {
+    // All of the group are gone already.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** The ids of the live processes that descend from one. */
+export function descendants(pid: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const row of execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n')) {
+    const [id, parent, state] = row.trim().split(/\s+/);
+    // A zombie is over; only its parent has not looked yet.
+    if (state?.startsWith('Z')) continue;
+    children.set(Number(parent), [...(children.get(Number(parent)) ?? []), Number(id)]);
+  }
+  const found: number[] = [];
+  for (let todo = [pid]; todo.length > 0; ) {
+    const next = children.get(todo.pop()!) ?? [];
+    found.push(...next);
+    todo.push(...next);
+  }
+  return found;
+}
+
+/** Whether a process is there. A zombie is not: only its parent has not looked yet. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z');
+  } catch {
+    return false;
+  }
+}
+
+/** Looks again and again until a condition holds. For what only another process knows. */
+export async function eventually<T>(
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  what: string,
+  timeout = 10_000,
+): Promise<T> {
+  for (const end = Date.now() + timeout; ; ) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`Not within ${timeout} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
