@@ -27,7 +27,9 @@ describe('import directions', () => {
         'transport/transport.ts': "import type { a } from '../jsonrpc/a.ts';",
         'wire/legacy/c.ts': "import '../../core/b.ts';\nimport type { T } from '../../transport/transport.ts';",
         'server/d.ts': "const { c } = await import('../wire/legacy/c.ts');",
-        'cli/main.ts': "import '../server/d.ts';",
+        'version.ts': '',
+        'jsonrpc/e.ts': "import '../version.ts';",
+        'cli/main.ts': "import '../server/d.ts';\nimport '../../examples/demo.ts';",
         'index.ts': "export * from './server/d.ts';",
       }),
     ).toEqual([]);
