@@ -180,9 +180,9 @@ export class StreamTransport implements Transport {
   /** The peer will send nothing more. A server answers what it was asked; a client has nobody left to ask. */
   #end(): void {
     if (this.#phase !== 'open') return;
-    if (!this.#server || !this.#output.writable || (this.#output as Partial<Duplex>).allowHalfOpen === false) {
-      return void this.close();
-    }
+    // A socket that is not half-open ends in both directions at once; a stdout that is a pipe says so too, and does not.
+    const whole = (this.#input as unknown) === this.#output && (this.#output as Partial<Duplex>).allowHalfOpen === false;
+    if (!this.#server || !this.#output.writable || whole) return void this.close();
     this.#phase = 'ended';
     try {
       this.onend?.();
