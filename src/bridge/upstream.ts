@@ -1,6 +1,8 @@
 import { Notice, Method } from '../protocol/methods.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { InvalidMessage } from '../jsonrpc/parse.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -80,13 +82,19 @@ export class RestartingUpstream {
     await this.#backOff();
     this.#startedAt = Date.now();
     const transport = open();
+    /** What went wrong before the handshake was over: it says why there was none, or is reported after it. */
+    let early: Error[] | undefined = [];
+    const report = (error: Error): void => void (early ? early.push(error) : onerror(error));
     try {
       const upstream = await connectLegacy(transport, {
         ...identity,
         ...(handshakeTimeout === undefined ? {} : { handshakeTimeout }),
         closeReason: () => transport.closeReason,
-        onerror,
+        onerror: report,
       });
+      const reported = early;
+      early = undefined;
+      for (const error of reported) onerror(error);
       upstream.onclose = () => this.#lost(transport.closeReason);
       if (this.#closing.signal.aborted) {
         await upstream.close();
@@ -97,7 +105,8 @@ export class RestartingUpstream {
       return upstream;
     } catch (error) {
       this.#quickFailures += 1;
-      throw error;
+      const first = early?.find((each) => each instanceof InvalidMessage);
+      throw first ? withContext(error as Error, first) : error;
     }
   }
 
@@ -165,6 +174,12 @@ export class RestartingUpstream {
     this.#restarted = [];
     for (const resume of restarted) resume();
   }
+}
+
+/** A server that printed something else instead of answering says more by that than by its exit. */
+function withContext(error: Error, first: Error): RpcError {
+  const { code } = RpcError.from(error);
+  return new RpcError(code, `${error.message} (before that: ${first.message})`, { cause: error });
 }
 
 function acknowledgedOnce(exchange: Exchange): Exchange {

@@ -14,8 +14,9 @@ type Release = () => Promise<void>;
  * Serves a service as the flags say, until it is told to stop or, over stdio, the client is gone.
  *
  * @param name under which the client configuration lists the server.
+ * @returns what ends it, and the process.
  */
-export async function run(name: string, service: Service, flags: ServeFlags, release: Release = async () => {}): Promise<void> {
+export async function run(name: string, service: Service, flags: ServeFlags, release: Release = async () => {}): Promise<Release> {
   const onerror = (error: Error): void => say(error.message);
   if (flags.stdio) {
     const { stdioServerTransport } = await import('../transport/stdio/server.ts');
@@ -30,11 +31,11 @@ export async function run(name: string, service: Service, flags: ServeFlags, rel
       closed?.();
       void stop();
     };
-    return;
+    return stop;
   }
   const { listen } = await import('../transport/http/listen.ts');
   const listener = await listen({ ...listenOptions(flags), onerror, onsession: (transport) => serve(service, transport, { onerror }) });
-  stopOnce(async () => {
+  const stop = stopOnce(async () => {
     await listener.close();
     await release();
   });
@@ -42,6 +43,7 @@ export async function run(name: string, service: Service, flags: ServeFlags, rel
   if (listener.sseUrl) say(`HTTP+SSE, for clients of 2024-11-05, on ${listener.sseUrl}`);
   say('client configuration:');
   process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url: listener.url } } }, null, 2)}\n`);
+  return stop;
 }
 
 /** Stops on the signals that end a process, and when asked; a second signal does not wait. */
