@@ -1,1 +1,2 @@
 export * from './event-log-suite.ts';
+export * from './transport-suite.ts';

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { LineReader } from './lines.ts';
+
+function read(chunks: Iterable<string | Uint8Array>, { max = 1000, end = true } = {}): string[] {
+  const found: string[] = [];
+  const reader = new LineReader(
+    {
+      line: (text) => found.push(text),
+      invalidUtf8: () => found.push('<invalid UTF-8>'),
+      tooLong: () => found.push('<too long>'),
+    },
+    max,
+  );
+  for (const chunk of chunks) reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  if (end) reader.end();
+  return found;
+}
+
+/** The same bytes, cut at every size: however they come, the lines are the same. */
+function everyCut(bytes: Uint8Array, options?: { max?: number }): string[][] {
+  const cuts = [1, 2, 3, 5, 7, 16, bytes.length].map((size) => {
+    const chunks: Uint8Array[] = [];
+    for (let n = 0; n < bytes.length; n += size) chunks.push(bytes.subarray(n, n + size));
+    return read(chunks, options);
+  });
+  return cuts;
+}
+
+function expectCuts(text: string | Uint8Array, lines: string[], options?: { max?: number }): void {
+  for (const found of everyCut(Buffer.from(text), options)) expect(found).toEqual(lines);
+}
+
+describe('lines', () => {
+  test('end at a newline, or at a carriage return and a newline', () => {
+    expectCuts('one\ntwo\r\nthree\n', ['one', 'two', 'three']);
+  });
+
+  test('may hold any other line break of Unicode, and a carriage return within', () => {
+    expectCuts('a\u2028b\u0085c\rd\n', ['a\u2028b\u0085c\rd']);
+  });
+
+  test('that are empty are ignored', () => {
+    expectCuts('\n\r\n\none\n\n\r\ntwo\n\n', ['one', 'two']);
+  });
+
+  test('may lack their end where there are no more bytes', () => {
+    expectCuts('one\ntwo', ['one', 'two']);
+    expectCuts('one\ntwo\r', ['one', 'two']);
+    expect(read(['one\ntwo'], { end: false })).toEqual(['one']);
+  });
+
+  test('with characters of several bytes come out whole wherever they are cut', () => {
+    expectCuts('äöü\n漢字 😀\n\ufeffx\n', ['äöü', '漢字 😀', '\ufeffx']);
+  });
+
+  test('that are not UTF-8 are told apart from those around them', () => {
+    const bytes = Buffer.concat([Buffer.from('one\nbad '), Buffer.from([0xff, 0xc3]), Buffer.from('\nthrée\n'), Buffer.from([0xed, 0xa0, 0x80, 10])]);
+    expectCuts(bytes, ['one', '<invalid UTF-8>', 'thrée', '<invalid UTF-8>']);
+  });
+
+  test('above the bound are told of once and skipped', () => {
+    expectCuts('1234567890\n12345678901\nshort\n1234567890123456789012345678901234567890\nend', ['1234567890', '<too long>', 'short', '<too long>', 'end'], { max: 10 });
+  });
+
+  test('are bounded in bytes, not in characters', () => {
+    expectCuts('äääää\nääääää\n', ['äääää', '<too long>'], { max: 10 });
+  });
+
+  test('above the bound are told of before their end is there', () => {
+    expect(read(['12345', '678901'], { max: 10, end: false })).toEqual(['<too long>']);
+    expect(read(['12345', '678901', '23', '\nok\n'], { max: 10, end: false })).toEqual(['<too long>', 'ok']);
+  });
+
+  test('of 64 kB may come byte by byte, and a large one in a million chunks takes linear time', () => {
+    const line = `{"text":"${'é漢x'.repeat(11_000)}"}`;
+    const bytes = Buffer.from(`${line}\n${line}\n`);
+    expect(read(Array.from(bytes, (byte) => Uint8Array.of(byte)), { max: 100_000 })).toEqual([line, line]);
+
+    const large = Buffer.alloc(2 ** 24, 'x');
+    const started = performance.now();
+    const chunks = function* (): Iterable<Uint8Array> {
+      for (let n = 0; n < large.length; n += 16) yield large.subarray(n, n + 16);
+      yield Uint8Array.of(10);
+    };
+    const found = read(chunks(), { max: 2 ** 24 });
+    expect(found[0]?.length).toBe(2 ** 24);
+    // Copied anew with each chunk, it would take an hour.
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+
+  test('stay as they are when the chunk that they came in is overwritten', () => {
+    const found: string[] = [];
+    const reader = new LineReader({ line: (text) => found.push(text), invalidUtf8: () => {}, tooLong: () => {} }, 1000);
+    const chunk = Buffer.from('one\ntw');
+    reader.push(chunk);
+    chunk.fill('o\n');
+    reader.push(chunk);
+    expect(found.slice(0, 2)).toEqual(['one', 'two']);
+  });
+});
