@@ -115,7 +115,11 @@ class State {
     return this.answers[kind](params ?? {});
   }
 
-  readonly notice = (method: string, fits: (params: JsonObject) => boolean = () => true, from = 0): Promise<JsonObject> =>
+  readonly notice = (
+    method: string,
+    fits: (params: JsonObject) => boolean = () => true,
+    from = 0,
+  ): Promise<JsonObject> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
         const found = this.notices.slice(from).find((each) => each.method === method && fits(each.params ?? {}));
@@ -138,16 +142,22 @@ async function connectV1(state: State, kind: TransportKind, { stdio, url, sseUrl
   client.fallbackNotificationHandler = state.onnotification;
   client.onerror = (error) => state.errors.push(error);
   const { question } = state;
-  client.setRequestHandler(CreateMessageRequestSchema, ({ method, params }) => question.call(state, 'sampling', method, params));
-  client.setRequestHandler(ElicitRequestSchema, ({ method, params }) => question.call(state, 'elicitation', method, params));
-  client.setRequestHandler(ListRootsRequestSchema, ({ method, params }) => question.call(state, 'roots', method, params));
+  client.setRequestHandler(CreateMessageRequestSchema, ({ method, params }) =>
+    question.call(state, 'sampling', method, params),
+  );
+  client.setRequestHandler(ElicitRequestSchema, ({ method, params }) =>
+    question.call(state, 'elicitation', method, params),
+  );
+  client.setRequestHandler(ListRootsRequestSchema, ({ method, params }) =>
+    question.call(state, 'roots', method, params),
+  );
   const transport =
     kind === 'stdio'
       ? new StdioV1({ command: process.execPath, args: [...stdio], stderr: 'ignore' })
       : kind === 'http'
         ? new HttpV1(new URL(url))
         : new SseV1(new URL(sseUrl));
-  await client.connect(transport as Parameters<ClientV1['connect']>[0]);
+  await client.connect(transport);
   return {
     ...common(state),
     missingResource: -32002,
@@ -171,7 +181,9 @@ async function connectV2(
   const client = new ClientV2(INFO, { capabilities: CAPABILITIES, versionNegotiation: { mode } });
   client.fallbackNotificationHandler = state.onnotification;
   client.onerror = (error) => state.errors.push(error);
-  client.setRequestHandler('sampling/createMessage', ({ method, params }) => state.question('sampling', method, params));
+  client.setRequestHandler('sampling/createMessage', ({ method, params }) =>
+    state.question('sampling', method, params),
+  );
   client.setRequestHandler('elicitation/create', ({ method, params }) => state.question('elicitation', method, params));
   client.setRequestHandler('roots/list', ({ method, params }) => state.question('roots', method, params));
   const transport =
@@ -194,9 +206,12 @@ async function connectV2(
   };
 }
 
-function common({ notices, errors, questions, answers, notice }: State): Pick<
-  OfficialClient,
-  'notices' | 'errors' | 'questions' | 'answers' | 'notice'
-> {
+function common({
+  notices,
+  errors,
+  questions,
+  answers,
+  notice,
+}: State): Pick<OfficialClient, 'notices' | 'errors' | 'questions' | 'answers' | 'notice'> {
   return { notices, errors, questions, answers, notice };
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type ClientKind, type OfficialClient, type Target, type TransportKind } from './clients.ts';
 import { features, type Peer } from './features.ts';
 
@@ -27,25 +27,41 @@ export function matrix(
 
     afterAll(async () => {
       await stop?.();
-      console.info(table(title, wanted.map(({ name }) => name), columns.map(heading), passed));
+      console.info(
+        table(
+          title,
+          wanted.map(({ name }) => name),
+          columns.map(heading),
+          passed,
+        ),
+      );
     });
 
-    describe.each(columns.map((column) => [column.client, column.transport, column] as const))('%s over %s', (_client, _transport, column) => {
-      let client: OfficialClient;
+    describe.each(columns.map((column) => [column.client, column.transport, column] as const))(
+      '%s over %s',
+      (_client, _transport, column) => {
+        let client: OfficialClient;
 
-      beforeAll(async () => {
-        client = await connect(column.client, column.transport, target);
-      });
+        beforeAll(async () => {
+          client = await connect(column.client, column.transport, target);
+        });
 
-      afterAll(async () => {
-        await client?.close();
-      });
+        afterAll(async () => {
+          await client?.close();
+        });
 
-      test.each(wanted.map((feature) => [feature.name, feature] as const))('%s', async (name, { run }) => {
-        await run(client, peer);
-        passed.add(`${name}|${heading(column)}`);
-      });
-    });
+        test.each(wanted.map((feature) => [feature.name, feature] as const))('%s', async (name, { run }) => {
+          await run(client, peer);
+          passed.add(`${name}|${heading(column)}`);
+        });
+
+        test('nothing that the client could not understand', () => {
+          // What they say of the last report of progress where it comes in one chunk with the result.
+          const known = /progress notification for an unknown token/;
+          expect(client.errors.map(({ message }) => message).filter((message) => !known.test(message))).toEqual([]);
+        });
+      },
+    );
   });
 }
 
@@ -53,7 +69,12 @@ function heading({ client, transport }: { client: ClientKind; transport: Transpo
   return `${client} ${transport}`;
 }
 
-function table(title: string, rows: readonly string[], columns: readonly string[], passed: ReadonlySet<string>): string {
+function table(
+  title: string,
+  rows: readonly string[],
+  columns: readonly string[],
+  passed: ReadonlySet<string>,
+): string {
   const width = Math.max(...rows.map((row) => row.length));
   const legend = columns.map((column, index) => `  ${index + 1}: ${column}`);
   const head = `${' '.repeat(width)}  ${columns.map((_, index) => String(index + 1).padStart(2)).join(' ')}`;

@@ -106,11 +106,15 @@ export const everything: Peer = {
       method: 'notifications/resources/list_changed',
       check: async () => {
         const { resources } = await methods.listResources();
-        if (!resources.some((each: { name: string }) => each.name === name)) throw new Error(`${name} is not in the list`);
+        if (!resources.some((each: { name: string }) => each.name === name))
+          throw new Error(`${name} is not in the list`);
       },
     };
   },
-  sampling: { call: { name: 'trigger-sampling-request', arguments: { prompt: 'Say something' } }, text: /a sampled text/ },
+  sampling: {
+    call: { name: 'trigger-sampling-request', arguments: { prompt: 'Say something' } },
+    text: /a sampled text/,
+  },
   elicitation: {
     call: { name: 'trigger-elicitation-request' },
     accepted: /User provided the requested information[^]*Ada/,

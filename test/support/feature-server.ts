@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { McpServer, type LogLevel } from 'everwire/server';
 import type { HttpListener } from '../../src/transport/http/listen.ts';
@@ -51,7 +52,11 @@ server.tool('content', { description: 'Answers every kind of content' }, () => [
 
 const count = { input: { type: 'object', properties: { to: integer }, required: ['to'] } } as const;
 server.tool('count', count, async ({ to }, ctx) => {
-  for (let step = 1; step <= to; step += 1) await ctx.progress(step, to, `step ${step}`);
+  for (let step = 1; step <= to; step += 1) {
+    await ctx.progress(step, to, `step ${step}`);
+    // Apart, so that no two come in one chunk.
+    await delay(20);
+  }
   return `counted to ${to}`;
 });
 
@@ -70,7 +75,7 @@ server.tool('cancellations', { output: number }, () => cancelled);
 const sleep = { input: { type: 'object', properties: { ms: integer }, required: ['ms'] } } as const;
 server.tool('sleep', sleep, async ({ ms }, ctx) => {
   await ctx.progress(0);
-  await new Promise((resolve) => setTimeout(resolve, ms));
+  await delay(ms);
   return `slept ${ms} ms`;
 });
 
@@ -98,7 +103,11 @@ server.tool('sample', prompt, async (args, ctx) => {
 });
 
 server.tool('ask', { description: 'Asks for a form' }, async (_, ctx) => {
-  const requestedSchema = { type: 'object', properties: { name: { type: 'string', title: 'Name' } }, required: ['name'] };
+  const requestedSchema = {
+    type: 'object',
+    properties: { name: { type: 'string', title: 'Name' } },
+    required: ['name'],
+  };
   return JSON.stringify(await ctx.elicit({ message: 'Who are you?', requestedSchema }));
 });
 
