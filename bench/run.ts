@@ -183,13 +183,14 @@ function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }
 
+const chosen = values.only.split(',');
+const unknown = chosen.filter((name) => !Object.hasOwn(sections, name));
 if (values.help) console.log(USAGE);
-else {
-  for (const name of values.only.split(',')) {
-    const section = sections[name];
-    if (!section) throw new Error(`There is no section ${name}.\n${USAGE}`);
-    await section();
-  }
+else if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1)) {
+  console.error(USAGE);
+  process.exitCode = 1;
+} else {
+  for (const name of chosen) await sections[name]!();
   progress('');
   console.log(`Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}`);
   console.log(`Medians of ${rounds} rounds of ${seconds} s each, the peers in turns.\n`);
