@@ -30,15 +30,19 @@ export class EventStream {
   readonly #connections: SseConnection[] = [];
   /** The newest connection, once it has nothing left to read from the log. */
   #live: SseConnection | undefined;
+  /** Counts the readings of the log: a new one ends the one before. */
+  #turn = 0;
   #ended = false;
 
   constructor(options: EventStreamOptions) {
     this.id = options.id;
     this.#options = options;
-    this.#tail = options.log.append(options.session, options.id, undefined).then((id) => {
-      this.#last = this.#sent = id;
-    });
-    this.#tail.catch(options.onerror);
+    this.#tail = options.log
+      .append(options.session, options.id, undefined)
+      .then((id) => {
+        this.#last = this.#sent = id;
+      })
+      .catch(options.onerror);
   }
 
   get connected(): boolean {
@@ -58,6 +62,8 @@ export class EventStream {
     const { log, session, id: stream, onerror } = this.#options;
     const json = JSON.stringify(message);
     const sent = this.#tail.then(async () => {
+      // A session that has ended is gone from the log, and must not come back to it.
+      if (this.#ended) return;
       const id = await log.append(session, stream, message);
       this.#last = id;
       if (!this.#live) return;
@@ -92,7 +98,7 @@ export class EventStream {
       const from = after ?? this.#sent;
       if (from === undefined || connection.closed) return connection.end();
       if (this.#options.priming && after === undefined) connection.write(primingEvent(from));
-      this.#follow(connection, from);
+      this.#follow(connection, from, after === undefined);
     });
   }
 
@@ -110,10 +116,14 @@ export class EventStream {
 
   /** Ends the connections and tells the clients when to come back; the stream goes on (2025-11-25, transports: Sending Messages, 6). */
   pause(retry: number): void {
-    for (const connection of [...this.#connections]) {
-      connection.write(retryField(retry));
-      connection.end();
-    }
+    const connections = [...this.#connections];
+    // In turn, so that each has had an event id to come back with.
+    this.#tail = this.#tail.then(() => {
+      for (const connection of connections) {
+        connection.write(retryField(retry));
+        connection.end();
+      }
+    });
   }
 
   /** Ends the connections and the stream, at once. */
@@ -122,18 +132,24 @@ export class EventStream {
     for (const connection of [...this.#connections]) connection.end();
   }
 
-  /** Lets a connection read the log from `from` until it has caught up; then it is live. */
-  #follow(connection: SseConnection, from: EventId): void {
+  /**
+   * Lets a connection read the log from `from` until it has caught up; then it is live.
+   *
+   * @param fresh where it asked for no place: it then goes on behind what was dropped before anybody read it.
+   */
+  #follow(connection: SseConnection, from: EventId, fresh = false): void {
     this.#live = undefined;
-    this.#read(connection, from).catch((error: unknown) => {
+    this.#turn += 1;
+    this.#read(connection, from, fresh).catch((error: unknown) => {
       if (!(error instanceof EventsPurged)) this.#options.onerror(error as Error);
       connection.destroy();
     });
   }
 
-  async #read(connection: SseConnection, from: EventId): Promise<void> {
-    const { log, session } = this.#options;
-    const current = (): boolean => !connection.closed && this.#connections.at(-1) === connection && this.#live !== connection;
+  async #read(connection: SseConnection, from: EventId, fresh: boolean): Promise<void> {
+    const { log, session, onerror } = this.#options;
+    const turn = this.#turn;
+    const current = (): boolean => !connection.closed && this.#turn === turn && this.#connections.at(-1) === connection;
     let place = from;
     while (current()) {
       if (connection.full) {
@@ -145,11 +161,17 @@ export class EventStream {
         else this.#live = connection;
         return;
       }
-      for await (const { id, message } of log.after(session, place)) {
-        if (!current()) return;
-        if (message) connection.write(messageEvent(JSON.stringify(message), id));
-        this.#sent = place = id;
-        if (connection.full) break;
+      try {
+        for await (const { id, message } of log.after(session, place)) {
+          if (!current()) return;
+          if (message) connection.write(messageEvent(JSON.stringify(message), id));
+          this.#sent = place = id;
+          if (connection.full) break;
+        }
+      } catch (error) {
+        if (!(error instanceof EventsPurged) || !fresh || place !== from || !current()) throw error;
+        onerror(error);
+        this.#sent = place = this.#last!;
       }
     }
   }
