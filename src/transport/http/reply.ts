@@ -4,7 +4,7 @@ import type { EventStream } from './event-stream.ts';
 import type { GraceLine, Waiting } from './grace.ts';
 
 const TAKEN = Promise.resolve();
-const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
+export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
 
 /** What a reply needs of the session that it belongs to. */
 export interface ReplyOwner {
@@ -79,6 +79,11 @@ export class Reply implements Waiting {
       else this.#begin();
     }
     this.#close();
+  }
+
+  /** Ends the connection for the client to come back, see `EventStream.pause`. */
+  pause(retry: number): void {
+    this.#begin().pause(retry);
   }
 
   /** The session is over; a call that has had no answer yet gets this one. */

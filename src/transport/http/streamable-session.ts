@@ -7,7 +7,7 @@ import type { HttpCall } from './call.ts';
 import { SseConnection, type OpenConnections } from './connection.ts';
 import { EventStream } from './event-stream.ts';
 import type { GraceLine } from './grace.ts';
-import { Reply, type ReplyOwner } from './reply.ts';
+import { JSON_HEADERS, Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from './sse.ts';
 
 export interface StreamableSessionOptions {
@@ -115,9 +115,11 @@ export class StreamableSession implements Transport, ReplyOwner {
       }
       const reply = message.id === undefined ? undefined : this.#replies.get(message.id);
       if (!reply) return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
-      if (message.id === this.#initializing) this.#initialized(reply, message);
+      // No session comes about.
+      if (message.id === this.#initializing && 'error' in message) reply.headers = JSON_HEADERS;
       const sent = reply.send(message);
       this.#replies.delete(message.id!);
+      if (message.id === this.#initializing) this.#initialized(message);
       return sent;
     } catch (error) {
       return Promise.reject(error);
@@ -166,6 +168,8 @@ export class StreamableSession implements Transport, ReplyOwner {
   initialize(call: HttpCall, message: Request): void {
     this.#initializing = message.id;
     this.request(call, message);
+    // From the start: where the answer takes its time, its stream has begun before it is there.
+    this.#replies.get(message.id)!.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
   }
 
   deliver(message: Message, principal: string | undefined): void {
@@ -202,19 +206,14 @@ export class StreamableSession implements Transport, ReplyOwner {
    */
   pauseStream(id?: RequestId): void {
     if (!this.profile?.primingEvent) return;
-    const stream = id === undefined ? this.#streams?.get(STANDALONE) : this.#replies.get(id)?.stream;
-    stream?.pause(this.#options.retry);
+    const paused = id === undefined ? this.#streams?.get(STANDALONE) : this.#replies.get(id);
+    paused?.pause(this.#options.retry);
   }
 
-  #initialized(reply: Reply, response: Response): void {
+  #initialized(response: Response): void {
     this.#initializing = undefined;
-    if ('result' in response) {
-      this.profile = profileOf(response.result['protocolVersion']);
-      reply.headers = { ...reply.headers, 'mcp-session-id': this.sessionId };
-    } else {
-      // No session came about.
-      setImmediate(() => void this.close());
-    }
+    if ('result' in response) this.profile = profileOf(response.result['protocolVersion']);
+    else setImmediate(() => this.close().catch((error: Error) => this.onerror?.(error)));
   }
 
   #abandon(id: RequestId): void {
