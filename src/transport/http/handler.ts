@@ -135,7 +135,7 @@ class Handler implements HttpHandler {
     if (host === undefined || !this.#hostAllowed(host)) return refuse(call, 403, `Host not allowed: ${host}`);
     const origin = call.header('origin');
     if (origin !== undefined && !this.#originAllowed(origin)) return refuse(call, 403, `Origin not allowed: ${origin}`);
-    if (this.#closed) return refuse(call, 503, 'The server is shutting down');
+    if (this.#closed) return shuttingDown(call);
     if (call.path === this.path) {
       if (call.method === 'POST') return this.#post(call);
       if (call.method === 'GET') return this.#get(call);
@@ -175,6 +175,9 @@ class Handler implements HttpHandler {
   }
 
   #take(call: HttpCall, session: StreamableSession | undefined, value: unknown): void {
+    // Much may have happened while the body came in.
+    if (session?.closed) return sessionNotFound(call);
+    if (this.#closed) return shuttingDown(call);
     if (Array.isArray(value)) return this.#takeBatch(call, session, value);
     const message = checkMessage(value);
     if (isRequest(message)) {
@@ -236,17 +239,24 @@ class Handler implements HttpHandler {
     if (!lastEventId) return session.listen(call, undefined, undefined);
     const stream = session.streamOf(lastEventId);
     if (!stream) return refuse(call, 410, 'Last-Event-ID names no event that this session still keeps');
-    this.#available(session, lastEventId).then(
-      () => (session.closed ? sessionNotFound(call) : session.listen(call, stream, lastEventId)),
+    this.#hasMore(session, lastEventId).then(
+      (more) => {
+        if (session.closed) return sessionNotFound(call);
+        // The stream has ended and the client has had all of it. It would come back to an empty stream for ever; this
+        // status tells it not to (HTML, section 9.2.3).
+        if (!more && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });
+        session.listen(call, stream, lastEventId);
+      },
       (error: unknown) => (error instanceof EventsPurged ? refuse(call, 410, error.message) : this.#fail(call, error)),
     );
   }
 
-  /** Fails where what comes after the event is not all there any more. */
-  async #available(session: StreamableSession, lastEventId: string): Promise<void> {
+  /** Whether anything comes after the event. Fails where it is not all there any more. */
+  async #hasMore(session: StreamableSession, lastEventId: string): Promise<boolean> {
     const events = this.#log.after(session.sessionId, lastEventId)[Symbol.asyncIterator]();
-    await events.next();
+    const { done } = await events.next();
     await events.return?.();
+    return done !== true;
   }
 
   #delete(call: HttpCall): void {
@@ -287,8 +297,8 @@ class Handler implements HttpHandler {
     if (!this.#sse.hasRoom()) return this.#full(call);
     const session = new SseSession(randomUUID(), call, this.#connections, (ended) => this.#sse.delete(ended.sessionId));
     this.#sse.add(session.sessionId, session);
-    this.#announce(session, () => session.close());
     session.announce(`${this.#messagesPath}?sessionId=${session.sessionId}`);
+    this.#announce(session, () => session.close());
   }
 
   #postMessage(call: HttpCall): void {
@@ -300,6 +310,7 @@ class Handler implements HttpHandler {
     call.readBody(this.#maxBodyBytes, (body) => {
       try {
         if (!body) return this.#tooLarge(call);
+        if (!session.connected) return sessionNotFound(call);
         session.receive(parseJson(body));
         call.respond(202, NO_HEADERS);
       } catch (error) {
@@ -358,6 +369,10 @@ function refuse(call: HttpCall, status: number, message: string, headers: HttpHe
 
 function noSession(call: HttpCall, id?: RequestId): void {
   refuse(call, 400, 'Mcp-Session-Id is missing: open a session with initialize first', NO_HEADERS, ErrorCode.InvalidRequest, id);
+}
+
+function shuttingDown(call: HttpCall): void {
+  refuse(call, 503, 'The server is shutting down');
 }
 
 function sessionNotFound(call: HttpCall): void {
