@@ -267,6 +267,9 @@ export class LegacyInbound implements Connection {
       this.#onerror(error as Error);
       // A result that cannot be written as JSON still has a caller who waits.
       if ('result' in message) this.#send(errorResponse(message.id, RpcError.from(error).toObject()));
+      else if ('error' in message && message.error.data !== undefined) {
+        this.#send(errorResponse(message.id, { code: message.error.code, message: message.error.message }));
+      }
     });
   }
 
