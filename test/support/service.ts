@@ -1,0 +1,70 @@
+import type { Exchange, Service } from '../../src/core/exchange.ts';
+import { ErrorCode, RpcError } from '../../src/jsonrpc/errors.ts';
+import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import { Meta } from '../../src/protocol/methods.ts';
+
+type Answer = (exchange: Exchange) => JsonObject | Promise<JsonObject>;
+
+/** Resolves when `signal` fires. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve());
+  });
+}
+
+/** A promise and its two ends, so that a test says when something happens. */
+export function deferred<T = void>(): {
+  promise: Promise<T>;
+  resolve: (value: T) => void;
+  reject: (error: Error) => void;
+} {
+  let resolve!: (value: T) => void;
+  let reject!: (error: Error) => void;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
+
+/** Lets everything run that waits for nothing but its turn. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
+}
+
+/** A service that answers each method as told, and any other with −32601. Remembers the exchanges it saw. */
+export function scripted(
+  methods: Record<string, Answer> = {},
+  capabilities: JsonObject = {},
+): { service: Service; seen: Exchange[] } {
+  const seen: Exchange[] = [];
+  const all: Record<string, Answer> = {
+    'server/discover': () => ({
+      supportedVersions: [],
+      capabilities,
+      _meta: { [Meta.ServerInfo]: { name: 'scripted', version: '1' } },
+    }),
+    echo: ({ params }) => ({ params }),
+    ...methods,
+  };
+  const service: Service = async (exchange) => {
+    seen.push(exchange);
+    const answer = all[exchange.method];
+    if (!answer) throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${exchange.method}`);
+    return answer(exchange);
+  };
+  return { service, seen };
+}
+
+/** Answers `subscriptions/listen` by acknowledging all of it, and hands its exchange out. */
+export function listening(heard: Exchange[]): Answer {
+  return async (exchange) => {
+    heard.push(exchange);
+    const { notifications } = exchange.params;
+    await exchange.notify('notifications/subscriptions/acknowledged', { notifications });
+    await aborted(exchange.signal);
+    heard.splice(heard.indexOf(exchange), 1);
+    return {};
+  };
+}
