@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { describe, expect, test } from 'vitest';
+import { server as librarian } from '../examples/context.ts';
+import { fetch as mounted, http } from '../examples/mount.ts';
+import { TestExchange } from './support/exchange.ts';
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+
+describe('the README', () => {
+  const shown = [...readme.matchAll(/<!-- file: (\S+) -->\n\n```ts\n([\s\S]*?)```/g)];
+
+  test('shows files', () => {
+    expect(shown.map(([, file]) => file)).toEqual(['examples/demo.ts', 'examples/context.ts', 'examples/mount.ts']);
+  });
+
+  test.each(shown.map(([, file, code]) => [file!, code!]))('shows %s as it is', (file, code) => {
+    expect(code).toBe(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'));
+  });
+
+  test('names commands that exist', () => {
+    const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+    const named = [...readme.matchAll(/npm (?:run )?(start|test|bench)\b/g)].map(([, name]) => name!);
+    expect(named.length).toBeGreaterThan(3);
+    for (const name of named) expect(scripts).toHaveProperty(name);
+  });
+});
+
+describe('the example with questions', () => {
+  test('reports progress, asks, logs and answers', async () => {
+    const exchange = new TestExchange(
+      'tools/call',
+      { name: 'lend', arguments: { title: 'Momo' }, _meta: { progressToken: 7 } },
+      { onask: () => Promise.resolve({ action: 'accept', content: { name: 'Ada' } }) },
+    );
+    const result = await librarian.service(exchange);
+    expect(result['content']).toEqual([{ type: 'text', text: 'Lent to Ada.' }]);
+    expect(exchange.asked[0]?.params['message']).toBe('Lend "Momo" for 14 days?');
+    expect(exchange.notified.map(({ method }) => method)).toEqual(['notifications/progress', 'notifications/message']);
+  });
+
+  test('says in words which argument is wrong', async () => {
+    const result = await librarian.service(
+      new TestExchange('tools/call', { name: 'lend', arguments: { title: 'Momo', days: 61 } }),
+    );
+    expect(result['isError']).toBe(true);
+    expect(result['content'][0].text).toContain('days');
+  });
+});
+
+describe("the example with the official SDK's server", () => {
+  async function hello(url: URL, fetch?: typeof globalThis.fetch): Promise<unknown> {
+    const client = new Client({ name: 'reader', version: '1.0.0' });
+    await client.connect(new StreamableHTTPClientTransport(url, fetch ? { fetch } : {}));
+    const { content } = await client.callTool({ name: 'hello' });
+    await client.close();
+    return content;
+  }
+
+  test('answers as a fetch function', async () => {
+    const fetch = ((input: string | URL, init?: RequestInit) => mounted(new Request(input, init))) as typeof globalThis.fetch;
+    expect(await hello(new URL('http://localhost/mcp'), fetch)).toEqual([{ type: 'text', text: 'Hello!' }]);
+  });
+
+  test('answers in a server of one’s own', async () => {
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    const address = http.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    try {
+      expect(await hello(new URL(`http://127.0.0.1:${address.port}/mcp`))).toEqual([{ type: 'text', text: 'Hello!' }]);
+    } finally {
+      http.closeAllConnections();
+      http.close();
+    }
+  });
+});
