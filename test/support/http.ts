@@ -3,6 +3,7 @@ import type { Service } from '../../src/core/exchange.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import { fetchListener } from '../../src/transport/http/fetch.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from '../../src/transport/http/handler.ts';
+import type { Transport } from '../../src/transport/transport.ts';
 import { serve } from '../../src/wire/serve.ts';
 
 const BASE = 'http://localhost';
@@ -92,7 +93,7 @@ export class TestHttp {
 
   send(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array): Promise<Response> {
     const present = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    return this.fetch(new Request(BASE + path, { method, headers: present, body: body as BodyInit }));
+    return this.fetch(new Request(BASE + path, { method, headers: present, body: body ?? null }));
   }
 
   post(body: unknown, headers: Headers = {}): Promise<Response> {
@@ -160,4 +161,32 @@ export class TestSession {
   delete(): Promise<Response> {
     return this.http.send('DELETE', this.http.handler.path, this.headers);
   }
+}
+
+export interface RawSession {
+  readonly session: TestSession;
+  /** The server's end of the session. */
+  readonly server: Transport;
+  /** What the transport said beside each message, by the message's id. */
+  readonly extras: Map<unknown, { closeSSEStream?: () => void; closeStandaloneSSEStream?: () => void }>;
+}
+
+/** A session whose server end the test holds in its hand: nothing is answered but `initialize`. */
+export async function openRaw(options: Partial<HttpHandlerOptions> = {}, revision = '2025-11-25'): Promise<RawSession> {
+  let server!: Transport;
+  const extras: RawSession['extras'] = new Map();
+  const http = new TestHttp(() => Promise.reject(new Error('there is no service')), {
+    ...options,
+    onsession: (transport) => {
+      server = transport;
+      transport.onmessage = (message, extra) => {
+        extras.set(message.id, extra);
+        if (message.method !== 'initialize') return;
+        const result = { protocolVersion: revision, capabilities: {}, serverInfo: { name: 's', version: '1' } };
+        void transport.send({ jsonrpc: '2.0', id: message.id, result });
+      };
+      return transport.start();
+    },
+  });
+  return { session: await http.open(revision), server, extras };
 }

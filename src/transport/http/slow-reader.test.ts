@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { openRaw } from '../../../test/support/http.ts';
+import { settled } from '../../../test/support/service.ts';
+import { memoryEventLog } from '../../store/memory.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const KB = 'x'.repeat(1024);
+const kilobytes = (n: number, count: number) => ({
+  jsonrpc: '2.0' as const,
+  method: 'notifications/n',
+  params: { n, filler: KB.repeat(count) },
+});
+
+/** Whether a promise is settled by now. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  promise.then(
+    () => (done = true),
+    () => (done = true),
+  );
+  await settled();
+  return done;
+}
+
+test('a slow reader holds the writer back, and lets it go on when it reads', async () => {
+  const { session, server } = await openRaw();
+  const events = await session.events();
+  expect(await isSettled(server.send(kilobytes(1, 1)))).toBe(true);
+  const held = server.send(kilobytes(2, 100));
+  expect(await isSettled(held)).toBe(false);
+  expect((await events.message()).params.n).toBe(1);
+  expect((await events.message()).params.n).toBe(2);
+  expect(await isSettled(held)).toBe(true);
+});
+
+test('what a slow reader has not had stays in the log, and comes in order when it reads', async () => {
+  const { session, server } = await openRaw();
+  const events = await session.events();
+  const sent = Array.from({ length: 30 }, (_, n) => server.send(kilobytes(n, 20)));
+  for (let n = 0; n < 30; n += 1) expect((await events.message()).params.n).toBe(n);
+  await Promise.all(sent);
+});
+
+test('a reader that takes nothing is cut off, and its stream stays resumable', async () => {
+  const { session, server } = await openRaw({ stallTimeout: 5000, keepAlive: 0 });
+  const first = await session.events();
+  const { id } = (await first.next())!;
+  const held = server.send(kilobytes(1, 100));
+  await vi.advanceTimersByTimeAsync(4900);
+  expect(await isSettled(held)).toBe(false);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await isSettled(held)).toBe(true);
+  await expect(first.rest()).rejects.toThrow('broken off');
+  await server.send(kilobytes(2, 1));
+  const second = await session.events(id);
+  expect((await second.message()).params.n).toBe(1);
+  expect((await second.message()).params.n).toBe(2);
+});
+
+test('a reader whose place the log has dropped is cut off', async () => {
+  const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }), keepAlive: 0 });
+  const first = await session.events();
+  const { id } = (await first.next())!;
+  for (let n = 1; n < 10; n += 1) void server.send(kilobytes(n, 100));
+  await settled();
+  expect((await first.message()).params.n).toBe(1);
+  await expect(first.rest()).rejects.toThrow('broken off');
+  expect((await session.get(id)).status).toBe(410);
+});
+
+test('a slow reader gets no comments to keep it alive', async () => {
+  const { session, server } = await openRaw({ keepAlive: 1000, stallTimeout: 10_000 });
+  const events = await session.events();
+  void server.send(kilobytes(1, 100));
+  await vi.advanceTimersByTimeAsync(5000);
+  await events.next();
+  expect((await events.message()).params.n).toBe(1);
+  const next = events.next();
+  expect(await isSettled(next)).toBe(false);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await next).toEqual({ comment: 'keep-alive' });
+});
