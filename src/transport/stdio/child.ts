@@ -226,6 +226,8 @@ export class ChildTransport implements Transport {
   }
 
   async #end(): Promise<void> {
+    // At once: nothing is delivered from now on, not even from the same chunk.
+    void this.#stream?.close();
     // Where it could not be started, its caller was told.
     await this.#starting?.catch(() => {});
     if (this.#stream && this.#group) await this.#endChild(this.#stream, this.#group);

@@ -1,0 +1,317 @@
+import { readFileSync } from 'node:fs';
+import { chmod, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { notification, request, resultResponse, type JsonObject, type Message } from '../../jsonrpc/message.ts';
+import { childTransport, type ChildOptions, type ChildTransport } from './child.ts';
+
+const CHILD = fileURLToPath(new URL('../../../test/fixtures/child.mjs', import.meta.url));
+
+const opened: ChildTransport[] = [];
+const strangers: number[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((transport) => transport.close()));
+  for (const pid of strangers.splice(0)) if (runs(pid)) process.kill(pid, 'SIGKILL');
+});
+
+class Peer {
+  readonly transport: ChildTransport;
+  readonly received: Message[] = [];
+  readonly log: string[] = [];
+  readonly closed: Promise<void>;
+  #lastId = 0;
+  readonly #waiting = new Map<unknown, (result: JsonObject) => void>();
+
+  constructor(options: Partial<ChildOptions> = {}) {
+    const transport = childTransport({ command: process.execPath, args: [CHILD], stderr: 'capture', ...options });
+    this.transport = transport;
+    opened.push(transport);
+    transport.onmessage = (message) => {
+      this.received.push(message);
+      this.#waiting.get(message.id)?.(message.result);
+    };
+    transport.onerror = (error) => this.log.push(`error: ${error.message}`);
+    transport.onexit = ({ code, signal }) => this.log.push(`exit: ${code ?? signal}`);
+    this.closed = new Promise((resolve) => {
+      transport.onclose = () => {
+        this.log.push('close');
+        resolve();
+      };
+    });
+  }
+
+  static async start(options?: Partial<ChildOptions>): Promise<Peer> {
+    const peer = new Peer(options);
+    await peer.transport.start();
+    return peer;
+  }
+
+  /** What the child answers. */
+  async ask(method: string, params?: JsonObject): Promise<JsonObject> {
+    const id = ++this.#lastId;
+    const result = new Promise<JsonObject>((resolve) => this.#waiting.set(id, resolve));
+    await this.transport.send(request(id, method, params));
+    return result;
+  }
+
+  /** Asks for what will not be answered. */
+  tell(method: string, params?: JsonObject): Promise<void> {
+    return this.transport.send(notification(method, params));
+  }
+
+  get pid(): number {
+    return this.transport.pid as number;
+  }
+}
+
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  // What nobody reaps, in a container without an init, is there still but runs no more.
+  return process.platform !== 'linux' || !/\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+}
+
+describe('starting', () => {
+  test('a command that does not exist is said in one sentence', async () => {
+    const { transport, log } = new Peer({ command: 'no-such-command-here' });
+    await expect(transport.start()).rejects.toThrow(/^Cannot start no-such-command-here: command not found$/);
+    await expect(transport.send(notification('n'))).rejects.toThrow('command not found');
+    expect(transport.pid).toBeUndefined();
+    expect(log).toEqual([]);
+    await transport.close();
+    expect(log).toEqual(['close']);
+  });
+
+  test('a command that is not executable, a directory that does not exist, an argument that cannot be passed', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'everwire-'));
+    const file = join(dir, 'plain.txt');
+    await writeFile(file, 'text');
+    await chmod(file, 0o644);
+    await expect(new Peer({ command: file }).transport.start()).rejects.toThrow(`Cannot start ${file}: it is not executable`);
+    await expect(new Peer({ cwd: join(dir, 'none') }).transport.start()).rejects.toThrow(`there is no directory ${join(dir, 'none')}`);
+    await expect(new Peer({ args: ['\0'] }).transport.start()).rejects.toThrow(/^Cannot start .*null bytes/);
+    await rm(dir, { recursive: true });
+  });
+
+  test('the child has the environment of this process and what is added to it, and the directory it is given', async () => {
+    vi.stubEnv('EVERWIRE_INHERITED', 'yes');
+    vi.stubEnv('EVERWIRE_REMOVED', 'yes');
+    const dir = await realpath(tmpdir());
+    const peer = await Peer.start({ env: { EVERWIRE_ADDED: 'too', EVERWIRE_REMOVED: undefined }, cwd: dir });
+    expect(await peer.ask('env', { name: 'EVERWIRE_INHERITED' })).toEqual({ value: 'yes', cwd: dir });
+    expect(await peer.ask('env', { name: 'EVERWIRE_ADDED' })).toMatchObject({ value: 'too' });
+    expect(await peer.ask('env', { name: 'EVERWIRE_REMOVED' })).toMatchObject({ value: null });
+    vi.unstubAllEnvs();
+  });
+
+  test('happens once, and not after close', async () => {
+    const peer = await Peer.start();
+    await expect(peer.transport.start()).rejects.toThrow('started already');
+    const closed = new Peer();
+    await closed.transport.close();
+    await expect(closed.transport.start()).rejects.toThrow('closed');
+  });
+
+  test('can be overtaken by close', async () => {
+    const peer = new Peer();
+    const started = peer.transport.start();
+    await peer.transport.close();
+    await started;
+    expect(peer.log.at(-1)).toBe('close');
+    expect(runs(peer.pid)).toBe(false);
+  });
+});
+
+describe('closing', () => {
+  test('a child that exits when its stdin is closed is not signalled', async () => {
+    const peer = await Peer.start();
+    expect(await peer.ask('echo', { text: 'ä\n' })).toEqual({ text: 'ä\n' });
+    const { pid } = peer;
+    await Promise.all([peer.transport.close(), peer.transport.close()]);
+    expect(peer.log).toEqual(['exit: 0', 'close']);
+    expect(peer.transport.exit).toEqual({ code: 0, signal: null });
+    expect([peer.transport.closeReason, runs(pid)]).toEqual([undefined, false]);
+    await expect(peer.tell('echo')).rejects.toThrow('closed');
+  });
+
+  test('a child that stays is asked by SIGTERM, and killed where it stays again', async () => {
+    const peer = await Peer.start({ stopTimeout: 50, killTimeout: 100 });
+    await peer.ask('deaf');
+    const { pid } = peer;
+    await peer.transport.close();
+    expect([peer.log, runs(pid)]).toEqual([['exit: SIGTERM', 'close'], false]);
+
+    const stubborn = await Peer.start({ stopTimeout: 50, killTimeout: 100 });
+    await stubborn.ask('stubborn');
+    await stubborn.transport.close();
+    expect([stubborn.log, runs(stubborn.pid)]).toEqual([['exit: SIGKILL', 'close'], false]);
+  });
+
+  test.each([
+    ['', {}],
+    [' that ignores SIGTERM', { stubborn: true }],
+    [' that holds stdout', { hold: true }],
+  ])('ends what the child has started%s', async (_, options) => {
+    const peer = await Peer.start({ stopTimeout: 1000, killTimeout: 100 });
+    const { pid } = await peer.ask('grandchild', options);
+    expect(runs(pid)).toBe(true);
+    await peer.transport.close();
+    expect(runs(pid)).toBe(false);
+    expect(peer.log).toEqual(['exit: 0', 'close']);
+  });
+
+  test('does not wait for what has left the group, though it holds the pipes', async () => {
+    const peer = await Peer.start({ stopTimeout: 300 });
+    const { pid } = await peer.ask('grandchild', { leave: true, hold: true });
+    strangers.push(pid);
+    await peer.transport.close();
+    expect([peer.log, runs(pid)]).toEqual([['exit: 0', 'close'], true]);
+  });
+
+  test('a child that floods its stdout does not keep it from exiting', async () => {
+    const peer = await Peer.start();
+    await peer.tell('flood', { count: 20_000 });
+    await vi.waitUntil(() => peer.received.length > 0);
+    await peer.transport.close();
+    expect(peer.log).toEqual(['exit: 0', 'close']);
+  });
+
+  test('within onmessage, nothing more is delivered', async () => {
+    const peer = await Peer.start();
+    peer.transport.onmessage = (message) => {
+      peer.received.push(message);
+      void peer.transport.close();
+    };
+    await peer.tell('flood', { count: 100 });
+    await peer.closed;
+    expect(peer.received).toHaveLength(1);
+  });
+});
+
+describe('a child that ends by itself', () => {
+  test('is reported with its code and the last line of its stderr', async () => {
+    const peer = await Peer.start();
+    await peer.tell('exit', { code: 3, stderr: 'first line\n\nError: no configuration\n\n' });
+    await peer.closed;
+    const reason = /node.* exited with code 3: Error: no configuration$/;
+    expect(peer.transport.closeReason?.message).toMatch(reason);
+    expect(peer.log).toEqual(['exit: 3', `error: ${peer.transport.closeReason?.message}`, 'close']);
+    expect(peer.transport.stderrTail).toContain('first line');
+    await expect(peer.tell('echo')).rejects.toThrow(reason);
+    await peer.transport.close();
+  });
+
+  test('by SIGKILL is reported with the signal', async () => {
+    const peer = await Peer.start();
+    process.kill(peer.pid, 'SIGKILL');
+    await peer.closed;
+    expect(peer.transport.closeReason?.message).toMatch(/was killed by SIGKILL$/);
+    expect(peer.transport.exit).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
+  test('is over only when all that it wrote before is delivered', async () => {
+    const peer = await Peer.start();
+    await peer.tell('exit', { code: 0, last: 60_000 });
+    await peer.closed;
+    expect(peer.received).toMatchObject([{ method: 'notifications/last' }]);
+    expect(peer.transport.closeReason?.message).toMatch(/exited with code 0$/);
+  });
+
+  test('and is written to at that moment does no harm', async () => {
+    const peer = await Peer.start();
+    await peer.tell('exit', { code: 1, last: 60_000 });
+    const sends = Array.from({ length: 200 }, () => peer.tell('echo', { text: 'x'.repeat(10_000) }).catch(() => {}));
+    await peer.closed;
+    await Promise.all(sends);
+    expect(peer.received).toMatchObject([{ method: 'notifications/last' }]);
+    expect(peer.transport.closeReason?.message).toMatch(/exited with code 1$/);
+  });
+
+  test('takes what it has started with it', async () => {
+    const peer = await Peer.start({ killTimeout: 100 });
+    const { pid } = await peer.ask('grandchild', { stubborn: true, hold: true });
+    process.kill(peer.pid, 'SIGKILL');
+    await peer.closed;
+    await vi.waitUntil(() => !runs(pid));
+  });
+
+  test('or closes its stdout is over', async () => {
+    const peer = await Peer.start({ stopTimeout: 50 });
+    await peer.tell('close-stdout');
+    await peer.closed;
+    expect(peer.transport.closeReason?.message).toMatch(/closed its stdout$/);
+    expect(runs(peer.pid)).toBe(false);
+  });
+});
+
+describe('what a child writes', () => {
+  test('that is no message is reported and survived', async () => {
+    const peer = await Peer.start();
+    await peer.ask('raw', { text: 'Server listening\n\n{"jsonrpc":"2.0"}\n' });
+    await peer.ask('raw', { base64: Buffer.from([0xff, 0xfe, 10]).toString('base64') });
+    expect(await peer.ask('echo', { n: 1 })).toEqual({ n: 1 });
+    expect(peer.log).toHaveLength(3);
+    expect(peer.log[0]).toContain('Server listening');
+    expect(peer.log[2]).toBe('error: Parse error: not valid UTF-8');
+  });
+
+  test('in a line that is too long closes the connection, with a reason', async () => {
+    const peer = await Peer.start({ maxMessageBytes: 1000 });
+    await peer.tell('raw', { text: 'x'.repeat(1001) });
+    await peer.closed;
+    expect(peer.transport.closeReason?.message).toContain('at most 1000 bytes');
+    expect(peer.log.filter((entry) => entry.startsWith('error'))).toEqual([`error: ${peer.transport.closeReason?.message}`]);
+    await expect(peer.tell('echo')).rejects.toThrow('at most 1000 bytes');
+    expect(runs(peer.pid)).toBe(false);
+  });
+
+  test('to stderr comes line by line, and its end is kept', async () => {
+    const lines: string[] = [];
+    const peer = await Peer.start({ stderr: undefined, onstderr: (line) => lines.push(line) });
+    await peer.ask('stderr', { text: 'öne\r\ntwo\n\nthr' });
+    await peer.ask('stderr', { text: 'ee\nno end' });
+    await peer.ask('stderr', { text: 'z'.repeat(20_000) });
+    await peer.transport.close();
+    expect(lines).toEqual(['öne', 'two', '', 'three', `no end${'z'.repeat(20_000)}`]);
+    expect(peer.transport.stderrTail).toBe('z'.repeat(8192));
+  });
+
+  test('to stderr is written to this process by default, and can be ignored', async () => {
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const peer = await Peer.start({ stderr: undefined });
+    await peer.ask('stderr', { text: 'loud\n' });
+    await peer.transport.close();
+    expect(write.mock.calls.map(([chunk]) => String(chunk)).join('')).toContain('loud\n');
+    write.mockClear();
+    for (const stderr of ['capture', 'ignore'] as const) {
+      const quiet = await Peer.start({ stderr });
+      await quiet.ask('stderr', { text: 'quiet\n' });
+      await quiet.transport.close();
+      expect(quiet.transport.stderrTail).toBe(stderr === 'capture' ? 'quiet\n' : '');
+    }
+    expect(write.mock.calls.map(([chunk]) => String(chunk)).join('')).not.toContain('quiet');
+    write.mockRestore();
+  });
+});
+
+test('a child that does not read is written to only so far', async () => {
+  const peer = await Peer.start({ maxPendingBytes: 1_000_000, stopTimeout: 50 });
+  await peer.ask('deaf');
+  const sends = Array.from({ length: 30 }, () => peer.tell('echo', { text: 'x'.repeat(100_000) }));
+  const results = await Promise.allSettled([...sends, peer.transport.close()]);
+  const reasons = results.flatMap((result) => (result.status === 'rejected' ? [(result.reason as Error).message] : []));
+  expect(reasons.filter((reason) => reason.includes('does not read')).length).toBeGreaterThan(15);
+  expect(runs(peer.pid)).toBe(false);
+});
+
+test('a response passes as it is', async () => {
+  const peer = await Peer.start();
+  await peer.tell('raw', { text: `${JSON.stringify(resultResponse('a', { x: 1 }))}\n` });
+  await vi.waitUntil(() => peer.received.length === 1);
+  expect(peer.received).toEqual([resultResponse('a', { x: 1 })]);
+});

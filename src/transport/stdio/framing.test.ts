@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'vitest';
+import { errorResponse, isRequest, notification, request, resultResponse, type Message, type RequestId } from '../../jsonrpc/message.ts';
+import { Framing } from './framing.ts';
+
+/** One connection's framing and all that it said, in order. */
+class Bench {
+  readonly framing: Framing;
+  readonly delivered: Message[] = [];
+  readonly answered: any[] = [];
+  readonly reported: string[] = [];
+  readonly lost: string[] = [];
+  onmessage: (message: Message) => void = () => {};
+
+  constructor(options: { answerInvalid?: boolean; maxMessageBytes?: number; revision?: string } = {}) {
+    this.framing = new Framing(
+      {
+        deliver: (message) => {
+          this.delivered.push(message);
+          this.onmessage(message);
+        },
+        answer: (json) => this.answered.push(JSON.parse(json)),
+        report: (error) => this.reported.push(error.message),
+        lost: (error) => this.lost.push(error.message),
+      },
+      { answerInvalid: options.answerInvalid ?? true, maxMessageBytes: options.maxMessageBytes ?? 100_000 },
+    );
+    if (options.revision !== undefined) this.framing.setProtocolVersion(options.revision);
+  }
+
+  push(...values: unknown[]): void {
+    for (const value of values) this.framing.push(Buffer.from(`${typeof value === 'string' ? value : JSON.stringify(value)}\n`));
+  }
+
+  /** The line that goes out for a message. */
+  send(message: Message): any {
+    const line = this.framing.encode(message);
+    return line === undefined ? undefined : JSON.parse(line);
+  }
+}
+
+const refused = (message: unknown, id?: RequestId) => errorResponse(id, { code: -32600, message: message as string });
+const cancelled = (requestId: RequestId) => notification('notifications/cancelled', { requestId });
+
+describe('a line that is no message', () => {
+  test('is answered with −32700 where it is not JSON, without an id', () => {
+    const bench = new Bench();
+    bench.push('hello', '{"jsonrpc":"2.0","id":1,', '{"jsonrpc":"2.0","id":2,"method":"a"}');
+    bench.framing.push(Buffer.from([0x22, 0xff, 0x22, 10]));
+    expect(bench.answered.map(({ error, ...rest }) => ({ code: error.code, ...rest }))).toEqual(
+      Array.from({ length: 3 }, () => ({ code: -32700, jsonrpc: '2.0' })),
+    );
+    expect(bench.answered[2].error.message).toBe('Parse error: not valid UTF-8');
+    expect(bench.delivered).toEqual([request(2, 'a')]);
+    expect(bench.reported).toHaveLength(3);
+  });
+
+  test('is answered with −32600 and its id, where that can be read and belongs to no request in flight', () => {
+    const bench = new Bench();
+    bench.push({ jsonrpc: '1.0', id: 7, method: 'a' }, { jsonrpc: '2.0', id: {}, method: 'a' }, '5', 'null', '"text"');
+    expect(bench.answered.map(({ id, error }) => [id, error.code])).toEqual([[7, -32600], ...Array.from({ length: 4 }, () => [undefined, -32600])]);
+    bench.push(request(1, 'a'), { jsonrpc: '2.0', id: 1, method: 5 });
+    expect(bench.answered.at(-1)).toEqual(refused('Invalid request: "method" must be a string'));
+    expect(bench.delivered).toEqual([request(1, 'a')]);
+  });
+
+  test('is only reported on the client side', () => {
+    const bench = new Bench({ answerInvalid: false });
+    bench.push('Listening on port 3000', { jsonrpc: '2.0' }, [], notification('n'));
+    expect(bench.answered).toEqual([]);
+    expect(bench.reported).toHaveLength(3);
+    expect(bench.reported[0]).toContain('Listening');
+    expect(bench.delivered).toEqual([notification('n')]);
+  });
+
+  test('fails the request that it should have answered, and is never answered itself', () => {
+    const bench = new Bench();
+    bench.push({ jsonrpc: '2.0', id: 3, result: 'text' }, { jsonrpc: '2.0', result: {} }, { jsonrpc: '2.0', id: 'x', error: 'text' });
+    expect(bench.answered).toEqual([]);
+    expect(bench.delivered).toEqual([
+      refused('Invalid response: "result" must be an object', 3),
+      refused('Invalid response: "error" must have an integer "code" and a string "message"', 'x'),
+    ]);
+    expect(bench.reported).toHaveLength(3);
+  });
+
+  test('that is too long is answered and skipped by a server, and lost to a client', () => {
+    const long = request(1, 'x'.repeat(200));
+    const server = new Bench({ maxMessageBytes: 100 });
+    server.push(long, request(2, 'ok'));
+    expect(server.answered).toEqual([refused('Invalid request: a message may have at most 100 bytes')]);
+    expect(server.delivered).toEqual([request(2, 'ok')]);
+
+    const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
+    client.push(long);
+    expect([client.lost, client.answered]).toEqual([['Invalid request: a message may have at most 100 bytes'], []]);
+  });
+
+  test('may be nested as deep as it likes', () => {
+    const bench = new Bench();
+    bench.push('['.repeat(50_000), `{"jsonrpc":"2.0","id":1,"method":"a","params":{"p":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`);
+    expect(bench.answered[0].error.code).toBe(-32700);
+    expect(bench.delivered).toHaveLength(1);
+  });
+});
+
+describe('an id', () => {
+  test('that is still in flight is refused without an id, and the first request is answered as ever', () => {
+    const bench = new Bench();
+    bench.push(request(1, 'first'), request('1', 'another'), request(1, 'second'));
+    expect(bench.delivered).toEqual([request(1, 'first'), request('1', 'another')]);
+    expect(bench.answered).toEqual([refused('Invalid request: id 1 is still in use')]);
+    expect(bench.reported).toEqual(['Invalid request: id 1 is still in use']);
+    expect(bench.send(resultResponse(1, {}))).toEqual(resultResponse(1, {}));
+    bench.push(request(1, 'third'));
+    expect(bench.delivered.at(-1)).toEqual(request(1, 'third'));
+  });
+
+  test('is free again when its request is cancelled', () => {
+    const bench = new Bench();
+    bench.push(request(1, 'first'), cancelled(1), request(1, 'second'));
+    expect(bench.delivered).toEqual([request(1, 'first'), cancelled(1), request(1, 'second')]);
+  });
+});
+
+test('nothing is delivered, answered or reported after stop, not even from the same chunk', () => {
+  const bench = new Bench();
+  bench.onmessage = () => bench.framing.stop();
+  bench.framing.push(Buffer.from(`${JSON.stringify(notification('n'))}\nrubbish\n${JSON.stringify(notification('n'))}\n${'x'.repeat(100_001)}`));
+  bench.framing.end();
+  bench.push(request(1, 'a'), [notification('n')]);
+  expect([bench.delivered, bench.answered, bench.reported]).toEqual([[notification('n')], [], []]);
+});
+
+describe('a batch', () => {
+  test.each([
+    [undefined, 'none is negotiated yet'],
+    ['2024-11-05', 'this connection speaks 2024-11-05'],
+    ['2025-06-18', 'this connection speaks 2025-06-18'],
+    ['2025-11-25', 'this connection speaks 2025-11-25'],
+    ['2026-07-28', 'this connection speaks 2026-07-28'],
+  ])('is refused in revision %s', (revision, spoken) => {
+    const bench = new Bench(revision === undefined ? {} : { revision });
+    bench.push([request(1, 'a'), notification('n')]);
+    expect(bench.answered).toEqual([refused(`Invalid request: batches exist only in revision 2025-03-26, ${spoken}`)]);
+    expect(bench.delivered).toEqual([]);
+  });
+
+  test('is taken apart in 2025-03-26, and answered by one when the last of its answers is there', () => {
+    const bench = new Bench({ revision: '2025-03-26' });
+    bench.push([request(1, 'a'), notification('n'), request(2, 'b'), resultResponse(9, {})]);
+    expect(bench.delivered).toEqual([request(1, 'a'), notification('n'), request(2, 'b'), resultResponse(9, {})]);
+    expect(bench.send(resultResponse(2, { second: true }))).toBeUndefined();
+    expect(bench.send(notification('in between'))).toEqual(notification('in between'));
+    expect(bench.framing.inFlight.size).toBe(1);
+    expect(bench.send(resultResponse(1, {}))).toEqual([resultResponse(2, { second: true }), resultResponse(1, {})]);
+    expect([bench.framing.inFlight.size, bench.answered]).toEqual([0, []]);
+  });
+
+  test('that is answered while it is delivered is answered by one all the same', () => {
+    const bench = new Bench({ revision: '2025-03-26' });
+    const sent: unknown[] = [];
+    bench.onmessage = (message) => {
+      if (isRequest(message)) sent.push(bench.send(resultResponse(message.id, {})));
+    };
+    bench.push([request(1, 'a'), request(2, 'b')]);
+    expect(sent).toEqual([undefined, [resultResponse(1, {}), resultResponse(2, {})]]);
+  });
+
+  test('of notifications and responses is not answered', () => {
+    const bench = new Bench({ revision: '2025-03-26' });
+    bench.push([notification('n'), resultResponse(1, {})]);
+    expect([bench.delivered.length, bench.answered]).toEqual([2, []]);
+  });
+
+  test('of nothing but rubbish is answered by one of errors', () => {
+    const bench = new Bench({ revision: '2025-03-26' });
+    bench.push([1, { jsonrpc: '2.0', id: 5, method: 1 }]);
+    expect(bench.answered).toEqual([[refused('Invalid request: a message must be a JSON object'), refused('Invalid request: "method" must be a string', 5)]]);
+    expect(bench.reported).toHaveLength(2);
+  });
+
+  test('has the errors of its elements among its answers, never under an id in use', () => {
+    const bench = new Bench({ revision: '2025-03-26' });
+    bench.push(request(5, 'earlier'), [request(1, 'a'), {}, { jsonrpc: '2.0', id: 1, method: 1 }, { jsonrpc: '2.0', id: 5, method: 1 }]);
+    const answers: any[] = bench.send(resultResponse(1, {}));
+    expect(answers.map(({ id }) => id)).toEqual([undefined, undefined, undefined, 1]);
+  });
+
+  test('that is empty is refused', () => {
+    const bench = new Bench({ revision: '2025-03-26' });
+    bench.push([]);
+    expect(bench.answered).toEqual([refused('Invalid request: a batch must not be empty')]);
+  });
+
+  test('does not hold initialize, nor an id in flight', () => {
+    const bench = new Bench({ revision: '2025-03-26' });
+    bench.push(request(1, 'a'), [request(2, 'initialize'), request(1, 'b'), request(3, 'c')]);
+    expect(bench.delivered).toEqual([request(1, 'a'), request(3, 'c')]);
+    expect(bench.send(resultResponse(1, {}))).toEqual(resultResponse(1, {}));
+    expect(bench.send(resultResponse(3, {}))).toEqual([
+      refused('Invalid request: initialize must not be part of a batch', 2),
+      refused('Invalid request: id 1 is still in use'),
+      resultResponse(3, {}),
+    ]);
+  });
+
+  test('does not wait for a request of it that was cancelled', () => {
+    const bench = new Bench({ revision: '2025-03-26' });
+    bench.push([request(1, 'a'), request(2, 'b')]);
+    expect(bench.send(resultResponse(1, {}))).toBeUndefined();
+    bench.push(cancelled(2));
+    expect(bench.answered).toEqual([[resultResponse(1, {})]]);
+
+    bench.push([request(3, 'a'), request(4, 'b')], [cancelled(3), cancelled(4)]);
+    expect(bench.answered).toHaveLength(1);
+  });
+
+  test('from a server is taken apart too, its rubbish only reported', () => {
+    const bench = new Bench({ revision: '2025-03-26', answerInvalid: false });
+    bench.push([{}, request(1, 'ask')], [{}]);
+    expect(bench.send(resultResponse(1, {}))).toEqual([resultResponse(1, {})]);
+    expect([bench.answered, bench.reported.length]).toEqual([[], 2]);
+  });
+});
+
+test('a message that cannot be written as JSON is not sent, and its request is in flight still', () => {
+  const bench = new Bench();
+  bench.push(request(1, 'a'));
+  const cyclic: Record<string, unknown> = {};
+  cyclic['self'] = cyclic;
+  expect(() => bench.framing.encode(resultResponse(1, cyclic))).toThrow(TypeError);
+  expect(() => bench.framing.encode(resultResponse(1, { big: 1n }))).toThrow(TypeError);
+  expect(() => bench.framing.encode(undefined as unknown as Message)).toThrow();
+  expect(bench.framing.inFlight.has(1)).toBe(true);
+  expect(bench.send(errorResponse(1, { code: -32603, message: 'x' }))).toBeDefined();
+  expect(bench.framing.inFlight.size).toBe(0);
+});

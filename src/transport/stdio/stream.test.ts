@@ -1,0 +1,325 @@
+import { connect, createServer } from 'node:net';
+import { once } from 'node:events';
+import { Duplex, PassThrough, Readable, Writable } from 'node:stream';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { errorResponse, notification, request, resultResponse, type Message } from '../../jsonrpc/message.ts';
+import { streamTransport, type StreamTransport, type StreamTransportOptions } from './stream.ts';
+
+/** A reader that takes what is written only when it is told to. */
+class SlowReader extends Writable {
+  readonly writes: string[] = [];
+  #taken: (() => void) | undefined;
+  slow = false;
+
+  constructor() {
+    super({ decodeStrings: false, highWaterMark: 16_384 });
+  }
+
+  override _write(chunk: unknown, _encoding: string, taken: () => void): void {
+    this.writes.push(String(chunk));
+    if (this.slow) this.#taken = taken;
+    else taken();
+  }
+
+  read(): void {
+    this.slow = false;
+    const taken = this.#taken;
+    this.#taken = undefined;
+    taken?.();
+  }
+
+  get messages(): any[] {
+    return this.writes
+      .join('')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  }
+}
+
+const opened: StreamTransport[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  await Promise.all(opened.splice(0).map((transport) => transport.close()));
+});
+
+function open(options: StreamTransportOptions = {}) {
+  const input = new PassThrough();
+  const output = new SlowReader();
+  const transport = streamTransport(input, output, { drainTimeout: 1000, ...options });
+  opened.push(transport);
+  const log: string[] = [];
+  const errors: Error[] = [];
+  const received: Message[] = [];
+  transport.onmessage = (message) => received.push(message);
+  transport.onerror = (error) => errors.push(error);
+  transport.onend = () => log.push('end');
+  const closed = new Promise<void>((resolve) => {
+    transport.onclose = () => {
+      log.push('close');
+      resolve();
+    };
+  });
+  const write = (...messages: unknown[]) => {
+    for (const message of messages) input.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+  };
+  return { input, output, transport, log, errors, received, closed, write };
+}
+
+/** Everything that is ready to happen has happened. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('writing', () => {
+  test('the messages of one tick leave in one write, each on a line of its own', async () => {
+    const { transport, output, write } = open();
+    transport.onmessage = ({ id }) => void Promise.resolve().then(() => transport.send(resultResponse(id, { text: 'a\nb' })));
+    await transport.start();
+    write(request(1, 'a'), request(2, 'b'));
+    await settled();
+    expect(output.writes).toHaveLength(1);
+    expect(output.writes[0]).toBe('{"jsonrpc":"2.0","id":1,"result":{"text":"a\\nb"}}\n{"jsonrpc":"2.0","id":2,"result":{"text":"a\\nb"}}\n');
+  });
+
+  test('send resolves at once, and where the reader is behind when it has caught up', async () => {
+    const { transport, output } = open();
+    await transport.start();
+    await transport.send(notification('zeroth', { text: 'x'.repeat(100_000) }));
+    output.slow = true;
+    const taken: string[] = [];
+    const first = transport.send(notification('first', { text: 'x'.repeat(100_000) })).then(() => taken.push('first'));
+    const second = transport.send(notification('second')).then(() => taken.push('second'));
+    await settled();
+    expect(taken).toEqual([]);
+    output.read();
+    await Promise.all([first, second]);
+    await settled();
+    expect(output.messages.map(({ method }) => method)).toEqual(['zeroth', 'first', 'second']);
+  });
+
+  test('send rejects where too much waits for a reader', async () => {
+    const { transport, output } = open({ maxPendingBytes: 1000 });
+    await transport.start();
+    output.slow = true;
+    await expect(transport.send(notification('n', { text: 'x'.repeat(1000) }))).rejects.toThrow('more than 1000 bytes wait');
+    for (let n = 0; n < 9; n++) void transport.send(notification('n', { text: 'x'.repeat(50) }));
+    await settled();
+    await expect(transport.send(notification('n', { text: 'x'.repeat(400) }))).rejects.toThrow('does not read');
+    output.read();
+    await settled();
+    await transport.send(notification('n', { text: 'x'.repeat(400) }));
+  });
+
+  test('a server reads no further while its client does not read', async () => {
+    const { transport, output, input, write, received } = open({ maxPendingBytes: 40_000 });
+    transport.onmessage = (message) => {
+      received.push(message);
+      void transport.send(resultResponse(message.id, { text: 'x'.repeat(1000) }));
+    };
+    await transport.start();
+    output.slow = true;
+    for (let id = 0; id < 100; id++) {
+      write(request(id, 'a'));
+      await settled();
+    }
+    expect(received.length).toBeLessThan(20);
+    expect(input.isPaused()).toBe(true);
+    output.read();
+    await vi.waitUntil(() => received.length === 100);
+    await settled();
+    expect(output.messages.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, id) => id));
+  });
+
+  test('a message that cannot be written as JSON rejects, and nothing of it is written', async () => {
+    const { transport, output } = open();
+    await transport.start();
+    await expect(transport.send(resultResponse(1, { big: 1n }))).rejects.toThrow('BigInt');
+    expect(output.writes).toEqual([]);
+  });
+
+  test('send rejects before start, and start can be called once', async () => {
+    const { transport } = open();
+    await expect(transport.send(notification('n'))).rejects.toThrow('not started');
+    await transport.start();
+    await expect(transport.start()).rejects.toThrow('started already');
+    await transport.close();
+    await expect(transport.start()).rejects.toThrow('closed');
+  });
+});
+
+describe('the end of the input', () => {
+  test('is told, and a server answers what is in flight before it closes', async () => {
+    const { transport, input, output, write, log, received, closed } = open();
+    await transport.start();
+    write(request(1, 'a'), request(2, 'b'), request(3, 'c'), notification('notifications/cancelled', { requestId: 3 }));
+    input.end();
+    await settled();
+    expect([log, received.length]).toEqual([['end'], 4]);
+    await expect(transport.send(request('mine', 'ask'))).rejects.toThrow('ask was not sent: the peer has closed');
+    await transport.send(resultResponse(1, {}));
+    await transport.send(notification('still going'));
+    expect(log).toEqual(['end']);
+    await transport.send(errorResponse(2, { code: 1, message: 'x' }));
+    await closed;
+    expect(log).toEqual(['end', 'close']);
+    expect(output.messages).toEqual([resultResponse(1, {}), notification('still going'), errorResponse(2, { code: 1, message: 'x' })]);
+    await expect(transport.send(notification('late'))).rejects.toThrow('closed');
+  });
+
+  test('closes at once where nothing is in flight, and a last line may lack its newline', async () => {
+    const { transport, input, log, received, closed } = open();
+    await transport.start();
+    input.end(JSON.stringify(notification('last')));
+    await closed;
+    expect([log, received]).toEqual([['end', 'close'], [notification('last')]]);
+  });
+
+  test('may have come before start', async () => {
+    const { transport, input, log, closed } = open();
+    input.resume().end();
+    await once(input, 'end');
+    await transport.start();
+    await closed;
+    expect(log).toEqual(['end', 'close']);
+  });
+
+  test('is answered for no longer than the drain timeout', async () => {
+    const { transport, input, write, log, errors, closed } = open({ drainTimeout: 20 });
+    await transport.start();
+    write(request(1, 'never'));
+    input.end();
+    await closed;
+    expect(log).toEqual(['end', 'close']);
+    expect(errors.map(({ message }) => message)).toEqual(['1 requests were not answered within 20 ms after the input ended']);
+  });
+
+  test('waits for a slow reader of the answers, but no longer than that', async () => {
+    const { transport, input, output, write, closed, log } = open();
+    await transport.start();
+    write(request(1, 'a'));
+    output.slow = true;
+    input.end();
+    await settled();
+    await transport.send(resultResponse(1, {}));
+    await settled();
+    expect(log).toEqual(['end']);
+    output.read();
+    await closed;
+
+    const stuck = open({ drainTimeout: 20 });
+    await stuck.transport.start();
+    stuck.output.slow = true;
+    await stuck.transport.send(notification('n'));
+    stuck.input.end();
+    await stuck.closed;
+  });
+
+  test('closes the connection of a client', async () => {
+    const { transport, input, write, log, closed } = open({ role: 'client' });
+    await transport.start();
+    write(request(1, 'ask'));
+    input.end();
+    await closed;
+    expect(log).toEqual(['close']);
+    expect(transport.closeReason).toBeUndefined();
+  });
+});
+
+describe('a stream that breaks', () => {
+  test.each(['input', 'output'] as const)('closes the connection and is reported: %s', async (side) => {
+    const wire = open();
+    await wire.transport.start();
+    const error = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+    wire[side].destroy(error);
+    await wire.closed;
+    expect([wire.errors, wire.transport.closeReason]).toEqual([[error], error]);
+    await expect(wire.transport.send(notification('n'))).rejects.toThrow('The connection is closed: write EPIPE');
+  });
+
+  test('before start does not end the process, and start says so', async () => {
+    const { transport, input, errors } = open();
+    input.destroy(new Error('broken early'));
+    await settled();
+    expect(errors).toHaveLength(1);
+    await expect(transport.start()).rejects.toThrow('broken early');
+  });
+
+  test('rejects what waits for its reader', async () => {
+    const { transport, output, closed } = open();
+    await transport.start();
+    output.slow = true;
+    const waiting = transport.send(notification('n', { text: 'x'.repeat(100_000) }));
+    output.destroy(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+    await closed;
+  });
+
+  test('under a client that writes still leaves what the server has said to be read', async () => {
+    const { transport, input, output, write, received, errors, closed } = open({ role: 'client' });
+    await transport.start();
+    output.destroy(new Error('write EPIPE'));
+    await settled();
+    expect(errors).toHaveLength(1);
+    await expect(transport.send(notification('n'))).rejects.toThrow('closed its side');
+    write(resultResponse(1, {}));
+    input.end();
+    await closed;
+    expect(received).toEqual([resultResponse(1, {})]);
+    expect(transport.closeReason?.message).toBe('write EPIPE');
+  });
+});
+
+describe('a line that is too long', () => {
+  test('closes the connection of a client, with a reason', async () => {
+    const { transport, write, errors, received, closed } = open({ role: 'client', maxMessageBytes: 100 });
+    await transport.start();
+    write(resultResponse(1, { text: 'x'.repeat(100) }), notification('n'));
+    await closed;
+    expect(received).toEqual([]);
+    expect(errors).toEqual([transport.closeReason]);
+    expect(transport.closeReason?.message).toContain('at most 100 bytes');
+  });
+
+  test('is refused by a server, which goes on', async () => {
+    const { transport, write, output, received } = open({ maxMessageBytes: 100 });
+    await transport.start();
+    write(resultResponse(1, { text: 'x'.repeat(100) }), notification('n'));
+    await settled();
+    expect(received).toEqual([notification('n')]);
+    expect(output.messages).toMatchObject([{ error: { code: -32600 } }]);
+    expect('id' in output.messages[0]).toBe(false);
+  });
+});
+
+test('a stream that gives strings is read too', async () => {
+  const input = Readable.from([`${JSON.stringify(notification('ä'))}\n`]);
+  const transport = streamTransport(input, new SlowReader());
+  const received = new Promise((resolve) => (transport.onmessage = resolve));
+  await transport.start();
+  expect(await received).toEqual(notification('ä'));
+  await transport.close();
+});
+
+test('an onclose that throws is reported', async () => {
+  const { transport, errors } = open();
+  transport.onclose = () => {
+    throw new Error('from onclose');
+  };
+  await transport.start();
+  await transport.close();
+  expect(errors.map(({ message }) => message)).toEqual(['from onclose']);
+});
+
+test('a socket whose peer neither reads nor closes is let go in the end', async () => {
+  const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const near = connect((server.address() as { port: number }).port, '127.0.0.1');
+  const [far] = (await once(server, 'connection')) as [Duplex];
+  const transport = streamTransport(near, near);
+  await transport.start();
+  await transport.send(notification('n'));
+  await transport.close();
+  await once(near, 'close');
+  far.destroy();
+  server.close();
+  await once(server, 'close');
+});
