@@ -3,9 +3,9 @@ import { HttpConnection as Connection } from './http-connection.ts';
 import { HttpSession } from './http-session.ts';
 import { memoryInUse, startPeer, stop } from './processes.ts';
 
-/** Sessions before the first measurement: the first ones also pay for code and heap that all share. */
-const WARM_UP = 200;
-const SESSIONS = 1000;
+/** Sessions before the first measurement: the first ones also pay for code, and for the slack of a heap that grew. */
+const WARM_UP = 1000;
+const SESSIONS = 4000;
 
 /** Bytes of memory that one more idle session with an open GET stream costs a server. */
 export async function bytesPerSession(peer: string): Promise<number> {

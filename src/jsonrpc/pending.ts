@@ -29,12 +29,13 @@ export const CONNECTION_CLOSED = -32000;
  * it: `open` adds, `settle`, `cancel` and `close` remove.
  */
 export class PendingRequests {
-  readonly #entries = new Map<RequestId, Entry>();
+  /** Made with the first request: most connections of a server never ask anything. */
+  #entries: Map<RequestId, Entry> | undefined;
   #lastId = 0;
   #closed: Error | undefined;
 
   get size(): number {
-    return this.#entries.size;
+    return this.#entries?.size ?? 0;
   }
 
   /**
@@ -63,7 +64,7 @@ export class PendingRequests {
         onexpired: onexpired && ((reason) => onexpired(id, reason)),
         timer: undefined,
       };
-      this.#entries.set(id, entry);
+      (this.#entries ??= new Map()).set(id, entry);
       this.#arm(id, entry);
       const message: Request =
         params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };
@@ -83,7 +84,7 @@ export class PendingRequests {
 
   /** The peer has shown that it works on the request: its timeout starts anew, under the hard maximum. */
   extend(id: RequestId): void {
-    const entry = this.#entries.get(id);
+    const entry = this.#entries?.get(id);
     if (entry) this.#arm(id, entry);
   }
 
@@ -97,13 +98,13 @@ export class PendingRequests {
   /** Fails all that waits, and all that would come later. */
   close(error: Error): void {
     this.#closed ??= error;
-    for (const id of [...this.#entries.keys()]) this.cancel(id, error);
+    for (const id of [...(this.#entries?.keys() ?? [])]) this.cancel(id, error);
   }
 
   #take(id: RequestId): Entry | undefined {
-    const entry = this.#entries.get(id);
+    const entry = this.#entries?.get(id);
     if (!entry) return undefined;
-    this.#entries.delete(id);
+    this.#entries!.delete(id);
     clearTimeout(entry.timer);
     return entry;
   }
@@ -115,7 +116,7 @@ export class PendingRequests {
     const wait = Math.min(timeout > 0 ? timeout : Infinity, remaining);
     if (wait === Infinity) return;
     entry.timer = setTimeout(() => {
-      this.#entries.delete(id);
+      this.#entries!.delete(id);
       const limit = wait === remaining ? maxTimeout : timeout;
       const reason = `${entry.method} was not answered within ${limit} ms`;
       entry.reject(new RpcError(REQUEST_TIMEOUT, `Request timed out: ${reason}`));

@@ -103,7 +103,7 @@ class SessionEvents {
   readonly #bounds: Bounds;
   readonly #streams = new Map<StreamId, Stream>();
   /** Streams whose events are all gone, the longest gone first. */
-  readonly #spent = new Set<Stream>();
+  #spent: Set<Stream> | undefined;
   #head: Node | undefined;
   #tail: Node | undefined;
   #bytes = 0;
@@ -122,7 +122,7 @@ class SessionEvents {
       const last = this.#forgotten;
       stream = { id, first: last + 1, last, dropped: last, head: undefined, tail: undefined };
       this.#streams.set(id, stream);
-    } else if (!stream.head) this.#spent.delete(stream);
+    } else if (!stream.head) this.#spent?.delete(stream);
 
     const n = (stream.last += 1);
     const bytes = message === undefined ? 0 : jsonLength(message, this.#bounds.maxBytes);
@@ -168,9 +168,10 @@ class SessionEvents {
     this.#count -= 1;
     if (stream.head) return;
     stream.tail = undefined;
+    this.#spent ??= new Set();
     this.#spent.add(stream);
     if (this.#spent.size <= MAX_SPENT_STREAMS) return;
-    const [oldest] = this.#spent as Iterable<Stream>;
+    const [oldest] = this.#spent;
     this.#spent.delete(oldest!);
     this.#streams.delete(oldest!.id);
     this.#forgotten = Math.max(this.#forgotten, oldest!.last);

@@ -114,22 +114,32 @@ export class NoticeExchange extends ConnectionExchange {
  * request: what the service notifies goes to the client as plain notifications of the session.
  */
 export class ListenExchange extends NoticeExchange {
-  #acknowledge: ((honoured: SubscriptionFilter) => void) | undefined;
-  /** Resolves with what the service agreed to; never where it refuses. */
+  #settle: { resolve: (honoured: SubscriptionFilter) => void; reject: (error: Error) => void } | undefined;
+  /** Resolves with what the service agreed to; rejects where it ends the exchange before that. */
   readonly acknowledged: Promise<SubscriptionFilter>;
+  /** Resolves when the service has ended the exchange. */
+  finished: Promise<void> | undefined;
 
   constructor(connection: Connection, filter: SubscriptionFilter) {
     super(connection, Method.Listen, { notifications: filter });
-    this.acknowledged = new Promise((resolve) => {
-      this.#acknowledge = resolve;
+    this.acknowledged = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
     });
+  }
+
+  /** The service has ended the exchange. False where it had acknowledged it before. */
+  over(reason: Error): boolean {
+    const settle = this.#settle;
+    this.#settle = undefined;
+    settle?.reject(reason);
+    return settle !== undefined;
   }
 
   override notify(method: string, params?: JsonObject): Promise<void> {
     if (this.ended) return Promise.resolve();
     if (method === Notice.Acknowledged) {
-      this.#acknowledge?.(params?.['notifications'] ?? {});
-      this.#acknowledge = undefined;
+      this.#settle?.resolve(params?.['notifications'] ?? {});
+      this.#settle = undefined;
       return Promise.resolve();
     }
     return super.notify(method, withoutSubscriptionId(params));

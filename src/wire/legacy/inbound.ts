@@ -91,7 +91,7 @@ export class LegacyInbound implements Connection {
     this.#transport = transport;
     this.#limits = { timeout: options.askTimeout ?? 600_000, maxTimeout: options.maxAskTimeout ?? 3_600_000 };
     this.#onerror = options.onerror ?? (() => {});
-    this.#subscriptions = new Subscriptions(this, this.#service, this.#onerror);
+    this.#subscriptions = new Subscriptions(this, service, this.#onerror);
   }
 
   start(): Promise<void> {

@@ -6,12 +6,6 @@ import { ListenExchange, type Connection } from './exchange.ts';
 /** More resource subscriptions than this in one session are refused. */
 const MAX_SUBSCRIPTIONS = 1000;
 
-interface Listening {
-  readonly exchange: ListenExchange;
-  /** Settles when the service has ended the exchange. */
-  readonly over: Promise<unknown>;
-}
-
 /**
  * What a session listens to: one `subscriptions/listen` exchange for all that is said to the session, and one for each
  * resource that the client subscribed to.
@@ -20,8 +14,8 @@ export class Subscriptions {
   readonly #connection: Connection;
   readonly #service: Service;
   readonly #onerror: (error: Error) => void;
-  #session: Listening | undefined;
-  #resources: Map<string, Listening> | undefined;
+  #session: ListenExchange | undefined;
+  #resources: Map<string, ListenExchange> | undefined;
   #closed: Error | undefined;
 
   constructor(connection: Connection, service: Service, onerror: (error: Error) => void) {
@@ -43,12 +37,12 @@ export class Subscriptions {
     const now = this.#open({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true });
     this.#session = now;
     try {
-      await acknowledged(now);
+      await now.acknowledged;
     } catch (error) {
-      // A service without subscriptions is fine: there will be nothing to hear.
-      if (RpcError.from(error).code !== ErrorCode.MethodNotFound) throw error;
+      // A service without subscriptions is fine: there will be nothing to hear. So is one that heard of the end first.
+      if (!now.ended && RpcError.from(error).code !== ErrorCode.MethodNotFound) throw error;
     } finally {
-      before?.exchange.abort(new Error('Superseded by a newer subscription'));
+      before?.abort(new Error('Superseded by a newer subscription'));
     }
   }
 
@@ -62,13 +56,13 @@ export class Subscriptions {
     const listening = this.#open({ resourceSubscriptions: [uri] });
     this.#resources.set(uri, listening);
     try {
-      const honoured = await acknowledged(listening);
+      const honoured = await listening.acknowledged;
       if (!honoured.resourceSubscriptions?.includes(uri)) {
         throw new RpcError(ErrorCode.InvalidParams, `The server does not offer updates of ${uri}`);
       }
     } catch (error) {
       if (this.#resources.get(uri) === listening) this.#resources.delete(uri);
-      listening.exchange.abort(RpcError.from(error));
+      listening.abort(RpcError.from(error));
       throw error;
     }
   }
@@ -77,33 +71,32 @@ export class Subscriptions {
     const listening = this.#resources?.get(uri);
     if (!listening) return;
     this.#resources!.delete(uri);
-    listening.exchange.abort(new Error('Unsubscribed'));
-    await listening.over.catch(() => {});
+    listening.abort(new Error('Unsubscribed'));
+    await listening.finished;
   }
 
   close(reason: Error): void {
     this.#closed = reason;
-    this.#session?.exchange.abort(reason);
-    for (const { exchange } of this.#resources?.values() ?? []) exchange.abort(reason);
+    this.#session?.abort(reason);
+    for (const listening of this.#resources?.values() ?? []) listening.abort(reason);
     this.#resources = undefined;
   }
 
-  #open(filter: SubscriptionFilter): Listening {
+  #open(filter: SubscriptionFilter): ListenExchange {
     const exchange = new ListenExchange(this.#connection, filter);
     if (this.#closed) exchange.abort(this.#closed);
-    const over = this.#service(exchange);
-    over.catch((error: unknown) => {
-      const { code } = RpcError.from(error);
-      if (!exchange.ended && code !== ErrorCode.MethodNotFound) this.#onerror(RpcError.from(error));
-    });
-    return { exchange, over };
+    const failed = (thrown: unknown): void => {
+      const error = RpcError.from(thrown);
+      if (!exchange.over(error) && !exchange.ended) this.#onerror(error);
+    };
+    try {
+      exchange.finished = this.#service(exchange).then(
+        () => void exchange.over(new RpcError(ErrorCode.InternalError, 'The subscription ended before it began')),
+        failed,
+      );
+    } catch (error) {
+      failed(error);
+    }
+    return exchange;
   }
-}
-
-/** Resolves with the acknowledgement. Rejects where the service ended the exchange without one. */
-function acknowledged({ exchange, over }: Listening): Promise<SubscriptionFilter> {
-  return Promise.race([
-    exchange.acknowledged,
-    over.then(() => Promise.reject(new RpcError(ErrorCode.InternalError, 'The subscription ended before it began'))),
-  ]);
 }
