@@ -3,7 +3,7 @@ import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 
 import { VERSION } from '../version.ts';
 import { bridge, type BridgeFlags } from './bridge.ts';
 import { demo } from './demo.ts';
-import { withServeOptions, type ServeFlags } from './options.ts';
+import { positive, withServeOptions, type ServeFlags } from './options.ts';
 import { say } from './run.ts';
 
 /** The exit code of a command line that cannot be understood, as shells have it. */
@@ -37,7 +37,7 @@ function program(): Command {
   )
     .option('--shared', 'one server process for all sessions, instead of one each')
     .addOption(
-      new Option('--handshake-timeout <seconds>', 'how long the server may take to start').default(60).argParser(Number.parseInt),
+      new Option('--handshake-timeout <seconds>', 'how long the server may take to start').default(60).argParser(positive),
     )
     .action((command: string, args: string[], flags: BridgeFlags) => bridge(command, args, flags));
   return root;

@@ -50,7 +50,7 @@ function path(text: string): string {
   return text;
 }
 
-function positive(text: string): number {
+export function positive(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a positive whole number.');
   return Number(text);
 }
