@@ -52,6 +52,11 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     nodeListener(handler),
   );
   server.on('clientError', answerClientError);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   await bind(server, host, port);
   const bound = (server.address() as AddressInfo).port;
   const base = `http://${hostForUrl(wildcard ? '127.0.0.1' : host)}:${bound}`;
@@ -61,7 +66,7 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     url: base + handler.path,
     sseUrl: handler.ssePath === false ? undefined : base + handler.ssePath,
     handler,
-    close: (timeout) => close(server, handler, timeout),
+    close: (timeout) => close(server, sockets, handler, timeout),
   };
 }
 
@@ -105,11 +110,19 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
-async function close(server: Server, handler: HttpHandler, timeout = 5000): Promise<void> {
+async function close(server: Server, sockets: Set<Socket>, handler: HttpHandler, timeout = 5000): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   await handler.close();
-  server.closeIdleConnections();
+  const sweep = (): void => {
+    server.closeIdleConnections();
+    // One that was opened in advance, and has asked for nothing, is not idle to node.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  };
+  sweep();
+  // A connection becomes idle when its reader has taken the rest of its stream; clients would keep it open.
+  const sweeping = setInterval(sweep, 20);
   const timer = setTimeout(() => server.closeAllConnections(), timeout);
   await closed;
+  clearInterval(sweeping);
   clearTimeout(timer);
 }
