@@ -165,8 +165,11 @@ async function connectV1(state: State, kind: TransportKind, { stdio, url, sseUrl
     callTool: (params, options) => client.callTool(params, undefined, options),
     request: (method, params) => client.request({ method, params }, ResultSchema.loose()),
     close: async () => {
-      if (transport instanceof HttpV1) await transport.terminateSession();
-      await client.close();
+      try {
+        if (transport instanceof HttpV1) await transport.terminateSession();
+      } finally {
+        await client.close();
+      }
     },
   };
 }
@@ -200,8 +203,11 @@ async function connectV2(
     callTool: (params, options) => client.callTool(params, options),
     request: (method, params) => client.request({ method, params }, z.looseObject({})),
     close: async () => {
-      if (transport instanceof HttpV2) await transport.terminateSession();
-      await client.close();
+      try {
+        if (transport instanceof HttpV2) await transport.terminateSession();
+      } finally {
+        await client.close();
+      }
     },
   };
 }

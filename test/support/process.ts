@@ -156,7 +156,7 @@ export function descendants(pid: number): number[] {
     children.set(Number(parent), [...(children.get(Number(parent)) ?? []), Number(id)]);
   }
   const found: number[] = [];
-  for (let todo = [pid]; todo.length > 0; ) {
+  for (let todo = [pid]; todo.length > 0;) {
     const next = children.get(todo.pop()!) ?? [];
     found.push(...next);
     todo.push(...next);
@@ -179,7 +179,7 @@ export async function eventually<T>(
   what: string,
   timeout = 10_000,
 ): Promise<T> {
-  for (const end = Date.now() + timeout; ; ) {
+  for (const end = Date.now() + timeout; ;) {
     const found = await look();
     if (found) return found;
     if (Date.now() > end) throw new Error(`Not within ${timeout} ms: ${what}`);

@@ -1,0 +1,145 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { connect } from '../interop/clients.ts';
+import { descendants, isAlive, programs, startNode, startServer, type RunningProcess } from '../support/process.ts';
+
+const running: RunningProcess[] = [];
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((each) => each.stop()));
+});
+
+function start(...args: string[]): RunningProcess {
+  const child = startNode([...programs.everwire, ...args]);
+  running.push(child);
+  return child;
+}
+
+function lines(...messages: object[]): string {
+  return messages.map((message) => `${JSON.stringify(message)}\n`).join('');
+}
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
+const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
+const bridge = (child: readonly string[], ...options: string[]): string[] => [
+  'bridge',
+  ...options,
+  '--',
+  process.execPath,
+  ...child,
+];
+
+describe('over HTTP', () => {
+  test('says where it listens, and how to configure a client', async () => {
+    const child = start('demo', '--port', '0', '--path', '/here');
+    await child.line(/^}$/);
+    const [listening, sse, , ...configuration] = child.stderr;
+    const url = /^everwire: listening on (http:\/\/127\.0\.0\.1:\d+\/here)$/.exec(listening!)?.[1];
+    expect(url).toBeDefined();
+    expect(sse).toContain(new URL('/sse', url).href);
+    expect(JSON.parse(configuration.join('\n'))).toEqual({ mcpServers: { demo: { type: 'http', url } } });
+    expect(child.stdout).toEqual([]);
+
+    const target = { stdio: [], url: url!, sseUrl: new URL('/sse', url).href };
+    for (const transport of ['http', 'sse'] as const) {
+      const client = await connect('sdk 1.x', transport, target);
+      expect(await client.methods.ping()).toEqual({});
+      await client.close();
+    }
+  });
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    '%s ends it soon, though a client is connected',
+    async (signal) => {
+      const server = await startServer([...programs.everwire, 'demo', '--port', '0']);
+      running.push(server);
+      const target = { stdio: [], url: server.url, sseUrl: server.sseUrl };
+      const clients = [await connect('sdk 1.x', 'http', target), await connect('sdk 1.x', 'sse', target)];
+      const before = Date.now();
+      server.child.kill(signal);
+      expect(await server.exited).toEqual({ code: 0, signal: null });
+      expect(Date.now() - before).toBeLessThan(3000);
+      for (const client of clients) await client.close().catch(() => {});
+    },
+  );
+
+  test.each([
+    ['one each', []],
+    ['one for all', ['--shared']],
+  ])('SIGTERM ends a bridge with its children, %s', async (_, options) => {
+    const server = await startServer([
+      ...programs.everwire,
+      ...bridge([...programs.features, '--stdio'], '--port', '0', ...options),
+    ]);
+    running.push(server);
+    const target = { stdio: [], url: server.url, sseUrl: server.sseUrl };
+    const clients = [await connect('sdk 1.x', 'http', target), await connect('sdk 1.x', 'sse', target)];
+    // One of them in the middle of a call.
+    const answer = clients[0]!.callTool({ name: 'wait' }, { onprogress: () => server.child.kill('SIGTERM') });
+    const failed = answer.then(
+      () => 'answered',
+      () => 'failed',
+    );
+    const children = descendants(server.pid);
+    expect(children).toHaveLength(options.length === 0 ? 2 : 1);
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    expect(children.filter(isAlive)).toEqual([]);
+    await Promise.all(clients.map((client) => client.close().catch(() => {})));
+    expect(await failed).toBe('failed');
+  });
+});
+
+describe('over stdio', () => {
+  test('only protocol is on stdout, and all that is in flight is answered at the end of stdin', async () => {
+    const calls = Array.from({ length: 50 }, (_, id) => {
+      return { jsonrpc: '2.0', id: id + 1, method: 'tools/call', params: { name: 'add', arguments: { a: id, b: 1 } } };
+    });
+    const child = start('demo', '--stdio');
+    child.child.stdin!.end(lines(initialize, initialized, ...calls));
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    const answers = child.stdout.map((line) => JSON.parse(line));
+    expect(answers.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 51 }, (_, id) => id));
+    expect(answers.find(({ id }) => id === 50).result.structuredContent).toEqual({ result: 50 });
+    expect(child.stderr).toEqual([]);
+  });
+
+  test('a bridge answers what its child is still at when stdin ends, and leaves no child', async () => {
+    const child = start(...bridge([...programs.features, '--stdio'], '--stdio'));
+    const sleep = { name: 'sleep', arguments: { ms: 300 }, _meta: { progressToken: 'begun' } };
+    child.child.stdin!.write(
+      lines(initialize, initialized, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: sleep }),
+    );
+    await expect.poll(() => child.stdout.at(-1), { timeout: 10_000 }).toContain('notifications/progress');
+    const children = descendants(child.pid);
+    expect(children).toHaveLength(1);
+    child.child.stdin!.end();
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(JSON.parse(child.stdout.at(-1)!)).toMatchObject({ id: 1, result: { content: [{ text: 'slept 300 ms' }] } });
+    expect(children.filter(isAlive)).toEqual([]);
+  });
+
+  test('SIGTERM ends a bridge with its child', async () => {
+    const child = start(...bridge([...programs.features, '--stdio'], '--stdio'));
+    child.child.stdin!.write(lines(initialize, initialized));
+    await expect.poll(() => child.stdout.length, { timeout: 10_000 }).toBe(1);
+    const children = descendants(child.pid);
+    expect(children).toHaveLength(1);
+    child.child.kill('SIGTERM');
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(children.filter(isAlive)).toEqual([]);
+  });
+
+  test('a line that is no message is answered with a parse error', async () => {
+    const child = start('demo', '--stdio');
+    child.child.stdin!.end(`hello\n${lines(initialize)}`);
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(child.stdout.map((line) => JSON.parse(line))).toEqual([
+      { jsonrpc: '2.0', error: expect.objectContaining({ code: -32700 }) },
+      expect.objectContaining({ id: 0, result: expect.anything() }),
+    ]);
+  });
+});
