@@ -63,8 +63,13 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
       errorResponse(undefined, { code: -32700, message: 'Parse error' }),
       { jsonrpc: '2.0', method: 'notifications/unknown', params: {}, unknown: 'field' } as Message,
     ];
-    const answers = messages.filter((message) => 'method' in message && 'id' in message).map((message) => resultResponse((message as { id: number }).id, {}));
-    for (const [from, to] of [[a, b], [b, a]] as const) {
+    const answers = messages
+      .filter((message) => 'method' in message && 'id' in message)
+      .map((message) => resultResponse((message as { id: number }).id, {}));
+    for (const [from, to] of [
+      [a, b],
+      [b, a],
+    ] as const) {
       for (const message of messages) await from.send(message);
       assert.deepEqual(await to.next(messages.length), messages);
       for (const answer of answers) await to.send(answer);
@@ -92,7 +97,9 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
 
   define('messages of a megabyte pass in both directions at once', async (a, b) => {
     await start(a, b);
-    const messages = Array.from({ length: 4 }, (_, n) => notification('large', { n, text: 'ä漢😀x'.repeat(1024 * 128) }));
+    const messages = Array.from({ length: 4 }, (_, n) =>
+      notification('large', { n, text: 'ä漢😀x'.repeat(1024 * 128) }),
+    );
     const sent = [...messages.map((message) => a.send(message)), ...messages.map((message) => b.send(message))];
     assert.deepEqual(await b.next(4), messages);
     assert.deepEqual(await a.next(4), messages);
@@ -101,7 +108,8 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
 
   define('a message can be answered from within onmessage', async (a, b) => {
     b.onmessage = (message) => {
-      if ('method' in message && 'id' in message) void b.transport.send(resultResponse(message.id, {}), { relatedRequestId: message.id });
+      if ('method' in message && 'id' in message)
+        void b.transport.send(resultResponse(message.id, {}), { relatedRequestId: message.id });
     };
     await start(a, b);
     for (let id = 0; id < 100; id++) {
@@ -153,7 +161,11 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     assert.deepEqual(await b.next(100), messages);
   });
 
-  for (const [name, closes] of [['one', (a: End) => [a]], ['the other', (_: End, b: End) => [b]], ['each', (a: End, b: End) => [a, b]]] as const) {
+  for (const [name, closes] of [
+    ['one', (a: End) => [a]],
+    ['the other', (_: End, b: End) => [b]],
+    ['each', (a: End, b: End) => [a, b]],
+  ] as const) {
     define(`onclose is called once on both ends where ${name} closes, and nothing follows`, async (a, b) => {
       await start(a, b);
       await a.send(notification('n'));
@@ -279,7 +291,10 @@ async function start(a: End, b: End): Promise<void> {
 async function within<T>(what: string, event: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new assert.AssertionError({ message: `${what} took more than ${LIMIT} ms` })), LIMIT);
+    timer = setTimeout(
+      () => reject(new assert.AssertionError({ message: `${what} took more than ${LIMIT} ms` })),
+      LIMIT,
+    );
   });
   try {
     return await Promise.race([event, expired]);

@@ -1,8 +1,12 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { notification, request, resultResponse, type JsonObject, type Message } from '../../jsonrpc/message.ts';
 import { childTransport, type ChildOptions, type ChildTransport } from './child.ts';
@@ -92,8 +96,12 @@ describe('starting', () => {
     const file = join(dir, 'plain.txt');
     await writeFile(file, 'text');
     await chmod(file, 0o644);
-    await expect(new Peer({ command: file }).transport.start()).rejects.toThrow(`Cannot start ${file}: it is not executable`);
-    await expect(new Peer({ cwd: join(dir, 'none') }).transport.start()).rejects.toThrow(`there is no directory ${join(dir, 'none')}`);
+    await expect(new Peer({ command: file }).transport.start()).rejects.toThrow(
+      `Cannot start ${file}: it is not executable`,
+    );
+    await expect(new Peer({ cwd: join(dir, 'none') }).transport.start()).rejects.toThrow(
+      `there is no directory ${join(dir, 'none')}`,
+    );
     await expect(new Peer({ args: ['\0'] }).transport.start()).rejects.toThrow(/^Cannot start .*null bytes/);
     await rm(dir, { recursive: true });
   });
@@ -265,7 +273,9 @@ describe('what a child writes', () => {
     await peer.tell('raw', { text: 'x'.repeat(1001) });
     await peer.closed;
     expect(peer.transport.closeReason?.message).toContain('at most 1000 bytes');
-    expect(peer.log.filter((entry) => entry.startsWith('error'))).toEqual([`error: ${peer.transport.closeReason?.message}`]);
+    expect(peer.log.filter((entry) => entry.startsWith('error'))).toEqual([
+      `error: ${peer.transport.closeReason?.message}`,
+    ]);
     await expect(peer.tell('echo')).rejects.toThrow('at most 1000 bytes');
     expect(runs(peer.pid)).toBe(false);
   });
@@ -314,4 +324,29 @@ test('a response passes as it is', async () => {
   await peer.tell('raw', { text: `${JSON.stringify(resultResponse('a', { x: 1 }))}\n` });
   await vi.waitUntil(() => peer.received.length === 1);
   expect(peer.received).toEqual([resultResponse('a', { x: 1 })]);
+});
+
+test('a child does not outlive this process, however stubborn', async () => {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `
+        import { childTransport } from './child.ts';
+        const transport = childTransport(${JSON.stringify({ command: process.execPath, args: [CHILD] })});
+        transport.onmessage = () => {
+          process.stdout.write(String(transport.pid), () => process.exit(3));
+        };
+        void transport.start().then(() => transport.send({ jsonrpc: '2.0', id: 1, method: 'stubborn' }));`,
+      resolveDir: fileURLToPath(new URL('.', import.meta.url)),
+      loader: 'ts',
+    },
+    bundle: true,
+    platform: 'node',
+    write: false,
+  });
+  const parent = spawn(process.execPath, ['-e', outputFiles[0]?.text ?? ''], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const pid = Number(await text(parent.stdout));
+  strangers.push(pid);
+  if (parent.exitCode === null) await once(parent, 'exit');
+  expect(parent.exitCode).toBe(3);
+  await vi.waitUntil(() => !runs(pid));
 });

@@ -77,9 +77,7 @@ export class ChildTransport implements Transport {
     this.#name = basename(options.command);
     this.#stopTimeout = options.stopTimeout ?? 2000;
     this.#killTimeout = options.killTimeout ?? this.#stopTimeout;
-    this.#stderr = new StderrLog(
-      options.onstderr && ((line) => this.#guard(() => options.onstderr?.(line))),
-    );
+    this.#stderr = new StderrLog(options.onstderr && ((line) => this.#guard(() => options.onstderr?.(line))));
   }
 
   get pid(): number | undefined {
@@ -112,7 +110,8 @@ export class ChildTransport implements Transport {
 
   send(message: Message, options?: SendOptions): Promise<void> {
     const stream = this.#stream;
-    if (this.#reason) return Promise.reject(new Error(`The connection is closed: ${this.#reason.message}`, { cause: this.#reason }));
+    if (this.#reason)
+      return Promise.reject(new Error(`The connection is closed: ${this.#reason.message}`, { cause: this.#reason }));
     if (!stream) return Promise.reject(new Error('The transport is not started'));
     return stream.send(message, options);
   }
@@ -157,7 +156,8 @@ export class ChildTransport implements Transport {
   #cannotStart(error: NodeJS.ErrnoException): Error {
     const { command, cwd } = this.#options;
     let why = error.message;
-    if (error.code === 'ENOENT') why = cwd !== undefined && !existsSync(cwd) ? `there is no directory ${cwd}` : 'command not found';
+    if (error.code === 'ENOENT')
+      why = cwd !== undefined && !existsSync(cwd) ? `there is no directory ${cwd}` : 'command not found';
     if (error.code === 'EACCES') why = 'it is not executable';
     return new Error(`Cannot start ${command}: ${why}`, { cause: error });
   }
@@ -242,7 +242,8 @@ export class ChildTransport implements Transport {
       group.signal('SIGTERM');
       if (!(await within(this.#exited, this.#killTimeout))) {
         group.signal('SIGKILL');
-        if (!(await within(this.#exited, LAST_WAIT))) return this.#report(new Error(`${this.#name} (process ${group.pid}) cannot be ended`));
+        if (!(await within(this.#exited, LAST_WAIT)))
+          return this.#report(new Error(`${this.#name} (process ${group.pid}) cannot be ended`));
       }
     }
     await this.#gone;

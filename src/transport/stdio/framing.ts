@@ -130,7 +130,9 @@ export class Framing {
       // A response is never answered. But who waits for it can be told that nothing better will come.
       this.#sink.report(error);
       if (error.id !== undefined && !this.#stopped) {
-        this.#deliver(errorResponse(error.id, { code: error.code, message: error.message.replace('request', 'response') }));
+        this.#deliver(
+          errorResponse(error.id, { code: error.code, message: error.message.replace('request', 'response') }),
+        );
       }
       return;
     }
@@ -155,7 +157,8 @@ export class Framing {
 
   #batch(elements: readonly unknown[]): void {
     if (!this.#batches) {
-      const spoken = this.#revision === undefined ? 'none is negotiated yet' : `this connection speaks ${this.#revision}`;
+      const spoken =
+        this.#revision === undefined ? 'none is negotiated yet' : `this connection speaks ${this.#revision}`;
       return this.#invalid(invalid(`batches exist only in revision 2025-03-26, ${spoken}`));
     }
     let batch: OpenedBatch;
@@ -168,7 +171,8 @@ export class Framing {
     for (const each of batch.errors) if ('error' in each) this.#sink.report(RpcError.fromObject(each.error));
     const accepted = this.#acceptable(batch);
     this.#answers.add(accepted);
-    if (accepted.requests.length === 0 && accepted.errors.length > 0) this.#sink.answer(JSON.stringify(accepted.errors));
+    if (accepted.requests.length === 0 && accepted.errors.length > 0)
+      this.#sink.answer(JSON.stringify(accepted.errors));
     for (const message of accepted.messages) {
       if (!this.#stopped) this.#deliver(message);
     }

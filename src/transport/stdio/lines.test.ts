@@ -54,12 +54,21 @@ describe('lines', () => {
   });
 
   test('that are not UTF-8 are told apart from those around them', () => {
-    const bytes = Buffer.concat([Buffer.from('one\nbad '), Buffer.from([0xff, 0xc3]), Buffer.from('\nthrée\n'), Buffer.from([0xed, 0xa0, 0x80, 10])]);
+    const bytes = Buffer.concat([
+      Buffer.from('one\nbad '),
+      Buffer.from([0xff, 0xc3]),
+      Buffer.from('\nthrée\n'),
+      Buffer.from([0xed, 0xa0, 0x80, 10]),
+    ]);
     expectCuts(bytes, ['one', '<invalid UTF-8>', 'thrée', '<invalid UTF-8>']);
   });
 
   test('above the bound are told of once and skipped', () => {
-    expectCuts('1234567890\n12345678901\nshort\n1234567890123456789012345678901234567890\nend', ['1234567890', '<too long>', 'short', '<too long>', 'end'], { max: 10 });
+    expectCuts(
+      '1234567890\n12345678901\nshort\n1234567890123456789012345678901234567890\nend',
+      ['1234567890', '<too long>', 'short', '<too long>', 'end'],
+      { max: 10 },
+    );
   });
 
   test('are bounded in bytes, not in characters', () => {
@@ -74,7 +83,12 @@ describe('lines', () => {
   test('of 64 kB may come byte by byte, and a large one in a million chunks takes linear time', () => {
     const line = `{"text":"${'é漢x'.repeat(11_000)}"}`;
     const bytes = Buffer.from(`${line}\n${line}\n`);
-    expect(read(Array.from(bytes, (byte) => Uint8Array.of(byte)), { max: 100_000 })).toEqual([line, line]);
+    expect(
+      read(
+        Array.from(bytes, (byte) => Uint8Array.of(byte)),
+        { max: 100_000 },
+      ),
+    ).toEqual([line, line]);
 
     const large = Buffer.alloc(2 ** 24, 'x');
     const started = performance.now();

@@ -36,7 +36,10 @@ export class ProcessGroup {
   signal(signal: 'SIGTERM' | 'SIGKILL'): void {
     if (!WINDOWS) return void send(this.pid, signal);
     // Where it fails the process is gone already, or the exit that is waited for does not come, which is reported.
-    spawn('taskkill', ['/pid', String(this.pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true }).on('error', () => {});
+    spawn('taskkill', ['/pid', String(this.pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true }).on(
+      'error',
+      () => {},
+    );
   }
 
   /**
@@ -57,7 +60,7 @@ export class ProcessGroup {
   }
 
   async #gone(limit: number): Promise<boolean> {
-    for (const end = Date.now() + limit; survives(this.pid); ) {
+    for (const end = Date.now() + limit; survives(this.pid);) {
       if (Date.now() >= end) return false;
       await new Promise((resolve) => setTimeout(resolve, POLL));
     }

@@ -18,7 +18,7 @@ export interface StdioServerOptions {
  * The server's end of stdio (2025-11-25, basic/transports: stdio).
  *
  * Where stdin ends, `onend` is called, what is in flight is answered, and the connection closes; nothing then keeps
- * the process alive. While it is open, stdout carries messages and nothing else: what `console.log` and others write
+ * the process alive, unless the client leaves its answers unread and the pipe open. While it is open, stdout carries messages and nothing else: what `console.log` and others write
  * to `process.stdout` goes to stderr.
  */
 export function stdioServerTransport(options: StdioServerOptions = {}): StreamTransport {
@@ -41,7 +41,7 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
 /** Keeps off stdout what is no message. Not `console` alone writes there, so it is the stream that is guarded. */
 class StrayOutput {
   readonly #onstderr: (text: string) => void;
-  readonly #original = process.stdout.write;
+  #original: typeof process.stdout.write | undefined;
   readonly #diverted: typeof process.stdout.write;
 
   constructor(onstderr: ((text: string) => void) | undefined) {
@@ -60,11 +60,14 @@ class StrayOutput {
   }
 
   divert(): void {
+    // Put back later as it was; never called.
+    // oxlint-disable-next-line typescript/unbound-method
+    this.#original = process.stdout.write;
     process.stdout.write = this.#diverted;
   }
 
   restore(): void {
     // Somebody else may have taken the stream over since.
-    if (process.stdout.write === this.#diverted) process.stdout.write = this.#original;
+    if (this.#original && process.stdout.write === this.#diverted) process.stdout.write = this.#original;
   }
 }

@@ -1,6 +1,6 @@
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
-import { Duplex, PassThrough, Readable, Writable } from 'node:stream';
+import { type Duplex, PassThrough, Readable, Writable } from 'node:stream';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { errorResponse, notification, request, resultResponse, type Message } from '../../jsonrpc/message.ts';
 import { streamTransport, type StreamTransport, type StreamTransportOptions } from './stream.ts';
@@ -72,12 +72,15 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 describe('writing', () => {
   test('the messages of one tick leave in one write, each on a line of its own', async () => {
     const { transport, output, write } = open();
-    transport.onmessage = ({ id }) => void Promise.resolve().then(() => transport.send(resultResponse(id, { text: 'a\nb' })));
+    transport.onmessage = ({ id }) =>
+      void Promise.resolve().then(() => transport.send(resultResponse(id, { text: 'a\nb' })));
     await transport.start();
     write(request(1, 'a'), request(2, 'b'));
     await settled();
     expect(output.writes).toHaveLength(1);
-    expect(output.writes[0]).toBe('{"jsonrpc":"2.0","id":1,"result":{"text":"a\\nb"}}\n{"jsonrpc":"2.0","id":2,"result":{"text":"a\\nb"}}\n');
+    expect(output.writes[0]).toBe(
+      '{"jsonrpc":"2.0","id":1,"result":{"text":"a\\nb"}}\n{"jsonrpc":"2.0","id":2,"result":{"text":"a\\nb"}}\n',
+    );
   });
 
   test('send resolves at once, and where the reader is behind when it has caught up', async () => {
@@ -100,7 +103,9 @@ describe('writing', () => {
     const { transport, output } = open({ maxPendingBytes: 1000 });
     await transport.start();
     output.slow = true;
-    await expect(transport.send(notification('n', { text: 'x'.repeat(1000) }))).rejects.toThrow('more than 1000 bytes wait');
+    await expect(transport.send(notification('n', { text: 'x'.repeat(1000) }))).rejects.toThrow(
+      'more than 1000 bytes wait',
+    );
     for (let n = 0; n < 9; n++) void transport.send(notification('n', { text: 'x'.repeat(50) }));
     await settled();
     await expect(transport.send(notification('n', { text: 'x'.repeat(400) }))).rejects.toThrow('does not read');
@@ -161,7 +166,11 @@ describe('the end of the input', () => {
     await transport.send(errorResponse(2, { code: 1, message: 'x' }));
     await closed;
     expect(log).toEqual(['end', 'close']);
-    expect(output.messages).toEqual([resultResponse(1, {}), notification('still going'), errorResponse(2, { code: 1, message: 'x' })]);
+    expect(output.messages).toEqual([
+      resultResponse(1, {}),
+      notification('still going'),
+      errorResponse(2, { code: 1, message: 'x' }),
+    ]);
     await expect(transport.send(notification('late'))).rejects.toThrow('closed');
   });
 
@@ -189,7 +198,9 @@ describe('the end of the input', () => {
     input.end();
     await closed;
     expect(log).toEqual(['end', 'close']);
-    expect(errors.map(({ message }) => message)).toEqual(['1 requests were not answered within 20 ms after the input ended']);
+    expect(errors.map(({ message }) => message)).toEqual([
+      '1 requests were not answered within 20 ms after the input ended',
+    ]);
   });
 
   test('waits for a slow reader of the answers, but no longer than that', async () => {

@@ -92,7 +92,9 @@ export class StreamTransport implements Transport {
 
   start(): Promise<void> {
     if (this.#phase !== 'new') {
-      return Promise.reject(this.#reason ?? new Error(this.#closing ? 'The connection is closed' : 'The transport is started already'));
+      return Promise.reject(
+        this.#reason ?? new Error(this.#closing ? 'The connection is closed' : 'The transport is started already'),
+      );
     }
     this.#phase = 'open';
     this.#acquire?.();
@@ -110,7 +112,9 @@ export class StreamTransport implements Transport {
 
   send(message: Message, _options?: SendOptions): Promise<void> {
     if (this.#phase === 'ended' && 'method' in message && 'id' in message) {
-      return Promise.reject(new Error(`${message.method} was not sent: the peer has closed its side of the connection`));
+      return Promise.reject(
+        new Error(`${message.method} was not sent: the peer has closed its side of the connection`),
+      );
     }
     if (this.#phase !== 'open' && this.#phase !== 'ended') return Promise.reject(this.#notOpen());
     let line: string | undefined;
@@ -181,7 +185,8 @@ export class StreamTransport implements Transport {
   #end(): void {
     if (this.#phase !== 'open') return;
     // A socket that is not half-open ends in both directions at once; a stdout that is a pipe says so too, and does not.
-    const whole = (this.#input as unknown) === this.#output && (this.#output as Partial<Duplex>).allowHalfOpen === false;
+    const whole =
+      (this.#input as unknown) === this.#output && (this.#output as Partial<Duplex>).allowHalfOpen === false;
     if (!this.#server || !this.#output.writable || whole) return void this.close();
     this.#phase = 'ended';
     try {
@@ -193,8 +198,10 @@ export class StreamTransport implements Transport {
     void this.#deadline().then(() => {
       if (this.#phase !== 'ended') return;
       const open = this.#framing.inFlight.size;
-      this.#report(new Error(`${open} requests were not answered within ${this.#drainTimeout} ms after the input ended`));
-      return this.close();
+      this.#report(
+        new Error(`${open} requests were not answered within ${this.#drainTimeout} ms after the input ended`),
+      );
+      void this.close();
     });
   }
 
