@@ -29,7 +29,8 @@ export class RpcError extends Error {
     if (thrown instanceof RpcError) return thrown;
     if (thrown instanceof Error) {
       const { code, data } = thrown as { code?: unknown; data?: unknown };
-      const known = typeof code === 'number' && Number.isInteger(code);
+      // The numbers of a DOMException (an aborted fetch) are no codes of JSON-RPC.
+      const known = typeof code === 'number' && Number.isInteger(code) && !(thrown instanceof DOMException);
       return new RpcError(known ? code : ErrorCode.InternalError, thrown.message || thrown.name, {
         data: known ? data : undefined,
         cause: thrown,

@@ -53,8 +53,9 @@ export function isResponse(message: Message): message is Response {
   return !('method' in message);
 }
 
+/** Integers beyond 2^53 are not told apart by JSON.parse: an answer would go out under another id than the request had. */
 export function isRequestId(value: unknown): value is RequestId {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value));
+  return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -52,7 +52,7 @@ export function checkMessage(value: unknown): Message {
       const { id: _null, ...response } = value;
       return response as Message;
     }
-    throw invalid('"id" must be a string or an integer');
+    throw invalid('"id" must be a string or an integer below 2^53');
   }
   if (method !== undefined) {
     if (typeof method !== 'string') throw invalid('"method" must be a string', readableId);

@@ -9,6 +9,9 @@ export interface TimeLimits {
   readonly maxTimeout: number;
 }
 
+/** What a timer can wait, in milliseconds: almost 25 days. What may take longer, may take for ever. */
+const MAX_TIMER = 2 ** 31 - 1;
+
 interface Entry {
   readonly method: string;
   readonly resolve: (result: JsonObject) => void;
@@ -68,7 +71,12 @@ export class PendingRequests {
       this.#arm(id, entry);
       const message: Request =
         params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };
-      transmit(message).catch((error: unknown) => this.#take(id)?.reject(RpcError.from(error)));
+      const failed = (error: unknown): void => this.#take(id)?.reject(RpcError.from(error));
+      try {
+        transmit(message).catch(failed);
+      } catch (error) {
+        failed(error);
+      }
     });
     return { id, result };
   }
@@ -114,7 +122,8 @@ export class PendingRequests {
     clearTimeout(entry.timer);
     const remaining = maxTimeout > 0 ? Math.max(0, entry.started + maxTimeout - Date.now()) : Infinity;
     const wait = Math.min(timeout > 0 ? timeout : Infinity, remaining);
-    if (wait === Infinity) return;
+    // A longer timer would fire at once.
+    if (wait > MAX_TIMER) return;
     entry.timer = setTimeout(() => {
       this.#entries!.delete(id);
       const limit = wait === remaining ? maxTimeout : timeout;

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { RpcError } from './errors.ts';
+
+test('an error of ours stays what it is', () => {
+  const error = new RpcError(-32602, 'no', { data: { a: 1 } });
+  expect(RpcError.from(error)).toBe(error);
+  expect(error.toObject()).toEqual({ code: -32602, message: 'no', data: { a: 1 } });
+});
+
+test.each([
+  ['an error with a code', Object.assign(new Error('m'), { code: -32002, data: 1 }), { code: -32002, message: 'm', data: 1 }],
+  ['a system error', Object.assign(new Error('m'), { code: 'ENOENT', data: 1 }), { code: -32603, message: 'm' }],
+  ['an error without a message', new TypeError(), { code: -32603, message: 'TypeError' }],
+  ['an aborted fetch', AbortSignal.abort().reason, { code: -32603, message: 'This operation was aborted' }],
+  ['a string', 'odd', { code: -32603, message: 'odd' }],
+  ['nothing', undefined, { code: -32603, message: 'undefined' }],
+])('%s becomes an error object', (_, thrown, object) => {
+  const error = RpcError.from(thrown);
+  expect(error.toObject()).toEqual(object);
+  expect(error.cause).toBe(thrown);
+});

@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { RpcError } from './errors.ts';
+import { errorResponse, resultResponse, type Request } from './message.ts';
+import { PendingRequests, type TimeLimits } from './pending.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+const NO_LIMITS: TimeLimits = { timeout: 0, maxTimeout: 0 };
+
+function setUp() {
+  const pending = new PendingRequests();
+  const sent: Request[] = [];
+  const expired: unknown[] = [];
+  const open = (limits = NO_LIMITS) =>
+    pending.open(
+      'm',
+      undefined,
+      limits,
+      (message) => {
+        sent.push(message);
+        return Promise.resolve();
+      },
+      (id, reason) => void expired.push([id, reason]),
+    );
+  return { pending, sent, expired, open };
+}
+
+test('a response settles the request of its id', async () => {
+  const { pending, sent, open } = setUp();
+  const first = open();
+  const second = open();
+  expect(sent).toEqual([
+    { jsonrpc: '2.0', id: first.id, method: 'm' },
+    { jsonrpc: '2.0', id: second.id, method: 'm' },
+  ]);
+  expect(pending.settle(errorResponse(second.id, { code: 7, message: 'no', data: 1 }))).toBe(true);
+  expect(pending.settle(resultResponse(first.id, { a: 1 }))).toBe(true);
+  expect(await first.result).toEqual({ a: 1 });
+  await expect(second.result).rejects.toMatchObject({ code: 7, message: 'no', data: 1 });
+  expect(pending.size).toBe(0);
+});
+
+test('a response that comes late, twice, under a wrong id or under none settles nothing', async () => {
+  const { pending, open } = setUp();
+  const { id, result } = open();
+  expect(pending.settle(resultResponse(String(id), {}))).toBe(false);
+  expect(pending.settle(errorResponse(undefined, { code: 1, message: '' }))).toBe(false);
+  expect(pending.settle(resultResponse(id, {}))).toBe(true);
+  expect(pending.settle(resultResponse(id, {}))).toBe(false);
+  await result;
+});
+
+test('a request runs out of time, and the peer is to be told', async () => {
+  const { pending, expired, open } = setUp();
+  const { id, result } = open({ timeout: 1000, maxTimeout: 0 });
+  const failed = expect(result).rejects.toMatchObject({ code: -32001, message: expect.stringContaining('1000 ms') });
+  vi.advanceTimersByTime(999);
+  expect(expired).toEqual([]);
+  vi.advanceTimersByTime(1);
+  await failed;
+  expect(expired).toEqual([[id, 'm was not answered within 1000 ms']]);
+  expect(pending.settle(resultResponse(id, {}))).toBe(false);
+});
+
+test('progress extends the time, but not beyond the hard maximum', async () => {
+  const { pending, expired, open } = setUp();
+  const { id, result } = open({ timeout: 1000, maxTimeout: 2500 });
+  const failed = expect(result).rejects.toMatchObject({ code: -32001, message: expect.stringContaining('2500 ms') });
+  for (let step = 0; step < 2; step += 1) {
+    vi.advanceTimersByTime(900);
+    pending.extend(id);
+  }
+  vi.advanceTimersByTime(699);
+  expect(expired).toEqual([]);
+  vi.advanceTimersByTime(1);
+  await failed;
+  pending.extend(id);
+});
+
+test('a span that no timer can wait is no limit', async () => {
+  const { pending, expired, open } = setUp();
+  const { id, result } = open({ timeout: 2 ** 31, maxTimeout: Infinity });
+  vi.advanceTimersByTime(10_000);
+  expect(expired).toEqual([]);
+  pending.settle(resultResponse(id, {}));
+  await result;
+});
+
+test('closing fails what waits, and what comes later', async () => {
+  const { pending, sent, open } = setUp();
+  const waiting = open({ timeout: 1000, maxTimeout: 0 });
+  const error = new RpcError(-32000, 'Connection closed');
+  pending.close(error);
+  await expect(waiting.result).rejects.toBe(error);
+  await expect(open().result).rejects.toBe(error);
+  expect(sent).toHaveLength(1);
+});
+
+test('giving up rejects once', async () => {
+  const { pending, open } = setUp();
+  const { id, result } = open();
+  expect(pending.cancel(id, new Error('enough'))).toBe(true);
+  expect(pending.cancel(id, new Error('again'))).toBe(false);
+  await expect(result).rejects.toThrow('enough');
+});
+
+test.each([
+  ['rejects', () => Promise.reject(new Error('broken pipe'))],
+  [
+    'throws',
+    () => {
+      throw new Error('broken pipe');
+    },
+  ],
+])('a request fails where sending it %s', async (_, transmit) => {
+  const pending = new PendingRequests();
+  const { result } = pending.open('m', {}, { timeout: 1000, maxTimeout: 0 }, transmit);
+  await expect(result).rejects.toThrow('broken pipe');
+  expect(pending.size).toBe(0);
+});
