@@ -41,12 +41,20 @@ export async function complete(
 
 async function answered(exchange: Exchange, result: JsonObject): Promise<Exchange> {
   const questions: JsonObject = isObject(result['inputRequests']) ? result['inputRequests'] : {};
+  const others = new AbortController();
   const answers = await Promise.all(
-    Object.entries(questions).map(async ([key, question]) => {
-      const { method, params } = question as { method: string; params?: JsonObject };
-      return [key, await exchange.ask(method, params ?? {})] as const;
+    Object.entries(questions).map(async ([key, question]: [string, unknown]) => {
+      if (!isObject(question) || typeof question['method'] !== 'string') {
+        throw new RpcError(ErrorCode.InternalError, `${exchange.method} asked for input ${JSON.stringify(key)} without a method`);
+      }
+      const params: JsonObject = isObject(question['params']) ? question['params'] : {};
+      return [key, await exchange.ask(question['method'], params, others.signal)] as const;
     }),
-  );
+  ).catch((error: unknown) => {
+    // The request has failed: nobody waits for the other answers any more.
+    others.abort(new RpcError(ErrorCode.InternalError, 'Another question of the same request failed'));
+    throw error;
+  });
   const params: JsonObject = { ...exchange.params, inputResponses: Object.fromEntries(answers) };
   // requestState is echoed byte for byte, and only where the last result carried one.
   delete params['requestState'];

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { Exchange, Service } from './exchange.ts';
+import { rounds } from './rounds.ts';
+
+const form = (message: string) => ({ method: 'elicitation/create', params: { message } });
+const asks = (inputRequests: JsonObject, requestState?: string): JsonObject => ({
+  resultType: 'input_required',
+  inputRequests,
+  ...(requestState === undefined ? {} : { requestState }),
+});
+
+/** A service that answers each time with the next of `results`, and what it was called with. */
+function replies(...results: JsonObject[]): { service: Service; calls: Exchange[] } {
+  const calls: Exchange[] = [];
+  const service = rounds()((exchange) => {
+    calls.push(exchange);
+    return Promise.resolve(results[calls.length - 1]!);
+  });
+  return { service, calls };
+}
+
+test('a complete result passes untouched', async () => {
+  const result = { content: [] };
+  const exchange = new TestExchange('tools/call');
+  expect(await replies(result).service(exchange)).toBe(result);
+  expect(exchange.asked).toEqual([]);
+});
+
+test('questions are asked and the request is made again with the answers and the state', async () => {
+  const { service, calls } = replies(asks({ a: form('A'), b: form('B') }, 's1'), asks({ c: form('C') }), { done: true });
+  const exchange = new TestExchange('tools/call', { name: 't' }, { onask: (_, { message }) => ({ said: message }) });
+  expect(await service(exchange)).toEqual({ done: true });
+  expect(exchange.asked.map(({ params }) => params['message'])).toEqual(['A', 'B', 'C']);
+  expect(calls.map(({ params }) => params)).toEqual([
+    { name: 't' },
+    { name: 't', inputResponses: { a: { said: 'A' }, b: { said: 'B' } }, requestState: 's1' },
+    // The last result carried no state, so none is sent.
+    { name: 't', inputResponses: { c: { said: 'C' } } },
+  ]);
+});
+
+test('a state without questions is sent back as it is', async () => {
+  const { service, calls } = replies(asks({}, 'later'), { done: true });
+  expect(await service(new TestExchange('tools/call', {}))).toEqual({ done: true });
+  expect(calls[1]!.params).toEqual({ inputResponses: {}, requestState: 'later' });
+});
+
+test('the exchange of a later round notifies and asks as the first', async () => {
+  const exchange = new TestExchange('tools/call', {}, { onask: () => ({ ok: true }) });
+  let round = 0;
+  const service = rounds()(async (current) => {
+    round += 1;
+    if (round === 1) return asks({ a: form('A') });
+    await current.notify('notifications/message', { data: 1 });
+    expect(current.signal).toBe(exchange.signal);
+    expect(current.caller).toBe(exchange.caller);
+    return current.ask('roots/list', {});
+  });
+  expect(await service(exchange)).toEqual({ ok: true });
+  expect(exchange.notified).toEqual([{ method: 'notifications/message', params: { data: 1 } }]);
+});
+
+test('one that never has enough fails', async () => {
+  const service = rounds({ maxRounds: 3 })(() => Promise.resolve(asks({ a: form('A') })));
+  const exchange = new TestExchange('tools/call', {}, { onask: () => ({}) });
+  await expect(service(exchange)).rejects.toMatchObject({ code: -32603, message: expect.stringContaining('3 times') });
+  expect(exchange.asked).toHaveLength(3);
+});
+
+test('where one question fails, the request fails and the other questions are taken back', async () => {
+  const { service } = replies(asks({ a: form('A'), b: form('B') }));
+  const signals: (AbortSignal | undefined)[] = [];
+  const exchange = new TestExchange('tools/call');
+  exchange.ask = (_method: string, { message }: JsonObject, signal?: AbortSignal) => {
+    signals.push(signal);
+    return message === 'B' ? Promise.reject(new Error('declined')) : new Promise<JsonObject>(() => {});
+  };
+  await expect(service(exchange)).rejects.toThrow('declined');
+  expect(signals[0]!.aborted).toBe(true);
+});
+
+test.each([null, 5, {}, { method: 5 }])('an input request %j is no question', async (question) => {
+  const { service } = replies(asks({ a: question }));
+  const exchange = new TestExchange('tools/call');
+  await expect(service(exchange)).rejects.toMatchObject({ code: -32603, message: expect.stringContaining('"a"') });
+  expect(exchange.asked).toEqual([]);
+});
