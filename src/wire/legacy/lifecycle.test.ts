@@ -1,0 +1,213 @@
+import { expect, test } from 'vitest';
+import { deferred, scripted, settled } from '../../../test/support/service.ts';
+import { hello, opened, served } from '../../../test/support/wire.ts';
+
+const answered = (id: unknown, code: number, message: string) => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message: expect.stringContaining(message) },
+});
+
+test.each([
+  ['2024-11-05', '2024-11-05'],
+  ['2025-03-26', '2025-03-26'],
+  ['2025-06-18', '2025-06-18'],
+  ['2025-11-25', '2025-11-25'],
+  // One that is unknown, or has no handshake, is answered with the newest that has one.
+  ['2026-07-28', '2025-11-25'],
+  ['2099-01-01', '2025-11-25'],
+  ['', '2025-11-25'],
+  ['__proto__', '2025-11-25'],
+])('a client that asks for %j gets %s', async (asked, got) => {
+  const { client } = await served(scripted({}, { tools: {} }).service);
+  expect(await client.request(1, 'initialize', hello(asked))).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    result: { protocolVersion: got, capabilities: { tools: {} }, serverInfo: { name: 'scripted', version: '1' } },
+  });
+});
+
+test('instructions are passed on, and what only newer revisions have is not', async () => {
+  const { service } = scripted({
+    'server/discover': () => ({
+      resultType: 'complete',
+      ttlMs: 5,
+      cacheScope: 'public',
+      supportedVersions: ['2026-07-28'],
+      capabilities: {},
+      instructions: 'Be kind.',
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 's', version: '2' } },
+    }),
+    work: () => ({
+      resultType: 'complete',
+      ttlMs: 0,
+      cacheScope: 'private',
+      value: 1,
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 's', version: '2' }, mine: true },
+    }),
+  });
+  const { client } = await served(service);
+  expect((await client.request(1, 'initialize', hello())).result).toEqual({
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    serverInfo: { name: 's', version: '2' },
+    instructions: 'Be kind.',
+  });
+  expect((await client.request(2, 'work')).result).toEqual({ value: 1, _meta: { mine: true } });
+});
+
+test.each([
+  ['no params', undefined],
+  ['no revision', { capabilities: {}, clientInfo: { name: 'a', version: '1' } }],
+  ['a revision that is a number', hello(20251125)],
+  ['capabilities that are a list', hello('2025-11-25', [])],
+  ['no client info', { protocolVersion: '2025-11-25', capabilities: {} }],
+  ['a client without a name', { ...hello(), clientInfo: { version: '1' } }],
+])('initialize with %s is −32602, and may be tried again', async (_, params) => {
+  const { client } = await served(scripted().service);
+  expect(await client.request(1, 'initialize', params)).toEqual(answered(1, -32602, 'initialize needs'));
+  expect(await client.request(1, 'initialize', hello())).toMatchObject({ id: 1, result: {} });
+});
+
+test('a request before initialize is refused, a notification is ignored and reported', async () => {
+  const { service, seen } = scripted();
+  const { client, errors } = await served(service);
+  expect(await client.request(1, 'tools/list')).toEqual(answered(1, -32600, 'before initialize'));
+  await client.send({ method: 'notifications/initialized' });
+  expect(client.take()).toEqual([]);
+  expect(errors.map(String)).toEqual([expect.stringContaining('notifications/initialized came before initialize')]);
+  expect(seen).toEqual([]);
+});
+
+test('ping is answered in every phase', async () => {
+  const ready = deferred();
+  const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
+  const { client } = await served(service);
+  expect(await client.request(1, 'ping')).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+  await client.send({ id: 2, method: 'initialize', params: hello() });
+  expect(await client.request(3, 'ping')).toEqual({ jsonrpc: '2.0', id: 3, result: {} });
+  ready.resolve();
+  await settled();
+  client.take();
+  expect(await client.request(4, 'ping')).toEqual({ jsonrpc: '2.0', id: 4, result: {} });
+});
+
+test('what is sent right behind initialize is taken up in order when that is answered', async () => {
+  const ready = deferred();
+  const { service, seen } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
+  const { client } = await served(service);
+  await client.send(
+    { id: 1, method: 'initialize', params: hello() },
+    { method: 'notifications/initialized' },
+    { id: 2, method: 'echo', params: { n: 2 } },
+    { id: 3, method: 'echo', params: { n: 3 } },
+  );
+  expect(client.take()).toEqual([]);
+  ready.resolve();
+  await settled();
+  expect(client.take().map((message) => 'id' in message && message.id)).toEqual([1, 2, 3]);
+  expect(seen.map(({ method }) => method)).toEqual(['server/discover', 'subscriptions/listen', 'echo', 'echo']);
+});
+
+test('a second initialize is refused, while the first is answered and after', async () => {
+  const ready = deferred();
+  const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
+  const { client } = await served(service);
+  await client.send({ id: 1, method: 'initialize', params: hello() }, { id: 2, method: 'initialize', params: hello() });
+  ready.resolve();
+  await settled();
+  expect(client.take()).toEqual([expect.objectContaining({ id: 1, result: expect.anything() }), answered(2, -32600, 'already')]);
+  expect(await client.request(3, 'initialize', hello())).toEqual(answered(3, -32600, 'already'));
+});
+
+test('a service that fails at initialize is asked again at the next', async () => {
+  let attempts = 0;
+  const { service } = scripted({
+    'server/discover': () => {
+      attempts += 1;
+      if (attempts === 1) throw new Error('not yet');
+      return { capabilities: {} };
+    },
+  });
+  const { client } = await served(service);
+  expect(await client.request(1, 'initialize', hello())).toEqual(answered(1, -32603, 'not yet'));
+  expect(await client.request(2, 'echo')).toEqual(answered(2, -32600, 'before initialize'));
+  expect(await client.request(3, 'initialize', hello())).toMatchObject({ id: 3, result: { protocolVersion: '2025-11-25' } });
+});
+
+test('initialize cannot be cancelled', async () => {
+  const ready = deferred();
+  const { service, seen } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
+  const { client } = await served(service);
+  await client.send(
+    { id: 1, method: 'initialize', params: hello() },
+    { method: 'notifications/cancelled', params: { requestId: 1 } },
+  );
+  ready.resolve();
+  await settled();
+  expect(client.next()).toMatchObject({ id: 1, result: {} });
+  expect(seen[0]!.signal.aborted).toBe(false);
+});
+
+test('exchanges say who asks', async () => {
+  const { service, seen } = scripted();
+  const { client } = await opened(service, { revision: '2025-06-18', capabilities: { roots: {} } });
+  await client.request(1, 'echo');
+  const { caller } = seen.at(-1)!;
+  expect(caller).toMatchObject({
+    revision: '2025-06-18',
+    clientInfo: { name: 'test', version: '1' },
+    capabilities: { roots: {} },
+    logLevel: undefined,
+  });
+  expect(caller.session!.signal.aborted).toBe(false);
+  await client.transport.close();
+  await settled();
+  expect(caller.session!.signal.aborted).toBe(true);
+  expect(seen.at(-1)!.caller.session!.id).toBe(caller.session!.id);
+});
+
+test('what belongs to other revisions is not there', async () => {
+  const { client } = await opened(scripted().service);
+  expect(await client.request(1, 'server/discover')).toEqual(answered(1, -32601, 'server/discover'));
+  expect(await client.request(2, 'subscriptions/listen')).toEqual(answered(2, -32601, 'subscriptions/listen'));
+});
+
+test('a request with the name of a notification, and a notification with that of a request, reach no service', async () => {
+  const { service, seen } = scripted();
+  const { client, errors } = await opened(service);
+  const before = seen.length;
+  expect(await client.request(1, 'notifications/initialized')).toEqual(answered(1, -32600, 'must not carry an id'));
+  await client.send({ method: 'tools/list' });
+  expect(client.take()).toEqual([]);
+  expect(seen.length).toBe(before);
+  expect(errors.map(String)).toContainEqual(expect.stringContaining('"tools/list" was ignored'));
+});
+
+test('methods and notifications that nobody here knows pass through', async () => {
+  const { service, seen } = scripted({ 'vendor/odd': ({ params }) => ({ got: params }), 'notifications/vendor': () => ({}) });
+  const { client } = await opened(service);
+  expect((await client.request(1, 'vendor/odd', { a: [1] })).result).toEqual({ got: { a: [1] } });
+  await client.send({ method: 'notifications/vendor', params: { b: 2 } });
+  expect(seen.at(-1)).toMatchObject({ method: 'notifications/vendor', params: { b: 2 } });
+});
+
+test('an id in flight is refused without an id, and the first is answered', async () => {
+  const answer = deferred();
+  const { service } = scripted({ work: () => answer.promise.then(() => ({ first: true })) });
+  const { client } = await opened(service);
+  await client.send({ id: 1, method: 'work' }, { id: 1, method: 'echo' });
+  const refusal = client.next();
+  expect(refusal.error.code).toBe(-32600);
+  expect('id' in refusal).toBe(false);
+  answer.resolve();
+  await settled();
+  expect(client.take()).toEqual([{ jsonrpc: '2.0', id: 1, result: { first: true } }]);
+  expect(await client.request(1, 'echo')).toMatchObject({ id: 1 });
+});
+
+test('a response that nothing waits for is reported', async () => {
+  const { client, errors } = await opened(scripted().service);
+  await client.send({ id: 99, result: {} });
+  expect(errors.map(String)).toContainEqual(expect.stringContaining('A response came for 99'));
+});

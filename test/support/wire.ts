@@ -1,0 +1,78 @@
+import { onTestFinished } from 'vitest';
+import type { Service } from '../../src/core/exchange.ts';
+import { isRequest, type JsonObject, type Message } from '../../src/jsonrpc/message.ts';
+import { memoryTransportPair } from '../../src/transport/memory.ts';
+import type { Transport } from '../../src/transport/transport.ts';
+import type { InboundOptions } from '../../src/wire/legacy/inbound.ts';
+import { serve } from '../../src/wire/serve.ts';
+import { settled } from './service.ts';
+
+/** One end of a connection, for a test to speak by hand. */
+export class Peer {
+  readonly transport: Transport;
+  /** What has come and was not taken yet. */
+  readonly inbox: Message[] = [];
+  closed = false;
+
+  constructor(transport: Transport) {
+    this.transport = transport;
+    transport.onmessage = (message: Message) => void this.inbox.push(message);
+    transport.onclose = () => {
+      this.closed = true;
+    };
+    onTestFinished(() => transport.close());
+  }
+
+  /** Sends messages in one go, then lets the other end work. */
+  async send(...messages: object[]): Promise<void> {
+    for (const message of messages) await this.transport.send({ jsonrpc: '2.0', ...message } as Message);
+    await settled();
+  }
+
+  /** Takes all that has come. */
+  take(): Message[] {
+    return this.inbox.splice(0);
+  }
+
+  /** Takes the oldest that has come, which must be there. */
+  next(): any {
+    const message = this.inbox.shift();
+    if (message === undefined) throw new Error('nothing has come');
+    return message;
+  }
+
+  /** Sends a request and takes the answer that comes at once. */
+  async request(id: string | number, method: string, params?: JsonObject): Promise<any> {
+    await this.send({ id, method, params });
+    const index = this.inbox.findIndex((message) => !isRequest(message) && 'id' in message && message.id === id);
+    if (index < 0) throw new Error(`no answer to ${method}: ${JSON.stringify(this.inbox)}`);
+    return this.inbox.splice(index, 1)[0];
+  }
+}
+
+export const hello = (protocolVersion: unknown = '2025-11-25', capabilities: unknown = {}): JsonObject => ({
+  protocolVersion,
+  capabilities,
+  clientInfo: { name: 'test', version: '1' },
+});
+
+/** A client, spoken by hand, of a service. */
+export async function served(service: Service, options: InboundOptions = {}): Promise<{ client: Peer; errors: Error[] }> {
+  const [near, far] = memoryTransportPair();
+  const errors: Error[] = [];
+  const client = new Peer(near);
+  await near.start();
+  await serve(service, far, { onerror: (error) => void errors.push(error), ...options });
+  return { client, errors };
+}
+
+/** The same behind its handshake. */
+export async function opened(
+  service: Service,
+  { revision = '2025-11-25', capabilities = {}, ...options }: InboundOptions & { revision?: string; capabilities?: JsonObject } = {},
+): Promise<{ client: Peer; errors: Error[] }> {
+  const connection = await served(service, options);
+  await connection.client.request('init', 'initialize', hello(revision, capabilities));
+  await connection.client.send({ method: 'notifications/initialized' });
+  return connection;
+}
