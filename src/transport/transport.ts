@@ -12,6 +12,12 @@ export interface MessageExtra {
 }
 
 /**
+ * What `send` returns where there is nothing to wait for. A sender that knows it needs not watch a promise for each
+ * message; a transport may return any other.
+ */
+export const TAKEN: Promise<void> = Promise.resolve();
+
+/**
  * Carries messages between two peers and knows nothing else. The same shape as the official SDK's `Transport`, so
  * either side's transports serve the other's endpoints.
  *

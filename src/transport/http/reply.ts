@@ -2,8 +2,8 @@ import { errorResponse, isResponse, type Message, type Response } from '../../js
 import type { HttpCall, HttpHeaders } from './call.ts';
 import type { EventStream } from './event-stream.ts';
 import type { GraceLine, Waiting } from './grace.ts';
+import { TAKEN } from '../transport.ts';
 
-const TAKEN = Promise.resolve();
 export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
 
 /** What a reply needs of the session that it belongs to. */

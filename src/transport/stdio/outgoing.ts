@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
+import { TAKEN } from '../transport.ts';
 
 /** What is joined into one write at the most, in UTF-16 units, before it is handed on within the tick. */
 const JOINED = 64 * 1024;
-const TAKEN = Promise.resolve();
 
 /**
  * Writes lines to a byte stream: those of one tick in one write, and no faster than the reader reads.

@@ -12,14 +12,14 @@ import {
   type Request,
   type RequestId,
 } from '../../jsonrpc/message.ts';
-import { compose, type Caller, type Service, type Session } from '../../core/exchange.ts';
-import { rounds } from '../../core/rounds.ts';
+import type { Caller, Service, Session } from '../../core/exchange.ts';
+import { complete, needsInput } from '../../core/rounds.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol/revisions.ts';
 import type { Implementation } from '../../protocol/types.ts';
-import type { MessageExtra, Transport } from '../../transport/transport.ts';
+import { TAKEN, type MessageExtra, type Transport } from '../../transport/transport.ts';
 import { NoticeExchange, RequestExchange, type Asking, type Connection, type Question } from './exchange.ts';
 import { toInitializeResult, toLegacyResult } from './results.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -87,7 +87,7 @@ export class LegacyInbound implements Connection {
   #serverCapabilities: JsonObject = {};
 
   constructor(service: Service, transport: Transport, options: InboundOptions = {}) {
-    this.#service = compose(service, rounds());
+    this.#service = service;
     this.#transport = transport;
     this.#limits = { timeout: options.askTimeout ?? 600_000, maxTimeout: options.maxAskTimeout ?? 3_600_000 };
     this.#onerror = options.onerror ?? (() => {});
@@ -143,9 +143,17 @@ export class LegacyInbound implements Connection {
     } catch (error) {
       answer = Promise.reject(error);
     }
+    this.#answerWith(exchange, answer);
+  }
+
+  #answerWith(exchange: RequestExchange, answer: Promise<JsonObject>): void {
     answer.then(
-      (result) => this.#answer(exchange, resultResponse(id, toLegacyResult(result))),
-      (error: unknown) => this.#answer(exchange, errorResponse(id, RpcError.from(error).toObject())),
+      (result) =>
+        // A session's caller can be asked while it waits.
+        needsInput(result)
+          ? this.#answerWith(exchange, complete(this.#service, exchange, result))
+          : this.#answer(exchange, resultResponse(exchange.id, toLegacyResult(result))),
+      (error: unknown) => this.#answer(exchange, errorResponse(exchange.id, RpcError.from(error).toObject())),
     );
   }
 
@@ -263,7 +271,9 @@ export class LegacyInbound implements Connection {
 
   #send(message: Message): void {
     if (this.#phase === 'closed') return;
-    this.#transport.send(message).catch((error: unknown) => {
+    const sent = this.#transport.send(message);
+    if (sent === TAKEN) return;
+    sent.catch((error: unknown) => {
       this.#onerror(error as Error);
       // A result that cannot be written as JSON still has a caller who waits.
       if ('result' in message) this.#send(errorResponse(message.id, RpcError.from(error).toObject()));
