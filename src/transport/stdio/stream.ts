@@ -31,8 +31,8 @@ export interface StreamTransportOptions {
   readonly release?: () => void;
 }
 
-export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-export const MAX_PENDING_BYTES = 64 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const LINGER = 1000;
 
 /** Messages as lines over any pair of byte streams: pipes, a TCP or Unix socket (2025-11-25, basic/transports: stdio). */
