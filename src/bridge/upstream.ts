@@ -3,6 +3,7 @@ import type { Revision } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { InvalidMessage } from '../jsonrpc/parse.ts';
+import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -85,6 +86,9 @@ export class RestartingUpstream {
     /** What went wrong before the handshake was over: it says why there was none, or is reported after it. */
     let early: Error[] | undefined = [];
     const report = (error: Error): void => void (early ? early.push(error) : onerror(error));
+    // Who closes the bridge does not wait for a handshake that may never end.
+    const giveUp = (): void => void transport.close().catch(onerror);
+    this.#closing.signal.addEventListener('abort', giveUp);
     try {
       const upstream = await connectLegacy(transport, {
         ...identity,
@@ -96,6 +100,7 @@ export class RestartingUpstream {
       early = undefined;
       for (const error of reported) onerror(error);
       upstream.onclose = () => this.#lost(transport.closeReason);
+      if (upstream.closed) throw new RpcError(CONNECTION_CLOSED, 'The server was gone right after the handshake', { cause: transport.closeReason });
       if (this.#closing.signal.aborted) {
         await upstream.close();
         throw this.#closing.signal.reason;
@@ -107,6 +112,8 @@ export class RestartingUpstream {
       this.#quickFailures += 1;
       const first = early?.find((each) => each instanceof InvalidMessage);
       throw first ? withContext(error as Error, first) : error;
+    } finally {
+      this.#closing.signal.removeEventListener('abort', giveUp);
     }
   }
 
