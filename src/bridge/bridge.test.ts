@@ -1,0 +1,306 @@
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { aborted, deferred, listening, scripted, settled } from '../../test/support/service.ts';
+import { TestExchange } from '../../test/support/exchange.ts';
+import { Peer, hello, opened, served } from '../../test/support/wire.ts';
+import type { Exchange, Service } from '../core/exchange.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { memoryTransportPair } from '../transport/memory.ts';
+import type { Transport } from '../transport/transport.ts';
+import { serve } from '../wire/serve.ts';
+import { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Bridged {
+  bridge: Bridge;
+  errors: Error[];
+  /** The server's end of each connection that the bridge has opened. */
+  opened: Transport[];
+  /** All that the servers were sent. */
+  received: Message[];
+}
+
+/** A bridge to servers in memory; `server` attaches to each new connection. */
+function bridged(server: (transport: Transport) => void, options: Partial<BridgeOptions> = {}): Bridged {
+  const ends: Transport[] = [];
+  const received: Message[] = [];
+  const errors: Error[] = [];
+  const bridge = createBridge({
+    open: () => {
+      const [near, far] = memoryTransportPair();
+      ends.push(far);
+      server(far);
+      const { onmessage } = far;
+      far.onmessage = (message, extra) => {
+        received.push(message);
+        onmessage?.(message, extra);
+      };
+      return near;
+    },
+    onerror: (error) => void errors.push(error),
+    ...options,
+  });
+  onTestFinished(() => bridge.close());
+  return { bridge, errors, opened: ends, received };
+}
+
+const to = (service: Service) => (transport: Transport) => void serve(service, transport);
+
+const capabilities = { tools: { listChanged: true }, resources: { subscribe: true }, logging: {}, vendor: { x: 1 } };
+const everything = { roots: {}, sampling: {}, elicitation: {} };
+
+test('everything of one revision passes through', async () => {
+  const heard: Exchange[] = [];
+  const { service } = scripted(
+    {
+      'subscriptions/listen': listening(heard),
+      'vendor/odd': ({ params }) => ({ structuredContent: { odd: [params] }, _meta: { kept: true } }),
+      ask: (exchange) => exchange.ask('elicitation/create', { message: 'm', requestedSchema: {} }),
+      work: async (exchange) => {
+        await exchange.notify('notifications/progress', { progressToken: exchange.params['_meta'].progressToken, progress: 1 });
+        await exchange.notify('notifications/message', { level: 'info', data: 'x' });
+        return { done: true };
+      },
+    },
+    capabilities,
+  );
+  const { bridge, errors } = bridged(to(service));
+  const { client } = await served(bridge.service);
+  expect((await client.request(0, 'initialize', hello('2025-06-18', everything))).result).toEqual({
+    protocolVersion: '2025-06-18',
+    capabilities,
+    serverInfo: { name: 'scripted', version: '1' },
+  });
+  await client.send({ method: 'notifications/initialized' });
+  await settled();
+
+  expect((await client.request(1, 'vendor/odd', { a: 1 })).result).toEqual({
+    structuredContent: { odd: [{ a: 1 }] },
+    _meta: { kept: true },
+  });
+  expect((await client.request(2, 'unheard/of')).error.code).toBe(-32601);
+
+  await client.send({ id: 3, method: 'work', params: { _meta: { progressToken: 'mine' } } });
+  await settled();
+  expect(client.take()).toEqual([
+    { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 'mine', progress: 1 } },
+    { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } },
+    { jsonrpc: '2.0', id: 3, result: { done: true } },
+  ]);
+
+  await client.send({ id: 4, method: 'ask' });
+  await settled();
+  const question = client.next();
+  expect(question).toMatchObject({ method: 'elicitation/create', params: { message: 'm', requestedSchema: {} } });
+  await client.send({ id: question.id, result: { action: 'accept', content: { a: 1 } } });
+  await settled();
+  expect(client.next()).toEqual({ jsonrpc: '2.0', id: 4, result: { action: 'accept', content: { a: 1 } } });
+
+  await client.request(5, 'resources/subscribe', { uri: 'x://y' });
+  await heard.at(-1)!.notify('notifications/resources/updated', { uri: 'x://y' });
+  await heard[0]!.notify('notifications/tools/list_changed');
+  await settled();
+  expect(client.take().map((message) => 'method' in message && message.method)).toEqual([
+    'notifications/resources/updated',
+    'notifications/tools/list_changed',
+  ]);
+  expect(errors).toEqual([]);
+});
+
+test('a cancelled call is cancelled behind the bridge', async () => {
+  const { service, seen } = scripted({ wait: ({ signal }) => aborted(signal).then(() => ({})) });
+  const { bridge, received } = bridged(to(service));
+  const { client } = await opened(bridge.service);
+  await client.send({ id: 1, method: 'wait' });
+  await settled();
+  await client.send({ method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough' } });
+  await settled();
+  expect(seen.at(-1)!.signal.aborted).toBe(true);
+  expect(received.at(-1)).toMatchObject({ method: 'notifications/cancelled', params: { reason: expect.stringContaining('enough') } });
+  expect(client.take()).toEqual([]);
+});
+
+test('each session has a server of its own, in the name of its client, that ends with it', async () => {
+  const { service } = scripted();
+  const { bridge, received, opened: ends } = bridged(to(service));
+  const one = await opened(bridge.service, { revision: '2024-11-05', capabilities: { roots: {} } });
+  const two = await opened(bridge.service, { revision: '2025-11-25' });
+  expect(bridge.upstreams).toBe(2);
+  expect(received.filter((message) => 'method' in message && message.method === 'initialize')).toMatchObject([
+    { params: { protocolVersion: '2024-11-05', capabilities: { roots: {} }, clientInfo: { name: 'test' } } },
+    { params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test' } } },
+  ]);
+  await one.client.transport.close();
+  await settled();
+  expect(bridge.upstreams).toBe(1);
+  await expect(ends[0]!.send({ jsonrpc: '2.0', method: 'x' })).rejects.toThrow();
+  await ends[1]!.send({ jsonrpc: '2.0', method: 'notifications/x' });
+  await two.client.transport.close();
+  await settled();
+  expect(bridge.upstreams).toBe(0);
+});
+
+test('a shared server is one for all', async () => {
+  const { bridge, opened: ends } = bridged(to(scripted().service), { shared: true });
+  const one = await opened(bridge.service);
+  const two = await opened(bridge.service);
+  expect((await one.client.request(1, 'echo', { n: 1 })).result).toEqual({ params: { n: 1 } });
+  expect((await two.client.request(1, 'echo', { n: 2 })).result).toEqual({ params: { n: 2 } });
+  expect(ends).toHaveLength(1);
+  await one.client.transport.close();
+  await settled();
+  expect((await two.client.request(2, 'echo')).result).toEqual({ params: {} });
+});
+
+test('a request without a session has no server', async () => {
+  const { bridge } = bridged(to(scripted().service));
+  await expect(bridge.service(new TestExchange('tools/list'))).rejects.toMatchObject({ code: -32600 });
+});
+
+test('a server that is lost fails what is in flight, and is started again for the next request', async () => {
+  const { service } = scripted({ wait: () => new Promise(() => {}) });
+  const { bridge, errors, opened: ends, received } = bridged(to(service));
+  const { client } = await opened(bridge.service);
+  await client.send({ id: 1, method: 'wait' });
+  await settled();
+  await ends[0]!.close();
+  await settled();
+  expect(client.take()).toEqual([
+    { jsonrpc: '2.0', id: 1, error: { code: -32000, message: expect.stringContaining('Connection closed') } },
+  ]);
+  expect(errors.map(String)).toEqual([expect.stringContaining('The server was lost')]);
+  expect(ends).toHaveLength(1);
+  await client.send({ id: 2, method: 'echo' });
+  await settled();
+  expect(client.next()).toMatchObject({ id: 2, result: { params: {} } });
+  expect(ends).toHaveLength(2);
+  expect(received.filter((message) => 'method' in message && message.method === 'notifications/initialized')).toHaveLength(2);
+});
+
+test('what was listening goes on with the next server, and the subscription is made anew', async () => {
+  const heard: Exchange[] = [];
+  const { service } = scripted({ 'subscriptions/listen': listening(heard) }, capabilities);
+  const { bridge, opened: ends, received } = bridged(to(service));
+  const { client } = await opened(bridge.service);
+  await settled();
+  await client.send({ id: 1, method: 'resources/subscribe', params: { uri: 'x://y' } });
+  await settled();
+  await ends[0]!.close();
+  await settled();
+  expect(heard).toEqual([]);
+  await client.send({ id: 2, method: 'echo' });
+  await settled();
+  await settled();
+  client.take();
+  expect(received.filter((message) => 'method' in message && message.method === 'resources/subscribe')).toHaveLength(2);
+  await heard[0]!.notify('notifications/tools/list_changed');
+  await settled();
+  expect(client.take()).toMatchObject([{ method: 'notifications/tools/list_changed' }]);
+});
+
+test('a server that falls over again and again is started after a growing delay', async () => {
+  let starts = 0;
+  const { bridge } = bridged(
+    (transport) => {
+      starts += 1;
+      void transport.start();
+      queueMicrotask(() => void transport.close());
+    },
+    { shared: true },
+  );
+  const failures: Promise<unknown>[] = [];
+  const attempt = async (): Promise<void> => {
+    failures.push(expect(bridge.service(new TestExchange('tools/list'))).rejects.toMatchObject({ code: -32000 }));
+    await settled();
+  };
+  // Those who wait for one start share it.
+  await Promise.all([attempt(), attempt(), attempt()]);
+  expect(starts).toBe(1);
+  await attempt();
+  expect(starts).toBe(2);
+  for (const delay of [100, 200, 400]) {
+    const before = starts;
+    await attempt();
+    await vi.advanceTimersByTimeAsync(delay - 1);
+    expect(starts).toBe(before);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(starts).toBe(before + 1);
+  }
+  await Promise.all(failures);
+});
+
+test('a server that does not answer the handshake fails initialize in time, and a new attempt starts anew', async () => {
+  let starts = 0;
+  const { bridge } = bridged(
+    (transport) => {
+      starts += 1;
+      if (starts > 1) to(scripted().service)(transport);
+      else void transport.start();
+    },
+    { handshakeTimeout: 1000 },
+  );
+  const { client } = await served(bridge.service);
+  await client.send({ id: 1, method: 'initialize', params: hello() });
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(client.take()).toMatchObject([{ id: 1, error: { code: -32001 } }]);
+  expect(bridge.upstreams).toBe(0);
+  await client.send({ id: 2, method: 'initialize', params: hello() });
+  await settled();
+  expect(client.next()).toMatchObject({ id: 2, result: { protocolVersion: '2025-11-25' } });
+});
+
+test('closing does not wait for a handshake that never ends', async () => {
+  const { bridge, opened: ends } = bridged((transport) => void transport.start());
+  const closed = deferred();
+  const { client } = await served(bridge.service);
+  await client.send({ id: 1, method: 'initialize', params: hello() });
+  expect(ends).toHaveLength(1);
+  const end = new Peer(ends[0]!);
+  void bridge.close().then(closed.resolve);
+  await closed.promise;
+  await settled();
+  expect(end.closed).toBe(true);
+  expect(client.next()).toMatchObject({ id: 1, error: { code: -32000 } });
+});
+
+test('a server that is gone right after the handshake is not kept', async () => {
+  let starts = 0;
+  const { service } = scripted();
+  const { bridge } = bridged(
+    (transport) => {
+      starts += 1;
+      if (starts > 1) return to(service)(transport);
+      transport.onmessage = ({ id }: { id: number }) => {
+        const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } };
+        void transport.send({ jsonrpc: '2.0', id, result });
+        void transport.close();
+      };
+      void transport.start();
+    },
+    { shared: true },
+  );
+  await expect(bridge.check()).rejects.toMatchObject({ code: -32000 });
+  expect(await bridge.service(new TestExchange('echo', { n: 1 }))).toEqual({ params: { n: 1 } });
+});
+
+test('a check connects once and leaves nothing behind', async () => {
+  const { bridge, opened: ends } = bridged(to(scripted().service));
+  await bridge.check();
+  expect(ends).toHaveLength(1);
+  await expect(ends[0]!.send({ jsonrpc: '2.0', method: 'x' })).rejects.toThrow();
+  expect(bridge.upstreams).toBe(0);
+});
+
+test('a closed bridge takes no new sessions', async () => {
+  const { bridge } = bridged(to(scripted().service));
+  await opened(bridge.service);
+  await bridge.close();
+  expect(bridge.upstreams).toBe(0);
+  const { client } = await served(bridge.service);
+  expect(await client.request(1, 'initialize', hello())).toMatchObject({ error: { message: 'The session is over' } });
+});
