@@ -1,11 +1,18 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from './methods.ts';
+import type { RevisionProfile } from './revisions.ts';
 
 /**
  * The client capability that a question needs and that was not declared, or undefined where the question may be sent.
- * Questions that MCP does not know need none.
+ * What the client's revision does not have counts for nothing, though it was declared. Questions that MCP does not know
+ * need none.
  */
-export function missingCapability(method: string, params: JsonObject, capabilities: JsonObject): string | undefined {
+export function missingCapability(
+  method: string,
+  params: JsonObject,
+  capabilities: JsonObject,
+  profile: RevisionProfile,
+): string | undefined {
   switch (method) {
     case Method.ListRoots:
       return isObject(capabilities['roots']) ? undefined : 'roots';
@@ -17,8 +24,11 @@ export function missingCapability(method: string, params: JsonObject, capabiliti
     }
     case Method.Elicit: {
       const { elicitation } = capabilities;
-      if (!isObject(elicitation)) return 'elicitation';
-      if (params['mode'] === 'url') return isObject(elicitation['url']) ? undefined : 'elicitation.url';
+      if (!isObject(elicitation) || profile.elicitation === 'none') return 'elicitation';
+      if (params['mode'] === 'url') {
+        return isObject(elicitation['url']) && profile.elicitation === 'url' ? undefined : 'elicitation.url';
+      }
+      if (profile.elicitation === 'form') return undefined;
       // An empty object means form mode (2025-11-25, client/elicitation: Capabilities).
       return isObject(elicitation['url']) && !isObject(elicitation['form']) ? 'elicitation.form' : undefined;
     }

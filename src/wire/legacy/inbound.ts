@@ -17,7 +17,7 @@ import { complete, needsInput } from '../../core/rounds.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
-import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol/revisions.ts';
+import { LATEST_LEGACY_REVISION, profileOf, REVISIONS, type Revision } from '../../protocol/revisions.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../transport/transport.ts';
 import { NoticeExchange, RequestExchange, type Asking, type Connection, type Question } from './exchange.ts';
@@ -152,7 +152,7 @@ export class LegacyInbound implements Connection {
         // A session's caller can be asked while it waits.
         needsInput(result)
           ? this.#answerWith(exchange, complete(this.#service, exchange, result))
-          : this.#answer(exchange, resultResponse(exchange.id, toLegacyResult(result))),
+          : this.#answer(exchange, resultResponse(exchange.id, toLegacyResult(result, REVISIONS[this.caller.revision]))),
       (error: unknown) => this.#answer(exchange, errorResponse(exchange.id, RpcError.from(error).toObject())),
     );
   }
@@ -292,7 +292,7 @@ export class LegacyInbound implements Connection {
   ask({ method, params, signal }: Question, related: RequestId | undefined, asking: Asking): Promise<JsonObject> {
     if (asking.ended) return Promise.reject(asking.ended);
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const missing = missingCapability(method, params, this.caller.capabilities);
+    const missing = missingCapability(method, params, this.caller.capabilities, REVISIONS[this.caller.revision]);
     if (missing) {
       return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `${method} was not sent: the client does not have the ${missing} capability`));
     }

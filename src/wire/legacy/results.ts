@@ -1,8 +1,17 @@
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { Meta } from '../../protocol/methods.ts';
+import type { RevisionProfile } from '../../protocol/revisions.ts';
+import { shapeContent } from './content.ts';
 
-/** A result of the waist as a handshake revision knows it: without what only the newest revision has. Often the same object. */
-export function toLegacyResult(result: JsonObject): JsonObject {
+/**
+ * A result of the waist as a handshake revision knows it: without what only the newest revision has, and with content
+ * that it knows. Often the same object.
+ */
+export function toLegacyResult(result: JsonObject, profile: RevisionProfile): JsonObject {
+  return shapeContent(withoutNewest(result), profile);
+}
+
+function withoutNewest(result: JsonObject): JsonObject {
   const serverInfo = result['_meta']?.[Meta.ServerInfo];
   if (
     result['resultType'] === undefined &&
