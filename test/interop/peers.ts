@@ -65,7 +65,7 @@ export const featureServer: Peer = {
 export const everything: Peer = {
   name: 'server-everything',
   lists: {
-    tools: ['echo', 'get-sum', 'trigger-sampling-request', 'trigger-elicitation-request', 'get-roots-list'],
+    tools: ['echo', 'get-sum', 'trigger-sampling-request', 'get-roots-list'],
     resources: ['demo://resource/static/document/architecture.md'],
     templates: ['demo://resource/dynamic/text/{resourceId}'],
     prompts: ['simple-prompt', 'completable-prompt'],
@@ -88,7 +88,7 @@ export const everything: Peer = {
   missingResource: 'demo://resource/dynamic/text/none',
   namesMissingResource: false,
   progress: { call: { name: 'trigger-long-running-operation', arguments: { duration: 0.2, steps: 4 } }, steps: 4 },
-  cancel: { call: { name: 'trigger-long-running-operation', arguments: { duration: 2, steps: 20 } } },
+  cancel: { call: { name: 'trigger-long-running-operation', arguments: { duration: 0.5, steps: 5 } } },
   logging: {
     // Subscribing is what this server logs at once, at level info.
     log: async ({ methods }, heard) => {

@@ -1,0 +1,268 @@
+import { createInterface } from 'node:readline';
+import { startNode } from '../support/process.ts';
+import type { CallOptions, OfficialClient, Target, TransportKind } from './clients.ts';
+import { readEvents } from './sse.ts';
+
+type JsonObject = Record<string, any>;
+
+/** The wire of a raw client: it only carries JSON texts. */
+interface Wire {
+  /** @param opened whether the handshake is over. */
+  send(json: string): Promise<void>;
+  /** The handshake is over, and the server may speak of itself. */
+  opened(revision: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Receive = (json: string) => void;
+type Fail = (error: Error) => void;
+
+/** Milliseconds to wait for a message. */
+const TIMEOUT = 10_000;
+
+/** A client that is nothing but messages, of any handshake revision. It keeps all that was said. */
+export class RawClient implements OfficialClient {
+  readonly missingResource = -32002;
+  readonly revision: string;
+  readonly sent: JsonObject[] = [];
+  readonly received: JsonObject[] = [];
+  readonly notices: { method: string; params?: JsonObject }[] = [];
+  readonly questions: { method: string; params?: JsonObject }[] = [];
+  readonly errors: Error[] = [];
+  readonly answers: OfficialClient['answers'] = {
+    sampling: () => ({ role: 'assistant', content: { type: 'text', text: 'a sampled text' }, model: 'test-model' }),
+    elicitation: ({ mode }) => (mode === 'url' ? { action: 'accept' } : { action: 'accept', content: { name: 'Ada' } }),
+    roots: () => ({ roots: [{ uri: 'file:///tmp/project', name: 'project' }] }),
+  };
+  #wire!: Wire;
+  #opened: JsonObject = {};
+  #lastId = 0;
+  readonly #waiting = new Set<() => void>();
+  readonly #fail: Fail = (error) => this.errors.push(error);
+
+  constructor(revision: string) {
+    this.revision = revision;
+  }
+
+  static async connect(
+    revision: string,
+    kind: TransportKind,
+    target: Target,
+    capabilities: JsonObject = capabilitiesOf(revision),
+  ): Promise<RawClient> {
+    const client = new RawClient(revision);
+    const receive: Receive = (json) => client.#receive(json);
+    client.#wire = kind === 'stdio' ? stdioWire(target, receive) : await httpWire(kind, target, receive, client.#fail);
+    const clientInfo = { name: 'raw', version: '1.0.0' };
+    client.#opened = await client.request('initialize', { protocolVersion: revision, capabilities, clientInfo });
+    await client.notify('notifications/initialized');
+    await client.#wire.opened(client.#opened['protocolVersion']);
+    return client;
+  }
+
+  get initializeResult(): JsonObject {
+    return this.#opened;
+  }
+
+  readonly methods: OfficialClient['methods'] = {
+    listTools: () => this.request('tools/list'),
+    listResources: () => this.request('resources/list'),
+    listResourceTemplates: () => this.request('resources/templates/list'),
+    listPrompts: () => this.request('prompts/list'),
+    readResource: (params) => this.request('resources/read', params),
+    getPrompt: (params) => this.request('prompts/get', params),
+    complete: (params) => this.request('completion/complete', params),
+    setLoggingLevel: (level) => this.request('logging/setLevel', { level }),
+    subscribeResource: (params) => this.request('resources/subscribe', params),
+    unsubscribeResource: (params) => this.request('resources/unsubscribe', params),
+    ping: () => this.request('ping'),
+    sendRootsListChanged: () => this.notify('notifications/roots/list_changed'),
+    getServerCapabilities: () => this.#opened['capabilities'],
+    getServerVersion: () => this.#opened['serverInfo'],
+    getInstructions: () => this.#opened['instructions'],
+    close: () => this.close(),
+  };
+
+  readonly callTool = async (params: JsonObject, { signal, onprogress }: CallOptions = {}): Promise<JsonObject> => {
+    const id = this.#lastId + 1;
+    const withToken = onprogress ? { ...params, _meta: { progressToken: id } } : params;
+    const from = this.received.length;
+    const answer = this.request('tools/call', withToken);
+    const cancelled = new Promise<never>((_, reject) => {
+      signal?.addEventListener('abort', () => {
+        this.notify('notifications/cancelled', { requestId: id, reason: 'enough' }).catch(this.#fail);
+        reject(new Error('cancelled'));
+      });
+    });
+    let seen = from;
+    const look = (): void => {
+      for (; seen < this.received.length; seen += 1) {
+        const { method, params: report } = this.received[seen]!;
+        if (method === 'notifications/progress' && report.progressToken === id) onprogress?.(report);
+      }
+    };
+    if (onprogress) this.#waiting.add(look);
+    try {
+      return await Promise.race([answer, cancelled]);
+    } finally {
+      this.#waiting.delete(look);
+    }
+  };
+
+  /** Sends a request and resolves with its result. */
+  readonly request = async (method: string, params?: JsonObject): Promise<any> => {
+    const id = ++this.#lastId;
+    const answered = this.message(
+      (message) => message['id'] === id && message['method'] === undefined,
+      `answer to ${method}`,
+    );
+    answered.catch(() => {});
+    await this.send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) });
+    const { result, error } = await answered;
+    if (error) throw Object.assign(new Error(error.message), { code: error.code, data: error.data });
+    return result;
+  };
+
+  async notify(method: string, params?: JsonObject): Promise<void> {
+    await this.send({ jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }) });
+  }
+
+  /** Sends a message, or a batch. */
+  async send(message: JsonObject | JsonObject[]): Promise<void> {
+    this.sent.push(...[message].flat());
+    await this.#wire.send(JSON.stringify(message));
+  }
+
+  readonly notice: OfficialClient['notice'] = async (method, fits = () => true, from = 0) => {
+    const notice = (message: JsonObject): boolean =>
+      message['method'] === method &&
+      fits(message['params'] ?? {}) &&
+      this.notices.indexOf(message as { method: string }) >= from;
+    return (await this.message(notice, method))['params'] ?? {};
+  };
+
+  /** The first message that fits, from the beginning. */
+  message(fits: (message: JsonObject) => boolean, what: string): Promise<JsonObject> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = this.received.find(fits);
+        if (!found) return;
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        resolve(found);
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(look);
+        reject(new Error(`No ${what} within ${TIMEOUT} ms`));
+      }, TIMEOUT);
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#wire.close();
+  }
+
+  #receive(json: string): void {
+    for (const message of [JSON.parse(json)].flat()) {
+      this.received.push(message);
+      if ('method' in message && 'id' in message) this.#answer(message).catch(this.#fail);
+      else if ('method' in message && message.method !== 'notifications/progress') this.notices.push(message);
+      for (const look of [...this.#waiting]) look();
+    }
+  }
+
+  async #answer({ id, method, params }: JsonObject): Promise<void> {
+    const kinds: Record<string, keyof OfficialClient['answers']> = {
+      'sampling/createMessage': 'sampling',
+      'elicitation/create': 'elicitation',
+      'roots/list': 'roots',
+    };
+    this.questions.push({ method, ...(params === undefined ? {} : { params }) });
+    const kind = kinds[method];
+    if (kind) await this.send({ jsonrpc: '2.0', id, result: this.answers[kind](params ?? {}) });
+    else if (method === 'ping') await this.send({ jsonrpc: '2.0', id, result: {} });
+    else await this.send({ jsonrpc: '2.0', id, error: { code: -32601, message: `Method not found: ${method}` } });
+  }
+}
+
+/** What a client of a revision can declare. */
+export function capabilitiesOf(revision: string): JsonObject {
+  return {
+    sampling: {},
+    roots: { listChanged: true },
+    ...(revision >= '2025-11-25' ? { elicitation: { form: {}, url: {} } } : {}),
+    ...(revision === '2025-06-18' ? { elicitation: {} } : {}),
+  };
+}
+
+function stdioWire({ stdio }: Target, receive: Receive): Wire {
+  const server = startNode(stdio);
+  createInterface(server.child.stdout!).on('line', receive);
+  return {
+    send: async (json) => void server.child.stdin!.write(`${json}\n`),
+    opened: async () => {},
+    close: async () => {
+      server.child.stdin!.end();
+      const { code } = await server.exited;
+      if (code !== 0) throw new Error(`The server ended with ${code}: ${server.stderr.join('\n')}`);
+    },
+  };
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+async function httpWire(kind: 'http' | 'sse', { url, sseUrl }: Target, receive: Receive, fail: Fail): Promise<Wire> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const ended = (error: Error): void => {
+    if (!signal.aborted) fail(error);
+  };
+  const read = async (body: ReadableStream<Uint8Array>, onendpoint?: (path: string) => void): Promise<void> => {
+    for await (const { event, data } of readEvents(body)) {
+      if (event === 'endpoint') onendpoint?.(data!);
+      else if (data) receive(data);
+    }
+  };
+  if (kind === 'sse') {
+    const stream = await fetch(sseUrl, { headers: { accept: 'text/event-stream' }, signal });
+    const endpoint = await new Promise<string>((resolve) => {
+      read(stream.body!, resolve).catch(ended);
+    });
+    return {
+      send: async (body) => {
+        const response = await fetch(new URL(endpoint, sseUrl), { method: 'POST', headers: JSON_TYPE, body, signal });
+        if (response.status !== 202) throw new Error(`${response.status}: ${await response.text()}`);
+        await response.text();
+      },
+      opened: async () => {},
+      close: async () => controller.abort(),
+    };
+  }
+  const headers: Record<string, string> = { ...JSON_TYPE, accept: 'application/json, text/event-stream' };
+  return {
+    send: async (body) => {
+      const response = await fetch(url, { method: 'POST', headers, body, signal });
+      const session = response.headers.get('mcp-session-id');
+      if (session !== null) headers['mcp-session-id'] = session;
+      const type = response.headers.get('content-type');
+      if (type === 'text/event-stream') read(response.body!).catch(ended);
+      else {
+        const text = await response.text();
+        if (text !== '') receive(text);
+      }
+    },
+    opened: async (revision) => {
+      if (revision >= '2025-06-18') headers['mcp-protocol-version'] = revision;
+      const { 'content-type': _, ...rest } = headers;
+      const stream = await fetch(url, { headers: { ...rest, accept: 'text/event-stream' }, signal });
+      read(stream.body!).catch(ended);
+    },
+    close: async () => {
+      const response = await fetch(url, { method: 'DELETE', headers });
+      controller.abort();
+      if (response.status !== 204) throw new Error(`DELETE was answered with ${response.status}`);
+    },
+  };
+}

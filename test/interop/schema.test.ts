@@ -1,0 +1,155 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { programs } from '../support/process.ts';
+import type { Target, TransportKind } from './clients.ts';
+import { features, type Feature, type Peer } from './features.ts';
+import { demo, everything, featureServer } from './peers.ts';
+import { capabilitiesOf, RawClient } from './raw-client.ts';
+import { RevisionSchema, schemasPresent, violations } from './schema.ts';
+import { bridged, serveBoth } from './servers.ts';
+
+type JsonObject = Record<string, any>;
+
+const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
+const TRANSPORTS: readonly TransportKind[] = ['stdio', 'http', 'sse'];
+
+/** From which revision on a feature is there. */
+const SINCE: Record<string, string> = {
+  elicitation: '2025-06-18',
+  'elicitation by URL': '2025-11-25',
+  tasks: '2025-11-25',
+};
+
+/** Where the child behind a bridge leaves what was said between them. */
+const recordings = mkdtempSync(path.join(tmpdir(), 'everwire-tee-'));
+const recorded = (child: readonly string[]): string[] => [...programs.tee, recordings, process.execPath, ...child];
+
+const servers: [name: string, peer: Peer, http: readonly string[], stdio: readonly string[]][] = [
+  ['demo', demo, [...programs.everwire, 'demo', '--port', '0'], [...programs.everwire, 'demo', '--stdio']],
+  ['feature server', featureServer, [...programs.features, '--port', '0'], [...programs.features, '--stdio']],
+];
+for (const [name, peer, child] of [
+  ['bridge to the feature server', featureServer, [...programs.features, '--stdio']],
+  ['bridge to server-everything', everything, programs.everything],
+] as const) {
+  const { http, stdio } = bridged(recorded(child));
+  servers.push([name, peer, http, stdio]);
+}
+
+/** Requests that no client should make. A bridge passes on what it need not understand. */
+const MALFORMED: [method: string, params: JsonObject][] = [
+  ['everwire/unheard-of', { with: ['params'] }],
+  ['tools/call', {}],
+  ['completion/complete', { ref: { type: 'ref/nothing' } }],
+  ['logging/setLevel', { level: 'loud' }],
+  ['initialize', {}],
+];
+
+if (!schemasPresent) console.info('Skipped: the schemas of the specification are not at ../shared/spec.');
+const present = test.skipIf(!schemasPresent);
+
+describe.each(servers)('what the %s says', (_, peer, http, stdio) => {
+  let target: Target;
+  let stop: (() => Promise<unknown>) | undefined;
+
+  beforeAll(async () => {
+    if (schemasPresent) ({ target, stop } = await serveBoth(http, stdio));
+  });
+
+  afterAll(() => stop?.());
+
+  const cells = REVISIONS.flatMap((revision) => TRANSPORTS.map((transport) => [revision, transport] as const));
+
+  present.each(cells)('is valid in %s over %s', async (revision, transport) => {
+    const client = await RawClient.connect(revision, transport, target);
+    try {
+      expect(client.initializeResult['protocolVersion']).toBe(revision);
+      for (const feature of features.filter((each) => each.has(peer) && (SINCE[each.name] ?? '') <= revision)) {
+        await run(feature, client, peer);
+      }
+      await oddities(client, peer);
+      if (revision === '2025-03-26') await batch(client);
+    } finally {
+      await client.close();
+    }
+    const said = client.received.filter(
+      // This server's form is of the newest handshake revision, whichever it speaks; a question passes as it is.
+      ({ method }) => !(peer === everything && method === 'elicitation/create' && revision === '2025-06-18'),
+    );
+    expect(violations(new RevisionSchema(revision), 'server', said, client.sent)).toEqual([]);
+  });
+});
+
+describe('what a bridge says to its child', () => {
+  afterAll(() => rmSync(recordings, { recursive: true, force: true }));
+
+  present('is valid in the revision that they speak', () => {
+    const spoken = new Map<string, number>();
+    for (const file of readdirSync(recordings)) {
+      const said: Record<string, JsonObject[]> = { client: [], server: [] };
+      for (const row of readFileSync(path.join(recordings, file), 'utf8').trim().split('\n')) {
+        const { from, line } = JSON.parse(row);
+        said[from]!.push(...[JSON.parse(line)].flat());
+      }
+      const revision: string = said['server']!.find(({ id, result }) => id === said['client']![0]!['id'] && result)![
+        'result'
+      ].protocolVersion;
+      spoken.set(revision, (spoken.get(revision) ?? 0) + 1);
+      const ours = said['client']!.filter(({ method, params }) => {
+        return !MALFORMED.some((each) => each[0] === method && JSON.stringify(each[1]) === JSON.stringify(params));
+      });
+      expect(violations(new RevisionSchema(revision), 'client', ours, said['server']!)).toEqual([]);
+    }
+    // One child a session, and one to begin with for each bridge over HTTP.
+    expect([...spoken.keys()].toSorted()).toEqual(REVISIONS);
+  });
+});
+
+describe('a client that declares what its revision does not have', () => {
+  present.each(['2024-11-05', '2025-03-26', '2025-06-18'])('is not asked for it in %s', async (revision) => {
+    const target = { stdio: [...programs.features, '--stdio'], url: '', sseUrl: '' };
+    const client = await RawClient.connect(revision, 'stdio', target, capabilitiesOf('2025-11-25'));
+    const { isError, content } = await client
+      .callTool({ name: 'visit' })
+      .catch((error) => ({ isError: true, content: error.message }));
+    if (revision < '2025-06-18') await client.callTool({ name: 'ask' }).catch(() => {});
+    await client.close();
+    expect({ isError, content }).toMatchObject({ isError: true });
+    expect(client.questions).toEqual([]);
+  });
+});
+
+async function run(feature: Feature, client: RawClient, peer: Peer): Promise<void> {
+  try {
+    await feature.run(client, peer);
+  } catch (error) {
+    throw new Error(`${feature.name}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Answers that no feature asks for: content of every kind, and errors of the protocol itself. */
+async function oddities(client: RawClient, peer: Peer): Promise<void> {
+  if (peer === featureServer) {
+    await client.callTool({ name: 'content' });
+    await client.callTool({ name: 'fail' });
+    await client.methods.readResource({ uri: 'feature://bytes' });
+  }
+  if (peer === everything) {
+    for (const name of ['get-annotated-message', 'get-resource-links', 'get-resource-reference', 'get-tiny-image']) {
+      const args = { messageType: 'error', includeImage: true, count: 2, resourceType: 'Text', resourceId: 1 };
+      await client.callTool({ name, arguments: args });
+    }
+  }
+  for (const [method, params] of MALFORMED) await client.request(method, params).catch(() => {});
+}
+
+async function batch(client: RawClient): Promise<void> {
+  const ids = ['batch-1', 'batch-2'];
+  await client.send([
+    ...ids.map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list' })),
+    { jsonrpc: '2.0', method: 'notifications/roots/list_changed' },
+  ]);
+  for (const id of ids) await client.message((message) => message['id'] === id, `answer to ${id}`);
+}

@@ -1,0 +1,124 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { root } from '../support/process.ts';
+
+type JsonObject = Record<string, any>;
+type Side = 'client' | 'server';
+
+/** Where the specification's schemas are expected: beside the repository. */
+const SPEC = `${root}../shared/spec`;
+export const schemasPresent = existsSync(SPEC);
+
+/** Results of methods whose name does not follow from that of the request. */
+const EMPTY = new Set(['ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
+
+/** Checks messages against the JSON Schema of one revision of the specification. */
+export class RevisionSchema {
+  readonly revision: string;
+  readonly #ajv: Ajv;
+  readonly #key: 'definitions' | '$defs';
+  readonly #definitions: Record<string, JsonObject>;
+  /** The definition of a request or a notification, by who sends it and by its method. */
+  readonly #byMethod: Record<Side, Map<string, string>>;
+
+  constructor(revision: string) {
+    this.revision = revision;
+    const schema = JSON.parse(readFileSync(`${SPEC}/${revision}/schema.json`, 'utf8'));
+    const options = { strict: false, validateFormats: false, allErrors: false };
+    this.#ajv = schema.$schema.includes('2020-12') ? (new Ajv2020(options) as unknown as Ajv) : new Ajv(options);
+    this.#key = schema.$defs ? '$defs' : 'definitions';
+    this.#definitions = schema[this.#key];
+    this.#ajv.addSchema(schema, 'mcp');
+    this.#byMethod = {
+      client: this.#methodsOf('ClientRequest', 'ClientNotification'),
+      server: this.#methodsOf('ServerRequest', 'ServerNotification'),
+    };
+  }
+
+  /**
+   * What is wrong with a message, or undefined.
+   *
+   * @param request finds the request that a response answers.
+   */
+  check(message: JsonObject, from: Side, request: (id: unknown) => JsonObject | undefined): string | undefined {
+    const { method, id } = message;
+    if (typeof method === 'string') {
+      const definition = this.#byMethod[from].get(method);
+      if (definition === undefined) return `${method} is nothing that the ${from} sends in ${this.revision}`;
+      const kind = id === undefined ? 'JSONRPCNotification' : 'JSONRPCRequest';
+      return this.#against(kind, message) ?? this.#against(definition, message);
+    }
+    if ('error' in message) return this.#checkError(message);
+    const wrong = this.#against(this.#name('JSONRPCResultResponse', 'JSONRPCResponse'), message);
+    if (wrong !== undefined) return wrong;
+    const asked = request(id);
+    if (!asked) return `nothing was asked under id ${JSON.stringify(id)}`;
+    // What only the newest revision has must not show in a handshake revision.
+    for (const key of ['resultType', 'ttlMs', 'cacheScope'])
+      if (key in message['result']) return `${key} in ${this.revision}`;
+    return this.#against(this.#resultOf(asked, from), message['result']);
+  }
+
+  #checkError(message: JsonObject): string | undefined {
+    // Before 2025-11-25 the schema has no error without an id, though JSON-RPC asks for one where none could be read.
+    const named = 'id' in message || this.revision >= '2025-11-25' ? message : { ...message, id: 0 };
+    const wrong = this.#against(this.#name('JSONRPCErrorResponse', 'JSONRPCError'), named);
+    if (wrong !== undefined || message['error'].code !== -32042) return wrong;
+    return this.#against('URLElicitationRequiredError', message);
+  }
+
+  #resultOf(request: JsonObject, from: Side): string {
+    const { method, params } = request;
+    const asker: Side = from === 'server' ? 'client' : 'server';
+    const definition = this.#byMethod[asker].get(method);
+    if (definition === undefined || EMPTY.has(method)) return 'EmptyResult';
+    if (params?.task !== undefined && this.#definitions['CreateTaskResult']) return 'CreateTaskResult';
+    return this.#name(definition.replace(/Request$/, 'Result'));
+  }
+
+  #name(...names: string[]): string {
+    const found = names.find((name) => this.#definitions[name]);
+    if (found === undefined) throw new Error(`The schema of ${this.revision} has no ${names.join(' or ')}`);
+    return found;
+  }
+
+  #methodsOf(...unions: string[]): Map<string, string> {
+    const methods = new Map<string, string>();
+    for (const union of unions) {
+      for (const { $ref } of this.#definitions[union]!['anyOf'] as { $ref: string }[]) {
+        const name = $ref.slice($ref.lastIndexOf('/') + 1);
+        methods.set(this.#definitions[name]!['properties'].method.const, name);
+      }
+    }
+    return methods;
+  }
+
+  #against(definition: string, value: unknown): string | undefined {
+    const validate = this.#ajv.getSchema(`mcp#/${this.#key}/${definition}`) as ValidateFunction | undefined;
+    if (!validate) throw new Error(`The schema of ${this.revision} has no ${definition}`);
+    if (validate(value)) return undefined;
+    return `no ${definition}: ${this.#ajv.errorsText(validate.errors)}: ${JSON.stringify(value).slice(0, 500)}`;
+  }
+}
+
+/**
+ * What is wrong with what one side of a conversation said.
+ *
+ * @param from whose messages are checked.
+ * @param said what it said, in order.
+ * @param heard what the other side said.
+ */
+export function violations(
+  schema: RevisionSchema,
+  from: Side,
+  said: readonly JsonObject[],
+  heard: readonly JsonObject[],
+): string[] {
+  const requests = new Map(
+    heard.filter(({ method, id }) => method !== undefined && id !== undefined).map((each) => [each['id'], each]),
+  );
+  return said
+    .map((message) => schema.check(message, from, (id) => requests.get(id)))
+    .filter((each) => each !== undefined);
+}
