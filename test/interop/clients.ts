@@ -14,18 +14,21 @@ import {
   StreamableHTTPClientTransport as HttpV2,
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
+import type { Transport as TransportV1 } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { z } from 'zod';
 
 type JsonObject = Record<string, any>;
 
 export type ClientKind = 'sdk 1.x' | 'client 2.x legacy' | 'client 2.x auto';
-export type TransportKind = 'stdio' | 'http' | 'sse';
+export type TransportKind = 'stdio' | 'http' | 'sse' | 'memory';
 
 /** Where a server is: the `node` arguments that start it over stdio, and its addresses over HTTP. */
 export interface Target {
   readonly stdio: readonly string[];
   readonly url: string;
   readonly sseUrl: string;
+  /** Connects to it in memory; only for the 1.x client. */
+  readonly memory?: () => Promise<TransportV1>;
 }
 
 export interface CallOptions {
@@ -137,7 +140,8 @@ class State {
     });
 }
 
-async function connectV1(state: State, kind: TransportKind, { stdio, url, sseUrl }: Target): Promise<OfficialClient> {
+async function connectV1(state: State, kind: TransportKind, target: Target): Promise<OfficialClient> {
+  const { stdio, url, sseUrl } = target;
   const client = new ClientV1(INFO, { capabilities: CAPABILITIES });
   client.fallbackNotificationHandler = state.onnotification;
   client.onerror = (error) => state.errors.push(error);
@@ -156,7 +160,9 @@ async function connectV1(state: State, kind: TransportKind, { stdio, url, sseUrl
       ? new StdioV1({ command: process.execPath, args: [...stdio], stderr: 'ignore' })
       : kind === 'http'
         ? new HttpV1(new URL(url))
-        : new SseV1(new URL(sseUrl));
+        : kind === 'sse'
+          ? new SseV1(new URL(sseUrl))
+          : await target.memory!();
   await client.connect(transport);
   return {
     ...common(state),

@@ -46,7 +46,7 @@ export class RawClient implements OfficialClient {
 
   static async connect(
     revision: string,
-    kind: TransportKind,
+    kind: Exclude<TransportKind, 'memory'>,
     target: Target,
     capabilities: JsonObject = capabilitiesOf(revision),
   ): Promise<RawClient> {

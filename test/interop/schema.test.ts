@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programs } from '../support/process.ts';
-import type { Target, TransportKind } from './clients.ts';
+import type { Target } from './clients.ts';
 import { features, type Feature, type Peer } from './features.ts';
 import { demo, everything, featureServer } from './peers.ts';
 import { capabilitiesOf, RawClient } from './raw-client.ts';
@@ -13,7 +13,7 @@ import { bridged, serveBoth } from './servers.ts';
 type JsonObject = Record<string, any>;
 
 const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
-const TRANSPORTS: readonly TransportKind[] = ['stdio', 'http', 'sse'];
+const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
 
 /** From which revision on a feature is there. */
 const SINCE: Record<string, string> = {

@@ -1,0 +1,22 @@
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { programs } from '../support/process.ts';
+import { featureServer } from '../support/features.ts';
+import { matrix } from './matrix.ts';
+import { featureServer as peer } from './peers.ts';
+
+/** Our server on the official SDK's own transports, as they are. */
+const target = {
+  stdio: [...programs.features, '--official-stdio'],
+  url: '',
+  sseUrl: '',
+  memory: async () => {
+    const [ours, theirs] = InMemoryTransport.createLinkedPair();
+    await featureServer().connect(ours);
+    return theirs;
+  },
+};
+
+matrix('our server on official transports', peer, async () => ({ target, stop: async () => {} }), {
+  clients: ['sdk 1.x'],
+  transports: ['stdio', 'memory'],
+});
