@@ -1,0 +1,121 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { RawClient } from '../interop/raw-client.ts';
+import { bridged } from '../interop/servers.ts';
+import { descendants, eventually, isAlive, programs, startServer, type RunningServer } from '../support/process.ts';
+
+type JsonObject = Record<string, any>;
+
+let server: RunningServer | undefined;
+const clients: RawClient[] = [];
+
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close().catch(() => {})));
+  await server?.stop();
+});
+
+async function connect(kind: 'http' | 'sse', { url, sseUrl }: RunningServer): Promise<RawClient> {
+  const client = await RawClient.connect('2025-11-25', kind, { stdio: [], url, sseUrl });
+  clients.push(client);
+  return client;
+}
+
+async function pidOf(client: RawClient): Promise<number> {
+  return JSON.parse((await client.callTool({ name: 'health' }))['content'][0].text).pid;
+}
+
+/** Begins a call that never ends; resolves when it runs. */
+async function begin(client: RawClient): Promise<{ answer: Promise<JsonObject> }> {
+  return new Promise((resolve) => {
+    const answer = client.callTool({ name: 'wait' }, { onprogress: () => resolve({ answer }) });
+    answer.catch(() => {});
+  });
+}
+
+describe.each([
+  ['a child each', []],
+  ['a child for all', ['--shared']],
+])('a bridge with %s', (_, options) => {
+  const { http } = bridged([...programs.features, '--stdio'], ...options);
+
+  test.each(['http', 'sse'] as const)('fails the call at once when the child is killed, and goes on (%s)', async (kind) => {
+    server = await startServer(http);
+    const client = await connect(kind, server);
+    await client.methods.setLoggingLevel('warning');
+    await client.methods.subscribeResource({ uri: 'feature://fixed' });
+    const { answer } = await begin(client);
+    const pid = await pidOf(client);
+
+    const before = Date.now();
+    process.kill(pid, 'SIGKILL');
+    const error = await answer.then(
+      () => undefined,
+      (reason: Error & { code?: number }) => reason,
+    );
+    expect(error).toMatchObject({ code: -32000, message: expect.stringMatching(/SIGKILL/) });
+    expect(Date.now() - before).toBeLessThan(2000);
+
+    // The next request brings the child back, and the client need not know.
+    expect(await client.callTool({ name: 'add', arguments: { a: 1, b: 2 } })).toMatchObject({
+      structuredContent: { result: 3 },
+    });
+    expect(await pidOf(client)).not.toBe(pid);
+
+    // What it had asked for is as it was: the subscription, and the level of what it is told.
+    const from = client.notices.length;
+    await eventually(async () => {
+      await client.callTool({ name: 'touch', arguments: { uri: 'feature://fixed' } });
+      return client.notices.slice(from).some(({ method }) => method === 'notifications/resources/updated');
+    }, 'the subscription goes on');
+    await client.callTool({ name: 'log', arguments: { level: 'info', data: 'too quiet' } });
+    await client.callTool({ name: 'log', arguments: { level: 'error', data: 'loud enough' } });
+    await client.notice('notifications/message', ({ data }) => data === 'loud enough');
+    expect(client.notices.filter(({ params }) => params?.['data'] === 'too quiet')).toEqual([]);
+  });
+
+  test('has a child that dies again and again, and serves between', async () => {
+    server = await startServer(http);
+    const client = await connect('http', server);
+    for (let round = 0; round < 4; round += 1) {
+      const pid = await pidOf(client);
+      process.kill(pid, 'SIGKILL');
+      await eventually(() => !isAlive(pid), 'the child is gone');
+    }
+    expect(await client.methods.ping()).toEqual({});
+    await pidOf(client);
+    expect(descendants(server.pid)).toHaveLength(1);
+  });
+
+  test('ends the child with the session that has it', async () => {
+    server = await startServer(http);
+    const [first, second] = [await connect('http', server), await connect('sse', server)];
+    await Promise.all([pidOf(first), pidOf(second)]);
+    const shared = options.length > 0;
+    expect(descendants(server.pid)).toHaveLength(shared ? 1 : 2);
+    await first.close();
+    await second.close();
+    await eventually(() => descendants(server!.pid).length === (shared ? 1 : 0), 'no child is left over');
+  });
+});
+
+test('one child that is killed does not disturb another session', async () => {
+  server = await startServer(bridged([...programs.features, '--stdio']).http);
+  const [one, other] = [await connect('http', server), await connect('http', server)];
+  const sleeping = other.callTool({ name: 'sleep', arguments: { ms: 300 } });
+  process.kill(await pidOf(one), 'SIGKILL');
+  expect(await sleeping).toMatchObject({ content: [{ text: 'slept 300 ms' }] });
+});
+
+test('a question that waits for its answer is taken back when the child dies', async () => {
+  server = await startServer(bridged([...programs.features, '--stdio']).http);
+  const client = await connect('http', server);
+  const pid = await pidOf(client);
+  client.answers.elicitation = () => {
+    process.kill(pid, 'SIGKILL');
+    return { action: 'cancel' };
+  };
+  const error = await client.callTool({ name: 'ask' }).catch((reason: Error) => reason);
+  expect(error).toMatchObject({ code: -32000 });
+  expect(await client.callTool({ name: 'add', arguments: { a: 1, b: 2 } })).toMatchObject({
+    structuredContent: { result: 3 },
+  });
+});
