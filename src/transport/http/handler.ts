@@ -52,6 +52,8 @@ export interface HttpHandlerOptions extends HostRules {
 export interface HttpHandler {
   readonly path: string;
   readonly ssePath: string | false;
+  /** Milliseconds that a reader may take nothing of an answer before it is cut off. */
+  readonly stallTimeout: number;
   /** Live sessions of both transports. */
   readonly sessions: number;
   /** Answers one request. Never throws. */
@@ -79,6 +81,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
 class Handler implements HttpHandler {
   readonly path: string;
   readonly ssePath: string | false;
+  readonly stallTimeout: number;
   readonly #messagesPath: string;
   readonly #options: HttpHandlerOptions;
   readonly #onerror: (error: Error) => void;
@@ -96,13 +99,14 @@ class Handler implements HttpHandler {
     this.#options = options;
     this.path = options.path ?? '/mcp';
     this.ssePath = options.ssePath ?? '/sse';
+    this.stallTimeout = options.stallTimeout ?? 30_000;
     this.#messagesPath = options.messagesPath ?? '/messages';
     this.#onerror = options.onerror ?? (() => {});
     this.#hostAllowed = hostGuard(options);
     this.#originAllowed = originGuard(options);
     this.#maxBodyBytes = options.maxBodyBytes ?? 4 * 1024 * 1024;
     this.#log = options.eventLog ?? memoryEventLog();
-    this.#connections = new OpenConnections(options.keepAlive ?? 15_000, options.stallTimeout ?? 30_000);
+    this.#connections = new OpenConnections(options.keepAlive ?? 15_000, this.stallTimeout);
     this.#grace = new GraceLine(options.grace ?? 100);
     const table = {
       maxSessions: options.maxSessions ?? 10_000,

@@ -7,18 +7,20 @@ export type NodeRequest = IncomingMessage & { principal?: string };
 
 /** Makes a listener for `node:http`, or for a framework that passes its requests on, of a handler. */
 export function nodeListener(handler: HttpHandler): (request: NodeRequest, response: ServerResponse) => void {
-  return (request, response) => handler.handle(new NodeCall(request, response));
+  return (request, response) => handler.handle(new NodeCall(request, response, handler.stallTimeout));
 }
 
 class NodeCall implements HttpCall {
   readonly #request: NodeRequest;
   readonly #response: ServerResponse;
+  readonly #stallTimeout: number;
   readonly path: string;
   readonly query: string;
 
-  constructor(request: NodeRequest, response: ServerResponse) {
+  constructor(request: NodeRequest, response: ServerResponse, stallTimeout: number) {
     this.#request = request;
     this.#response = response;
+    this.#stallTimeout = stallTimeout;
     const url = request.url ?? '/';
     const mark = url.indexOf('?');
     this.path = mark < 0 ? url : url.slice(0, mark);
@@ -73,11 +75,11 @@ class NodeCall implements HttpCall {
     for (const name in headers) head.push(name, headers[name]!);
     if (status !== 204) head.push('content-length', body === undefined ? 0 : Buffer.byteLength(body));
     response.writeHead(status, head as string[]);
-    response.end(body);
+    finish(response, this.#stallTimeout, body);
   }
 
   stream(status: number, headers: HttpHeaders): HttpStream {
-    return new NodeStream(this.#response, status, headers);
+    return new NodeStream(this.#response, this.#stallTimeout, status, headers);
   }
 }
 
@@ -85,9 +87,11 @@ class NodeStream implements HttpStream {
   ondrain: (() => void) | undefined;
   onclose: (() => void) | undefined;
   readonly #response: ServerResponse;
+  readonly #stallTimeout: number;
 
-  constructor(response: ServerResponse, status: number, headers: HttpHeaders) {
+  constructor(response: ServerResponse, stallTimeout: number, status: number, headers: HttpHeaders) {
     this.#response = response;
+    this.#stallTimeout = stallTimeout;
     response.on('drain', () => this.ondrain?.());
     const close = (): void => {
       this.onclose?.();
@@ -109,10 +113,16 @@ class NodeStream implements HttpStream {
   }
 
   end(): void {
-    this.#response.end();
+    finish(this.#response, this.#stallTimeout);
   }
 
   destroy(): void {
     this.#response.destroy();
   }
+}
+
+/** Ends a response. A reader that takes nothing of what is left is cut off: `node:http` would wait for it for ever. */
+function finish(response: ServerResponse, stallTimeout: number, body?: string): void {
+  response.end(body);
+  if (response.writableLength > 0) response.setTimeout(stallTimeout);
 }
