@@ -37,40 +37,43 @@ describe.each([
 ])('a bridge with %s', (_, options) => {
   const { http } = bridged([...programs.features, '--stdio'], ...options);
 
-  test.each(['http', 'sse'] as const)('fails the call at once when the child is killed, and goes on (%s)', async (kind) => {
-    server = await startServer(http);
-    const client = await connect(kind, server);
-    await client.methods.setLoggingLevel('warning');
-    await client.methods.subscribeResource({ uri: 'feature://fixed' });
-    const { answer } = await begin(client);
-    const pid = await pidOf(client);
+  test.each(['http', 'sse'] as const)(
+    'fails the call at once when the child is killed, and goes on (%s)',
+    async (kind) => {
+      server = await startServer(http);
+      const client = await connect(kind, server);
+      await client.methods.setLoggingLevel('warning');
+      await client.methods.subscribeResource({ uri: 'feature://fixed' });
+      const { answer } = await begin(client);
+      const pid = await pidOf(client);
 
-    const before = Date.now();
-    process.kill(pid, 'SIGKILL');
-    const error = await answer.then(
-      () => undefined,
-      (reason: Error & { code?: number }) => reason,
-    );
-    expect(error).toMatchObject({ code: -32000, message: expect.stringMatching(/SIGKILL/) });
-    expect(Date.now() - before).toBeLessThan(2000);
+      const before = Date.now();
+      process.kill(pid, 'SIGKILL');
+      const error = await answer.then(
+        () => undefined,
+        (reason: Error & { code?: number }) => reason,
+      );
+      expect(error).toMatchObject({ code: -32000, message: expect.stringMatching(/SIGKILL/) });
+      expect(Date.now() - before).toBeLessThan(2000);
 
-    // The next request brings the child back, and the client need not know.
-    expect(await client.callTool({ name: 'add', arguments: { a: 1, b: 2 } })).toMatchObject({
-      structuredContent: { result: 3 },
-    });
-    expect(await pidOf(client)).not.toBe(pid);
+      // The next request brings the child back, and the client need not know.
+      expect(await client.callTool({ name: 'add', arguments: { a: 1, b: 2 } })).toMatchObject({
+        structuredContent: { result: 3 },
+      });
+      expect(await pidOf(client)).not.toBe(pid);
 
-    // What it had asked for is as it was: the subscription, and the level of what it is told.
-    const from = client.notices.length;
-    await eventually(async () => {
-      await client.callTool({ name: 'touch', arguments: { uri: 'feature://fixed' } });
-      return client.notices.slice(from).some(({ method }) => method === 'notifications/resources/updated');
-    }, 'the subscription goes on');
-    await client.callTool({ name: 'log', arguments: { level: 'info', data: 'too quiet' } });
-    await client.callTool({ name: 'log', arguments: { level: 'error', data: 'loud enough' } });
-    await client.notice('notifications/message', ({ data }) => data === 'loud enough');
-    expect(client.notices.filter(({ params }) => params?.['data'] === 'too quiet')).toEqual([]);
-  });
+      // What it had asked for is as it was: the subscription, and the level of what it is told.
+      const from = client.notices.length;
+      await eventually(async () => {
+        await client.callTool({ name: 'touch', arguments: { uri: 'feature://fixed' } });
+        return client.notices.slice(from).some(({ method }) => method === 'notifications/resources/updated');
+      }, 'the subscription goes on');
+      await client.callTool({ name: 'log', arguments: { level: 'info', data: 'too quiet' } });
+      await client.callTool({ name: 'log', arguments: { level: 'error', data: 'loud enough' } });
+      await client.notice('notifications/message', ({ data }) => data === 'loud enough');
+      expect(client.notices.filter(({ params }) => params?.['data'] === 'too quiet')).toEqual([]);
+    },
+  );
 
   test('has a child that dies again and again, and serves between', async () => {
     server = await startServer(http);

@@ -1,0 +1,328 @@
+import { execFileSync } from 'node:child_process';
+import { connect as connectSocket, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { RawClient } from '../interop/raw-client.ts';
+import { bridged } from '../interop/servers.ts';
+import { readEvents } from '../interop/sse.ts';
+import { descendants, eventually, programs, startNode, startServer, type RunningServer } from '../support/process.ts';
+
+type JsonObject = Record<string, any>;
+type Event = Record<string, string>;
+
+const POST = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const clientInfo = { name: 'test', version: '1' };
+const initialize = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
+};
+const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
+
+function call(id: number, name: string, args: JsonObject = {}): JsonObject {
+  return { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, _meta: { progressToken: id } } };
+}
+
+/** One session over Streamable HTTP, whose connections can be dropped. */
+class Session {
+  readonly #url: string;
+  readonly headers: Record<string, string> = {};
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  static async open(url: string): Promise<Session> {
+    const session = new Session(url);
+    const response = await session.post(initialize);
+    await response.text();
+    session.headers['mcp-session-id'] = response.headers.get('mcp-session-id')!;
+    session.headers['mcp-protocol-version'] = '2025-11-25';
+    await session.post(initialized);
+    return session;
+  }
+
+  post(message: JsonObject, signal?: AbortSignal): Promise<Response> {
+    const headers = { ...POST, ...this.headers };
+    return fetch(this.#url, { method: 'POST', headers, body: JSON.stringify(message), signal });
+  }
+
+  get(lastEventId?: string, signal?: AbortSignal): Promise<Response> {
+    const resume: Record<string, string> = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+    return fetch(this.#url, { headers: { accept: 'text/event-stream', ...this.headers, ...resume }, signal });
+  }
+
+  async end(): Promise<number> {
+    return (await fetch(this.#url, { method: 'DELETE', headers: this.headers })).status;
+  }
+
+  /** The result of a call that is answered soon. */
+  async result(id: number, name: string, args?: JsonObject): Promise<JsonObject> {
+    const response = await this.post(call(id, name, args));
+    if (response.headers.get('content-type') !== 'text/event-stream')
+      return ((await response.json()) as JsonObject)['result'];
+    for await (const { data } of readEvents(response.body!)) {
+      const message = data ? JSON.parse(data) : {};
+      if (message.id === id) return message.result;
+    }
+    throw new Error('The stream ended before the result');
+  }
+}
+
+/** Reads a stream until `enough`, then drops the connection. */
+async function readUntil(
+  request: (signal: AbortSignal) => Promise<Response>,
+  enough: (events: Event[]) => boolean,
+): Promise<Event[]> {
+  const controller = new AbortController();
+  const events: Event[] = [];
+  const response = await request(controller.signal);
+  try {
+    for await (const event of readEvents(response.body!)) {
+      events.push(event);
+      if (enough(events)) break;
+    }
+  } finally {
+    controller.abort();
+  }
+  return events;
+}
+
+function messages(events: readonly Event[]): JsonObject[] {
+  return events.filter(({ data }) => data).map(({ data }) => JSON.parse(data!));
+}
+
+function rss(pid: number): number {
+  return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024;
+}
+
+const MB = 1024 * 1024;
+
+describe.each([
+  ['a server', [...programs.features, '--port', '0', '--stall-timeout', '1000']],
+  ['a bridge', bridged([...programs.features, '--stdio']).http],
+])('%s whose client drops the connection', (name, args) => {
+  let server: RunningServer;
+  let session: Session;
+
+  beforeAll(async () => {
+    server = await startServer(args);
+  });
+
+  afterAll(() => server?.stop());
+
+  afterEach(() => session?.end());
+
+  test.each([
+    ['before the first message', 1],
+    ['in the middle', 8],
+  ])('in a call, %s: the rest comes when it is back, once and in order', async (_, count) => {
+    session = await Session.open(server.url);
+    const before = await readUntil(
+      (signal) => session.post(call(1, 'count', { to: 20 }), signal),
+      ({ length }) => length === count,
+    );
+    const after = await readUntil(
+      (signal) => session.get(before.at(-1)!['id'], signal),
+      (events) => messages(events).some(({ id }) => id === 1),
+    );
+    const said = messages([...before, ...after]);
+    expect(said.slice(0, -1).map(({ params }) => params.progress)).toEqual(
+      Array.from({ length: 20 }, (_each, index) => index + 1),
+    );
+    expect(said.at(-1)).toMatchObject({ id: 1, result: { content: [{ text: 'counted to 20' }] } });
+    // Nothing comes on the wrong stream, and no id twice.
+    const ids = [...before, ...after].map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('of the session: what it missed comes when it is back', async () => {
+    session = await Session.open(server.url);
+    await session.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'feature://fixed' } });
+    const [first] = await readUntil(
+      (signal) => session.get(undefined, signal),
+      ({ length }) => length === 1,
+    );
+    for (let id = 2; id < 5; id += 1)
+      await session.result(id, 'grow', { name: `missed-${name}-${id}`.replaceAll(' ', '-') });
+    await session.result(5, 'touch', { uri: 'feature://fixed' });
+    const missed = await readUntil(
+      (signal) => session.get(first!['id'], signal),
+      (events) => messages(events).some(({ method }) => method === 'notifications/resources/updated'),
+    );
+    expect(messages(missed).map(({ method }) => method)).toEqual([
+      ...Array.from({ length: 3 }, () => 'notifications/tools/list_changed'),
+      'notifications/resources/updated',
+    ]);
+  });
+
+  test('in a call: that is no cancellation, but the end of the session is', async () => {
+    session = await Session.open(server.url);
+    const other = await Session.open(server.url);
+    // Behind a bridge each session has a child of its own, which can only be asked as long as the session is there.
+    const asked = name === 'a bridge' ? session : other;
+    const cancelled = async (id: number): Promise<number> =>
+      (await asked.result(id, 'cancellations'))['structuredContent'].result;
+    const before = await cancelled(1);
+    await readUntil(
+      (signal) => session.post(call(2, 'wait'), signal),
+      (events) => messages(events).length === 1,
+    );
+    expect(await cancelled(3)).toBe(before);
+    expect(await session.end()).toBe(204);
+    if (name === 'a bridge') await eventually(() => descendants(server.pid).length === 1, 'the child is gone');
+    else await eventually(async () => (await cancelled(4)) === before + 1, 'the call is cancelled');
+    expect((await session.post(call(5, 'add', { a: 1, b: 2 }))).status).toBe(404);
+    await other.end();
+  });
+
+  test('of HTTP+SSE: the session is over', async () => {
+    const client = await RawClient.connect('2024-11-05', 'sse', { stdio: [], url: '', sseUrl: server.sseUrl });
+    session = await Session.open(server.url);
+    const begun = new Promise<void>((resolve) => {
+      client.callTool({ name: 'wait' }, { onprogress: () => resolve() }).catch(() => {});
+    });
+    await begun;
+    // Behind a bridge each session has a child of its own.
+    const sessions = async (id: number): Promise<number> =>
+      name === 'a bridge'
+        ? descendants(server.pid).length
+        : JSON.parse((await session.result(id, 'health'))['content'][0].text).sessions;
+    expect(await sessions(1)).toBe(2);
+    await client.close();
+    let id = 1;
+    await eventually(async () => (await sessions(++id)) === 1, 'the session is over');
+  });
+});
+
+describe('a client that never reads', () => {
+  let server: RunningServer | undefined;
+  let socket: Socket | undefined;
+
+  afterEach(async () => {
+    socket?.destroy();
+    await server?.stop();
+    server = undefined;
+  });
+
+  /** Asks for 200 MB and reads none of it. */
+  function flood(url: string, headers: Record<string, string>): void {
+    const { hostname, port, pathname, search } = new URL(url);
+    const body = JSON.stringify(call(1, 'flood', { count: 2000, bytes: 100_000 }));
+    const head = Object.entries({
+      host: `${hostname}:${port}`,
+      ...POST,
+      ...headers,
+      'content-length': String(body.length),
+    });
+    socket = connectSocket(Number(port), hostname);
+    socket.on('error', () => {});
+    socket.pause();
+    socket.write(
+      `POST ${pathname}${search} HTTP/1.1\r\n${head.map(([key, value]) => `${key}: ${value}`).join('\r\n')}\r\n\r\n${body}`,
+    );
+  }
+
+  test.each([
+    ['a server', [...programs.features, '--port', '0', '--stall-timeout', '1000']],
+    ['a bridge', bridged([...programs.features, '--stdio']).http],
+  ])('of a call: the memory of %s is bounded, and others are served', async (name, args) => {
+    server = await startServer(args);
+    const [silent, other] = [await Session.open(server.url), await Session.open(server.url)];
+    await other.result(1, 'add', { a: 1, b: 2 });
+    const before = rss(server.pid);
+    flood(server.url, silent.headers);
+    let most = before;
+    for (let id = 2; id < 60; id += 1) {
+      expect((await other.result(id, 'add', { a: id, b: 1 }))['structuredContent']).toEqual({ result: id + 1 });
+      most = Math.max(most, rss(server.pid));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect((most - before) / MB).toBeLessThan(120);
+    if (name === 'a server') {
+      // The connection was broken off; the session is there, and so is the end of the stream.
+      await eventually(
+        () => socket!.destroyed || socket!.readableEnded || socket!.closed || drained(socket!),
+        'the connection is broken off',
+      );
+      expect((await silent.result(2, 'add', { a: 1, b: 2 }))['structuredContent']).toEqual({ result: 3 });
+    }
+  });
+
+  test('of HTTP+SSE: its session ends, and others are served', async () => {
+    server = await startServer([...programs.features, '--port', '0', '--stall-timeout', '1000']);
+    const other = await Session.open(server.url);
+    const health = async (id: number): Promise<JsonObject> =>
+      JSON.parse((await other.result(id, 'health'))['content'][0].text);
+    const { hostname, port } = new URL(server.sseUrl);
+    socket = connectSocket(Number(port), hostname);
+    socket.on('error', () => {});
+    socket.write(`GET /sse HTTP/1.1\r\nhost: ${hostname}:${port}\r\naccept: text/event-stream\r\n\r\n`);
+    const endpoint = await new Promise<string>((resolve) => {
+      let text = '';
+      const read = (chunk: Buffer): void => {
+        text += chunk.toString();
+        const path = /data: (\/messages\S+)\n/.exec(text)?.[1];
+        if (path === undefined) return;
+        socket!.off('data', read);
+        socket!.pause();
+        resolve(path);
+      };
+      socket!.on('data', read);
+    });
+    const post = (message: JsonObject): Promise<Response> =>
+      fetch(new URL(endpoint, server!.sseUrl), { method: 'POST', headers: POST, body: JSON.stringify(message) });
+    const before = (await health(1))['rss'];
+    for (const message of [initialize, initialized, call(1, 'flood', { count: 2000, bytes: 100_000 })]) {
+      expect((await post(message)).status).toBe(202);
+    }
+    let id = 1;
+    let most = 0;
+    await eventually(async () => {
+      const now = await health(++id);
+      most = Math.max(most, now['rss']);
+      return now['sessions'] === 1;
+    }, 'the session is over');
+    expect((most - before) / MB).toBeLessThan(120);
+    expect((await post(call(2, 'add'))).status).toBe(404);
+  });
+
+  test.each([
+    ['a server', [...programs.features, '--stdio']],
+    ['a bridge', bridged([...programs.features, '--stdio']).stdio],
+  ])('of stdio: the memory of %s is bounded, and it goes on when read', async (name, args) => {
+    const child = startNode(args);
+    const { stdin, stdout } = child.child;
+    // The lines that `startNode` collects would be read.
+    stdout!.removeAllListeners('data');
+    stdout!.pause();
+    const before = rss(child.pid);
+    const much = call(1, 'flood', { count: 1000, bytes: 100_000 });
+    stdin!.write([initialize, initialized, much].map((message) => `${JSON.stringify(message)}\n`).join(''));
+    let most = 0;
+    for (let look = 0; look < 40; look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 25));
+      most = Math.max(most, rss(child.pid));
+    }
+    expect((most - before) / MB).toBeLessThan(150);
+    let notices = 0;
+    const answered = new Promise<void>((resolve) => {
+      createInterface(stdout!).on('line', (line) => {
+        const { method, id } = JSON.parse(line);
+        if (method === 'notifications/message') notices += 1;
+        if (id === 1) resolve();
+      });
+    });
+    await answered;
+    if (name === 'a server') expect(notices).toBe(1000);
+    stdin!.end();
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+  });
+});
+
+/** Whether the peer has broken a connection off: a paused socket learns of it when it is read. */
+function drained(socket: Socket): boolean {
+  socket.resume();
+  return false;
+}
