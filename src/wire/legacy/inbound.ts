@@ -121,6 +121,7 @@ export class LegacyInbound implements Connection {
   #wait(message: Request | Notification): void {
     if (this.#waiting.length < MAX_WAITING) this.#waiting.push(message);
     else if ('id' in message) this.#refuse(message.id, 'Too many requests before the answer to initialize');
+    else this.#onerror(new Error(`${message.method} was dropped: too much came before the answer to initialize`));
   }
 
   #receiveRequest(message: Request, extra: MessageExtra | undefined): void {
@@ -148,13 +149,24 @@ export class LegacyInbound implements Connection {
 
   #answerWith(exchange: RequestExchange, answer: Promise<JsonObject>): void {
     answer.then(
-      (result) =>
-        // A session's caller can be asked while it waits.
-        needsInput(result)
-          ? this.#answerWith(exchange, complete(this.#service, exchange, result))
-          : this.#answer(exchange, resultResponse(exchange.id, toLegacyResult(result, REVISIONS[this.caller.revision]))),
-      (error: unknown) => this.#answer(exchange, errorResponse(exchange.id, RpcError.from(error).toObject())),
+      (result) => this.#succeed(exchange, result),
+      (error: unknown) => this.#fail(exchange, error),
     );
+  }
+
+  #succeed(exchange: RequestExchange, result: JsonObject): void {
+    try {
+      // A session's caller can be asked while it waits.
+      if (needsInput(result)) this.#answerWith(exchange, complete(this.#service, exchange, result));
+      else this.#answer(exchange, resultResponse(exchange.id, toLegacyResult(result, REVISIONS[this.caller.revision])));
+    } catch (error) {
+      // A service that gives no object: its caller is waiting all the same.
+      this.#fail(exchange, error);
+    }
+  }
+
+  #fail(exchange: RequestExchange, error: unknown): void {
+    this.#answer(exchange, errorResponse(exchange.id, RpcError.from(error).toObject()));
   }
 
   /** The requests that concern the session itself, and those that its era does not have. */

@@ -211,3 +211,24 @@ test('a response that nothing waits for is reported', async () => {
   await client.send({ id: 99, result: {} });
   expect(errors.map(String)).toContainEqual(expect.stringContaining('A response came for 99'));
 });
+
+test.each([undefined, null])('a service that answers with %j fails that request and nothing else', async (result) => {
+  const { service } = scripted({ odd: () => result as never });
+  const { client } = await opened(service);
+  expect(await client.request(1, 'odd')).toMatchObject({ id: 1, error: { code: -32603 } });
+  expect(await client.request(2, 'echo')).toMatchObject({ id: 2, result: {} });
+});
+
+test('what comes before the answer to initialize is bounded', async () => {
+  const ready = deferred();
+  const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
+  const { client, errors } = await served(service);
+  await client.send({ id: 'i', method: 'initialize', params: hello() });
+  await client.send(...Array.from({ length: 1000 }, (_, id) => ({ id, method: 'echo' })));
+  await client.send({ id: 'more', method: 'echo' }, { method: 'notifications/more' });
+  expect(client.take()).toEqual([answered('more', -32600, 'Too many requests')]);
+  expect(errors.map(String)).toEqual([expect.stringContaining('notifications/more was dropped')]);
+  ready.resolve();
+  await settled();
+  expect(client.take()).toHaveLength(1001);
+});
