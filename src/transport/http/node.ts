@@ -68,6 +68,15 @@ class NodeCall implements HttpCall {
   }
 
   respond(status: number, headers: HttpHeaders, body?: string): void {
+    if (answers.length === 0) setImmediate(writeAnswers);
+    answers.push(() => this.#write(status, headers, body));
+  }
+
+  stream(status: number, headers: HttpHeaders): HttpStream {
+    return new NodeStream(this.#response, this.#stallTimeout, status, headers);
+  }
+
+  #write(status: number, headers: HttpHeaders, body: string | undefined): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
     // Names and values in turn: the form that `node:http` takes as it is.
@@ -75,12 +84,20 @@ class NodeCall implements HttpCall {
     for (const name in headers) head.push(name, headers[name]!);
     if (status !== 204) head.push('content-length', body === undefined ? 0 : Buffer.byteLength(body));
     response.writeHead(status, head as string[]);
-    finish(response, this.#stallTimeout, body);
+    endResponse(response, this.#stallTimeout, body);
   }
+}
 
-  stream(status: number, headers: HttpHeaders): HttpStream {
-    return new NodeStream(this.#response, this.#stallTimeout, status, headers);
-  }
+/**
+ * Answers of this turn of the event loop, all written at its end. To wake the process at the other end of a socket is
+ * the dearest part of a write, and those that it is still awake for cost a third less.
+ */
+let answers: (() => void)[] = [];
+
+function writeAnswers(): void {
+  const ready = answers;
+  answers = [];
+  for (const write of ready) write();
 }
 
 class NodeStream implements HttpStream {
@@ -113,7 +130,7 @@ class NodeStream implements HttpStream {
   }
 
   end(): void {
-    finish(this.#response, this.#stallTimeout);
+    endResponse(this.#response, this.#stallTimeout);
   }
 
   destroy(): void {
@@ -122,7 +139,7 @@ class NodeStream implements HttpStream {
 }
 
 /** Ends a response. A reader that takes nothing of what is left is cut off: `node:http` would wait for it for ever. */
-function finish(response: ServerResponse, stallTimeout: number, body?: string): void {
+function endResponse(response: ServerResponse, stallTimeout: number, body?: string): void {
   response.end(body);
   if (response.writableLength > 0) response.setTimeout(stallTimeout);
 }
