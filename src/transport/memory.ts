@@ -1,4 +1,5 @@
 import type { Message } from '../jsonrpc/message.ts';
+import { checkMessage } from '../jsonrpc/parse.ts';
 import type { Transport } from './transport.ts';
 
 /**
@@ -6,7 +7,7 @@ import type { Transport } from './transport.ts';
  *
  * Messages are handed over by reference, not copied: who sends one must not change it afterwards, nor who receives it.
  * They arrive in order, after the code that sent them has run. What was sent before `close` still arrives, where the
- * other end is started.
+ * other end is started. What is no JSON-RPC message is not sent: `send` rejects.
  */
 export function memoryTransportPair(): [Transport, Transport] {
   const a = new MemoryTransport();
@@ -41,7 +42,12 @@ class MemoryTransport implements Transport {
 
   send(message: Message): Promise<void> {
     if (this.#phase !== 'open') return Promise.reject(new Error('The connection is closed'));
-    this.#peer.#queue.push(message);
+    try {
+      // No parser stands between the two: what is no message must not reach one who takes it for one.
+      this.#peer.#queue.push(checkMessage(message));
+    } catch (error) {
+      return Promise.reject(error);
+    }
     if (this.#peer.#started) this.#peer.#schedule();
     return Promise.resolve();
   }
