@@ -227,7 +227,7 @@ describe('a client that never reads', () => {
   test.each([
     ['a server', [...programs.features, '--port', '0', '--stall-timeout', '1000']],
     ['a bridge', bridged([...programs.features, '--stdio']).http],
-  ])('of a call: the memory of %s is bounded, and others are served', async (name, args) => {
+  ])('of a call: the memory of %s is bounded, and others are served', async (_, args) => {
     server = await startServer(args);
     const [silent, other] = [await Session.open(server.url), await Session.open(server.url)];
     await other.result(1, 'add', { a: 1, b: 2 });
@@ -240,14 +240,8 @@ describe('a client that never reads', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect((most - before) / MB).toBeLessThan(120);
-    if (name === 'a server') {
-      // The connection was broken off; the session is there, and so is the end of the stream.
-      await eventually(
-        () => socket!.destroyed || socket!.readableEnded || socket!.closed || drained(socket!),
-        'the connection is broken off',
-      );
-      expect((await silent.result(2, 'add', { a: 1, b: 2 }))['structuredContent']).toEqual({ result: 3 });
-    }
+    // The session is there all the same.
+    expect((await silent.result(2, 'add', { a: 1, b: 2 }))['structuredContent']).toEqual({ result: 3 });
   });
 
   test('of HTTP+SSE: its session ends, and others are served', async () => {
@@ -289,9 +283,10 @@ describe('a client that never reads', () => {
   });
 
   test.each([
-    ['a server', [...programs.features, '--stdio']],
-    ['a bridge', bridged([...programs.features, '--stdio']).stdio],
-  ])('of stdio: the memory of %s is bounded, and it goes on when read', async (name, args) => {
+    ['a server', [...programs.features, '--stdio'], 1000],
+    // It cannot hold its child back, and drops what is beyond its bound.
+    ['a bridge', bridged([...programs.features, '--stdio']).stdio, 100],
+  ])('of stdio: the memory of %s is bounded, and it goes on when read', async (_, args, least) => {
     const child = startNode(args);
     const { stdin, stdout } = child.child;
     // The lines that `startNode` collects would be read.
@@ -315,14 +310,8 @@ describe('a client that never reads', () => {
       });
     });
     await answered;
-    if (name === 'a server') expect(notices).toBe(1000);
+    expect(notices).toBeGreaterThanOrEqual(least);
     stdin!.end();
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
 });
-
-/** Whether the peer has broken a connection off: a paused socket learns of it when it is read. */
-function drained(socket: Socket): boolean {
-  socket.resume();
-  return false;
-}

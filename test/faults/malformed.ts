@@ -1,0 +1,169 @@
+import { isUtf8 } from 'node:buffer';
+import * as fc from 'fast-check';
+import { expect } from 'vitest';
+
+type JsonObject = Record<string, any>;
+
+/** The seed of all random inputs, printed so that a failure can be had again: `FUZZ_SEED=1 npx vitest run test/faults`. */
+export const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
+
+/** What is done with one JSON text, by the letter of JSON-RPC and of MCP. */
+export type Verdict =
+  /** Not JSON, or not UTF-8. */
+  | { kind: 'parse error' }
+  /** JSON, but no message. An error answers it, unless it looks like a response. */
+  | { kind: 'invalid'; silent: boolean }
+  | { kind: 'request'; id: string | number }
+  | { kind: 'notification' }
+  | { kind: 'response' };
+
+/** Says what a text is, independently of the code under test. Batches are invalid in all revisions but one. */
+export function judge(text: Uint8Array): Verdict {
+  if (!isUtf8(text)) return { kind: 'parse error' };
+  let value: any;
+  try {
+    value = JSON.parse(Buffer.from(text).toString());
+  } catch {
+    return { kind: 'parse error' };
+  }
+  const object = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!object) return { kind: 'invalid', silent: false };
+  const { jsonrpc, id, method, params, result, error } = value;
+  const plain = (each: unknown): boolean => typeof each === 'object' && each !== null && !Array.isArray(each);
+  const namesId = typeof id === 'string' || Number.isSafeInteger(id);
+  const silent = method === undefined && ('result' in value || 'error' in value);
+  const invalid: Verdict = { kind: 'invalid', silent };
+  if (jsonrpc !== '2.0') return invalid;
+  if (method !== undefined) {
+    if (typeof method !== 'string' || (params !== undefined && !plain(params))) return invalid;
+    if (id === undefined) return { kind: 'notification' };
+    return namesId ? { kind: 'request', id } : invalid;
+  }
+  const isError = plain(error) && Number.isInteger(error.code) && typeof error.message === 'string';
+  // An error that could not name what it answers.
+  if (id === null && isError) return { kind: 'response' };
+  if ((result !== undefined) === (error !== undefined)) return invalid;
+  if (result !== undefined) return namesId && plain(result) ? { kind: 'response' } : invalid;
+  return isError && (id === undefined || namesId) ? { kind: 'response' } : invalid;
+}
+
+const METHODS = [
+  'ping',
+  'initialize',
+  'tools/list',
+  'tools/call',
+  'resources/list',
+  'resources/read',
+  'resources/templates/list',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+  'logging/setLevel',
+  'server/discover',
+  'subscriptions/listen',
+  'notifications/initialized',
+  'notifications/progress',
+  'notifications/roots/list_changed',
+  '__proto__',
+  'constructor',
+  '',
+];
+
+const json = fc.jsonValue({ maxDepth: 3 });
+
+const params = fc.oneof(
+  json,
+  fc.record(
+    {
+      name: fc.oneof(fc.constantFrom('add', 'echo', 'greet', 'fail', '__proto__'), json),
+      arguments: fc.oneof(fc.record({ a: json, b: json, text: json, name: json }, { requiredKeys: [] }), json),
+      uri: fc.oneof(fc.constantFrom('feature://fixed', 'feature://item/%', 'feature://item/{id}', 'http://['), json),
+      ref: fc.oneof(fc.record({ type: fc.constantFrom('ref/prompt', 'ref/resource'), name: json, uri: json }), json),
+      argument: fc.oneof(fc.record({ name: json, value: json }), json),
+      level: fc.oneof(fc.constantFrom('debug', 'loud'), json),
+      cursor: json,
+      progressToken: json,
+      _meta: fc.oneof(fc.record({ progressToken: json }), json),
+    },
+    { requiredKeys: [] },
+  ),
+);
+
+const id = fc.oneof(fc.string(), fc.integer(), fc.double(), fc.constantFrom(null, true, [], {}, 2 ** 53, -0));
+
+/** A message whose every part may be wrong. */
+const message = fc.record(
+  {
+    jsonrpc: fc.oneof({ weight: 9, arbitrary: fc.constant('2.0') }, { weight: 1, arbitrary: json }),
+    id,
+    method: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...METHODS) }, { weight: 1, arbitrary: json }),
+    params,
+    result: json,
+    error: fc.oneof(fc.record({ code: json, message: json }), json),
+  },
+  { requiredKeys: ['jsonrpc'] },
+);
+
+const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+/** A good message, cut short or with some of its bytes changed, which often breaks its UTF-8. */
+const damaged = fc
+  .tuple(
+    message,
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 3 }),
+  )
+  .map(([value, kept, changes]) => {
+    const text = Buffer.from(JSON.stringify({ ...value, text: 'ß→🙂' }));
+    const bytes = changes.length > 0 ? text : text.subarray(0, Math.floor(kept * text.length));
+    for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
+    return bytes;
+  });
+
+const deep = fc
+  .tuple(fc.constantFrom('[', '{"a":'), fc.constantFrom(10, 1000, 100_000), fc.boolean(), fc.boolean())
+  .map(([open, levels, closed, inside]) => {
+    const nested = open.repeat(levels) + (closed ? '1' + (open === '[' ? ']' : '}').repeat(levels) : '');
+    return Buffer.from(inside ? `{"jsonrpc":"2.0","id":"deep","method":"ping","params":{"a":${nested}}}` : nested);
+  });
+
+const huge = fc.constantFrom(1000, 100_000, 1_000_000).map((length) => {
+  return encode({ jsonrpc: '2.0', id: 'huge', method: 'tools/call', params: { name: 'x'.repeat(length) } });
+});
+
+const KEY = /[\r\n]/;
+
+/** Texts of all kinds, most of them wrong. No line end is in them, so that each can be a line. */
+export const texts: fc.Arbitrary<Uint8Array> = fc
+  .oneof(
+    { weight: 50, arbitrary: message.map(encode) },
+    { weight: 20, arbitrary: damaged },
+    { weight: 10, arbitrary: json.map(encode) },
+    { weight: 10, arbitrary: fc.uint8Array({ minLength: 1, maxLength: 100 }) },
+    { weight: 5, arbitrary: fc.array(message, { maxLength: 4 }).map(encode) },
+    { weight: 5, arbitrary: fc.string({ minLength: 1 }).map((text) => Buffer.from(text)) },
+    { weight: 1, arbitrary: deep },
+    { weight: 1, arbitrary: huge },
+  )
+  .map((text) =>
+    KEY.test(Buffer.from(text).toString('latin1'))
+      ? text.map((byte) => (byte === 10 || byte === 13 ? 32 : byte))
+      : text,
+  );
+
+/** Asserts that an answer is what JSON-RPC and MCP let a server say; never with a null id. */
+export function expectAnswer(answer: JsonObject): void {
+  expect(answer).toMatchObject({ jsonrpc: '2.0' });
+  if ('id' in answer) expect(typeof answer['id'] === 'string' || Number.isInteger(answer['id'])).toBe(true);
+  if ('error' in answer) {
+    expect(answer).not.toHaveProperty('result');
+    expect(answer['error']).toMatchObject({ code: expect.any(Number), message: expect.any(String) });
+    expect(Number.isInteger(answer['error'].code)).toBe(true);
+  } else {
+    expect(answer['result']).toBeTypeOf('object');
+    expect(answer['result']).not.toBeNull();
+    expect(answer).toHaveProperty('id');
+  }
+}
