@@ -1,16 +1,17 @@
 import type { Writable } from 'node:stream';
 import { TAKEN } from '../transport.ts';
 
-/** What is joined into one write at the most, in UTF-16 units, before it is handed on within the tick. */
+/** What is joined into one write at the most, in UTF-16 units, before it is handed on at once. */
 const JOINED = 64 * 1024;
 
 /**
- * Writes lines to a byte stream: those of one tick in one write, and no faster than the reader reads.
+ * Writes lines to a byte stream: those that come together in one write, and no faster than the reader reads.
  */
 export class Outgoing {
   readonly #output: Writable;
   readonly #write: Writable['write'];
   readonly #limit: number;
+  readonly #schedule: (write: () => void) => void;
   readonly #flush = (): void => this.flush();
   readonly #written = (): void => this.#settleWrite();
   #text = '';
@@ -20,8 +21,14 @@ export class Outgoing {
   #idle: Deferred | undefined;
   #closed: Error | undefined;
 
-  /** @param limit how many bytes may wait for a slow reader; about, since text is counted before it is encoded. */
-  constructor(output: Writable, limit: number) {
+  /**
+   * @param limit how many bytes may wait for a slow reader; about, since text is counted before it is encoded.
+   * @param schedule when to write what has come: at the end of the callback that it came in, `process.nextTick`, where
+   *   one callback brings all there is; at the end of the turn of the event loop, `setImmediate`, where many bring a
+   *   little each.
+   */
+  constructor(output: Writable, limit: number, schedule: (write: () => void) => void) {
+    this.#schedule = schedule;
     this.#output = output;
     this.#write = output.write.bind(output);
     this.#limit = limit;
@@ -48,8 +55,7 @@ export class Outgoing {
     if (this.#text.length >= JOINED) this.flush();
     else if (!this.#scheduled) {
       this.#scheduled = true;
-      // Runs when the current callback and the promises it has settled are done: their answers leave together.
-      process.nextTick(this.#flush);
+      this.#schedule(this.#flush);
     }
     return this.#full ? this.#full.promise : TAKEN;
   }

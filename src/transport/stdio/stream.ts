@@ -70,7 +70,8 @@ export class StreamTransport implements Transport {
     this.#release = options.release ?? (() => letGo(input, output));
     const maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
     this.#maxBehind = maxPendingBytes / 4;
-    this.#outgoing = new Outgoing(output, maxPendingBytes);
+    // What a server answers came in one chunk; what a client sends comes from all over the program.
+    this.#outgoing = new Outgoing(output, maxPendingBytes, this.#server ? process.nextTick : setImmediate);
     this.#framing = new Framing(
       {
         deliver: (message) => this.#deliver(message),
