@@ -3,6 +3,7 @@ import { aborted, deferred, listening, scripted, settled } from '../../test/supp
 import { TestExchange } from '../../test/support/exchange.ts';
 import { Peer, hello, opened, served } from '../../test/support/wire.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
+import type { RpcError } from '../jsonrpc/errors.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -62,7 +63,10 @@ test('everything of one revision passes through', async () => {
       'vendor/odd': ({ params }) => ({ structuredContent: { odd: [params] }, _meta: { kept: true } }),
       ask: (exchange) => exchange.ask('elicitation/create', { message: 'm', requestedSchema: {} }),
       work: async (exchange) => {
-        await exchange.notify('notifications/progress', { progressToken: exchange.params['_meta'].progressToken, progress: 1 });
+        await exchange.notify('notifications/progress', {
+          progressToken: exchange.params['_meta'].progressToken,
+          progress: 1,
+        });
         await exchange.notify('notifications/message', { level: 'info', data: 'x' });
         return { done: true };
       },
@@ -121,7 +125,10 @@ test('a cancelled call is cancelled behind the bridge', async () => {
   await client.send({ method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough' } });
   await settled();
   expect(seen.at(-1)!.signal.aborted).toBe(true);
-  expect(received.at(-1)).toMatchObject({ method: 'notifications/cancelled', params: { reason: expect.stringContaining('enough') } });
+  expect(received.at(-1)).toMatchObject({
+    method: 'notifications/cancelled',
+    params: { reason: expect.stringContaining('enough') },
+  });
   expect(client.take()).toEqual([]);
 });
 
@@ -138,7 +145,7 @@ test('each session has a server of its own, in the name of its client, that ends
   await one.client.transport.close();
   await settled();
   expect(bridge.upstreams).toBe(1);
-  await expect(ends[0]!.send({ jsonrpc: '2.0', method: 'x' })).rejects.toThrow();
+  await expect(ends[0]!.send({ jsonrpc: '2.0', method: 'x' })).rejects.toThrow('closed');
   await ends[1]!.send({ jsonrpc: '2.0', method: 'notifications/x' });
   await two.client.transport.close();
   await settled();
@@ -179,7 +186,9 @@ test('a server that is lost fails what is in flight, and is started again for th
   await settled();
   expect(client.next()).toMatchObject({ id: 2, result: { params: {} } });
   expect(ends).toHaveLength(2);
-  expect(received.filter((message) => 'method' in message && message.method === 'notifications/initialized')).toHaveLength(2);
+  expect(
+    received.filter((message) => 'method' in message && message.method === 'notifications/initialized'),
+  ).toHaveLength(2);
 });
 
 test('what was listening goes on with the next server, and the subscription is made anew', async () => {
@@ -215,7 +224,11 @@ test('a server that falls over again and again is started after a growing delay'
   );
   const failures: Promise<unknown>[] = [];
   const attempt = async (): Promise<void> => {
-    failures.push(expect(bridge.service(new TestExchange('tools/list'))).rejects.toMatchObject({ code: -32000 }));
+    const failure = bridge.service(new TestExchange('tools/list')).then(
+      () => 'success',
+      (error: RpcError) => error.code,
+    );
+    failures.push(failure);
     await settled();
   };
   // Those who wait for one start share it.
@@ -231,7 +244,7 @@ test('a server that falls over again and again is started after a growing delay'
     await vi.advanceTimersByTimeAsync(1);
     expect(starts).toBe(before + 1);
   }
-  await Promise.all(failures);
+  expect(new Set(await Promise.all(failures))).toEqual(new Set([-32000]));
 });
 
 test('a server that does not answer the handshake fails initialize in time, and a new attempt starts anew', async () => {
@@ -274,7 +287,10 @@ test('a server that is gone right after the handshake is not kept', async () => 
   const { bridge } = bridged(
     (transport) => {
       starts += 1;
-      if (starts > 1) return to(service)(transport);
+      if (starts > 1) {
+        to(service)(transport);
+        return;
+      }
       transport.onmessage = ({ id }: { id: number }) => {
         const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } };
         void transport.send({ jsonrpc: '2.0', id, result });
@@ -292,7 +308,7 @@ test('a check connects once and leaves nothing behind', async () => {
   const { bridge, opened: ends } = bridged(to(scripted().service));
   await bridge.check();
   expect(ends).toHaveLength(1);
-  await expect(ends[0]!.send({ jsonrpc: '2.0', method: 'x' })).rejects.toThrow();
+  await expect(ends[0]!.send({ jsonrpc: '2.0', method: 'x' })).rejects.toThrow('closed');
   expect(bridge.upstreams).toBe(0);
 });
 

@@ -29,7 +29,9 @@ test('a complete result passes untouched', async () => {
 });
 
 test('questions are asked and the request is made again with the answers and the state', async () => {
-  const { service, calls } = replies(asks({ a: form('A'), b: form('B') }, 's1'), asks({ c: form('C') }), { done: true });
+  const { service, calls } = replies(asks({ a: form('A'), b: form('B') }, 's1'), asks({ c: form('C') }), {
+    done: true,
+  });
   const exchange = new TestExchange('tools/call', { name: 't' }, { onask: (_, { message }) => ({ said: message }) });
   expect(await service(exchange)).toEqual({ done: true });
   expect(exchange.asked.map(({ params }) => params['message'])).toEqual(['A', 'B', 'C']);

@@ -8,7 +8,11 @@ test('an error of ours stays what it is', () => {
 });
 
 test.each([
-  ['an error with a code', Object.assign(new Error('m'), { code: -32002, data: 1 }), { code: -32002, message: 'm', data: 1 }],
+  [
+    'an error with a code',
+    Object.assign(new Error('m'), { code: -32002, data: 1 }),
+    { code: -32002, message: 'm', data: 1 },
+  ],
   ['a system error', Object.assign(new Error('m'), { code: 'ENOENT', data: 1 }), { code: -32603, message: 'm' }],
   ['an error without a message', new TypeError(), { code: -32603, message: 'TypeError' }],
   ['an aborted fetch', AbortSignal.abort().reason, { code: -32603, message: 'This operation was aborted' }],

@@ -79,10 +79,10 @@ test.each(Object.entries(clients))('%s comes back once for a stream whose reques
     client instanceof ClientV1
       ? client.callTool({ name: 'wait' }, undefined, args)
       : client.callTool({ name: 'wait' }, args);
-  const rejected = expect(call).rejects.toThrow();
+  call.catch(() => {});
   await vi.advanceTimersByTimeAsync(10);
   controller.abort('enough');
-  await rejected;
+  await expect(call).rejects.toThrow('enough');
   await vi.advanceTimersByTimeAsync(120_000);
   expect(resumed.length).toBeLessThanOrEqual(1);
   expect(resumed.every((status) => status === 204)).toBe(true);

@@ -57,7 +57,10 @@ export const hello = (protocolVersion: unknown = '2025-11-25', capabilities: unk
 });
 
 /** A client, spoken by hand, of a service. */
-export async function served(service: Service, options: InboundOptions = {}): Promise<{ client: Peer; errors: Error[] }> {
+export async function served(
+  service: Service,
+  options: InboundOptions = {},
+): Promise<{ client: Peer; errors: Error[] }> {
   const [near, far] = memoryTransportPair();
   const errors: Error[] = [];
   const client = new Peer(near);
@@ -69,7 +72,11 @@ export async function served(service: Service, options: InboundOptions = {}): Pr
 /** The same behind its handshake. */
 export async function opened(
   service: Service,
-  { revision = '2025-11-25', capabilities = {}, ...options }: InboundOptions & { revision?: string; capabilities?: JsonObject } = {},
+  {
+    revision = '2025-11-25',
+    capabilities = {},
+    ...options
+  }: InboundOptions & { revision?: string; capabilities?: JsonObject } = {},
 ): Promise<{ client: Peer; errors: Error[] }> {
   const connection = await served(service, options);
   await connection.client.request('init', 'initialize', hello(revision, capabilities));

@@ -64,7 +64,9 @@ test('a batch without requests is 202', async () => {
 test('elements that are no messages are answered beside the others', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const invalid = { code: -32600, message: expect.any(String) };
-  const answers = await (await session.post([1, request(1, 'ping'), { jsonrpc: '2.0', id: 'x' }, request(1, 'ping')])).json();
+  const answers = await (
+    await session.post([1, request(1, 'ping'), { jsonrpc: '2.0', id: 'x' }, request(1, 'ping')])
+  ).json();
   expect(answers).toEqual([
     { jsonrpc: '2.0', error: invalid },
     { jsonrpc: '2.0', id: 'x', error: invalid },

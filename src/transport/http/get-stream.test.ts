@@ -7,7 +7,11 @@ import { memoryEventLog } from '../../store/memory.ts';
 const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
 
 /** A session and what its service listens with. */
-async function listened(revision = '2025-11-25', methods = {}, options = {}): Promise<{ session: TestSession; heard: Exchange[] }> {
+async function listened(
+  revision = '2025-11-25',
+  methods = {},
+  options = {},
+): Promise<{ session: TestSession; heard: Exchange[] }> {
   const heard: Exchange[] = [];
   const { service } = scripted({ 'subscriptions/listen': listening(heard), ...methods });
   const session = await new TestHttp(service, options).open(revision);

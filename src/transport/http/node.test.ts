@@ -33,14 +33,19 @@ async function onNode(service: Service, options: Partial<HttpHandlerOptions> = {
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/mcp`;
   const open = async (): Promise<Record<string, string>> => {
-    const response = await fetch(url, { method: 'POST', headers: POST_HEADERS, body: JSON.stringify(initialize('2025-11-25')) });
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: POST_HEADERS,
+      body: JSON.stringify(initialize('2025-11-25')),
+    });
     await response.text();
     return { ...POST_HEADERS, 'mcp-session-id': response.headers.get('mcp-session-id')! };
   };
   return { port, url, server, handler, open };
 }
 
-const call = (id: number, method: string, params = {}): string => JSON.stringify({ jsonrpc: '2.0', id, method, params });
+const call = (id: number, method: string, params = {}): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params });
 
 /** A socket to write to by hand, which reads nothing. */
 async function socketTo(port: number): Promise<Socket> {
@@ -68,7 +73,12 @@ test.each([1, 8])('a body of %i MB over the bound is 413, whether its length was
       controller.close();
     },
   });
-  const untold = await fetch(url, { method: 'POST', headers: POST_HEADERS, body: stream, duplex: 'half' } as RequestInit);
+  const untold = await fetch(url, {
+    method: 'POST',
+    headers: POST_HEADERS,
+    body: stream,
+    duplex: 'half',
+  });
   expect(untold.status).toBe(413);
 });
 
@@ -176,7 +186,11 @@ test.each([
 
 test('closing a listener ends its streams and frees its port', async () => {
   const listener = await listen({ port: 0, onsession: (transport) => serve(scripted().service, transport) });
-  const opened = await fetch(listener.url, { method: 'POST', headers: POST_HEADERS, body: JSON.stringify(initialize()) });
+  const opened = await fetch(listener.url, {
+    method: 'POST',
+    headers: POST_HEADERS,
+    body: JSON.stringify(initialize()),
+  });
   const headers = { 'mcp-session-id': opened.headers.get('mcp-session-id')!, accept: 'text/event-stream' };
   const stream = await fetch(listener.url, { headers });
   const sse = await fetch(listener.sseUrl!, { headers: { accept: 'text/event-stream' } });

@@ -22,7 +22,11 @@ test('an error is plain JSON with status 200', async () => {
   const session = await new TestHttp(scripted().service).open();
   const response = await session.call('', 'unheard/of');
   expect(response.status).toBe(200);
-  expect(await response.json()).toEqual({ jsonrpc: '2.0', id: '', error: { code: -32601, message: expect.any(String) } });
+  expect(await response.json()).toEqual({
+    jsonrpc: '2.0',
+    id: '',
+    error: { code: -32601, message: expect.any(String) },
+  });
 });
 
 test('a notification that comes first makes the reply a stream', async () => {
@@ -139,7 +143,11 @@ test('error data that cannot be written is left out', async () => {
     fail: () => Promise.reject(Object.assign(new Error('odd'), { code: 5, data: cycle })),
   });
   const session = await new TestHttp(service).open();
-  expect(await (await session.call(1, 'fail')).json()).toEqual({ jsonrpc: '2.0', id: 1, error: { code: 5, message: 'odd' } });
+  expect(await (await session.call(1, 'fail')).json()).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    error: { code: 5, message: 'odd' },
+  });
 });
 
 test('a cancelled request is not answered: its reply is an empty stream, and its id is free again', async () => {

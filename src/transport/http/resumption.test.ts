@@ -38,7 +38,12 @@ test('Last-Event-ID replays what came after it on that stream, and from no other
   await wire.server.send(answer(2));
 
   expect(messages(await (await wire.session.events(ids[1])).rest())).toEqual([numbered(12), numbered(13), answer(1)]);
-  expect(messages(await (await wire.session.events(ids[0])).rest())).toEqual([numbered(11), numbered(12), numbered(13), answer(1)]);
+  expect(messages(await (await wire.session.events(ids[0])).rest())).toEqual([
+    numbered(11),
+    numbered(12),
+    numbered(13),
+    answer(1),
+  ]);
   expect(messages(await two.rest())).toEqual([numbered(21), answer(2)]);
   expect(await standalone.message()).toEqual(numbered(99));
 });
@@ -201,7 +206,7 @@ test('a slow log loses nothing, doubles nothing and keeps the order', async () =
   while (got.length < 50) {
     // Comes back again and again, in the middle of what is being sent.
     const events = await session.events(lastId);
-    for (let count = 0; count < 7 && got.length < 50; ) {
+    for (let count = 0; count < 7 && got.length < 50;) {
       const event = await events.next();
       lastId = event!.id;
       if (!event!.data) continue;

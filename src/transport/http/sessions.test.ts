@@ -47,7 +47,11 @@ test('a session is open to nobody but who opened it', async () => {
   const headers = { 'content-type': 'application/json' };
   const as = (principal: string, body: object, more: object = {}): Promise<Response> =>
     http.fetch(
-      new Request('http://localhost/mcp', { method: 'POST', headers: { ...headers, ...more }, body: JSON.stringify(body) }),
+      new Request('http://localhost/mcp', {
+        method: 'POST',
+        headers: { ...headers, ...more },
+        body: JSON.stringify(body),
+      }),
       { principal },
     );
   const id = (await as('ada', initialize())).headers.get('mcp-session-id');

@@ -78,7 +78,8 @@ test('a message is 202, and its answer comes as a message event', async () => {
 
 test('an unknown session is 404, none at all is 400', async () => {
   const { http } = await connect(scripted().service);
-  const post = (path: string): Promise<Response> => http.send('POST', path, JSON_TYPE, JSON.stringify(request(1, 'ping')));
+  const post = (path: string): Promise<Response> =>
+    http.send('POST', path, JSON_TYPE, JSON.stringify(request(1, 'ping')));
   expect((await post('/messages?sessionId=unknown')).status).toBe(404);
   expect((await post('/messages')).status).toBe(400);
 });

@@ -213,7 +213,7 @@ export class StreamableSession implements Transport, ReplyOwner {
   #initialized(response: Response): void {
     this.#initializing = undefined;
     if ('result' in response) this.profile = profileOf(response.result['protocolVersion']);
-    else setImmediate(() => this.close().catch((error: Error) => this.onerror?.(error)));
+    else setImmediate(() => void this.close().catch((error: Error) => this.onerror?.(error)));
   }
 
   #abandon(id: RequestId): void {

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { aborted, deferred, scripted, settled } from '../../../test/support/service.ts';
 import { opened } from '../../../test/support/wire.ts';
 
-const cancel = (requestId: unknown, reason?: unknown) => ({ method: 'notifications/cancelled', params: { requestId, reason } });
+const cancel = (requestId: unknown, reason?: unknown) => ({
+  method: 'notifications/cancelled',
+  params: { requestId, reason },
+});
 const asking = scripted({
   ask: (exchange) => exchange.ask('roots/list', {}),
   wait: ({ signal }) => aborted(signal).then(() => ({ late: true })),
@@ -62,7 +65,8 @@ test('cancelling a call takes its question back, and a late answer is ignored', 
 test('a service takes its question back', async () => {
   const controller = new AbortController();
   const { service } = scripted({
-    work: (exchange) => exchange.ask('roots/list', {}, controller.signal).catch((error: Error) => ({ failed: error.message })),
+    work: (exchange) =>
+      exchange.ask('roots/list', {}, controller.signal).catch((error: Error) => ({ failed: error.message })),
   });
   const { client } = await opened(service, { capabilities: { roots: {} } });
   await client.send({ id: 1, method: 'work' });
@@ -70,7 +74,11 @@ test('a service takes its question back', async () => {
   controller.abort(new Error('changed my mind'));
   await settled();
   expect(client.take()).toEqual([
-    { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: question.id, reason: 'changed my mind' } },
+    {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: question.id, reason: 'changed my mind' },
+    },
     { jsonrpc: '2.0', id: 1, result: { failed: 'changed my mind' } },
   ]);
 });

@@ -116,7 +116,10 @@ test('a second initialize is refused, while the first is answered and after', as
   await client.send({ id: 1, method: 'initialize', params: hello() }, { id: 2, method: 'initialize', params: hello() });
   ready.resolve();
   await settled();
-  expect(client.take()).toEqual([expect.objectContaining({ id: 1, result: expect.anything() }), answered(2, -32600, 'already')]);
+  expect(client.take()).toEqual([
+    expect.objectContaining({ id: 1, result: expect.anything() }),
+    answered(2, -32600, 'already'),
+  ]);
   expect(await client.request(3, 'initialize', hello())).toEqual(answered(3, -32600, 'already'));
 });
 
@@ -132,7 +135,10 @@ test('a service that fails at initialize is asked again at the next', async () =
   const { client } = await served(service);
   expect(await client.request(1, 'initialize', hello())).toEqual(answered(1, -32603, 'not yet'));
   expect(await client.request(2, 'echo')).toEqual(answered(2, -32600, 'before initialize'));
-  expect(await client.request(3, 'initialize', hello())).toMatchObject({ id: 3, result: { protocolVersion: '2025-11-25' } });
+  expect(await client.request(3, 'initialize', hello())).toMatchObject({
+    id: 3,
+    result: { protocolVersion: '2025-11-25' },
+  });
 });
 
 test('initialize cannot be cancelled', async () => {
@@ -185,7 +191,10 @@ test('a request with the name of a notification, and a notification with that of
 });
 
 test('methods and notifications that nobody here knows pass through', async () => {
-  const { service, seen } = scripted({ 'vendor/odd': ({ params }) => ({ got: params }), 'notifications/vendor': () => ({}) });
+  const { service, seen } = scripted({
+    'vendor/odd': ({ params }) => ({ got: params }),
+    'notifications/vendor': () => ({}),
+  });
   const { client } = await opened(service);
   expect((await client.request(1, 'vendor/odd', { a: [1] })).result).toEqual({ got: { a: [1] } });
   await client.send({ method: 'notifications/vendor', params: { b: 2 } });

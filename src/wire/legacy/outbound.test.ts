@@ -76,26 +76,32 @@ describe('the handshake', () => {
     });
   });
 
-  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('goes on in %s where the server says so', async (revision) => {
-    const { server, upstream } = await connecting();
-    await server.send({ id: server.next().id, result: welcome(revision) });
-    expect(await upstream).toMatchObject({
-      revision,
-      discovered: {
-        supportedVersions: [revision],
-        capabilities: everything,
-        instructions: 'Hello.',
-        _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'them', version: '2' } },
-      },
-    });
-  });
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
+    'goes on in %s where the server says so',
+    async (revision) => {
+      const { server, upstream } = await connecting();
+      await server.send({ id: server.next().id, result: welcome(revision) });
+      expect(await upstream).toMatchObject({
+        revision,
+        discovered: {
+          supportedVersions: [revision],
+          capabilities: everything,
+          instructions: 'Hello.',
+          _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'them', version: '2' } },
+        },
+      });
+    },
+  );
 
-  test.each(['2026-07-28', '1999-01-01', undefined, 5])('fails where the server answers with revision %j', async (revision) => {
-    const { server, upstream } = await connecting();
-    await server.send({ id: server.next().id, result: { ...welcome(), protocolVersion: revision } });
-    await expect(upstream).rejects.toThrow('which this client does not');
-    expect(server.closed).toBe(true);
-  });
+  test.each(['2026-07-28', '1999-01-01', undefined, 5])(
+    'fails where the server answers with revision %j',
+    async (revision) => {
+      const { server, upstream } = await connecting();
+      await server.send({ id: server.next().id, result: { ...welcome(), protocolVersion: revision } });
+      await expect(upstream).rejects.toThrow('which this client does not');
+      expect(server.closed).toBe(true);
+    },
+  );
 
   test('fails with the error of the server', async () => {
     const { server, upstream } = await connecting();
@@ -149,7 +155,10 @@ describe('calls', () => {
     const [first, second] = [server.next(), server.next()];
     expect(first).toEqual({ jsonrpc: '2.0', id: first.id, method: 'tools/call', params: { name: 'a' } });
     expect(second).toEqual({ jsonrpc: '2.0', id: second.id, method: 'vendor/odd', params: { b: [2] } });
-    await server.send({ id: second.id, error: { code: -5, message: 'no', data: [1] } }, { id: first.id, result: { a: 1 } });
+    await server.send(
+      { id: second.id, error: { code: -5, message: 'no', data: [1] } },
+      { id: first.id, result: { a: 1 } },
+    );
     expect(await one.result).toEqual({ a: 1 });
     await expect(two.result).rejects.toMatchObject({ code: -5, message: 'no', data: [1] });
   });
@@ -191,11 +200,14 @@ describe('calls', () => {
     const one = await start('tools/call', { _meta: { progressToken: 'mine', other: 1 } });
     const two = await start('tools/call', { _meta: { progressToken: 'mine' } });
     const [first, second] = [server.next(), server.next()];
-    const { progressToken } = first.params._meta;
-    expect(first.params._meta.other).toBe(1);
-    expect(second.params._meta.progressToken).not.toBe(progressToken);
+    const { progressToken } = first.params['_meta'];
+    expect(first.params['_meta'].other).toBe(1);
+    expect(second.params['_meta'].progressToken).not.toBe(progressToken);
     await vi.advanceTimersByTimeAsync(900);
-    await server.send({ method: 'notifications/progress', params: { progressToken, progress: 1, total: 2, message: 'm' } });
+    await server.send({
+      method: 'notifications/progress',
+      params: { progressToken, progress: 1, total: 2, message: 'm' },
+    });
     expect(one.exchange.notified).toEqual([
       { method: 'notifications/progress', params: { progressToken: 'mine', progress: 1, total: 2, message: 'm' } },
     ]);
@@ -236,7 +248,9 @@ describe('questions of the server', () => {
     await start('prompts/get', {}, answering('call'));
     server.take();
     await server.send({ id: 's1', method: 'roots/list' });
-    expect(server.take()).toEqual([{ jsonrpc: '2.0', id: 's1', result: { name: 'call', method: 'roots/list', params: {} } }]);
+    expect(server.take()).toEqual([
+      { jsonrpc: '2.0', id: 's1', result: { name: 'call', method: 'roots/list', params: {} } },
+    ]);
   });
 
   test('belong to the newest tools/call where there are several calls, else to the newest call, else to who listens', async () => {
@@ -247,7 +261,11 @@ describe('questions of the server', () => {
       return answer.result.name;
     };
     const listener = await start('subscriptions/listen', {}, answering('listener'));
-    server.take().forEach((message) => 'id' in message && void server.transport.send({ jsonrpc: '2.0', id: message.id!, result: {} }));
+    server
+      .take()
+      .forEach(
+        (message) => 'id' in message && void server.transport.send({ jsonrpc: '2.0', id: message.id!, result: {} }),
+      );
     await settled();
     expect(await asked()).toBe('listener');
     await start('prompts/get', {}, answering('prompt'));
@@ -262,12 +280,18 @@ describe('questions of the server', () => {
   test('that nobody is there to answer are refused', async () => {
     const { server } = await ready();
     await server.send({ id: 's1', method: 'roots/list' });
-    expect(server.take()).toEqual([{ jsonrpc: '2.0', id: 's1', error: { code: -32603, message: expect.stringContaining('roots/list') } }]);
+    expect(server.take()).toEqual([
+      { jsonrpc: '2.0', id: 's1', error: { code: -32603, message: expect.stringContaining('roots/list') } },
+    ]);
   });
 
   test("fail with the caller's error", async () => {
     const { server, start } = await ready();
-    await start('tools/call', {}, { onask: () => Promise.reject(Object.assign(new Error('declined'), { code: -1, data: 5 })) });
+    await start(
+      'tools/call',
+      {},
+      { onask: () => Promise.reject(Object.assign(new Error('declined'), { code: -1, data: 5 })) },
+    );
     server.take();
     await server.send({ id: 's1', method: 'sampling/createMessage', params: {} });
     expect(server.take()).toEqual([{ jsonrpc: '2.0', id: 's1', error: { code: -1, message: 'declined', data: 5 } }]);
@@ -340,7 +364,10 @@ describe('listening', () => {
     await say('notifications/resources/list_changed');
     await say('notifications/resources/updated', { uri: 'x://y' });
     await say('notifications/vendor');
-    expect(exchange.notified.map(({ method }) => method)).toEqual(['notifications/tools/list_changed', 'notifications/vendor']);
+    expect(exchange.notified.map(({ method }) => method)).toEqual([
+      'notifications/tools/list_changed',
+      'notifications/vendor',
+    ]);
     exchange.abort();
     expect(await result).toEqual({});
     await say('notifications/tools/list_changed');
@@ -355,7 +382,8 @@ describe('listening', () => {
     const two = await start('subscriptions/listen', params);
     expect(await answerAll(server)).toEqual([]);
     await server.send({ method: 'notifications/resources/updated', params: { uri: 'x://y' } });
-    for (const { exchange } of [one, two]) expect(exchange.notified.at(-1)!.method).toBe('notifications/resources/updated');
+    for (const { exchange } of [one, two])
+      expect(exchange.notified.at(-1)!.method).toBe('notifications/resources/updated');
     one.exchange.abort();
     await settled();
     expect(await answerAll(server)).toEqual([]);

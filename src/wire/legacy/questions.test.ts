@@ -17,7 +17,11 @@ const { service } = scripted({
 const everything = { sampling: {}, elicitation: {}, roots: {} };
 
 test.each([
-  ['sampling/createMessage', { messages: [], maxTokens: 1 }, { role: 'assistant', model: 'm', content: { type: 'text', text: 'x' } }],
+  [
+    'sampling/createMessage',
+    { messages: [], maxTokens: 1 },
+    { role: 'assistant', model: 'm', content: { type: 'text', text: 'x' } },
+  ],
   ['elicitation/create', { message: 'm', requestedSchema: {} }, { action: 'decline' }],
   ['roots/list', {}, { roots: [] }],
   ['vendor/question', { any: 'thing' }, { any: 'answer' }],
@@ -85,7 +89,11 @@ test('questions of several calls are not mixed up', async () => {
     { id: 2, method: 'ask', params: { method: 'q', params: { n: 2 } } },
   );
   const [first, second] = [client.next(), client.next()];
-  await client.send({ id: second.id, result: { n: 2 } }, { id: first.id, result: { n: 1 } }, { id: first.id, result: { n: 3 } });
+  await client.send(
+    { id: second.id, result: { n: 2 } },
+    { id: first.id, result: { n: 1 } },
+    { id: first.id, result: { n: 3 } },
+  );
   expect(client.take()).toEqual([
     { jsonrpc: '2.0', id: 2, result: { n: 2 } },
     { jsonrpc: '2.0', id: 1, result: { n: 1 } },
@@ -107,7 +115,10 @@ test('an input_required result is asked and the request retried with the answers
         : {
             resultType: 'input_required',
             requestState: 'sealed',
-            inputRequests: { where: { method: 'roots/list' }, who: { method: 'elicitation/create', params: { message: 'who?' } } },
+            inputRequests: {
+              where: { method: 'roots/list' },
+              who: { method: 'elicitation/create', params: { message: 'who?' } },
+            },
           },
   });
   const { client } = await opened(scripts.service, { capabilities: everything });
@@ -136,7 +147,9 @@ test('of an input_required result, a question that the client cannot answer fail
 });
 
 test('a question that was taken back before is not asked', async () => {
-  const scripts = scripted({ work: (exchange) => exchange.ask('q', { n: 1 }, AbortSignal.abort(new Error('never mind'))) });
+  const scripts = scripted({
+    work: (exchange) => exchange.ask('q', { n: 1 }, AbortSignal.abort(new Error('never mind'))),
+  });
   const { client } = await opened(scripts.service);
   expect((await client.request(1, 'work')).error.message).toBe('never mind');
   await settled();

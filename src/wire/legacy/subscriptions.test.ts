@@ -100,14 +100,19 @@ test('subscribing needs a URI and the capability', async () => {
   expect(await client.request(1, 'resources/subscribe', {})).toMatchObject({ error: { code: -32602 } });
   const bare = await opened(scripted().service);
   expect(await bare.client.request(1, 'resources/subscribe', { uri })).toMatchObject({ error: { code: -32601 } });
-  expect(await bare.client.request(2, 'logging/setLevel', { level: 'info' })).toMatchObject({ error: { code: -32601 } });
+  expect(await bare.client.request(2, 'logging/setLevel', { level: 'info' })).toMatchObject({
+    error: { code: -32601 },
+  });
 });
 
 test('a session may subscribe to no more than 1000 resources', async () => {
   const { client } = await opened(listenable().service);
-  for (let n = 0; n < 1000; n += 1) await client.transport.send({ jsonrpc: '2.0', id: n, method: 'resources/subscribe', params: { uri: `x://${n}` } });
+  for (let n = 0; n < 1000; n += 1)
+    await client.transport.send({ jsonrpc: '2.0', id: n, method: 'resources/subscribe', params: { uri: `x://${n}` } });
   await settled();
-  expect(await client.request('more', 'resources/subscribe', { uri: 'x://more' })).toMatchObject({ error: { code: -32600 } });
+  expect(await client.request('more', 'resources/subscribe', { uri: 'x://more' })).toMatchObject({
+    error: { code: -32600 },
+  });
 });
 
 test('every log message comes until a level is set, then those that reach it', async () => {
@@ -120,7 +125,11 @@ test('every log message comes until a level is set, then those that reach it', a
   const { client } = await opened(service);
   await client.send({ id: 1, method: 'work' });
   expect(client.take().slice(0, -1)).toEqual(LOG_LEVELS.map(log));
-  expect(await client.request(2, 'logging/setLevel', { level: 'error' })).toEqual({ jsonrpc: '2.0', id: 2, result: {} });
+  expect(await client.request(2, 'logging/setLevel', { level: 'error' })).toEqual({
+    jsonrpc: '2.0',
+    id: 2,
+    result: {},
+  });
   await client.send({ id: 3, method: 'work' });
   expect(client.take().slice(0, -1)).toEqual(['error', 'critical', 'alert', 'emergency'].map(log));
 });
