@@ -48,21 +48,21 @@ const MALFORMED: [method: string, params: JsonObject][] = [
 ];
 
 if (!schemasPresent) console.info('Skipped: the schemas of the specification are not at ../shared/spec.');
-const present = test.skipIf(!schemasPresent);
+const present = describe.skipIf(!schemasPresent);
 
-describe.each(servers)('what the %s says', (_, peer, http, stdio) => {
+present.each(servers)('what the %s says', (_, peer, http, stdio) => {
   let target: Target;
   let stop: (() => Promise<unknown>) | undefined;
 
   beforeAll(async () => {
-    if (schemasPresent) ({ target, stop } = await serveBoth(http, stdio));
+    ({ target, stop } = await serveBoth(http, stdio));
   });
 
   afterAll(() => stop?.());
 
   const cells = REVISIONS.flatMap((revision) => TRANSPORTS.map((transport) => [revision, transport] as const));
 
-  present.each(cells)('is valid in %s over %s', async (revision, transport) => {
+  test.each(cells)('is valid in %s over %s', async (revision, transport) => {
     const client = await RawClient.connect(revision, transport, target);
     try {
       expect(client.initializeResult['protocolVersion']).toBe(revision);
@@ -82,10 +82,10 @@ describe.each(servers)('what the %s says', (_, peer, http, stdio) => {
   });
 });
 
-describe('what a bridge says to its child', () => {
+present('what a bridge says to its child', () => {
   afterAll(() => rmSync(recordings, { recursive: true, force: true }));
 
-  present('is valid in the revision that they speak', () => {
+  test('is valid in the revision that they speak', () => {
     const spoken = new Map<string, number>();
     for (const file of readdirSync(recordings)) {
       const said: Record<string, JsonObject[]> = { client: [], server: [] };
@@ -107,8 +107,8 @@ describe('what a bridge says to its child', () => {
   });
 });
 
-describe('a client that declares what its revision does not have', () => {
-  present.each(['2024-11-05', '2025-03-26', '2025-06-18'])('is not asked for it in %s', async (revision) => {
+present('a client that declares what its revision does not have', () => {
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('is not asked for it in %s', async (revision) => {
     const target = { stdio: [...programs.features, '--stdio'], url: '', sseUrl: '' };
     const client = await RawClient.connect(revision, 'stdio', target, capabilitiesOf('2025-11-25'));
     const { isError, content } = await client
