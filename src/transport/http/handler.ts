@@ -219,7 +219,7 @@ class Handler implements HttpHandler {
   }
 
   #initialize(call: HttpCall, message: Extract<Message, { method: string; id: RequestId }>): void {
-    if (!this.#streamable.hasRoom()) return this.#full(call);
+    if (!this.#streamable.hasRoom(this.#sse.size)) return this.#full(call);
     const session = new StreamableSession(randomUUID(), call.principal, {
       log: this.#log,
       connections: this.#connections,
@@ -298,7 +298,7 @@ class Handler implements HttpHandler {
   #openSse(call: HttpCall): void {
     const accept = call.header('accept');
     if (accept !== undefined && !acceptsStream(accept)) return refuse(call, 406, 'The client must accept text/event-stream');
-    if (!this.#sse.hasRoom()) return this.#full(call);
+    if (!this.#sse.hasRoom(this.#streamable.size)) return this.#full(call);
     const session = new SseSession(randomUUID(), call, this.#connections, (ended) => this.#sse.delete(ended.sessionId));
     this.#sse.add(session.sessionId, session);
     session.announce(`${this.#messagesPath}?sessionId=${session.sessionId}`);

@@ -44,7 +44,7 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
   const wildcard = WILDCARDS.has(host);
   const handler = createHttpHandler({
     ...options,
-    allowedHosts: wildcard || isLoopback(host) ? options.allowedHosts : [host, ...(options.allowedHosts ?? [])],
+    allowedHosts: wildcard || isLoopback(host) ? options.allowedHosts : [hostForUrl(host), ...(options.allowedHosts ?? [])],
     allowIpHosts: options.allowIpHosts ?? wildcard,
   });
   const server = createServer(

@@ -96,6 +96,15 @@ test('beyond the cap new sessions are 503, and old ones go on', async () => {
   expect((await http.post(initialize())).status).toBe(200);
 });
 
+test('the cap holds for both transports together', async () => {
+  const http = new TestHttp(scripted().service, { maxSessions: 2 });
+  await http.open();
+  const sse = new Events(await http.send('GET', '/sse'));
+  await sse.next();
+  expect((await http.post(initialize())).status).toBe(503);
+  expect((await http.send('GET', '/sse')).status).toBe(503);
+});
+
 test('at the cap the session that was silent for the longest makes room, but never a connected one', async () => {
   const http = new TestHttp(scripted().service, { maxSessions: 3 });
   const connected = await http.open();

@@ -33,6 +33,8 @@ export interface InboundOptions {
   readonly maxAskTimeout?: number;
 }
 
+/** Requests of one client that are being answered. Closing a connection cancels nothing, so they can pile up. */
+const MAX_IN_FLIGHT = 10_000;
 /** What a client may send behind an `initialize` that is still being answered. */
 const MAX_WAITING = 1000;
 
@@ -135,6 +137,9 @@ export class LegacyInbound implements Connection {
     if (method === Method.Ping) return this.#send(resultResponse(id, {}));
     if (this.#phase !== 'open') return this.#refuse(id, `${method} came before initialize`);
     if (isNotificationMethod(method)) return this.#refuse(id, `${method} is a notification and must not carry an id`);
+    if (this.#requests.size >= MAX_IN_FLIGHT) {
+      return this.#refuse(id, `More than ${MAX_IN_FLIGHT} requests are in flight; wait for some of them`);
+    }
 
     const exchange = new RequestExchange(this, id, method, params);
     this.#requests.set(id, exchange);

@@ -241,3 +241,15 @@ test('what comes before the answer to initialize is bounded', async () => {
   await settled();
   expect(client.take()).toHaveLength(1001);
 });
+
+test('requests that are not answered do not pile up without end', async () => {
+  const gate = deferred<Record<string, unknown>>();
+  const { client } = await opened(scripted({ wait: () => gate.promise }).service);
+  await client.send(...Array.from({ length: 10_000 }, (_, n) => ({ id: `w${n}`, method: 'wait' })));
+  expect(client.take()).toEqual([]);
+  expect(await client.request('more', 'wait')).toEqual(answered('more', -32600, 'More than 10000 requests are in flight'));
+  gate.resolve({});
+  await settled();
+  expect(client.take()).toHaveLength(10_000);
+  expect(await client.request('again', 'wait')).toHaveProperty('result');
+});
