@@ -26,7 +26,7 @@ export class RevisionSchema {
     this.revision = revision;
     const schema = JSON.parse(readFileSync(`${SPEC}/${revision}/schema.json`, 'utf8'));
     const options = { strict: false, validateFormats: false, allErrors: false };
-    this.#ajv = schema.$schema.includes('2020-12') ? (new Ajv2020(options) as unknown as Ajv) : new Ajv(options);
+    this.#ajv = schema.$schema.includes('2020-12') ? new Ajv2020(options) : new Ajv(options);
     this.#key = schema.$defs ? '$defs' : 'definitions';
     this.#definitions = schema[this.#key];
     this.#ajv.addSchema(schema, 'mcp');
