@@ -12,11 +12,15 @@ server.tool(
 
     const answer = await context.elicit({
       message: `Lend "${title}" for ${days} days?`,
-      requestedSchema: { type: 'object', properties: { name: { type: 'string', title: 'Your name' } }, required: ['name'] },
+      requestedSchema: {
+        type: 'object',
+        properties: { name: { type: 'string', title: 'Your name' } },
+        required: ['name'],
+      },
     });
     if (answer.action !== 'accept') return 'Not lent.';
 
     await context.log('info', { lent: title });
-    return `Lent to ${answer.content?.['name']}.`;
+    return `Lent to ${String(answer.content?.['name'])}.`;
   },
 );

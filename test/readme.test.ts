@@ -59,7 +59,8 @@ describe("the example with the official SDK's server", () => {
   }
 
   test('answers as a fetch function', async () => {
-    const fetch = ((input: string | URL, init?: RequestInit) => mounted(new Request(input, init))) as typeof globalThis.fetch;
+    const fetch = ((input: string | URL, init?: RequestInit) =>
+      mounted(new Request(input, init))) as typeof globalThis.fetch;
     expect(await hello(new URL('http://localhost/mcp'), fetch)).toEqual([{ type: 'text', text: 'Hello!' }]);
   });
 

@@ -31,7 +31,11 @@ export interface Bridge {
 /** Who the bridge is where it speaks in nobody's name. It can pass on any question; whether the caller can answer shows then. */
 const OWN_IDENTITY: Identity = {
   clientInfo: { name: 'everwire-bridge', version: VERSION },
-  capabilities: { roots: { listChanged: true }, sampling: { tools: {}, context: {} }, elicitation: { form: {}, url: {} } },
+  capabilities: {
+    roots: { listChanged: true },
+    sampling: { tools: {}, context: {} },
+    elicitation: { form: {}, url: {} },
+  },
   revision: LATEST_LEGACY_REVISION,
 };
 
@@ -40,7 +44,10 @@ export function createBridge(options: BridgeOptions): Bridge {
   return options.shared ? new SharedBridge(options) : new SessionBridge(options);
 }
 
-function upstreamFor(identity: Identity, { open, handshakeTimeout, onerror = () => {} }: BridgeOptions): RestartingUpstream {
+function upstreamFor(
+  identity: Identity,
+  { open, handshakeTimeout, onerror = () => {} }: BridgeOptions,
+): RestartingUpstream {
   return new RestartingUpstream({ open, identity, handshakeTimeout, onerror });
 }
 
@@ -86,7 +93,12 @@ class SessionBridge implements Bridge {
   readonly service: Service = (exchange) => {
     const { caller } = exchange;
     if (!caller.session) {
-      return Promise.reject(new RpcError(ErrorCode.InvalidRequest, 'This bridge has one server process a session, and the request belongs to none'));
+      return Promise.reject(
+        new RpcError(
+          ErrorCode.InvalidRequest,
+          'This bridge has one server process a session, and the request belongs to none',
+        ),
+      );
     }
     const upstream = this.#upstreams.get(caller.session) ?? this.#add(caller, caller.session);
     const answer = upstream.service(exchange);

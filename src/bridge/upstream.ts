@@ -100,7 +100,10 @@ export class RestartingUpstream {
       early = undefined;
       for (const error of reported) onerror(error);
       upstream.onclose = () => this.#lost(transport.closeReason);
-      if (upstream.closed) throw new RpcError(CONNECTION_CLOSED, 'The server was gone right after the handshake', { cause: transport.closeReason });
+      if (upstream.closed)
+        throw new RpcError(CONNECTION_CLOSED, 'The server was gone right after the handshake', {
+          cause: transport.closeReason,
+        });
       if (this.#closing.signal.aborted) {
         await upstream.close();
         throw this.#closing.signal.reason;
@@ -121,7 +124,11 @@ export class RestartingUpstream {
     this.#current = undefined;
     this.#quickFailures = Date.now() - this.#startedAt < STABLE_AFTER ? this.#quickFailures + 1 : 0;
     if (!this.#closing.signal.aborted) {
-      this.#options.onerror(new Error(`The server was lost${reason ? `: ${reason.message}` : ''}; it is started again for the next request`));
+      this.#options.onerror(
+        new Error(
+          `The server was lost${reason ? `: ${reason.message}` : ''}; it is started again for the next request`,
+        ),
+      );
     }
   }
 

@@ -37,7 +37,9 @@ function program(): Command {
   )
     .option('--shared', 'one server process for all sessions, instead of one each')
     .addOption(
-      new Option('--handshake-timeout <seconds>', 'how long the server may take to start').default(60).argParser(positive),
+      new Option('--handshake-timeout <seconds>', 'how long the server may take to start')
+        .default(60)
+        .argParser(positive),
     )
     .action((command: string, args: string[], flags: BridgeFlags) => bridge(command, args, flags));
   return root;

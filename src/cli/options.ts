@@ -22,8 +22,14 @@ export function withServeOptions(command: Command, maxSessions: number): Command
     .option('--stdio', 'serve one client over stdin and stdout instead of HTTP')
     .option('--allow-host <host...>', 'accept this Host header, beside loopback', [])
     .option('--allow-origin <origin...>', 'accept this Origin header, beside loopback', [])
-    .addOption(new Option('--max-sessions <number>', 'refuse more sessions than this').default(maxSessions).argParser(positive))
-    .addOption(new Option('--idle-timeout <seconds>', 'end a session after this long without a word').default(1800).argParser(positive));
+    .addOption(
+      new Option('--max-sessions <number>', 'refuse more sessions than this').default(maxSessions).argParser(positive),
+    )
+    .addOption(
+      new Option('--idle-timeout <seconds>', 'end a session after this long without a word')
+        .default(1800)
+        .argParser(positive),
+    );
 }
 
 export function listenOptions(flags: ServeFlags): Omit<ListenOptions, 'onsession'> {

@@ -16,7 +16,12 @@ type Release = () => Promise<void>;
  * @param name under which the client configuration lists the server.
  * @returns what ends it, and the process.
  */
-export async function run(name: string, service: Service, flags: ServeFlags, release: Release = async () => {}): Promise<Release> {
+export async function run(
+  name: string,
+  service: Service,
+  flags: ServeFlags,
+  release: Release = async () => {},
+): Promise<Release> {
   const onerror = (error: Error): void => say(error.message);
   if (flags.stdio) {
     const { stdioServerTransport } = await import('../transport/stdio/server.ts');
@@ -34,7 +39,11 @@ export async function run(name: string, service: Service, flags: ServeFlags, rel
     return stop;
   }
   const { listen } = await import('../transport/http/listen.ts');
-  const listener = await listen({ ...listenOptions(flags), onerror, onsession: (transport) => serve(service, transport, { onerror }) });
+  const listener = await listen({
+    ...listenOptions(flags),
+    onerror,
+    onsession: (transport) => serve(service, transport, { onerror }),
+  });
   const stop = stopOnce(async () => {
     await listener.close();
     await release();

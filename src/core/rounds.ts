@@ -32,7 +32,10 @@ export async function complete(
   let result = first;
   for (let round = 0; needsInput(result); round += 1) {
     if (round === maxRounds) {
-      throw new RpcError(ErrorCode.InternalError, `${exchange.method} asked for input ${maxRounds} times and is still not complete`);
+      throw new RpcError(
+        ErrorCode.InternalError,
+        `${exchange.method} asked for input ${maxRounds} times and is still not complete`,
+      );
     }
     result = await next(await answered(exchange, result));
   }
@@ -45,7 +48,10 @@ async function answered(exchange: Exchange, result: JsonObject): Promise<Exchang
   const answers = await Promise.all(
     Object.entries(questions).map(async ([key, question]: [string, unknown]) => {
       if (!isObject(question) || typeof question['method'] !== 'string') {
-        throw new RpcError(ErrorCode.InternalError, `${exchange.method} asked for input ${JSON.stringify(key)} without a method`);
+        throw new RpcError(
+          ErrorCode.InternalError,
+          `${exchange.method} asked for input ${JSON.stringify(key)} without a method`,
+        );
       }
       const params: JsonObject = isObject(question['params']) ? question['params'] : {};
       return [key, await exchange.ask(question['method'], params, others.signal)] as const;

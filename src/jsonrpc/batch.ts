@@ -1,13 +1,6 @@
 import { ErrorCode } from './errors.ts';
 import { InvalidMessage, checkMessage } from './parse.ts';
-import {
-  errorResponse,
-  isRequest,
-  isResponse,
-  type Message,
-  type RequestId,
-  type Response,
-} from './message.ts';
+import { errorResponse, isRequest, isResponse, type Message, type RequestId, type Response } from './message.ts';
 
 /** A batch, taken apart: what is to be delivered, and what is answered at once. */
 export interface OpenedBatch {
@@ -24,7 +17,8 @@ export interface OpenedBatch {
  * @throws InvalidMessage where the batch is empty, or larger than `limit` elements.
  */
 export function openBatch(elements: readonly unknown[], limit = 1000): OpenedBatch {
-  if (elements.length === 0) throw new InvalidMessage(ErrorCode.InvalidRequest, 'Invalid request: a batch must not be empty');
+  if (elements.length === 0)
+    throw new InvalidMessage(ErrorCode.InvalidRequest, 'Invalid request: a batch must not be empty');
   if (elements.length > limit) {
     throw new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: a batch may hold at most ${limit} messages`);
   }
@@ -36,7 +30,12 @@ export function openBatch(elements: readonly unknown[], limit = 1000): OpenedBat
       const message = checkMessage(element);
       if (isRequest(message)) {
         if (requests.includes(message.id)) {
-          errors.push(errorResponse(undefined, { code: ErrorCode.InvalidRequest, message: `Invalid request: id ${JSON.stringify(message.id)} occurs twice in one batch` }));
+          errors.push(
+            errorResponse(undefined, {
+              code: ErrorCode.InvalidRequest,
+              message: `Invalid request: id ${JSON.stringify(message.id)} occurs twice in one batch`,
+            }),
+          );
           continue;
         }
         requests.push(message.id);

@@ -63,15 +63,11 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 export function request(id: RequestId, method: string, params?: JsonObject): Request {
-  return params === undefined
-    ? { jsonrpc: '2.0', id, method }
-    : { jsonrpc: '2.0', id, method, params };
+  return params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };
 }
 
 export function notification(method: string, params?: JsonObject): Notification {
-  return params === undefined
-    ? { jsonrpc: '2.0', method }
-    : { jsonrpc: '2.0', method, params };
+  return params === undefined ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params };
 }
 
 export function resultResponse(id: RequestId, result: JsonObject): ResultResponse {

@@ -2,7 +2,9 @@ import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 
 /** Makes a web-standard `fetch` function of a handler, for runtimes and frameworks that speak Request and Response. */
-export function fetchListener(handler: HttpHandler): (request: Request, context?: { principal?: string }) => Promise<Response> {
+export function fetchListener(
+  handler: HttpHandler,
+): (request: Request, context?: { principal?: string }) => Promise<Response> {
   return (request, context) =>
     new Promise((resolve) => handler.handle(new FetchCall(request, context?.principal, resolve)));
 }

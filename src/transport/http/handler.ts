@@ -186,7 +186,15 @@ class Handler implements HttpHandler {
     const message = checkMessage(value);
     if (isRequest(message)) {
       if (message.method === 'initialize') {
-        if (session) return refuse(call, 400, 'The session is already initialized', NO_HEADERS, ErrorCode.InvalidRequest, message.id);
+        if (session)
+          return refuse(
+            call,
+            400,
+            'The session is already initialized',
+            NO_HEADERS,
+            ErrorCode.InvalidRequest,
+            message.id,
+          );
         return this.#initialize(call, message);
       }
       if (!session) return noSession(call, message.id);
@@ -203,7 +211,10 @@ class Handler implements HttpHandler {
     if (!session) return noSession(call);
     if (!session.profile?.batches) {
       const spoken = session.profile?.revision ?? 'none yet';
-      throw new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: batches exist only in revision 2025-03-26, this session speaks ${spoken}`);
+      throw new InvalidMessage(
+        ErrorCode.InvalidRequest,
+        `Invalid request: batches exist only in revision 2025-03-26, this session speaks ${spoken}`,
+      );
     }
     const batch = openBatch(elements);
     const { messages, requests, errors } = batch;
@@ -235,7 +246,8 @@ class Handler implements HttpHandler {
 
   #get(call: HttpCall): void {
     const accept = call.header('accept');
-    if (accept !== undefined && !acceptsStream(accept)) return refuse(call, 406, 'The client must accept text/event-stream');
+    if (accept !== undefined && !acceptsStream(accept))
+      return refuse(call, 406, 'The client must accept text/event-stream');
     if (call.header('mcp-session-id') === undefined) return noSession(call);
     const session = this.#session(call);
     if (!session) return;
@@ -286,7 +298,13 @@ class Handler implements HttpHandler {
     const version = call.header('mcp-protocol-version');
     if (version !== undefined && !rightVersion(version, session)) {
       const spoken = session.profile?.revision;
-      refuse(call, 400, `MCP-Protocol-Version is ${JSON.stringify(version)}, but this session speaks ${spoken}`, NO_HEADERS, ErrorCode.InvalidRequest);
+      refuse(
+        call,
+        400,
+        `MCP-Protocol-Version is ${JSON.stringify(version)}, but this session speaks ${spoken}`,
+        NO_HEADERS,
+        ErrorCode.InvalidRequest,
+      );
       return undefined;
     }
     session.lastSeen = Date.now();
@@ -297,7 +315,8 @@ class Handler implements HttpHandler {
 
   #openSse(call: HttpCall): void {
     const accept = call.header('accept');
-    if (accept !== undefined && !acceptsStream(accept)) return refuse(call, 406, 'The client must accept text/event-stream');
+    if (accept !== undefined && !acceptsStream(accept))
+      return refuse(call, 406, 'The client must accept text/event-stream');
     if (!this.#sse.hasRoom(this.#streamable.size)) return this.#full(call);
     const session = new SseSession(randomUUID(), call, this.#connections, (ended) => this.#sse.delete(ended.sessionId));
     this.#sse.add(session.sessionId, session);
@@ -356,7 +375,9 @@ class Handler implements HttpHandler {
 }
 
 function isJson(contentType: string | undefined): boolean {
-  return contentType === 'application/json' || (contentType !== undefined && mediaType(contentType) === 'application/json');
+  return (
+    contentType === 'application/json' || (contentType !== undefined && mediaType(contentType) === 'application/json')
+  );
 }
 
 /** From 2025-06-18 the header must name the negotiated revision; before, one that we know (transports: Protocol Version Header). */
@@ -366,13 +387,27 @@ function rightVersion(version: string, { profile }: StreamableSession): boolean 
 }
 
 /** An HTTP error whose body is a JSON-RPC error, without an id unless that of the request is known. */
-function refuse(call: HttpCall, status: number, message: string, headers: HttpHeaders = NO_HEADERS, code: number = REFUSED, id?: RequestId): void {
+function refuse(
+  call: HttpCall,
+  status: number,
+  message: string,
+  headers: HttpHeaders = NO_HEADERS,
+  code: number = REFUSED,
+  id?: RequestId,
+): void {
   const body = JSON.stringify({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }), error: { code, message } });
   call.respond(status, { ...JSON_HEADERS, ...headers }, body);
 }
 
 function noSession(call: HttpCall, id?: RequestId): void {
-  refuse(call, 400, 'Mcp-Session-Id is missing: open a session with initialize first', NO_HEADERS, ErrorCode.InvalidRequest, id);
+  refuse(
+    call,
+    400,
+    'Mcp-Session-Id is missing: open a session with initialize first',
+    NO_HEADERS,
+    ErrorCode.InvalidRequest,
+    id,
+  );
 }
 
 function shuttingDown(call: HttpCall): void {

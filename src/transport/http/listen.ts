@@ -44,11 +44,17 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
   const wildcard = WILDCARDS.has(host);
   const handler = createHttpHandler({
     ...options,
-    allowedHosts: wildcard || isLoopback(host) ? options.allowedHosts : [hostForUrl(host), ...(options.allowedHosts ?? [])],
+    allowedHosts:
+      wildcard || isLoopback(host) ? options.allowedHosts : [hostForUrl(host), ...(options.allowedHosts ?? [])],
     allowIpHosts: options.allowIpHosts ?? wildcard,
   });
   const server = createServer(
-    { headersTimeout: HEADERS_TIMEOUT, requestTimeout: REQUEST_TIMEOUT, keepAliveTimeout: KEEP_ALIVE_TIMEOUT, noDelay: true },
+    {
+      headersTimeout: HEADERS_TIMEOUT,
+      requestTimeout: REQUEST_TIMEOUT,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+      noDelay: true,
+    },
     nodeListener(handler),
   );
   server.on('clientError', answerClientError);
@@ -72,7 +78,9 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
 
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => reject(new Error(bindProblem(cause, host, port), { cause })));
+    server.once('error', (cause: NodeJS.ErrnoException) =>
+      reject(new Error(bindProblem(cause, host, port), { cause })),
+    );
     server.listen(port, host, () => resolve());
   });
 }

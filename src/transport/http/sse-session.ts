@@ -115,7 +115,11 @@ export class SseSession implements Transport {
 
   #refuseInUse(id: string | number): void {
     if (this.#inFlight.has(id)) {
-      throw new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: id ${JSON.stringify(id)} is still in use`, id);
+      throw new InvalidMessage(
+        ErrorCode.InvalidRequest,
+        `Invalid request: id ${JSON.stringify(id)} is still in use`,
+        id,
+      );
     }
   }
 

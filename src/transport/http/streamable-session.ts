@@ -114,7 +114,8 @@ export class StreamableSession implements Transport, ReplyOwner {
         return reply ? reply.send(message) : this.#standalone().send(message);
       }
       const reply = message.id === undefined ? undefined : this.#replies.get(message.id);
-      if (!reply) return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
+      if (!reply)
+        return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
       // No session comes about.
       if (message.id === this.#initializing && 'error' in message) reply.headers = JSON_HEADERS;
       const sent = reply.send(message);
@@ -184,7 +185,8 @@ export class StreamableSession implements Transport, ReplyOwner {
       this.onerror?.(error as Error);
     }
     // No response will come for what was cancelled (basic/utilities/cancellation: Behavior Requirements).
-    if ('method' in message && message.method === 'notifications/cancelled') this.#abandon(message.params?.['requestId']);
+    if ('method' in message && message.method === 'notifications/cancelled')
+      this.#abandon(message.params?.['requestId']);
   }
 
   /** Answers a GET: opens the stream of the session, or resumes the stream that `lastEventId` names. */
@@ -256,12 +258,21 @@ export class StreamableSession implements Transport, ReplyOwner {
     return stream;
   }
 
-  #connect(call: HttpCall, stream: EventStream, after: EventId | undefined, headers?: Readonly<Record<string, string>>): void {
-    const connection = new SseConnection(call.stream(200, { ...headers, ...SSE_HEADERS }), this.#options.connections, () => {
-      clearTimeout(timer);
-      this.lastSeen = Date.now();
-      stream.detach(connection);
-    });
+  #connect(
+    call: HttpCall,
+    stream: EventStream,
+    after: EventId | undefined,
+    headers?: Readonly<Record<string, string>>,
+  ): void {
+    const connection = new SseConnection(
+      call.stream(200, { ...headers, ...SSE_HEADERS }),
+      this.#options.connections,
+      () => {
+        clearTimeout(timer);
+        this.lastSeen = Date.now();
+        stream.detach(connection);
+      },
+    );
     const { streamDuration } = this.#options;
     const timer =
       streamDuration > 0 && this.profile?.primingEvent

@@ -114,6 +114,16 @@ describe('writing', () => {
     await transport.send(notification('n', { text: 'x'.repeat(400) }));
   });
 
+  test('the connection closes where an answer is lost: its caller would wait for ever', async () => {
+    const { transport, output, closed } = open({ maxPendingBytes: 1000, drainTimeout: 10 });
+    output.slow = true;
+    await transport.start();
+    for (let n = 0; n < 9; n++) void transport.send(notification('n', { text: 'x'.repeat(50) }));
+    await expect(transport.send(resultResponse(1, { text: 'x'.repeat(900) }))).rejects.toThrow('does not read');
+    await closed;
+    expect(transport.closeReason?.message).toContain('does not read');
+  });
+
   test('a server reads no further while its client does not read', async () => {
     const { transport, output, input, write, received } = open({ maxPendingBytes: 40_000 });
     transport.onmessage = (message) => {

@@ -1,6 +1,6 @@
 import { finished, type Duplex, type Readable, type Writable } from 'node:stream';
 import type { Message } from '../../jsonrpc/message.ts';
-import type { SendOptions, Transport } from '../transport.ts';
+import { TAKEN, type SendOptions, type Transport } from '../transport.ts';
 import { Framing } from './framing.ts';
 import { Outgoing } from './outgoing.ts';
 
@@ -31,6 +31,8 @@ export interface StreamTransportOptions {
   readonly release?: () => void;
 }
 
+/** After the callback that is running, and what its promises settle. */
+const queueWrite = (write: () => void): void => process.nextTick(write);
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const LINGER = 1000;
@@ -71,7 +73,7 @@ export class StreamTransport implements Transport {
     const maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
     this.#maxBehind = maxPendingBytes / 4;
     // What a server answers came in one chunk; what a client sends comes from all over the program.
-    this.#outgoing = new Outgoing(output, maxPendingBytes, this.#server ? process.nextTick : setImmediate);
+    this.#outgoing = new Outgoing(output, maxPendingBytes, this.#server ? queueWrite : setImmediate);
     this.#framing = new Framing(
       {
         deliver: (message) => this.#deliver(message),
@@ -124,7 +126,11 @@ export class StreamTransport implements Transport {
     } catch (error) {
       return Promise.reject(error);
     }
-    const taken = line === undefined ? Promise.resolve() : this.#outgoing.send(line);
+    const taken = line === undefined ? TAKEN : this.#outgoing.send(line);
+    // A peer that reads so little that an answer is lost would wait for it for ever.
+    if (taken !== TAKEN && !('method' in message) && this.#outgoing.waiting > 0) {
+      taken.catch((error: Error) => this.fail(error));
+    }
     if (this.#phase === 'ended') this.#closeWhenIdle();
     else if (this.#server && this.#outgoing.waiting > this.#maxBehind) this.#holdBack();
     return taken;

@@ -101,7 +101,8 @@ export class LegacyInbound implements Connection {
     transport.onmessage = (message: Message, extra?: MessageExtra) => this.#receive(message, extra);
     transport.onerror = this.#onerror;
     transport.onclose = () => this.#close();
-    transport.onend = () => this.#questions.close(new RpcError(CONNECTION_CLOSED, 'The client has closed its side of the connection'));
+    transport.onend = () =>
+      this.#questions.close(new RpcError(CONNECTION_CLOSED, 'The client has closed its side of the connection'));
     return transport.start();
   }
 
@@ -185,7 +186,10 @@ export class LegacyInbound implements Connection {
         return this.#subscribe(params, (uri) => this.#subscriptions.unsubscribe(uri));
       case Method.Discover:
       case Method.Listen:
-        throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method} is not part of revision ${this.caller.revision}`);
+        throw new RpcError(
+          ErrorCode.MethodNotFound,
+          `Method not found: ${method} is not part of revision ${this.caller.revision}`,
+        );
       default:
         return undefined;
     }
@@ -208,16 +212,21 @@ export class LegacyInbound implements Connection {
       }
     }
     if (!isNotificationMethod(method)) {
-      return this.#onerror(new Error(`A notification named ${JSON.stringify(method)} was ignored: MCP's begin with "notifications/"`));
+      return this.#onerror(
+        new Error(`A notification named ${JSON.stringify(method)} was ignored: MCP's begin with "notifications/"`),
+      );
     }
-    this.#service(new NoticeExchange(this, method, params)).catch((error: unknown) => this.#onerror(RpcError.from(error)));
+    this.#service(new NoticeExchange(this, method, params)).catch((error: unknown) =>
+      this.#onerror(RpcError.from(error)),
+    );
   }
 
   /** Version negotiation and the exchange of capabilities (2025-11-25, basic/lifecycle: Initialization). */
   async #initialize(id: RequestId, params: JsonObject, extra: MessageExtra | undefined): Promise<void> {
     if (this.#phase !== 'new') return this.#refuse(id, 'The connection is already initialized');
     const wrong = wrongInitialize(params);
-    if (wrong) return this.#send(errorResponse(id, { code: ErrorCode.InvalidParams, message: `Invalid params: ${wrong}` }));
+    if (wrong)
+      return this.#send(errorResponse(id, { code: ErrorCode.InvalidParams, message: `Invalid params: ${wrong}` }));
     const { caller } = this;
     // A revision that is not ours, or has no handshake, is answered with the newest that has one (Version Negotiation).
     const profile = profileOf(params['protocolVersion']);
@@ -249,7 +258,8 @@ export class LegacyInbound implements Connection {
 
   async #setLevel({ level }: JsonObject): Promise<JsonObject> {
     this.#demand('logging', this.#serverCapabilities['logging']);
-    if (!isLogLevel(level)) throw new RpcError(ErrorCode.InvalidParams, `Invalid params: unknown log level ${JSON.stringify(level)}`);
+    if (!isLogLevel(level))
+      throw new RpcError(ErrorCode.InvalidParams, `Invalid params: unknown log level ${JSON.stringify(level)}`);
     this.caller.logLevel = level;
     if (this.#subscriptions.listening) await this.#subscriptions.listen();
     return {};
@@ -263,7 +273,8 @@ export class LegacyInbound implements Connection {
   }
 
   #demand(name: string, capability: unknown): void {
-    if (!capability) throw new RpcError(ErrorCode.MethodNotFound, `Method not found: the server does not have the ${name} capability`);
+    if (!capability)
+      throw new RpcError(ErrorCode.MethodNotFound, `Method not found: the server does not have the ${name} capability`);
   }
 
   /** A cancelled request is not answered (basic/utilities/cancellation: Behavior Requirements). `initialize` cannot be. */
@@ -272,7 +283,9 @@ export class LegacyInbound implements Connection {
     const exchange = this.#requests.get(requestId);
     if (!exchange || exchange.method === Method.Discover) return;
     this.#requests.delete(requestId);
-    exchange.abort(new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? `Cancelled: ${reason}` : 'Cancelled'));
+    exchange.abort(
+      new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? `Cancelled: ${reason}` : 'Cancelled'),
+    );
   }
 
   #answer(exchange: RequestExchange, response: Message): void {
@@ -311,7 +324,12 @@ export class LegacyInbound implements Connection {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const missing = missingCapability(method, params, this.caller.capabilities, REVISIONS[this.caller.revision]);
     if (missing) {
-      return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `${method} was not sent: the client does not have the ${missing} capability`));
+      return Promise.reject(
+        new RpcError(
+          ErrorCode.MethodNotFound,
+          `${method} was not sent: the client does not have the ${missing} capability`,
+        ),
+      );
     }
     const { id, result } = this.#questions.open(
       method,

@@ -247,7 +247,9 @@ test('requests that are not answered do not pile up without end', async () => {
   const { client } = await opened(scripted({ wait: () => gate.promise }).service);
   await client.send(...Array.from({ length: 10_000 }, (_, n) => ({ id: `w${n}`, method: 'wait' })));
   expect(client.take()).toEqual([]);
-  expect(await client.request('more', 'wait')).toEqual(answered('more', -32600, 'More than 10000 requests are in flight'));
+  expect(await client.request('more', 'wait')).toEqual(
+    answered('more', -32600, 'More than 10000 requests are in flight'),
+  );
   gate.resolve({});
   await settled();
   expect(client.take()).toHaveLength(10_000);

@@ -85,7 +85,7 @@ export class Listeners {
     const list = LIST_FILTERS[method];
     const sessions = new Set<unknown>();
     // Newest first: where a session listens anew, its older exchange is about to end.
-    for (const { exchange, filter } of [...this.#listeners].reverse()) {
+    for (const { exchange, filter } of [...this.#listeners].toReversed()) {
       if (list) {
         if (!filter[list]) continue;
       } else if (method === Notice.ResourceUpdated) {
@@ -142,7 +142,9 @@ function honoured(filter: SubscriptionFilter, uris: string[], capabilities: Json
   return {
     ...(filter.toolsListChanged && capabilities['tools']?.['listChanged'] ? { toolsListChanged: true } : {}),
     ...(filter.promptsListChanged && capabilities['prompts']?.['listChanged'] ? { promptsListChanged: true } : {}),
-    ...(filter.resourcesListChanged && capabilities['resources']?.['listChanged'] ? { resourcesListChanged: true } : {}),
+    ...(filter.resourcesListChanged && capabilities['resources']?.['listChanged']
+      ? { resourcesListChanged: true }
+      : {}),
     ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
   };
 }

@@ -102,7 +102,10 @@ class LegacyOutbound implements Upstream {
     this.#options = options;
     this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
     this.#onerror = options.onerror ?? (() => {});
-    this.#listeners = new Listeners((method, params) => this.#request(method, params, this.#limits).result, this.#onerror);
+    this.#listeners = new Listeners(
+      (method, params) => this.#request(method, params, this.#limits).result,
+      this.#onerror,
+    );
   }
 
   get closed(): boolean {
@@ -116,7 +119,12 @@ class LegacyOutbound implements Upstream {
     transport.onerror = this.#onerror;
     transport.onclose = () => this.#close();
     await transport.start();
-    const { clientInfo, capabilities = {}, revision = LATEST_LEGACY_REVISION, handshakeTimeout = 60_000 } = this.#options;
+    const {
+      clientInfo,
+      capabilities = {},
+      revision = LATEST_LEGACY_REVISION,
+      handshakeTimeout = 60_000,
+    } = this.#options;
     const limits = { timeout: handshakeTimeout, maxTimeout: handshakeTimeout };
     // No cancellation is sent for it: `initialize` MUST NOT be cancelled (basic/utilities/cancellation).
     const { result } = this.#pending.open(
@@ -128,7 +136,10 @@ class LegacyOutbound implements Upstream {
     const answer = await result;
     const profile = profileOf(answer['protocolVersion']);
     if (profile?.era !== 'legacy') {
-      throw new RpcError(ErrorCode.InternalError, `The server speaks revision ${JSON.stringify(answer['protocolVersion'])}, which this client does not`);
+      throw new RpcError(
+        ErrorCode.InternalError,
+        `The server speaks revision ${JSON.stringify(answer['protocolVersion'])}, which this client does not`,
+      );
     }
     this.revision = profile.revision;
     transport.setProtocolVersion?.(profile.revision);
@@ -216,11 +227,18 @@ class LegacyOutbound implements Upstream {
   #question({ id, method, params = {} }: Request): void {
     if (method === Method.Ping) return this.#reply(resultResponse(id, {}));
     if (this.#questions.has(id)) {
-      return this.#reply(errorResponse(undefined, { code: ErrorCode.InvalidRequest, message: `Invalid request: id ${JSON.stringify(id)} is still in use` }));
+      return this.#reply(
+        errorResponse(undefined, {
+          code: ErrorCode.InvalidRequest,
+          message: `Invalid request: id ${JSON.stringify(id)} is still in use`,
+        }),
+      );
     }
     const caller = this.#newestCall() ?? this.#listeners.newest;
     if (!caller) {
-      return this.#reply(errorResponse(id, { code: ErrorCode.InternalError, message: `Nobody is there to answer ${method}` }));
+      return this.#reply(
+        errorResponse(id, { code: ErrorCode.InternalError, message: `Nobody is there to answer ${method}` }),
+      );
     }
     const controller = new AbortController();
     this.#questions.set(id, controller);
@@ -258,7 +276,9 @@ class LegacyOutbound implements Upstream {
         if (!isRequestId(requestId)) return;
         const controller = this.#questions.get(requestId);
         this.#questions.delete(requestId);
-        return controller?.abort(new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? reason : 'Cancelled by the server'));
+        return controller?.abort(
+          new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? reason : 'Cancelled by the server'),
+        );
       }
       case Notice.Message:
         // With one call in flight it is that call's; with several nothing tells whose, so it is the session's.
@@ -274,7 +294,9 @@ class LegacyOutbound implements Upstream {
     const id = this.#tokens.get(params['progressToken']);
     const call = id === undefined ? undefined : this.#calls.get(id);
     if (id === undefined || !call) {
-      return this.#onerror(new Error(`Progress came for ${JSON.stringify(params['progressToken'])}, which is no active request`));
+      return this.#onerror(
+        new Error(`Progress came for ${JSON.stringify(params['progressToken'])}, which is no active request`),
+      );
     }
     this.#pending.extend(id);
     call.exchange.notify(Notice.Progress, { ...params, progressToken: call.token }).catch(this.#onerror);
@@ -283,7 +305,11 @@ class LegacyOutbound implements Upstream {
   #close(): void {
     if (this.#closed) return;
     const cause = this.#options.closeReason?.();
-    this.#closed = new RpcError(CONNECTION_CLOSED, cause ? `Connection closed: ${cause.message}` : 'Connection closed', { cause });
+    this.#closed = new RpcError(
+      CONNECTION_CLOSED,
+      cause ? `Connection closed: ${cause.message}` : 'Connection closed',
+      { cause },
+    );
     this.#pending.close(this.#closed);
     this.#listeners.close(this.#closed);
     for (const controller of this.#questions.values()) controller.abort(this.#closed);
