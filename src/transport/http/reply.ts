@@ -3,8 +3,7 @@ import type { HttpCall, HttpHeaders } from './call.ts';
 import type { EventStream } from './event-stream.ts';
 import type { GraceLine, Waiting } from './grace.ts';
 import { TAKEN } from '../transport.ts';
-
-export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
+import { JSON_HEADERS } from './refusals.ts';
 
 /** What a reply needs of the session that it belongs to. */
 export interface ReplyOwner {

@@ -35,13 +35,9 @@ export class SessionTable<Session extends TableSession> {
     return this.#sessions.get(id);
   }
 
-  /**
-   * Whether there is room for one more, made by ending the session that was silent the longest where need be.
-   *
-   * @param others live sessions that are kept elsewhere and count against the same bound.
-   */
-  hasRoom(others: number): boolean {
-    if (this.#sessions.size + others < this.#options.maxSessions) return true;
+  /** Whether there is room for one more, made by ending the session that was silent the longest where need be. */
+  hasRoom(): boolean {
+    if (this.#sessions.size < this.#options.maxSessions) return true;
     let oldest: Session | undefined;
     for (const session of this.#sessions.values()) {
       if (!session.connected && (!oldest || session.lastSeen < oldest.lastSeen)) oldest = session;

@@ -7,7 +7,8 @@ import type { HttpCall } from './call.ts';
 import { SseConnection, type OpenConnections } from './connection.ts';
 import { EventStream } from './event-stream.ts';
 import type { GraceLine } from './grace.ts';
-import { JSON_HEADERS, Reply, type ReplyOwner } from './reply.ts';
+import { JSON_HEADERS } from './refusals.ts';
+import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from './sse.ts';
 
 export interface StreamableSessionOptions {

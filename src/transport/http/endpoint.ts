@@ -1,0 +1,76 @@
+import type { EventLog } from '../../store/event-log.ts';
+import { parseJson } from '../../jsonrpc/parse.ts';
+import type { Transport } from '../transport.ts';
+import type { HttpCall } from './call.ts';
+import type { OpenConnections } from './connection.ts';
+import { acceptGuard, mediaType } from './guards.ts';
+import { failed, refuse } from './refusals.ts';
+import type { SessionTable } from './sessions.ts';
+import type { SseSession } from './sse-session.ts';
+import type { StreamableSession } from './streamable-session.ts';
+
+export interface EndpointOptions {
+  readonly sessions: SessionTable<StreamableSession | SseSession>;
+  readonly connections: OpenConnections;
+  readonly log: EventLog;
+  readonly maxBodyBytes: number;
+  readonly onsession: (transport: Transport) => void | Promise<void>;
+  readonly onerror: (error: Error) => void;
+  /** The handler was closed. */
+  readonly closed: () => boolean;
+}
+
+const acceptsStream = acceptGuard('text/event-stream');
+
+/** What the endpoints of a handler have in common. */
+export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions> {
+  protected readonly options: Options;
+
+  constructor(options: Options) {
+    this.options = options;
+  }
+
+  /** Whether the body is JSON, as it must be; refused where not. */
+  protected sendsJson(call: HttpCall): boolean {
+    const contentType = call.header('content-type');
+    if (contentType === 'application/json') return true;
+    if (contentType !== undefined && mediaType(contentType) === 'application/json') return true;
+    refuse(call, 415, 'Content-Type must be application/json');
+    return false;
+  }
+
+  /** Whether the client takes an event stream; refused where not. */
+  protected takesStream(call: HttpCall): boolean {
+    const accept = call.header('accept');
+    if (accept === undefined || acceptsStream(accept)) return true;
+    refuse(call, 406, 'The client must accept text/event-stream');
+    return false;
+  }
+
+  /** Reads a body and takes what it says. The call is answered where that is refused, or fails. */
+  protected readJson(call: HttpCall, take: (value: unknown) => void): void {
+    const { maxBodyBytes, onerror } = this.options;
+    call.readBody(maxBodyBytes, (body) => {
+      try {
+        if (body) take(parseJson(body));
+        else refuse(call, 413, `The body is larger than ${maxBodyBytes} bytes`, { connection: 'close' });
+      } catch (error) {
+        failed(call, error, onerror);
+      }
+    });
+  }
+
+  /** Hands a new session to the application; one that it does not want is refused. */
+  protected announce(session: Transport, refused: () => Promise<void>): void {
+    const { onsession, onerror } = this.options;
+    const fail = (error: unknown): void => {
+      onerror(error as Error);
+      refused().catch(onerror);
+    };
+    try {
+      Promise.resolve(onsession(session)).catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { errorResponse, type ErrorResponse, type RequestId } from '../../jsonrpc/message.ts';
+import { InvalidMessage } from '../../jsonrpc/parse.ts';
+import type { HttpCall, HttpHeaders } from './call.ts';
+
+export const NO_HEADERS: HttpHeaders = {};
+export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
+/** The code for what has no JSON-RPC code of its own (implementation-defined range). */
+const REFUSED = -32000;
+
+/** An HTTP error whose body is a JSON-RPC error without an id. */
+export function refuse(call: HttpCall, status: number, message: string, headers: HttpHeaders = NO_HEADERS): void {
+  answer(call, status, errorResponse(undefined, { code: REFUSED, message }), headers);
+}
+
+/** The answer to what an error was thrown about: a message that is refused, or a fault of ours, which is reported. */
+export function failed(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
+  if (error instanceof InvalidMessage) return answer(call, 400, errorResponse(error.id, error.toObject()), NO_HEADERS);
+  onerror(error as Error);
+  answer(call, 500, errorResponse(undefined, { code: ErrorCode.InternalError, message: 'Internal error' }), NO_HEADERS);
+}
+
+function answer(call: HttpCall, status: number, error: ErrorResponse, headers: HttpHeaders): void {
+  call.respond(status, { ...JSON_HEADERS, ...headers }, JSON.stringify(error));
+}
+
+export function invalid(why: string, id?: RequestId): InvalidMessage {
+  return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id);
+}
+
+export function noSession(id?: RequestId): InvalidMessage {
+  return invalid('Mcp-Session-Id is missing; open a session with initialize first', id);
+}
+
+export function sessionNotFound(call: HttpCall): void {
+  refuse(call, 404, 'Session not found: it has ended or never was; open a new one with initialize');
+}
+
+export function tooManySessions(call: HttpCall): void {
+  refuse(call, 503, 'Too many sessions', { 'retry-after': '60' });
+}
+
+export function shuttingDown(call: HttpCall): void {
+  refuse(call, 503, 'The server is shutting down');
+}
+
+export function methodNotAllowed(call: HttpCall, allow: string): void {
+  refuse(call, 405, 'Method not allowed', { allow });
+}

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import { openBatch } from '../../jsonrpc/batch.ts';
+import { isRequest, type Request, type RequestId } from '../../jsonrpc/message.ts';
+import { type InvalidMessage, checkMessage } from '../../jsonrpc/parse.ts';
+import { profileOf } from '../../protocol/revisions.ts';
+import { EventsPurged } from '../../store/event-log.ts';
+import type { HttpCall } from './call.ts';
+import { Endpoint, type EndpointOptions } from './endpoint.ts';
+import type { GraceLine } from './grace.ts';
+import { acceptGuard } from './guards.ts';
+import {
+  failed,
+  invalid,
+  JSON_HEADERS,
+  methodNotAllowed,
+  NO_HEADERS,
+  noSession,
+  refuse,
+  sessionNotFound,
+  shuttingDown,
+  tooManySessions,
+} from './refusals.ts';
+import { StreamableSession } from './streamable-session.ts';
+
+export interface StreamableEndpointOptions extends EndpointOptions {
+  readonly grace: GraceLine;
+  /** Milliseconds. */
+  readonly retry: number;
+  /** Milliseconds; 0 for ever. */
+  readonly streamDuration: number;
+}
+
+const acceptsReply = acceptGuard('application/json', 'text/event-stream');
+
+/** The endpoint of Streamable HTTP: POST, GET and DELETE on one path (2025-11-25, transports: Streamable HTTP). */
+export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
+  handle(call: HttpCall): void {
+    if (call.method === 'POST') return this.#post(call);
+    if (call.method === 'GET') return this.#get(call);
+    if (call.method === 'DELETE') return this.#delete(call);
+    methodNotAllowed(call, 'GET, POST, DELETE');
+  }
+
+  #post(call: HttpCall): void {
+    if (!this.sendsJson(call)) return;
+    const accept = call.header('accept');
+    if (accept !== undefined && !acceptsReply(accept)) {
+      return refuse(call, 406, 'The client must accept both application/json and text/event-stream');
+    }
+    const named = call.header('mcp-session-id') !== undefined;
+    const session = this.#session(call);
+    if (named && !session) return;
+    this.readJson(call, (value) => this.#take(call, session, value));
+  }
+
+  #take(call: HttpCall, session: StreamableSession | undefined, value: unknown): void {
+    // Much may have happened while the body came in.
+    if (session?.closed) return sessionNotFound(call);
+    if (this.options.closed()) return shuttingDown(call);
+    if (Array.isArray(value)) return this.#takeBatch(call, session, value);
+    const message = checkMessage(value);
+    if (isRequest(message)) {
+      if (message.method === 'initialize') {
+        if (session) throw invalid('the session is already initialized', message.id);
+        return this.#initialize(call, message);
+      }
+      if (!session) throw noSession(message.id);
+      if (session.inUse(message.id)) throw idInUse(message.id);
+      return session.request(call, message);
+    }
+    if (!session) throw noSession();
+    session.deliver(message, call.principal);
+    call.respond(202, NO_HEADERS);
+  }
+
+  /** Batches: 2025-03-26, transports: Sending Messages, 3; removed in 2025-06-18. */
+  #takeBatch(call: HttpCall, session: StreamableSession | undefined, elements: unknown[]): void {
+    if (!session) throw noSession();
+    if (!session.profile?.batches) {
+      const spoken = session.profile?.revision ?? 'none yet';
+      throw invalid(`batches exist only in revision 2025-03-26, this session speaks ${spoken}`);
+    }
+    const batch = openBatch(elements);
+    const { messages, requests, errors } = batch;
+    if (messages.some((message) => 'method' in message && message.method === 'initialize')) {
+      throw invalid('initialize must not be part of a batch');
+    }
+    const used = requests.find((id) => session.inUse(id));
+    if (used !== undefined) throw idInUse(used);
+    if (requests.length > 0) return session.batch(call, batch);
+    for (const message of messages) session.deliver(message, call.principal);
+    if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
+    else call.respond(202, NO_HEADERS);
+  }
+
+  #initialize(call: HttpCall, message: Request): void {
+    const { sessions, log, connections, grace, retry, streamDuration } = this.options;
+    if (!sessions.hasRoom()) return tooManySessions(call);
+    const session = new StreamableSession(randomUUID(), call.principal, {
+      log,
+      connections,
+      grace,
+      retry,
+      streamDuration,
+      onend: (ended) => sessions.delete(ended.sessionId),
+    });
+    sessions.add(session.sessionId, session);
+    session.initialize(call, message);
+    this.announce(session, () => session.refuse('The server could not open a session'));
+  }
+
+  #get(call: HttpCall): void {
+    if (!this.takesStream(call)) return;
+    if (call.header('mcp-session-id') === undefined) throw noSession();
+    const session = this.#session(call);
+    if (!session) return;
+    const lastEventId = call.header('last-event-id');
+    if (!lastEventId) return session.listen(call, undefined, undefined);
+    const stream = session.streamOf(lastEventId);
+    if (!stream) return refuse(call, 410, 'Last-Event-ID names no event that this session still keeps');
+    this.#hasMore(session, lastEventId).then(
+      (more) => {
+        if (session.closed) return sessionNotFound(call);
+        // The stream has ended and the client has had all of it. It would come back to an empty stream for ever; this
+        // status tells it not to (HTML, section 9.2.3).
+        if (!more && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });
+        session.listen(call, stream, lastEventId);
+      },
+      (error: unknown) =>
+        error instanceof EventsPurged ? refuse(call, 410, error.message) : failed(call, error, this.options.onerror),
+    );
+  }
+
+  /** Whether anything comes after the event. Fails where it is not all there any more. */
+  async #hasMore(session: StreamableSession, lastEventId: string): Promise<boolean> {
+    const events = this.options.log.after(session.sessionId, lastEventId)[Symbol.asyncIterator]();
+    const { done } = await events.next();
+    await events.return?.();
+    return done !== true;
+  }
+
+  #delete(call: HttpCall): void {
+    if (call.header('mcp-session-id') === undefined) throw noSession();
+    const session = this.#session(call);
+    if (!session) return;
+    session.close().then(
+      () => call.respond(204, NO_HEADERS),
+      (error: unknown) => failed(call, error, this.options.onerror),
+    );
+  }
+
+  /** The session that a call names, and may use. Without one, the call has been refused where it named one. */
+  #session(call: HttpCall): StreamableSession | undefined {
+    const id = call.header('mcp-session-id');
+    if (id === undefined) return undefined;
+    const session = this.options.sessions.get(id);
+    // Someone else's session is as good as none.
+    if (!(session instanceof StreamableSession) || session.principal !== call.principal) {
+      sessionNotFound(call);
+      return undefined;
+    }
+    const version = call.header('mcp-protocol-version');
+    if (version !== undefined && !rightVersion(version, session)) {
+      const spoken = session.profile?.revision;
+      throw invalid(`MCP-Protocol-Version is ${JSON.stringify(version)}, but this session speaks ${spoken}`);
+    }
+    session.lastSeen = Date.now();
+    return session;
+  }
+}
+
+/** From 2025-06-18 the header must name the negotiated revision; before, one that we know (transports: Protocol Version Header). */
+function rightVersion(version: string, { profile }: StreamableSession): boolean {
+  if (!profile || profile.revision === version) return true;
+  return !profile.versionHeader && profileOf(version) !== undefined;
+}
+
+function idInUse(id: RequestId): InvalidMessage {
+  return invalid(`id ${JSON.stringify(id)} is still in use`, id);
+}
