@@ -82,6 +82,17 @@ test('at the end of stdin everything in flight is answered, and the process exit
   expect(await server.stderr).toBe('');
 });
 
+test('a request in flight keeps the process until it is answered', async () => {
+  // Nothing else does: a timer that is let go keeps no process.
+  const server = serve(
+    `setTimeout(() => void transport.send({ jsonrpc: '2.0', id: message.id, result: {} }), 300).unref();`,
+  );
+  server.write(request(1, 'a'));
+  server.child.stdin?.end();
+  expect(messages(await server.stdout)).toEqual([resultResponse(1, {})]);
+  expect(await server.exit).toEqual([0, null]);
+});
+
 test('a client that reads late finds everything there', async () => {
   const server = serve(
     `void transport.send({ jsonrpc: '2.0', id: message.id, result: { text: 'x'.repeat(100000) } });`,

@@ -8,8 +8,13 @@ export interface StdioServerOptions {
   readonly stdout?: Writable;
   /** The bound of one incoming message, in bytes. Default 16 MiB. */
   readonly maxMessageBytes?: number;
-  /** How long what is in flight when stdin ends may take, until its answers are read. Milliseconds, default 10 000. */
+  /** How long answers may stay unread when the connection closes. Milliseconds, default 10 000. */
   readonly drainTimeout?: number;
+  /**
+   * How long what is in flight when stdin ends may take. Milliseconds; 0, the default, is as long as it takes, or until
+   * the client closes stdout or ends the process.
+   */
+  readonly answerTimeout?: number;
   /** Takes what anything but the transport writes to stdout while it is open. Default: it goes to stderr. */
   readonly onstderr?: (text: string) => void;
 }
@@ -17,9 +22,12 @@ export interface StdioServerOptions {
 /**
  * The server's end of stdio (2025-11-25, basic/transports: stdio).
  *
- * Where stdin ends, `onend` is called, what is in flight is answered, and the connection closes; nothing then keeps
- * the process alive, unless the client leaves its answers unread and the pipe open. While it is open, stdout carries messages and nothing else: what `console.log` and others write
- * to `process.stdout` goes to stderr.
+ * Where stdin ends, `onend` is called, what is in flight is answered however long that takes (see `answerTimeout`), and
+ * the connection closes; nothing then keeps the process alive, unless the client leaves its answers unread and the pipe
+ * open.
+ *
+ * While it is open, stdout carries messages and nothing else: what `console.log` and others write to `process.stdout`
+ * goes to stderr.
  */
 export function stdioServerTransport(options: StdioServerOptions = {}): StreamTransport {
   const stdin = options.stdin ?? process.stdin;
@@ -29,6 +37,7 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
     role: 'server',
     ...(options.maxMessageBytes !== undefined && { maxMessageBytes: options.maxMessageBytes }),
     ...(options.drainTimeout !== undefined && { drainTimeout: options.drainTimeout }),
+    ...(options.answerTimeout !== undefined && { answerTimeout: options.answerTimeout }),
     acquire: () => stray?.divert(),
     release: () => {
       stray?.restore();

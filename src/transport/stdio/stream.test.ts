@@ -201,8 +201,37 @@ describe('the end of the input', () => {
     expect(log).toEqual(['end', 'close']);
   });
 
-  test('is answered for no longer than the drain timeout', async () => {
-    const { transport, input, write, log, errors, closed } = open({ drainTimeout: 20 });
+  test('is answered however long that takes', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearTimeout', 'clearInterval'] });
+    const { transport, input, output, write, log, errors, closed } = open();
+    await transport.start();
+    write(request(1, 'slow'));
+    input.end();
+    await settled();
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(log).toEqual(['end']);
+    await transport.send(resultResponse(1, {}));
+    await closed;
+    expect(output.messages).toEqual([resultResponse(1, {})]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([log, errors, vi.getTimerCount()]).toEqual([['end', 'close'], [], 0]);
+  });
+
+  test('is answered until the peer closes the output', async () => {
+    const { transport, input, output, write, log, closed } = open();
+    await transport.start();
+    write(request(1, 'never'));
+    input.end();
+    await settled();
+    expect(log).toEqual(['end']);
+    output.destroy();
+    await closed;
+    expect(log).toEqual(['end', 'close']);
+  });
+
+  test('is answered for no longer than the answer timeout, where there is one', async () => {
+    const { transport, input, write, log, errors, closed } = open({ answerTimeout: 20 });
     await transport.start();
     write(request(1, 'never'));
     input.end();

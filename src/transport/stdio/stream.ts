@@ -17,11 +17,13 @@ export interface StreamTransportOptions {
   readonly maxMessageBytes?: number;
   /** How much may wait for a peer that does not read, in bytes; beyond it `send` rejects. Default 64 MiB. */
   readonly maxPendingBytes?: number;
-  /**
-   * How long closing may take: until what is in flight is answered, where the input ended, and until the peer has
-   * read what was sent. Milliseconds, default 10 000.
-   */
+  /** How long what was sent may stay unread when the connection closes. Milliseconds, default 10 000. */
   readonly drainTimeout?: number;
+  /**
+   * How long a server goes on answering after the input has ended. Milliseconds; 0, the default, is as long as it takes,
+   * or until the peer closes the output.
+   */
+  readonly answerTimeout?: number;
   /** Called by `start`, before anything is read. */
   readonly acquire?: () => void;
   /**
@@ -36,6 +38,8 @@ const queueWrite = (write: () => void): void => process.nextTick(write);
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const LINGER = 1000;
+/** Milliseconds: about the longest that a timer takes. */
+const LONG = 2 ** 31 - 1;
 
 /** Messages as lines over any pair of byte streams: pipes, a TCP or Unix socket (2025-11-25, basic/transports: stdio). */
 export function streamTransport(input: Readable, output: Writable, options?: StreamTransportOptions): StreamTransport {
@@ -51,6 +55,7 @@ export class StreamTransport implements Transport {
   readonly #output: Writable;
   readonly #server: boolean;
   readonly #drainTimeout: number;
+  readonly #answerTimeout: number;
   readonly #acquire: (() => void) | undefined;
   readonly #release: () => void;
   readonly #framing: Framing;
@@ -60,6 +65,7 @@ export class StreamTransport implements Transport {
   #phase: 'new' | 'open' | 'ended' | 'closing' | 'closed' = 'new';
   #reason: Error | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #answering: ReturnType<typeof setInterval> | undefined;
   #expired: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -68,6 +74,7 @@ export class StreamTransport implements Transport {
     this.#output = output;
     this.#server = options.role !== 'client';
     this.#drainTimeout = options.drainTimeout ?? 10_000;
+    this.#answerTimeout = options.answerTimeout ?? 0;
     this.#acquire = options.acquire;
     this.#release = options.release ?? (() => letGo(input, output));
     const maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
@@ -158,6 +165,7 @@ export class StreamTransport implements Transport {
 
   async #close(): Promise<void> {
     this.#phase = 'closing';
+    clearInterval(this.#answering);
     this.#framing.stop();
     await Promise.race([this.#outgoing.flushed(), this.#deadline()]);
     clearTimeout(this.#timer);
@@ -202,14 +210,20 @@ export class StreamTransport implements Transport {
       this.#report(error as Error);
     }
     this.#closeWhenIdle();
-    void this.#deadline().then(() => {
-      if (this.#phase !== 'ended') return;
-      const open = this.#framing.inFlight.size;
-      this.#report(
-        new Error(`${open} requests were not answered within ${this.#drainTimeout} ms after the input ended`),
-      );
-      void this.close();
-    });
+    if (this.#phase !== 'ended') return;
+    // The reader may still be there, and how long its requests take is its own affair: it ends the wait by closing the
+    // output, or the process (2025-11-25, basic/lifecycle: Shutdown, stdio). The timer also keeps the process alive,
+    // which a promise that a handler waits for does not.
+    this.#answering =
+      this.#answerTimeout > 0 ? setTimeout(() => this.#giveUp(), this.#answerTimeout) : setInterval(() => {}, LONG);
+  }
+
+  #giveUp(): void {
+    const open = this.#framing.inFlight.size;
+    this.#report(
+      new Error(`${open} requests were not answered within ${this.#answerTimeout} ms after the input ended`),
+    );
+    void this.close();
   }
 
   #closeWhenIdle(): void {
@@ -230,7 +244,7 @@ export class StreamTransport implements Transport {
     void this.#deadline().then(() => this.close());
   }
 
-  /** One span for the answers and for their reader. */
+  /** For the reader of what was sent. */
   #deadline(): Promise<void> {
     this.#expired ??= new Promise((resolve) => {
       this.#timer = setTimeout(resolve, this.#drainTimeout);
