@@ -21,6 +21,8 @@ export interface RevisionProfile {
   readonly audio: boolean;
   /** Resource links, `structuredContent` and `outputSchema`, `title` (2025-06-18, changelog). */
   readonly structuredContent: boolean;
+  /** An output schema and a structured result may be of any type, not of objects alone (2026-07-28, changelog, minor 10). */
+  readonly anyOutput: boolean;
   /** The code for a resource that does not exist (2026-07-28, changelog, minor 6). */
   readonly resourceNotFound: -32002 | -32602;
 }
@@ -35,6 +37,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     elicitation: 'none',
     audio: false,
     structuredContent: false,
+    anyOutput: false,
     resourceNotFound: -32002,
   },
   '2025-03-26': {
@@ -46,6 +49,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     elicitation: 'none',
     audio: true,
     structuredContent: false,
+    anyOutput: false,
     resourceNotFound: -32002,
   },
   '2025-06-18': {
@@ -57,6 +61,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     elicitation: 'form',
     audio: true,
     structuredContent: true,
+    anyOutput: false,
     resourceNotFound: -32002,
   },
   '2025-11-25': {
@@ -68,6 +73,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     elicitation: 'url',
     audio: true,
     structuredContent: true,
+    anyOutput: false,
     resourceNotFound: -32002,
   },
   '2026-07-28': {
@@ -79,6 +85,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     elicitation: 'url',
     audio: true,
     structuredContent: true,
+    anyOutput: true,
     resourceNotFound: -32602,
   },
 };

@@ -16,7 +16,10 @@ export interface ToolConfig<
   description?: string;
   /** What the arguments must be; without it the tool takes none. */
   input?: I;
-  /** What the structured result must be; without it there is none. */
+  /**
+   * What the structured result must be; without it there is none. One that is no object is known from 2026-07-28 on:
+   * clients of earlier revisions get the text alone.
+   */
   output?: O;
   annotations?: ToolAnnotations;
   icons?: Icon[];

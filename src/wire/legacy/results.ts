@@ -2,13 +2,14 @@ import type { JsonObject } from '../../jsonrpc/message.ts';
 import { Meta } from '../../protocol/methods.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
 import { shapeContent } from './content.ts';
+import { shapeOutput } from './output.ts';
 
 /**
  * A result of the waist as a handshake revision knows it: without what only the newest revision has, and with content
- * that it knows. Often the same object.
+ * and output that it knows. Often the same object.
  */
 export function toLegacyResult(result: JsonObject, profile: RevisionProfile): JsonObject {
-  return shapeContent(withoutNewest(result), profile);
+  return shapeOutput(shapeContent(withoutNewest(result), profile), profile);
 }
 
 function withoutNewest(result: JsonObject): JsonObject {
