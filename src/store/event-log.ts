@@ -35,11 +35,14 @@ export interface EventLog {
   drop(session: SessionId): Promise<void>;
 }
 
-/** The events after an id are not (all) there any more. What was missed is lost; the client has to start anew. */
+/** The events after an id are not (all) there any more: what was dropped of them is lost. */
 export class EventsPurged extends Error {
   override readonly name = 'EventsPurged';
+  /** The last event that was dropped; what came after it is still there. Undefined where the id was never given out. */
+  readonly until: EventId | undefined;
 
-  constructor(id: EventId) {
+  constructor(id: EventId, until: EventId | undefined) {
     super(`Events after ${JSON.stringify(id)} are no longer available`);
+    this.until = until;
   }
 }

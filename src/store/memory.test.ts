@@ -51,6 +51,22 @@ describe('in memory', () => {
     await expect(collect(log, id, 'quiet')).rejects.toThrow(EventsPurged);
   });
 
+  test('where all sessions together keep too much, the largest give up their oldest', async () => {
+    const log = memoryEventLog({ maxTotalBytes: 10_000 });
+    const small = await log.append('small', 'a', undefined);
+    await log.append('small', 'a', notification('m', { text: 'x'.repeat(100) }));
+    const large = await log.append('large', 'a', undefined);
+    for (let n = 0; n < 20; n++) await log.append('large', 'a', notification('m', { text: 'x'.repeat(1000) }));
+    expect(await collect(log, small, 'small')).toHaveLength(1);
+    await expect(collect(log, large, 'large')).rejects.toThrow(EventsPurged);
+    // Whoever goes on behind the gap misses nothing more.
+    const purged = await collect(log, large, 'large').catch((error: unknown) => error as EventsPurged);
+    if (!(purged instanceof EventsPurged)) throw new Error('nothing was dropped');
+    const kept = await collect(log, purged.until!, 'large');
+    expect(kept.length).toBeGreaterThan(2);
+    expect(kept.at(-1)?.id).toBe('a-21');
+  });
+
   test('a message too deep for the call stack can be kept', async () => {
     const log = memoryEventLog();
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown;

@@ -11,6 +11,8 @@ import {
 export interface MemoryEventLogOptions {
   /** How many bytes of messages one session may keep. Default 4 MiB. */
   maxBytes?: number;
+  /** How many bytes all sessions together may keep. Default 256 MiB; beyond it, the largest give up their oldest events. */
+  maxTotalBytes?: number;
   /** How many events one session may keep, over all its streams. Default 10 000. */
   maxEvents?: number;
   /** How long an event is kept, in milliseconds. Default 10 minutes. */
@@ -51,11 +53,17 @@ const MAX_SPENT_STREAMS = 1000;
  * @throws RangeError where a bound is negative or not a number.
  */
 export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
-  const { maxBytes = 4 * 1024 * 1024, maxEvents = 10_000, maxAge = 600_000, now = () => performance.now() } = options;
-  for (const [name, bound] of Object.entries({ maxBytes, maxEvents, maxAge })) {
+  const {
+    maxBytes = 4 * 1024 * 1024,
+    maxTotalBytes = 256 * 1024 * 1024,
+    maxEvents = 10_000,
+    maxAge = 600_000,
+    now = () => performance.now(),
+  } = options;
+  for (const [name, bound] of Object.entries({ maxBytes, maxTotalBytes, maxEvents, maxAge })) {
     if (!(bound >= 0)) throw new RangeError(`${name} must be 0 or more, not ${bound}`);
   }
-  return new MemoryEventLog({ maxBytes, maxEvents, maxAge }, now);
+  return new MemoryEventLog({ maxBytes, maxTotalBytes, maxEvents, maxAge }, now);
 }
 
 type Bounds = Required<Omit<MemoryEventLogOptions, 'now'>>;
@@ -65,6 +73,7 @@ class MemoryEventLog implements EventLog {
   readonly #bounds: Bounds;
   readonly #now: () => number;
   #swept: number;
+  #bytes = 0;
 
   constructor(bounds: Bounds, now: () => number) {
     this.#bounds = bounds;
@@ -77,25 +86,47 @@ class MemoryEventLog implements EventLog {
     // A session that has gone quiet would keep its events until it ends: those that still write sweep for it.
     if (now - this.#swept > this.#bounds.maxAge) {
       this.#swept = now;
-      for (const events of this.#sessions.values()) events.expire(now);
+      for (const events of this.#sessions.values()) this.#bytes -= events.expire(now);
     }
     let events = this.#sessions.get(session);
     if (!events) this.#sessions.set(session, (events = new SessionEvents(this.#bounds)));
-    return Promise.resolve(events.append(stream, message, now));
+    const before = events.bytes;
+    const id = events.append(stream, message, now);
+    this.#bytes += events.bytes - before;
+    if (this.#bytes > this.#bounds.maxTotalBytes) this.#shrink();
+    return Promise.resolve(id);
   }
 
   after(session: SessionId, id: EventId): AsyncIterable<LoggedEvent> {
-    const found = this.#sessions.get(session)?.find(id, this.#now());
-    return found ? read(found.stream, found.n) : purged(id);
+    const found = this.#find(session, id);
+    return found ? read(found.stream, found.n) : purged(id, undefined);
   }
 
   streamOf(session: SessionId, id: EventId): StreamId | undefined {
-    return this.#sessions.get(session)?.find(id, this.#now())?.stream.id;
+    return this.#find(session, id)?.stream.id;
   }
 
   drop(session: SessionId): Promise<void> {
+    this.#bytes -= this.#sessions.get(session)?.bytes ?? 0;
     this.#sessions.delete(session);
     return Promise.resolve();
+  }
+
+  #find(session: SessionId, id: EventId): { stream: Stream; n: number } | undefined {
+    const events = this.#sessions.get(session);
+    if (!events) return undefined;
+    this.#bytes -= events.expire(this.#now());
+    return events.find(id);
+  }
+
+  /** Makes room for a while, so that it is not done for every event: halves the largest sessions. */
+  #shrink(): void {
+    const enough = this.#bounds.maxTotalBytes * 0.9;
+    const largest = [...this.#sessions.values()].toSorted((a, b) => b.bytes - a.bytes);
+    for (const events of largest) {
+      if (this.#bytes <= enough) return;
+      this.#bytes -= events.shrink(events.bytes / 2);
+    }
   }
 }
 
@@ -141,9 +172,12 @@ class SessionEvents {
     return `${id}-${n}`;
   }
 
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** The stream and the number that an id names, where it was given out and its stream is still known. */
-  find(id: EventId, now: number): { stream: Stream; n: number } | undefined {
-    this.expire(now);
+  find(id: EventId): { stream: Stream; n: number } | undefined {
     const dash = id.lastIndexOf('-');
     const stream = dash < 0 ? undefined : this.#streams.get(id.slice(0, dash));
     const n = Number(id.slice(dash + 1));
@@ -153,8 +187,18 @@ class SessionEvents {
     return { stream, n };
   }
 
-  expire(now: number): void {
+  /** Drops what is too old, and returns how many bytes that were. */
+  expire(now: number): number {
+    const before = this.#bytes;
     while (this.#head && now - this.#head.at > this.#bounds.maxAge) this.#dropOldest();
+    return before - this.#bytes;
+  }
+
+  /** Drops the oldest down to so many bytes, and returns how many those were. */
+  shrink(bytes: number): number {
+    const before = this.#bytes;
+    while (this.#head && this.#bytes > bytes) this.#dropOldest();
+    return before - this.#bytes;
   }
 
   #dropOldest(): void {
@@ -179,7 +223,7 @@ class SessionEvents {
 }
 
 function read(stream: Stream, n: number): AsyncIterable<LoggedEvent> {
-  if (n < stream.dropped) return purged(`${stream.id}-${n}`);
+  if (n < stream.dropped) return purged(`${stream.id}-${n}`, `${stream.id}-${stream.dropped}`);
   let node = stream.head;
   while (node && node.n <= n) node = node.nextInStream;
   return nodes(node, stream.last);
@@ -194,8 +238,8 @@ async function* nodes(node: Node | undefined, last: number): AsyncGenerator<Logg
 
 /** Throws with the first step, as a store that has to ask elsewhere would. */
 // oxlint-disable-next-line require-yield -- an iteration that only throws
-async function* purged(id: EventId): AsyncGenerator<LoggedEvent> {
-  throw new EventsPurged(id);
+async function* purged(id: EventId, until: EventId | undefined): AsyncGenerator<LoggedEvent> {
+  throw new EventsPurged(id, until);
 }
 
 /** About the length of a value's JSON text, without making it. Stops counting above `limit`, so a cycle ends too. */

@@ -26,11 +26,13 @@ export interface HttpCall {
 export type HttpHeaders = Readonly<Record<string, string>>;
 
 export interface HttpStream {
-  /** False where the reader is slow: `ondrain` is called when it has caught up. What was written is kept all the same. */
+  /** False where the reader is behind: `ondrain` is called when it has caught up. What was written is kept all the same. */
   write(text: string): boolean;
   end(): void;
   /** Breaks the connection off. */
   destroy(): void;
+  /** Breaks it off when the reader has taken nothing for so many milliseconds, from now on; 0 to stop watching. */
+  watch(timeout: number): void;
   ondrain: (() => void) | undefined;
   /** The client is gone, or the stream was ended or destroyed. Called once. */
   onclose: (() => void) | undefined;

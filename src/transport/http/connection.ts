@@ -17,10 +17,6 @@ export class OpenConnections {
     this.stallTimeout = stallTimeout;
   }
 
-  get size(): number {
-    return this.#open.size;
-  }
-
   add(connection: SseConnection): void {
     this.#open.add(connection);
     if (this.#timer === undefined && this.#interval > 0) {
@@ -47,7 +43,6 @@ export class SseConnection {
   #onclose: (() => void) | undefined;
   #full = false;
   #closed = false;
-  #stalled: ReturnType<typeof setTimeout> | undefined;
   #waiting: (() => void)[] | undefined;
 
   constructor(stream: HttpStream, connections: OpenConnections, onclose: () => void) {
@@ -71,7 +66,7 @@ export class SseConnection {
   write(text: string): void {
     if (this.#closed || this.#stream.write(text) || this.#full) return;
     this.#full = true;
-    this.#stalled = setTimeout(() => this.destroy(), this.#connections.stallTimeout);
+    this.#stream.watch(this.#connections.stallTimeout);
   }
 
   keepAlive(): void {
@@ -97,8 +92,8 @@ export class SseConnection {
   }
 
   #drained(): void {
+    if (this.#full && !this.#closed) this.#stream.watch(0);
     this.#full = false;
-    clearTimeout(this.#stalled);
     const waiting = this.#waiting;
     this.#waiting = undefined;
     for (const resolve of waiting ?? []) resolve();

@@ -1,4 +1,4 @@
-import type { Message } from '../../jsonrpc/message.ts';
+import { isResponse, type Message } from '../../jsonrpc/message.ts';
 import { EventsPurged, type EventId, type EventLog, type SessionId, type StreamId } from '../../store/event-log.ts';
 import type { SseConnection } from './connection.ts';
 import { messageEvent, primingEvent, retryField } from './sse.ts';
@@ -15,7 +15,8 @@ export interface EventStreamOptions {
 /**
  * A stream of events that outlives its connections. Every message goes to the log first. A connection that keeps up is
  * written to directly; one that is slow, or that resumes, reads the log until it has caught up. So a slow reader costs
- * no memory but the log's, which is bounded: where its place was dropped from the log, the connection is closed.
+ * no memory but the log's, which is bounded: where its place was dropped from the log, it goes on behind the gap. The
+ * responses are kept until they are out, so they reach a reader that is there whatever the log dropped.
  */
 export class EventStream {
   readonly id: StreamId;
@@ -30,6 +31,8 @@ export class EventStream {
   readonly #connections: SseConnection[] = [];
   /** The newest connection, once it has nothing left to read from the log. */
   #live: SseConnection | undefined;
+  /** Responses that the connection has not had yet. */
+  #unsent: { readonly id: EventId; readonly json: string }[] = [];
   /** Counts the readings of the log: a new one ends the one before. */
   #turn = 0;
   #ended = false;
@@ -66,7 +69,10 @@ export class EventStream {
       if (this.#ended) return;
       const id = await log.append(session, stream, message);
       this.#last = id;
-      if (!this.#live) return;
+      if (!this.#live) {
+        if (isResponse(message) && this.connected) this.#unsent.push({ id, json });
+        return;
+      }
       this.#live.write(messageEvent(json, id));
       this.#sent = id;
       if (this.#live.full) this.#follow(this.#live, id);
@@ -98,7 +104,7 @@ export class EventStream {
       const from = after ?? this.#sent;
       if (from === undefined || connection.closed) return connection.end();
       if (this.#options.priming && after === undefined) connection.write(primingEvent(from));
-      this.#follow(connection, from, after === undefined);
+      this.#follow(connection, from);
     });
   }
 
@@ -108,15 +114,21 @@ export class EventStream {
     if (index < 0) return;
     const newest = index === this.#connections.length - 1;
     this.#connections.splice(index, 1);
+    if (!this.connected) this.#unsent = [];
     if (!newest) return;
     this.#live = undefined;
     const next = this.#connections.at(-1);
     if (next && this.#sent !== undefined) this.#follow(next, this.#sent);
   }
 
-  /** Ends the connections and tells the clients when to come back; the stream goes on (2025-11-25, transports: Sending Messages, 6). */
-  pause(retry: number): void {
-    const connections = [...this.#connections];
+  /**
+   * Ends connections and tells the clients when to come back; the stream goes on (2025-11-25, transports: Sending
+   * Messages, 6).
+   *
+   * @param only the connection to end; all where there is none.
+   */
+  pause(retry: number, only?: SseConnection): void {
+    const connections = only ? [only] : [...this.#connections];
     // In turn, so that each has had an event id to come back with.
     this.#tail = this.#tail.then(() => {
       for (const connection of connections) {
@@ -126,53 +138,71 @@ export class EventStream {
     });
   }
 
-  /** Ends the connections and the stream, at once. */
-  close(): void {
-    this.#ended = true;
-    for (const connection of [...this.#connections]) connection.end();
+  /** Ends the stream and its connections. What was sent before is written; a reader that is behind loses the rest. */
+  close(): Promise<void> {
+    this.#tail = this.#tail.then(() => {
+      this.#ended = true;
+      for (const connection of [...this.#connections]) connection.end();
+    });
+    return this.#tail;
   }
 
-  /**
-   * Lets a connection read the log from `from` until it has caught up; then it is live.
-   *
-   * @param fresh where it asked for no place: it then goes on behind what was dropped before anybody read it.
-   */
-  #follow(connection: SseConnection, from: EventId, fresh = false): void {
+  /** Lets a connection read the log from `from` until it has caught up; then it is live. */
+  #follow(connection: SseConnection, from: EventId): void {
     this.#live = undefined;
     this.#turn += 1;
-    this.#read(connection, from, fresh).catch((error: unknown) => {
-      if (!(error instanceof EventsPurged)) this.#options.onerror(error as Error);
+    this.#read(connection, from).catch((error: unknown) => {
+      this.#options.onerror(error as Error);
       connection.destroy();
     });
   }
 
-  async #read(connection: SseConnection, from: EventId, fresh: boolean): Promise<void> {
-    const { log, session, onerror } = this.#options;
+  async #read(connection: SseConnection, from: EventId): Promise<void> {
     const turn = this.#turn;
     const current = (): boolean => !connection.closed && this.#turn === turn && this.#connections.at(-1) === connection;
     let place = from;
     while (current()) {
       if (connection.full) {
         await connection.drained();
-        continue;
-      }
-      if (place === this.#last) {
+      } else if (place === this.#last) {
+        this.#writeUnsent(connection);
         if (this.#ended) connection.end();
+        else if (connection.full) continue;
         else this.#live = connection;
         return;
-      }
-      try {
-        for await (const { id, message } of log.after(session, place)) {
-          if (!current()) return;
-          if (message) connection.write(messageEvent(JSON.stringify(message), id));
-          this.#sent = place = id;
-          if (connection.full) break;
-        }
-      } catch (error) {
-        if (!(error instanceof EventsPurged) || !fresh || place !== from || !current()) throw error;
-        onerror(error);
-        this.#sent = place = this.#last!;
+      } else {
+        const next = await this.#readOn(connection, place, current);
+        // The log may show an event before it has told its writer the id.
+        if (next === place) await this.#tail;
+        place = next;
       }
     }
+  }
+
+  /** Writes what the log has after `place`, as far as the connection takes it. Returns the new place. */
+  async #readOn(connection: SseConnection, place: EventId, current: () => boolean): Promise<EventId> {
+    const { log, session, onerror } = this.#options;
+    try {
+      for await (const { id, message } of log.after(session, place)) {
+        if (!current()) return place;
+        this.#unsent = this.#unsent.filter((response) => response.id !== id);
+        if (message) connection.write(messageEvent(JSON.stringify(message), id));
+        this.#sent = place = id;
+        if (connection.full) break;
+      }
+      return place;
+    } catch (error) {
+      if (!(error instanceof EventsPurged)) throw error;
+      // Who asks for a place that is gone is told; who is only slow goes on behind the gap.
+      onerror(error);
+      const { until = this.#last ?? place } = error;
+      return (this.#sent = until);
+    }
+  }
+
+  #writeUnsent(connection: SseConnection): void {
+    const unsent = this.#unsent;
+    this.#unsent = [];
+    for (const { id, json } of unsent) connection.write(messageEvent(json, id));
   }
 }

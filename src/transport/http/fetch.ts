@@ -73,6 +73,7 @@ class FetchStream implements HttpStream {
   onclose: (() => void) | undefined;
   readonly body: ReadableStream<Uint8Array>;
   readonly #encoder = new TextEncoder();
+  #watcher: ReturnType<typeof setInterval> | undefined;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   #closed = false;
 
@@ -95,6 +96,17 @@ class FetchStream implements HttpStream {
     return (this.#controller.desiredSize ?? 1) > 0;
   }
 
+  watch(timeout: number): void {
+    clearInterval(this.#watcher);
+    if (timeout === 0 || this.#closed) return;
+    let room = this.#controller.desiredSize ?? 0;
+    this.#watcher = setInterval(() => {
+      const now = this.#controller.desiredSize ?? 0;
+      if (now <= room) this.destroy();
+      room = now;
+    }, timeout);
+  }
+
   end(): void {
     if (this.#closed) return;
     this.#controller.close();
@@ -110,6 +122,7 @@ class FetchStream implements HttpStream {
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    clearInterval(this.#watcher);
     this.onclose?.();
   }
 }

@@ -167,6 +167,34 @@ test.each([
   expect(handler.sessions).toBe(1);
 });
 
+test('a reader that is slow but steady is not cut off, however large the event', async () => {
+  const big = async (exchange: { notify: (method: string, params: object) => Promise<void> }) => {
+    await exchange.notify('notifications/message', { level: 'info', data: 1 });
+    return { filler: 'x'.repeat(20_000_000) };
+  };
+  const { port, open } = await onNode(scripted({ big }).service, { stallTimeout: 300, keepAlive: 0 });
+  const headers = await open();
+  const socket = await socketTo(port);
+  let read = 0;
+  const started = performance.now();
+  const done = new Promise<void>((resolve, reject) => {
+    socket.on('close', () => reject(new Error(`cut off after ${read} bytes`)));
+    socket.on('data', (chunk: Buffer) => {
+      read += chunk.length;
+      if (chunk.includes('\r\n0\r\n')) return resolve();
+      // Slower than the time for stalling as a whole, and never silent for nearly as long.
+      socket.pause();
+      setTimeout(() => socket.resume(), 5);
+    });
+  });
+  socket.write(rawPost(headers, call(1, 'big')));
+  socket.resume();
+  await done;
+  expect(read).toBeGreaterThan(20_000_000);
+  expect(performance.now() - started).toBeGreaterThan(300);
+  socket.destroy();
+});
+
 test.each([
   ['no HTTP', 'hello\r\n\r\n', '400'],
   ['no Host', 'POST /mcp HTTP/1.1\r\n\r\n', '400'],

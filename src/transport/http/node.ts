@@ -136,6 +136,11 @@ class NodeStream implements HttpStream {
   destroy(): void {
     this.#response.destroy();
   }
+
+  watch(timeout: number): void {
+    // It counts from the last byte that the kernel took, also in the middle of one large write.
+    this.#response.setTimeout(timeout);
+  }
 }
 
 /** Ends a response. A reader that takes nothing of what is left is cut off: `node:http` would wait for it for ever. */

@@ -169,6 +169,24 @@ test('with a streamDuration, a connection is ended for the client to come back',
   expect(await resumed.message()).toEqual(answer(1));
 });
 
+test('a streamDuration counts for each connection by itself', async () => {
+  const { session } = await openRaw({ streamDuration: 5000, keepAlive: 0 });
+  const first = await session.events();
+  await vi.advanceTimersByTimeAsync(4000);
+  const second = await session.events();
+  await vi.advanceTimersByTimeAsync(1500);
+  expect((await first.rest()).at(-1)).toEqual({ retry: '1000' });
+  let ended = false;
+  const rest = second.rest().then((events) => {
+    ended = true;
+    return events;
+  });
+  await vi.advanceTimersByTimeAsync(3000);
+  expect(ended).toBe(false);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect((await rest).at(-1)).toEqual({ retry: '1000' });
+});
+
 test('of many streams that have ended, the oldest are forgotten', async () => {
   const wire = await openRaw();
   const first = (await (await streaming(wire, 1000, [1])).next())!;

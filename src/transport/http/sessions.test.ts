@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Events, TestHttp, initialize } from '../../../test/support/http.ts';
+import { Events, initialize, openRaw, TestHttp } from '../../../test/support/http.ts';
 import { aborted, scripted, settled } from '../../../test/support/service.ts';
 
 beforeEach(() => {
@@ -162,4 +162,26 @@ test('an open stream has a comment to keep it alive', async () => {
   await events.next();
   await vi.advanceTimersByTimeAsync(1000);
   expect(await events.next()).toEqual({ comment: 'keep-alive' });
+});
+
+test('an onclose that throws is reported, and the session is gone all the same', async () => {
+  const errors: Error[] = [];
+  const { session, server } = await openRaw({ idleTimeout: MINUTE });
+  server.onerror = (error: Error) => errors.push(error);
+  server.onclose = () => {
+    throw new Error('mine');
+  };
+  await vi.advanceTimersByTimeAsync(5 * MINUTE);
+  expect((await session.post(ping)).status).toBe(404);
+  expect(errors.map(({ message }) => message)).toEqual(['mine']);
+});
+
+test('what was sent before the close of a session still goes out', async () => {
+  const { session, server } = await openRaw();
+  const pending = session.call(1, 'work');
+  await settled();
+  void server.send({ jsonrpc: '2.0', method: 'notifications/n' }, { relatedRequestId: 1 });
+  void server.send({ jsonrpc: '2.0', id: 1, result: { done: true } });
+  void server.close();
+  expect((await new Events(await pending).rest()).at(-1)?.data).toContain('"done":true');
 });

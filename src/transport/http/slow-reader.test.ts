@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openRaw } from '../../../test/support/http.ts';
+import { Events, openRaw } from '../../../test/support/http.ts';
 import { settled } from '../../../test/support/service.ts';
 import { memoryEventLog } from '../../store/memory.ts';
 
@@ -63,15 +63,32 @@ test('a reader that takes nothing is cut off, and its stream stays resumable', a
   expect((await second.message()).params.n).toBe(2);
 });
 
-test('a reader whose place the log has dropped is cut off', async () => {
+test('a slow reader whose place the log has dropped goes on behind the gap; one that asks for the place is told', async () => {
   const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }), keepAlive: 0 });
-  const first = await session.events();
-  const { id } = (await first.next())!;
+  const errors: Error[] = [];
+  server.onerror = (error: Error) => errors.push(error);
+  const events = await session.events();
+  const { id } = (await events.next())!;
   for (let n = 1; n < 10; n += 1) void server.send(kilobytes(n, 100));
   await settled();
-  expect((await first.message()).params.n).toBe(1);
-  await expect(first.rest()).rejects.toThrow('broken off');
+  for (const n of [1, 7, 8, 9]) expect((await events.message()).params.n).toBe(n);
+  expect(errors.map(({ name }) => name)).toEqual(['EventsPurged']);
   expect((await session.get(id)).status).toBe(410);
+});
+
+test('the response reaches a slow reader, whatever the log has dropped', async () => {
+  const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }), keepAlive: 0 });
+  const pending = session.call(7, 'work');
+  await settled();
+  const answer = { jsonrpc: '2.0' as const, id: 7, result: { filler: KB } };
+  for (let n = 1; n < 10; n += 1) void server.send(kilobytes(n, 100), { relatedRequestId: 7 });
+  void server.send(answer);
+  await settled();
+  // Others push even the response out of the log.
+  for (let n = 1; n < 10; n += 1) void server.send(kilobytes(n, 1));
+  await settled();
+  const messages = (await new Events(await pending).rest()).flatMap(({ data }) => (data ? [JSON.parse(data)] : []));
+  expect(messages.at(-1)).toEqual(answer);
 });
 
 test('a slow reader gets no comments to keep it alive', async () => {

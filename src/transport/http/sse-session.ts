@@ -79,7 +79,11 @@ export class SseSession implements Transport {
     this.#closed = true;
     this.#connection.end();
     this.#onend(this);
-    this.onclose?.();
+    try {
+      this.onclose?.();
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
     return Promise.resolve();
   }
 

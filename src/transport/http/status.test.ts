@@ -33,6 +33,22 @@ test.each([
   expect((await new TestHttp(service).post(initialize(), headers)).status).toBe(200);
 });
 
+test.each([
+  ['2025-11-25', 200],
+  ['2024-11-05', 200],
+  ['2026-07-28', 200],
+  ['2099-01-01', 400],
+  ['', 400],
+  ['__proto__', 400],
+  ['2025-06-18, 2025-06-18', 400],
+])('initialize with MCP-Protocol-Version %j is answered with %i', async (version, status) => {
+  const http = new TestHttp(service);
+  const response = await http.post({ ...initialize(), id: 'i' }, { 'mcp-protocol-version': version });
+  expect(response.status).toBe(status);
+  expect(http.handler.sessions).toBe(status === 200 ? 1 : 0);
+  if (status === 400) expect(await response.json()).toMatchObject({ id: 'i', error: { code: -32600 } });
+});
+
 test('hosts and origins are allowed by name', async () => {
   const http = new TestHttp(service, { allowedHosts: ['mcp.example'], allowedOrigins: ['https://app.example/'] });
   const headers = { host: 'mcp.example:8443', origin: 'https://app.example' };

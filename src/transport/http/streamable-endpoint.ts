@@ -62,6 +62,11 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     if (isRequest(message)) {
       if (message.method === 'initialize') {
         if (session) throw invalid('the session is already initialized', message.id);
+        const version = call.header('mcp-protocol-version');
+        // Only the body says what the client offers; but one that we do not know MUST be refused (2025-11-25, transports:
+        // Protocol Version Header).
+        if (version !== undefined && !profileOf(version))
+          throw invalid(`MCP-Protocol-Version ${JSON.stringify(version)} is not supported`, message.id);
         return this.#initialize(call, message);
       }
       if (!session) throw noSession(message.id);

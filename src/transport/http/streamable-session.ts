@@ -1,5 +1,13 @@
 import type { OpenedBatch } from '../../jsonrpc/batch.ts';
-import { isResponse, type Message, type Request, type RequestId, type Response } from '../../jsonrpc/message.ts';
+import {
+  errorResponse,
+  isResponse,
+  type Message,
+  type Request,
+  type RequestId,
+  type Response,
+} from '../../jsonrpc/message.ts';
+import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import type { EventId, EventLog } from '../../store/event-log.ts';
 import type { SendOptions, Transport } from '../transport.ts';
@@ -28,6 +36,8 @@ const MAX_ENDED_STREAMS = 64;
 /** More connections than this on the stream of the session, and the oldest is closed. */
 const MAX_STANDALONE = 8;
 const STANDALONE = '0';
+/** Messages that wait for the session to be served. */
+const MAX_HELD = 100;
 
 /**
  * What the owner of the transport learns beside a message. The two functions have the names and the meaning of the
@@ -142,10 +152,21 @@ export class StreamableSession implements Transport, ReplyOwner {
     this.#closed = true;
     for (const reply of new Set(this.#replies.values())) reply.end(status, message);
     this.#replies.clear();
-    for (const stream of this.#streams?.values() ?? []) stream.close();
     this.#options.onend(this);
-    this.onclose?.();
-    return this.#streams ? this.#options.log.drop(this.sessionId) : Promise.resolve();
+    const forgotten = this.#forget([...(this.#streams?.values() ?? [])]);
+    try {
+      this.onclose?.();
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+    return forgotten;
+  }
+
+  /** Lets the streams write what they have taken, then drops them from the log. */
+  async #forget(streams: readonly EventStream[]): Promise<void> {
+    if (streams.length === 0) return;
+    await Promise.all(streams.map((stream) => stream.close()));
+    await this.#options.log.drop(this.sessionId);
   }
 
   /** Whether a request in flight has this id. */
@@ -175,10 +196,7 @@ export class StreamableSession implements Transport, ReplyOwner {
   }
 
   deliver(message: Message, principal: string | undefined): void {
-    if (this.#queue) {
-      this.#queue.push(() => this.deliver(message, principal));
-      return;
-    }
+    if (this.#queue) return this.#hold(this.#queue, message, principal);
     const isRequest = 'method' in message && 'id' in message;
     try {
       this.onmessage?.(message, new Extra(this, principal, isRequest ? message.id : undefined));
@@ -188,6 +206,16 @@ export class StreamableSession implements Transport, ReplyOwner {
     // No response will come for what was cancelled (basic/utilities/cancellation: Behavior Requirements).
     if ('method' in message && message.method === 'notifications/cancelled')
       this.#abandon(message.params?.['requestId']);
+  }
+
+  /** Nobody serves the session yet. */
+  #hold(queue: (() => void)[], message: Message, principal: string | undefined): void {
+    if (queue.length < MAX_HELD) {
+      queue.push(() => this.deliver(message, principal));
+    } else if ('method' in message && 'id' in message) {
+      const error = { code: ErrorCode.InternalError, message: 'The session is not being served yet' };
+      this.send(errorResponse(message.id, error)).catch((failure: Error) => this.onerror?.(failure));
+    }
   }
 
   /** Answers a GET: opens the stream of the session, or resumes the stream that `lastEventId` names. */
@@ -277,7 +305,7 @@ export class StreamableSession implements Transport, ReplyOwner {
     const { streamDuration } = this.#options;
     const timer =
       streamDuration > 0 && this.profile?.primingEvent
-        ? setTimeout(() => stream.pause(this.#options.retry), streamDuration)
+        ? setTimeout(() => stream.pause(this.#options.retry, connection), streamDuration)
         : undefined;
     stream.attach(connection, after, MAX_STANDALONE);
   }
