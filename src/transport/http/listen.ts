@@ -26,11 +26,11 @@ export interface HttpListener {
   close(timeout?: number): Promise<void>;
 }
 
-/** Milliseconds for the head of a request, and for all of it. */
-const HEADERS_TIMEOUT = 15_000;
-const REQUEST_TIMEOUT = 60_000;
-/** Milliseconds that an idle connection is kept for the next request. */
-const KEEP_ALIVE_TIMEOUT = 65_000;
+/** For the head of a request, and for all of it. */
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+/** How long an idle connection is kept for the next request. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 
 /**
@@ -50,9 +50,9 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
   });
   const server = createServer(
     {
-      headersTimeout: HEADERS_TIMEOUT,
-      requestTimeout: REQUEST_TIMEOUT,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       noDelay: true,
     },
     nodeListener(handler),
@@ -64,6 +64,8 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     socket.once('close', () => sockets.delete(socket));
   });
   await bind(server, host, port);
+  // An error that nobody listens to would end the process: no more files to open, for one.
+  server.on('error', (error) => options.onerror?.(error));
   const bound = (server.address() as AddressInfo).port;
   const base = `http://${hostForUrl(wildcard ? '127.0.0.1' : host)}:${bound}`;
   return {
@@ -78,10 +80,12 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
 
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) =>
-      reject(new Error(bindProblem(cause, host, port), { cause })),
-    );
-    server.listen(port, host, () => resolve());
+    const fail = (cause: NodeJS.ErrnoException): void => reject(new Error(bindProblem(cause, host, port), { cause }));
+    server.once('error', fail);
+    server.listen(port, host, () => {
+      server.off('error', fail);
+      resolve();
+    });
   });
 }
 
