@@ -41,7 +41,8 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /**
    * Sends a notification that belongs to this request; resolves when the transport has taken it, which is how a slow
-   * reader holds a fast writer back.
+   * reader holds a fast writer back. Need not be awaited: a rejection that nobody handles does no harm, and the side
+   * that made the exchange reports it.
    */
   notify(method: string, params?: JsonObject): Promise<void>;
   /**

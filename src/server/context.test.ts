@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../test/support/exchange.ts';
+import { unhandled } from '../../test/support/service.ts';
 import { Context } from './context.ts';
 
 function setUp(params = {}, options: TestExchangeOptions = {}) {
@@ -74,4 +75,15 @@ test('the caller and its signal are those of the exchange', () => {
   expect(ctx.exchange).toBe(exchange);
   exchange.abort();
   expect(ctx.signal.aborted).toBe(true);
+});
+
+test('what is lost and not awaited ends nothing, and whoever awaits it hears of it', async () => {
+  const rejections = unhandled();
+  const lost = { onnotify: () => Promise.reject(new Error('lost')) };
+  const { ctx } = setUp({ _meta: { progressToken: 1 } }, lost);
+  void ctx.log('info', 'x');
+  void ctx.progress(1);
+  expect(await rejections()).toEqual([]);
+  await expect(ctx.log('info', 'x')).rejects.toThrow('lost');
+  await expect(ctx.progress(2)).rejects.toThrow('lost');
 });

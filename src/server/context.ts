@@ -41,26 +41,35 @@ export class Context {
   /**
    * Tells the caller how far the work is; nothing is sent where it did not ask to know, or where `progress` did not grow
    * since the last time (2025-11-25, basic/utilities/progress: the value MUST increase). Resolves when the transport has
-   * taken it.
+   * taken it; need not be awaited.
    */
-  async progress(progress: number, total?: number, message?: string): Promise<void> {
+  progress(progress: number, total?: number, message?: string): Promise<void> {
     const { _meta: meta } = this.exchange.params;
     const progressToken: unknown = isObject(meta) ? meta[Meta.ProgressToken] : undefined;
-    if (!isRequestId(progressToken) || !Number.isFinite(progress) || progress <= this.#progress) return;
+    if (!isRequestId(progressToken) || !Number.isFinite(progress) || progress <= this.#progress) {
+      return Promise.resolve();
+    }
     this.#progress = progress;
     const params: JsonObject = { progressToken, progress };
     if (total !== undefined) params['total'] = total;
     if (message !== undefined) params['message'] = message;
-    await this.exchange.notify(Notice.Progress, params);
+    return this.#notify(Notice.Progress, params);
   }
 
   /**
    * Sends a log message to the caller; nothing where it asked for more severe ones only. `data` is anything that can be
-   * written as JSON. Resolves when the transport has taken it.
+   * written as JSON. Resolves when the transport has taken it; need not be awaited.
    */
-  async log(level: LogLevel, data: unknown, logger?: string): Promise<void> {
-    if (!reaches(level, this.exchange.caller.logLevel)) return;
-    await this.exchange.notify(Notice.Message, logger === undefined ? { level, data } : { level, logger, data });
+  log(level: LogLevel, data: unknown, logger?: string): Promise<void> {
+    if (!reaches(level, this.exchange.caller.logLevel)) return Promise.resolve();
+    return this.#notify(Notice.Message, logger === undefined ? { level, data } : { level, logger, data });
+  }
+
+  #notify(method: string, params: JsonObject): Promise<void> {
+    const sent = this.exchange.notify(method, params);
+    // Handlers often do not await it, and the exchange may be one that middleware made.
+    sent.catch(() => {});
+    return sent;
   }
 
   /** Asks the person behind the caller to fill in a form: a flat object schema of primitive values (client/elicitation). */

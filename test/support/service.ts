@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import type { Exchange, Service } from '../../src/core/exchange.ts';
 import { ErrorCode, RpcError } from '../../src/jsonrpc/errors.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
@@ -31,6 +32,18 @@ export function deferred<T = void>(): {
 /** Lets everything run that waits for nothing but its turn. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
+}
+
+/** Watches for promises that fail and that nobody handles; what it returns gives them, once all had their chance. */
+export function unhandled(): () => Promise<unknown[]> {
+  const reasons: unknown[] = [];
+  const note = (reason: unknown): void => void reasons.push(reason);
+  process.on('unhandledRejection', note);
+  onTestFinished(() => void process.off('unhandledRejection', note));
+  return async () => {
+    await new Promise((resolve) => void setImmediate(resolve));
+    return reasons;
+  };
 }
 
 /** A service that answers each method as told, and any other with −32601. Remembers the exchanges it saw. */

@@ -7,7 +7,7 @@ import type { SubscriptionFilter } from '../../protocol/types.ts';
 /** What an exchange needs of the connection that it came in on. */
 export interface Connection {
   readonly caller: Caller;
-  /** Sends a notification, on the stream of `related` or on that of the session. */
+  /** Sends a notification, on the stream of `related` or on that of the session. Reports a loss; need not be awaited. */
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void>;
   /** Asks the client, on the stream of `related` or on that of the session, in the name of `asking`. */
   ask(question: Question, related: RequestId | undefined, asking: Asking): Promise<JsonObject>;

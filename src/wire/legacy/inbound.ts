@@ -316,7 +316,10 @@ export class LegacyInbound implements Connection {
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void> {
     if (this.#phase === 'closed') return Promise.resolve();
     if (method === Notice.Message && !reaches(params?.['level'], this.caller.logLevel)) return Promise.resolve();
-    return this.#transport.send(notification(method, params), { relatedRequestId: related });
+    const sent = this.#transport.send(notification(method, params), { relatedRequestId: related });
+    // Whoever awaits it gets the error. Whoever does not must not end the process by it.
+    if (sent !== TAKEN) sent.catch(this.#onerror);
+    return sent;
   }
 
   ask({ method, params, signal }: Question, related: RequestId | undefined, asking: Asking): Promise<JsonObject> {
@@ -355,7 +358,7 @@ export class LegacyInbound implements Connection {
 
   /** Tells the client that a question is not asked any more (basic/utilities/cancellation). */
   #withdraw(id: RequestId, reason: string, related: RequestId | undefined): void {
-    this.notify(Notice.Cancelled, { requestId: id, reason }, related).catch(this.#onerror);
+    void this.notify(Notice.Cancelled, { requestId: id, reason }, related);
   }
 
   #close(): void {
