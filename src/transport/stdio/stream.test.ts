@@ -144,6 +144,35 @@ describe('writing', () => {
     expect(output.messages.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, id) => id));
   });
 
+  test('a server reads no further while its client only writes nonsense', async () => {
+    const { transport, output, input, write, errors, log } = open({ maxPendingBytes: 40_000 });
+    await transport.start();
+    output.slow = true;
+    for (let n = 0; n < 1000; n++) {
+      write('nonsense');
+      await settled();
+    }
+    expect(input.isPaused()).toBe(true);
+    // Each is reported, and none is lost.
+    expect(errors.length).toBeLessThan(200);
+    output.read();
+    await vi.waitUntil(() => errors.length === 1000);
+    await settled();
+    expect(output.messages).toHaveLength(1000);
+    expect(new Set(errors.map(({ message }) => message.replace(/\(.*/, '')))).toEqual(
+      new Set(['Parse error: not valid JSON ']),
+    );
+    expect(log).toEqual([]);
+  });
+
+  test('an answer to nonsense that does not fit is reported', async () => {
+    const { transport, write, errors } = open({ maxPendingBytes: 10 });
+    await transport.start();
+    write('nonsense');
+    await settled();
+    expect(errors.map(({ message }) => message.split(':')[0])).toEqual(['Parse error', 'The peer does not read']);
+  });
+
   test('a message that cannot be written as JSON rejects, and nothing of it is written', async () => {
     const { transport, output } = open();
     await transport.start();

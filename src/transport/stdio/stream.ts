@@ -84,7 +84,7 @@ export class StreamTransport implements Transport {
     this.#framing = new Framing(
       {
         deliver: (message) => this.#deliver(message),
-        answer: (json) => void this.#outgoing.send(json).catch((error: Error) => this.#report(error)),
+        answer: (json) => void this.#write(json, true).catch((error: Error) => this.#lost(error)),
         report: (error) => this.#report(error),
         lost: (error) => this.fail(error),
       },
@@ -133,13 +133,8 @@ export class StreamTransport implements Transport {
     } catch (error) {
       return Promise.reject(error);
     }
-    const taken = line === undefined ? TAKEN : this.#outgoing.send(line);
-    // A peer that reads so little that an answer is lost would wait for it for ever.
-    if (taken !== TAKEN && !('method' in message) && this.#outgoing.waiting > 0) {
-      taken.catch((error: Error) => this.fail(error));
-    }
+    const taken = line === undefined ? TAKEN : this.#write(line, !('method' in message));
     if (this.#phase === 'ended') this.#closeWhenIdle();
-    else if (this.#server && this.#outgoing.waiting > this.#maxBehind) this.#holdBack();
     return taken;
   }
 
@@ -183,6 +178,19 @@ export class StreamTransport implements Transport {
   readonly #read = (chunk: Uint8Array | string): void => {
     this.#framing.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   };
+
+  #write(line: string, answer: boolean): Promise<void> {
+    const taken = this.#outgoing.send(line);
+    // A peer that reads so little that an answer is lost would wait for it for ever.
+    if (answer && taken !== TAKEN && this.#outgoing.waiting > 0) taken.catch((error: Error) => this.fail(error));
+    if (this.#server && this.#phase === 'open' && this.#outgoing.waiting > this.#maxBehind) this.#holdBack();
+    return taken;
+  }
+
+  /** An answer of the transport's own. Where the connection fails with it, that is reported already. */
+  #lost(error: Error): void {
+    if (!this.#reason) this.#report(error);
+  }
 
   #deliver(message: Message): void {
     try {
