@@ -87,6 +87,8 @@ export class LegacyInbound implements Connection {
   #phase: 'new' | 'opening' | 'open' | 'closed' = 'new';
   #waiting: Message[] = [];
   #serverCapabilities: JsonObject = {};
+  /** The last log level that the client was told is set. */
+  #agreedLevel: LogLevel | undefined;
 
   constructor(service: Service, transport: Transport, options: InboundOptions = {}) {
     this.#service = service;
@@ -201,7 +203,7 @@ export class LegacyInbound implements Connection {
     }
     switch (method) {
       case Notice.Initialized:
-        if (!this.#subscriptions.listening) this.#subscriptions.listen().catch(this.#onerror);
+        if (!this.#subscriptions.begun) this.#subscriptions.listen().catch(this.#onerror);
         return;
       case Notice.Cancelled:
         return this.#cancel(params);
@@ -261,7 +263,14 @@ export class LegacyInbound implements Connection {
     if (!isLogLevel(level))
       throw new RpcError(ErrorCode.InvalidParams, `Invalid params: unknown log level ${JSON.stringify(level)}`);
     this.caller.logLevel = level;
-    if (this.#subscriptions.listening) await this.#subscriptions.listen();
+    try {
+      if (this.#subscriptions.begun) await this.#subscriptions.listen();
+    } catch (error) {
+      // Unless another level was set meanwhile: then the answer to that decides.
+      if (this.caller.logLevel === level) this.caller.logLevel = this.#agreedLevel;
+      throw error;
+    }
+    this.#agreedLevel = level;
     return {};
   }
 

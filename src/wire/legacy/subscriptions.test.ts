@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { aborted, deferred, listening, scripted, settled } from '../../../test/support/service.ts';
 import { opened } from '../../../test/support/wire.ts';
 import type { Exchange } from '../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { LOG_LEVELS } from '../../protocol/logging.ts';
 
 const capabilities = { logging: {}, resources: { subscribe: true } };
@@ -162,4 +163,154 @@ test('closing the connection ends all that listens', async () => {
   await client.transport.close();
   await settled();
   expect(heard).toEqual([]);
+});
+
+test('a level that the service refuses changes nothing: what listened before goes on', async () => {
+  const heard: Exchange[] = [];
+  let refuse = false;
+  const { service } = scripted(
+    {
+      'subscriptions/listen': (exchange) => {
+        if (refuse) throw new RpcError(ErrorCode.MethodNotFound, 'no levels here');
+        return listening(heard)(exchange);
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  await client.request(1, 'logging/setLevel', { level: 'warning' });
+  refuse = true;
+  expect(await client.request(2, 'logging/setLevel', { level: 'debug' })).toMatchObject({ error: { code: -32601 } });
+  expect(heard).toHaveLength(1);
+  expect(heard[0]!.signal.aborted).toBe(false);
+  expect(heard[0]!.caller.logLevel).toBe('warning');
+  await heard[0]!.notify('notifications/tools/list_changed');
+  await settled();
+  expect(client.take()).toHaveLength(1);
+  refuse = false;
+  expect(await client.request(3, 'logging/setLevel', { level: 'debug' })).toMatchObject({ result: {} });
+  expect(heard.map(({ caller }) => caller.logLevel)).toEqual(['debug']);
+});
+
+test('of two levels that are set at once, the one that the service takes stays', async () => {
+  const answers = [deferred(), deferred()];
+  const gates = [...answers];
+  let opening = false;
+  const heard: Exchange[] = [];
+  const { service } = scripted(
+    {
+      'subscriptions/listen': async (exchange) => {
+        if (opening) await gates.shift()!.promise;
+        return listening(heard)(exchange);
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  opening = true;
+  await client.send({ id: 1, method: 'logging/setLevel', params: { level: 'debug' } });
+  await client.send({ id: 2, method: 'logging/setLevel', params: { level: 'error' } });
+  answers[0]!.reject(new Error('not now'));
+  await settled();
+  expect(client.take()).toMatchObject([{ id: 1, error: { message: 'not now' } }]);
+  answers[1]!.resolve();
+  await settled();
+  expect(client.take()).toMatchObject([{ id: 2, result: {} }]);
+  expect(heard.map(({ caller }) => caller.logLevel)).toEqual(['error']);
+});
+
+test('a service with logging and without subscriptions takes levels', async () => {
+  const { client, errors } = await opened(scripted({}, capabilities).service);
+  await client.send(
+    { id: 1, method: 'logging/setLevel', params: { level: 'debug' } },
+    { id: 2, method: 'logging/setLevel', params: { level: 'error' } },
+  );
+  expect(client.take()).toMatchObject([
+    { id: 1, result: {} },
+    { id: 2, result: {} },
+  ]);
+  expect(errors).toEqual([]);
+});
+
+test.each(['ends', 'rejects'])(
+  'a subscription that the service %s is made anew by the next resources/subscribe',
+  async (how) => {
+    const ends: ReturnType<typeof deferred>[] = [];
+    const { service } = scripted(
+      {
+        'subscriptions/listen': async (exchange) => {
+          if (!exchange.params['notifications'].resourceSubscriptions) return listening([])(exchange);
+          const end = deferred();
+          ends.push(end);
+          await exchange.notify('notifications/subscriptions/acknowledged', exchange.params);
+          await end.promise;
+          return {};
+        },
+      },
+      capabilities,
+    );
+    const { client, errors } = await opened(service);
+    await client.request(1, 'resources/subscribe', { uri });
+    if (how === 'ends') ends[0]!.resolve();
+    else ends[0]!.reject(new Error('lost'));
+    await settled();
+    expect(errors.map(({ message }) => message)).toEqual(how === 'ends' ? [] : ['lost']);
+    expect(await client.request(2, 'resources/subscribe', { uri })).toMatchObject({ result: {} });
+    expect(ends).toHaveLength(2);
+  },
+);
+
+test('a level is told to a service that has ended what listened to it', async () => {
+  let end = deferred();
+  const levels: unknown[] = [];
+  const { service } = scripted(
+    {
+      'subscriptions/listen': async (exchange) => {
+        levels.push(exchange.caller.logLevel);
+        await exchange.notify('notifications/subscriptions/acknowledged', exchange.params);
+        await end.promise;
+        return {};
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  end.resolve();
+  await settled();
+  end = deferred();
+  expect(await client.request(1, 'logging/setLevel', { level: 'error' })).toMatchObject({ result: {} });
+  expect(levels).toEqual([undefined, 'error']);
+});
+
+test.each([
+  ['takes', (uris: string[]) => ({ resourceSubscriptions: uris }), { result: {} }],
+  ['refuses', () => ({}), { error: { code: -32602 } }],
+])('a second subscription waits for the first, which the service %s', async (_, honour, answer) => {
+  const acknowledge = deferred();
+  let opening = 0;
+  const { service } = scripted(
+    {
+      'subscriptions/listen': async (exchange) => {
+        const uris = exchange.params['notifications'].resourceSubscriptions;
+        if (!uris) return listening([])(exchange);
+        opening += 1;
+        await acknowledge.promise;
+        await exchange.notify('notifications/subscriptions/acknowledged', { notifications: honour(uris) });
+        await aborted(exchange.signal);
+        return {};
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  const params = { uri };
+  await client.send({ id: 1, method: 'resources/subscribe', params }, { id: 2, method: 'resources/subscribe', params });
+  expect(client.take()).toEqual([]);
+  acknowledge.resolve();
+  await settled();
+  expect(client.take()).toMatchObject([
+    { id: 1, ...answer },
+    { id: 2, ...answer },
+  ]);
+  expect(opening).toBe(1);
 });

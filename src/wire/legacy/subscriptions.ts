@@ -1,4 +1,5 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { invoke } from '../../core/invoke.ts';
 import type { Service } from '../../core/exchange.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { ListenExchange, type Connection } from './exchange.ts';
@@ -6,16 +7,26 @@ import { ListenExchange, type Connection } from './exchange.ts';
 /** More resource subscriptions than this in one session are refused. */
 const MAX_SUBSCRIPTIONS = 1000;
 
+interface Subscription {
+  readonly exchange: ListenExchange;
+  /** Settles with what the service says to it first. */
+  readonly made: Promise<void>;
+}
+
 /**
  * What a session listens to: one `subscriptions/listen` exchange for all that is said to the session, and one for each
- * resource that the client subscribed to.
+ * resource that the client subscribed to. An exchange that the service ends is forgotten.
  */
 export class Subscriptions {
   readonly #connection: Connection;
   readonly #service: Service;
   readonly #onerror: (error: Error) => void;
-  #session: ListenExchange | undefined;
-  #resources: Map<string, ListenExchange> | undefined;
+  /** Oldest first; more than one only until the newest is acknowledged. */
+  readonly #session: ListenExchange[] = [];
+  /** The service has shown that it has subscriptions. */
+  #offered = false;
+  #begun = false;
+  #resources: Map<string, Subscription> | undefined;
   #closed: Error | undefined;
 
   constructor(connection: Connection, service: Service, onerror: (error: Error) => void) {
@@ -24,79 +35,102 @@ export class Subscriptions {
     this.#onerror = onerror;
   }
 
-  get listening(): boolean {
-    return this.#session !== undefined;
+  /** Whether `listen` was ever called. */
+  get begun(): boolean {
+    return this.#begun;
   }
 
   /**
    * Starts to listen for the session, or, where it does already, lets the service see the caller anew: the new exchange
    * is open before the old one ends, so nothing falls between them. Resolves when the service has acknowledged it.
+   *
+   * @throws RpcError where the service refuses; what listened before goes on.
    */
   async listen(): Promise<void> {
-    const before = this.#session;
-    const now = this.#open({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true });
-    this.#session = now;
+    this.#begun = true;
+    const now = this.#open(
+      { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true },
+      () => void this.#forget(now),
+    );
+    this.#session.push(now);
     try {
       await now.acknowledged;
     } catch (error) {
-      // A service without subscriptions is fine: there will be nothing to hear. So is one that heard of the end first.
-      if (!now.ended && RpcError.from(error).code !== ErrorCode.MethodNotFound) throw error;
-    } finally {
-      before?.abort(new Error('Superseded by a newer subscription'));
+      // It heard of the end first, or a newer one has taken over.
+      if (now.ended) return;
+      this.#forget(now);
+      // A service without subscriptions is fine: there will be nothing to hear.
+      if (!this.#offered && RpcError.from(error).code === ErrorCode.MethodNotFound) return;
+      throw error;
     }
+    this.#offered = true;
+    const older = this.#session.splice(0, this.#session.indexOf(now));
+    for (const exchange of older) exchange.abort(new Error('Superseded by a newer subscription'));
   }
 
   /** @throws RpcError where the service refuses, or there are too many. */
-  async subscribe(uri: string): Promise<void> {
+  subscribe(uri: string): Promise<void> {
     this.#resources ??= new Map();
-    if (this.#resources.has(uri)) return;
+    const known = this.#resources.get(uri);
+    if (known) return known.made;
     if (this.#resources.size >= MAX_SUBSCRIPTIONS) {
-      throw new RpcError(ErrorCode.InvalidRequest, `A session may subscribe to at most ${MAX_SUBSCRIPTIONS} resources`);
+      const message = `A session may subscribe to at most ${MAX_SUBSCRIPTIONS} resources`;
+      return Promise.reject(new RpcError(ErrorCode.InvalidRequest, message));
     }
-    const listening = this.#open({ resourceSubscriptions: [uri] });
-    this.#resources.set(uri, listening);
-    try {
-      const honoured = await listening.acknowledged;
-      if (!honoured.resourceSubscriptions?.includes(uri)) {
-        throw new RpcError(ErrorCode.InvalidParams, `The server does not offer updates of ${uri}`);
-      }
-    } catch (error) {
-      if (this.#resources.get(uri) === listening) this.#resources.delete(uri);
-      listening.abort(RpcError.from(error));
-      throw error;
-    }
+    const exchange = this.#open({ resourceSubscriptions: [uri] }, () => {
+      if (this.#resources?.get(uri)?.exchange === exchange) this.#resources.delete(uri);
+    });
+    const made = this.#made(uri, exchange);
+    this.#resources.set(uri, { exchange, made });
+    return made;
   }
 
   async unsubscribe(uri: string): Promise<void> {
-    const listening = this.#resources?.get(uri);
-    if (!listening) return;
+    const exchange = this.#resources?.get(uri)?.exchange;
+    if (!exchange) return;
     this.#resources!.delete(uri);
-    listening.abort(new Error('Unsubscribed'));
-    await listening.finished;
+    exchange.abort(new Error('Unsubscribed'));
+    await exchange.finished;
   }
 
   close(reason: Error): void {
     this.#closed = reason;
-    this.#session?.abort(reason);
-    for (const listening of this.#resources?.values() ?? []) listening.abort(reason);
+    for (const exchange of this.#session) exchange.abort(reason);
+    for (const { exchange } of this.#resources?.values() ?? []) exchange.abort(reason);
     this.#resources = undefined;
   }
 
-  #open(filter: SubscriptionFilter): ListenExchange {
+  async #made(uri: string, exchange: ListenExchange): Promise<void> {
+    try {
+      const honoured = await exchange.acknowledged;
+      if (!honoured.resourceSubscriptions?.includes(uri)) {
+        throw new RpcError(ErrorCode.InvalidParams, `The server does not offer updates of ${uri}`);
+      }
+    } catch (error) {
+      if (this.#resources?.get(uri)?.exchange === exchange) this.#resources.delete(uri);
+      exchange.abort(RpcError.from(error));
+      throw error;
+    }
+  }
+
+  #forget(exchange: ListenExchange): void {
+    const index = this.#session.indexOf(exchange);
+    if (index >= 0) this.#session.splice(index, 1);
+  }
+
+  /** @param onfinished called once the service has ended the exchange, whatever the reason. */
+  #open(filter: SubscriptionFilter, onfinished: () => void): ListenExchange {
     const exchange = new ListenExchange(this.#connection, filter);
     if (this.#closed) exchange.abort(this.#closed);
-    const failed = (thrown: unknown): void => {
-      const error = RpcError.from(thrown);
-      if (!exchange.over(error) && !exchange.ended) this.#onerror(error);
-    };
-    try {
-      exchange.finished = this.#service(exchange).then(
+    exchange.finished = invoke(this.#service, exchange)
+      .then(
         () => void exchange.over(new RpcError(ErrorCode.InternalError, 'The subscription ended before it began')),
-        failed,
-      );
-    } catch (error) {
-      failed(error);
-    }
+        (thrown: unknown) => {
+          const error = RpcError.from(thrown);
+          if (!exchange.over(error) && !exchange.ended) this.#onerror(error);
+        },
+      )
+      .then(onfinished);
     return exchange;
   }
 }
