@@ -2,8 +2,12 @@ import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 
 const WINDOWS = process.platform === 'win32';
-/** How often a group is asked whether anything of it is left: nothing tells of the end of a child's child. */
-const POLL = 20;
+/**
+ * How often a group is asked whether anything of it is left: nothing tells of the end of a child's child. Milliseconds;
+ * most are gone at once, and each time that one is not, the next question comes later, since all of /proc is read for it.
+ */
+const FIRST_POLL = 10;
+const LAST_POLL = 500;
 /** How long the dead are waited for after SIGKILL. */
 const LAST_WAIT = 1000;
 
@@ -60,9 +64,11 @@ export class ProcessGroup {
   }
 
   async #gone(limit: number): Promise<boolean> {
-    for (const end = Date.now() + limit; survives(this.pid);) {
-      if (Date.now() >= end) return false;
-      await new Promise((resolve) => setTimeout(resolve, POLL));
+    const end = Date.now() + limit;
+    for (let poll = FIRST_POLL; survives(this.pid); poll = Math.min(poll * 2, LAST_POLL)) {
+      const left = end - Date.now();
+      if (left <= 0) return false;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(poll, left)));
     }
     return true;
   }
@@ -81,7 +87,13 @@ function survives(pid: number): boolean {
   if (!send(pid, 0)) return false;
   if (process.platform !== 'linux') return true;
   // A dead process counts as one of its group until it is reaped, which in a container without an init is never.
-  return readdirSync('/proc').some((name) => /^\d/.test(name) && isLiveMember(name, pid));
+  let names: string[];
+  try {
+    names = readdirSync('/proc');
+  } catch {
+    return true; // It is not mounted, or not for us: the signal reached something.
+  }
+  return names.some((name) => /^\d/.test(name) && isLiveMember(name, pid));
 }
 
 function isLiveMember(name: string, group: number): boolean {

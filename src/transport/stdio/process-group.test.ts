@@ -1,0 +1,52 @@
+import fs from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { syncBuiltinESMExports } from 'node:module';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { ProcessGroup } from './process-group.ts';
+
+/** A group whose one process ends at SIGTERM, or does not. */
+async function group(script: string): Promise<{ group: ProcessGroup; child: ChildProcess }> {
+  const child = spawn(process.execPath, ['-e', `${script}; console.log('up'); setInterval(() => {}, 1000)`], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const members = new ProcessGroup(child.pid!);
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+    members.forget();
+  });
+  await once(child.stdout!, 'data');
+  return { group: members, child };
+}
+
+describe.skipIf(process.platform !== 'linux')('what is left of a process group', () => {
+  const readdirSync = vi.spyOn(fs, 'readdirSync');
+  beforeEach(() => {
+    syncBuiltinESMExports();
+  });
+  afterEach(() => {
+    readdirSync.mockReset();
+    syncBuiltinESMExports();
+  });
+
+  test('is ended where there is no /proc', async () => {
+    readdirSync.mockImplementation(() => {
+      throw Object.assign(new Error('ENOENT: no such file or directory, scandir /proc'), { code: 'ENOENT' });
+    });
+    const { group: members, child } = await group('');
+    const exit = once(child, 'exit');
+    await members.endSurvivors(5000);
+    expect(readdirSync).toHaveBeenCalled();
+    expect(await exit).toEqual([null, 'SIGTERM']);
+  });
+
+  test('is asked for ever more rarely', async () => {
+    const { group: members, child } = await group(`process.on('SIGTERM', () => {})`);
+    const exit = once(child, 'exit');
+    await members.endSurvivors(1000);
+    expect(await exit).toEqual([null, 'SIGKILL']);
+    // Every 20 ms would be 50 times.
+    expect(readdirSync.mock.calls.length).toBeLessThan(20);
+  });
+});
