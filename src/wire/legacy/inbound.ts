@@ -13,6 +13,7 @@ import {
   type RequestId,
 } from '../../jsonrpc/message.ts';
 import type { Caller, Service, Session } from '../../core/exchange.ts';
+import { invoke } from '../../core/invoke.ts';
 import { complete, needsInput } from '../../core/rounds.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../protocol/logging.ts';
@@ -146,14 +147,10 @@ export class LegacyInbound implements Connection {
 
     const exchange = new RequestExchange(this, id, method, params);
     this.#requests.set(id, exchange);
-    let answer: Promise<JsonObject>;
-    try {
-      answer = this.#session(method, params) ?? this.#service(exchange);
-    } catch (error) {
-      answer = Promise.reject(error);
-    }
-    this.#answerWith(exchange, answer);
+    this.#answerWith(exchange, invoke(this.#serve, exchange));
   }
+
+  readonly #serve: Service = (exchange) => this.#session(exchange.method, exchange.params) ?? this.#service(exchange);
 
   #answerWith(exchange: RequestExchange, answer: Promise<JsonObject>): void {
     answer.then(
@@ -218,7 +215,7 @@ export class LegacyInbound implements Connection {
         new Error(`A notification named ${JSON.stringify(method)} was ignored: MCP's begin with "notifications/"`),
       );
     }
-    this.#service(new NoticeExchange(this, method, params)).catch((error: unknown) =>
+    invoke(this.#service, new NoticeExchange(this, method, params)).catch((error: unknown) =>
       this.#onerror(RpcError.from(error)),
     );
   }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { deferred, scripted, settled } from '../../../test/support/service.ts';
+import { deferred, scripted, settled, unhandled } from '../../../test/support/service.ts';
 import { hello, opened, served } from '../../../test/support/wire.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
 
 const answered = (id: unknown, code: number, message: string) => ({
   jsonrpc: '2.0',
@@ -226,6 +227,33 @@ test.each([undefined, null])('a service that answers with %j fails that request 
   const { client } = await opened(service);
   expect(await client.request(1, 'odd')).toMatchObject({ id: 1, error: { code: -32603 } });
   expect(await client.request(2, 'echo')).toMatchObject({ id: 2, result: {} });
+});
+
+test('a service in plain JavaScript may return what is no promise, and throw at once', async () => {
+  const { service } = scripted();
+  const rejections = unhandled();
+  const { client, errors } = await opened(((exchange: Exchange) => {
+    if (exchange.method === 'plain') return { plain: true };
+    if (exchange.method === 'nothing') return undefined;
+    if (exchange.method === 'echo' || exchange.method === 'server/discover') return service(exchange);
+    throw new Error(`${exchange.method} thrown`);
+  }) as Service);
+  expect(await client.request(1, 'plain')).toMatchObject({ result: { plain: true } });
+  expect(await client.request(2, 'nothing')).toEqual(answered(2, -32603, ''));
+  expect(await client.request(3, 'work')).toEqual(answered(3, -32603, 'work thrown'));
+  await client.send({ method: 'notifications/vendor' });
+  expect(await client.request(4, 'echo')).toMatchObject({ result: {} });
+  expect(await rejections()).toEqual([]);
+  expect(errors.map(({ message }) => message)).toEqual(['subscriptions/listen thrown', 'notifications/vendor thrown']);
+});
+
+test('a service in plain JavaScript may take a notification without a word', async () => {
+  const { service } = scripted();
+  const silent = (exchange: Exchange): unknown =>
+    exchange.method.startsWith('notifications/') ? undefined : service(exchange);
+  const { client, errors } = await opened(silent as Service);
+  await client.send({ method: 'notifications/vendor' });
+  expect(errors).toEqual([]);
 });
 
 test('what comes before the answer to initialize is bounded', async () => {
