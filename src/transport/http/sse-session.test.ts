@@ -139,6 +139,18 @@ test('a batch is answered by a batch on the stream in 2025-03-26', async () => {
   expect(await events.message()).toEqual([{ jsonrpc: '2.0', error: { code: -32600, message: expect.any(String) } }]);
 });
 
+test('in a batch, initialize and an id in flight are refused, and the rest is answered', async () => {
+  const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
+  const { events, post } = await open(service, '2025-03-26');
+  await post(request(1, 'work'));
+  expect((await post([request(1, 'ping'), request(2, 'initialize'), request(3, 'ping')])).status).toBe(202);
+  expect(await events.message()).toEqual([
+    { jsonrpc: '2.0', error: { code: -32600, message: expect.stringContaining('in use') } },
+    { jsonrpc: '2.0', id: 2, error: { code: -32600, message: expect.stringContaining('initialize') } },
+    { jsonrpc: '2.0', id: 3, result: {} },
+  ]);
+});
+
 test.each(['2024-11-05', '2025-06-18', '2025-11-25'])('a batch is refused in %s', async (revision) => {
   const { post } = await open(scripted().service, revision);
   const response = await post([request(1, 'ping')]);

@@ -1,8 +1,8 @@
-import { BatchAnswers, openBatch } from '../../jsonrpc/batch.ts';
-import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { BatchAnswers } from '../../jsonrpc/batch.ts';
 import { isRequest, type Message } from '../../jsonrpc/message.ts';
-import { InvalidMessage, checkMessage } from '../../jsonrpc/parse.ts';
-import { profileOf } from '../../protocol/revisions.ts';
+import { checkMessage } from '../../jsonrpc/parse.ts';
+import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
+import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
 import type { Transport } from '../transport.ts';
 import type { HttpCall } from './call.ts';
@@ -26,8 +26,7 @@ export class SseSession implements Transport {
   readonly #onend: (session: SseSession) => void;
   readonly #answers = new BatchAnswers();
   readonly #inFlight = new InFlight();
-  #batches = false;
-  #revision: string | undefined;
+  #profile: RevisionProfile | undefined;
   #behind = 0;
   #queue: Message[] | undefined = [];
   #closed = false;
@@ -57,8 +56,7 @@ export class SseSession implements Transport {
   }
 
   setProtocolVersion(version: string): void {
-    this.#revision = version;
-    this.#batches = profileOf(version)?.batches ?? false;
+    this.#profile = profileOf(version);
   }
 
   send(message: Message): Promise<void> {
@@ -94,15 +92,12 @@ export class SseSession implements Transport {
    */
   receive(value: unknown): void {
     this.lastSeen = Date.now();
-    if (!Array.isArray(value)) return this.#accept(checkMessage(value));
-    if (!this.#batches) {
-      throw new InvalidMessage(
-        ErrorCode.InvalidRequest,
-        `Invalid request: batches exist only in revision 2025-03-26, this session speaks ${this.#revision ?? 'none yet'}`,
-      );
+    if (!Array.isArray(value)) {
+      const message = checkMessage(value);
+      if (isRequest(message) && this.#inFlight.has(message.id)) throw idInUse(message.id);
+      return this.#accept(message);
     }
-    const batch = openBatch(value);
-    for (const id of batch.requests) this.#refuseInUse(id);
+    const batch = admitBatch(value, { profile: this.#profile, inUse: (id) => this.#inFlight.has(id) });
     this.#answers.add(batch);
     if (batch.requests.length === 0 && batch.errors.length > 0) {
       this.#write(JSON.stringify(batch.errors)).catch((error: Error) => this.onerror?.(error));
@@ -111,20 +106,9 @@ export class SseSession implements Transport {
   }
 
   #accept(message: Message): void {
-    if (isRequest(message)) this.#refuseInUse(message.id);
     this.#inFlight.add(message);
     if (this.#queue) this.#queue.push(message);
     else this.#deliver(message);
-  }
-
-  #refuseInUse(id: string | number): void {
-    if (this.#inFlight.has(id)) {
-      throw new InvalidMessage(
-        ErrorCode.InvalidRequest,
-        `Invalid request: id ${JSON.stringify(id)} is still in use`,
-        id,
-      );
-    }
   }
 
   #deliver(message: Message): void {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { openBatch } from '../../jsonrpc/batch.ts';
-import { isRequest, type Request, type RequestId } from '../../jsonrpc/message.ts';
-import { type InvalidMessage, checkMessage } from '../../jsonrpc/parse.ts';
+import { isRequest, type Request } from '../../jsonrpc/message.ts';
+import { checkMessage } from '../../jsonrpc/parse.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import { EventsPurged } from '../../store/event-log.ts';
+import { admitBatch, idInUse } from '../batches.ts';
 import type { HttpCall } from './call.ts';
 import { Endpoint, type EndpointOptions } from './endpoint.ts';
 import type { GraceLine } from './grace.ts';
@@ -81,17 +81,8 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
   /** Batches: 2025-03-26, transports: Sending Messages, 3; removed in 2025-06-18. */
   #takeBatch(call: HttpCall, session: StreamableSession | undefined, elements: unknown[]): void {
     if (!session) throw noSession();
-    if (!session.profile?.batches) {
-      const spoken = session.profile?.revision ?? 'none yet';
-      throw invalid(`batches exist only in revision 2025-03-26, this session speaks ${spoken}`);
-    }
-    const batch = openBatch(elements);
+    const batch = admitBatch(elements, { profile: session.profile, inUse: (id) => session.inUse(id) });
     const { messages, requests, errors } = batch;
-    if (messages.some((message) => 'method' in message && message.method === 'initialize')) {
-      throw invalid('initialize must not be part of a batch');
-    }
-    const used = requests.find((id) => session.inUse(id));
-    if (used !== undefined) throw idInUse(used);
     if (requests.length > 0) return session.batch(call, batch);
     for (const message of messages) session.deliver(message, call.principal);
     if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
@@ -178,8 +169,4 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
 function rightVersion(version: string, { profile }: StreamableSession): boolean {
   if (!profile || profile.revision === version) return true;
   return !profile.versionHeader && profileOf(version) !== undefined;
-}
-
-function idInUse(id: RequestId): InvalidMessage {
-  return invalid(`id ${JSON.stringify(id)} is still in use`, id);
 }

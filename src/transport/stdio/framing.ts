@@ -1,17 +1,16 @@
-import { BatchAnswers, openBatch, type OpenedBatch } from '../../jsonrpc/batch.ts';
-import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { BatchAnswers, type OpenedBatch } from '../../jsonrpc/batch.ts';
+import { ErrorCode } from '../../jsonrpc/errors.ts';
 import {
   errorResponse,
   isObject,
   isRequest,
   isRequestId,
   type Message,
-  type Request,
   type RequestId,
-  type Response,
 } from '../../jsonrpc/message.ts';
 import { InvalidMessage, checkMessage, parseJson } from '../../jsonrpc/parse.ts';
-import { profileOf } from '../../protocol/revisions.ts';
+import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
+import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
 import { LineReader } from './lines.ts';
 
@@ -43,8 +42,7 @@ export class Framing {
   readonly #answerInvalid: boolean;
   readonly #lines: LineReader;
   readonly #answers = new BatchAnswers();
-  #revision: string | undefined;
-  #batches = false;
+  #profile: RevisionProfile | undefined;
   #stopped = false;
 
   constructor(sink: FramingSink, { answerInvalid, maxMessageBytes }: FramingOptions) {
@@ -65,8 +63,7 @@ export class Framing {
   }
 
   setProtocolVersion(version: string): void {
-    this.#revision = version;
-    this.#batches = profileOf(version)?.batches ?? false;
+    this.#profile = profileOf(version);
   }
 
   push(bytes: Uint8Array): void {
@@ -121,7 +118,7 @@ export class Framing {
       if (!(error instanceof InvalidMessage)) throw error;
       return this.#malformed(value, error);
     }
-    if (isRequest(message) && this.inFlight.has(message.id)) this.#refuse(inUse(message.id));
+    if (isRequest(message) && this.inFlight.has(message.id)) this.#refuse(idInUse(message.id));
     else this.#deliver(message);
   }
 
@@ -156,68 +153,27 @@ export class Framing {
   }
 
   #batch(elements: readonly unknown[]): void {
-    if (!this.#batches) {
-      const spoken =
-        this.#revision === undefined ? 'none is negotiated yet' : `this connection speaks ${this.#revision}`;
-      return this.#invalid(invalid(`batches exist only in revision 2025-03-26, ${spoken}`));
-    }
     let batch: OpenedBatch;
     try {
-      batch = openBatch(elements);
+      batch = admitBatch(elements, {
+        profile: this.#profile,
+        inUse: (id) => this.inFlight.has(id),
+        answerInvalid: this.#answerInvalid,
+        refused: (error) => this.#sink.report(error),
+      });
     } catch (error) {
       if (!(error instanceof InvalidMessage)) throw error;
       return this.#invalid(error);
     }
-    for (const each of batch.errors) if ('error' in each) this.#sink.report(RpcError.fromObject(each.error));
-    const accepted = this.#acceptable(batch);
-    this.#answers.add(accepted);
-    if (accepted.requests.length === 0 && accepted.errors.length > 0)
-      this.#sink.answer(JSON.stringify(accepted.errors));
-    for (const message of accepted.messages) {
+    const { messages, requests, errors } = batch;
+    this.#answers.add(batch);
+    if (requests.length === 0 && errors.length > 0) this.#sink.answer(JSON.stringify(errors));
+    for (const message of messages) {
       if (!this.#stopped) this.#deliver(message);
     }
   }
-
-  /** A batch without the requests that cannot be delivered: they are among its errors then. */
-  #acceptable({ messages, requests, errors }: OpenedBatch): OpenedBatch {
-    const accepted: OpenedBatch = {
-      messages: [],
-      requests: [],
-      errors: this.#answerInvalid ? errors.map((each) => this.#withoutIdInUse(each, requests)) : [],
-    };
-    for (const message of messages) {
-      if (isRequest(message)) {
-        const error = this.#refusal(message);
-        if (error) {
-          accepted.errors.push(errorResponse(error.id, error.toObject()));
-          this.#sink.report(error);
-          continue;
-        }
-        accepted.requests.push(message.id);
-      }
-      accepted.messages.push(message);
-    }
-    return accepted;
-  }
-
-  #refusal({ id, method }: Request): InvalidMessage | undefined {
-    if (this.inFlight.has(id)) return inUse(id);
-    // 2025-03-26, basic/lifecycle: Initialization.
-    if (method === 'initialize') return invalid('initialize must not be part of a batch', id);
-    return undefined;
-  }
-
-  #withoutIdInUse(response: Response, requests: readonly RequestId[]): Response {
-    const { id } = response;
-    if (id === undefined || !(this.inFlight.has(id) || requests.includes(id))) return response;
-    return 'error' in response ? errorResponse(undefined, response.error) : response;
-  }
 }
 
-function invalid(why: string, id?: RequestId): InvalidMessage {
-  return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id);
-}
-
-function inUse(id: RequestId): InvalidMessage {
-  return invalid(`id ${JSON.stringify(id)} is still in use`);
+function invalid(why: string): InvalidMessage {
+  return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`);
 }

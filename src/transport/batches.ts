@@ -1,0 +1,72 @@
+import { openBatch, type OpenedBatch } from '../jsonrpc/batch.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { errorResponse, isRequest, type Request, type RequestId, type Response } from '../jsonrpc/message.ts';
+import { InvalidMessage } from '../jsonrpc/parse.ts';
+import type { RevisionProfile } from '../protocol/revisions.ts';
+
+export interface BatchRules {
+  /** Of the negotiated revision; undefined until there is one. */
+  readonly profile: RevisionProfile | undefined;
+  /** Whether a request with this id has been delivered and is not answered yet. */
+  readonly inUse: (id: RequestId) => boolean;
+  /** Whether the sender is told of elements that are no messages. Default true. */
+  readonly answerInvalid?: boolean;
+  /** Hears of each element that is not delivered. */
+  readonly refused?: (error: RpcError) => void;
+}
+
+/**
+ * Takes a batch apart and leaves out what cannot be delivered, the same on every transport: elements that are no
+ * messages, ids that are in use, and `initialize`. Each of them has an error among those of the batch, under its id
+ * only where that would not be taken for the answer to another request.
+ *
+ * @throws InvalidMessage where the whole batch is refused: in a revision that has none (2025-03-26 alone does, basic:
+ * Batching), or where it is empty or too large.
+ */
+export function admitBatch(elements: readonly unknown[], rules: BatchRules): OpenedBatch {
+  const { profile, inUse, answerInvalid = true, refused } = rules;
+  if (!profile?.batches) {
+    const spoken = profile ? `this connection speaks ${profile.revision}` : 'none is negotiated yet';
+    throw invalid(`batches exist only in revision 2025-03-26, ${spoken}`);
+  }
+  const opened = openBatch(elements);
+  const taken = (id: RequestId): boolean => inUse(id) || opened.requests.includes(id);
+  const admitted: OpenedBatch = { messages: [], requests: [], errors: [] };
+  for (const response of opened.errors) {
+    if ('error' in response) refused?.(RpcError.fromObject(response.error));
+    if (answerInvalid) admitted.errors.push(withoutIdOfAnother(response, taken));
+  }
+  for (const message of opened.messages) {
+    if (isRequest(message)) {
+      const error = refusal(message, inUse);
+      if (error) {
+        admitted.errors.push(errorResponse(error.id, error.toObject()));
+        refused?.(error);
+        continue;
+      }
+      admitted.requests.push(message.id);
+    }
+    admitted.messages.push(message);
+  }
+  return admitted;
+}
+
+/** The refusal of a request whose id another one in flight has. An error under that id would be taken for its answer. */
+export function idInUse(id: RequestId): InvalidMessage {
+  return invalid(`id ${JSON.stringify(id)} is still in use`);
+}
+
+function refusal({ id, method }: Request, inUse: (id: RequestId) => boolean): InvalidMessage | undefined {
+  if (inUse(id)) return idInUse(id);
+  // 2025-03-26, basic/lifecycle: Initialization.
+  return method === 'initialize' ? invalid('initialize must not be part of a batch', id) : undefined;
+}
+
+function withoutIdOfAnother(response: Response, taken: (id: RequestId) => boolean): Response {
+  if (response.id === undefined || !taken(response.id)) return response;
+  return 'error' in response ? errorResponse(undefined, response.error) : response;
+}
+
+function invalid(why: string, id?: RequestId): InvalidMessage {
+  return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id);
+}
