@@ -3,12 +3,14 @@ import type { Exchange } from '../../core/exchange.ts';
 import { LOG_LEVELS, type LogLevel } from '../../protocol/logging.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
+import { NoticeQueue } from './notice-queue.ts';
 
 type SendRequest = (method: string, params: JsonObject) => Promise<JsonObject>;
 
 interface Listener {
   readonly exchange: Exchange;
   readonly filter: SubscriptionFilter;
+  readonly notices: NoticeQueue;
   readonly end: (error?: Error) => void;
 }
 
@@ -59,7 +61,7 @@ export class Listeners {
       end = (error) => (error ? reject(error) : resolve());
     });
     over.catch(() => {});
-    const listener: Listener = { exchange, filter, end };
+    const listener: Listener = { exchange, filter, notices: new NoticeQueue(exchange, this.#onerror), end };
     const stop = (): void => end();
     this.#listeners.add(listener);
     signal.addEventListener('abort', stop);
@@ -77,15 +79,20 @@ export class Listeners {
     } finally {
       this.#listeners.delete(listener);
       signal.removeEventListener('abort', stop);
+      this.#handOver(listener);
       await Promise.all(subscribed.map((uri) => this.#unsubscribe(uri)));
     }
   }
 
   deliver(method: string, params: JsonObject): void {
+    this.#deliver(method, params, this.#listeners);
+  }
+
+  #deliver(method: string, params: JsonObject, listeners: Iterable<Listener>): void {
     const list = LIST_FILTERS[method];
     const sessions = new Set<unknown>();
     // Newest first: where a session listens anew, its older exchange is about to end.
-    for (const { exchange, filter } of [...this.#listeners].toReversed()) {
+    for (const { exchange, filter, notices } of [...listeners].toReversed()) {
       if (list) {
         if (!filter[list]) continue;
       } else if (method === Notice.ResourceUpdated) {
@@ -95,8 +102,16 @@ export class Listeners {
         if (sessions.has(whose)) continue;
         sessions.add(whose);
       }
-      exchange.notify(method, params).catch(this.#onerror);
+      notices.push(method, params);
     }
+  }
+
+  /** What a slow reader has not had yet is not lost where its session listens anew. */
+  #handOver({ exchange, notices }: Listener): void {
+    const { session } = exchange.caller;
+    if (!session) return;
+    const successors = [...this.#listeners].filter((other) => other.exchange.caller.session === session);
+    for (const { method, params } of notices.take()) this.#deliver(method, params, successors);
   }
 
   close(error: Error): void {

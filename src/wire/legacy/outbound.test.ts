@@ -220,6 +220,35 @@ describe('calls', () => {
     expect(errors.at(-1)!.message).toContain('no active request');
   });
 
+  test('do not pile up the progress that a slow reader has not taken, and have the newest before their result', async () => {
+    const { server, start } = await ready();
+    const order: unknown[] = [];
+    const { result } = await start(
+      'tools/call',
+      { _meta: { progressToken: 'mine' } },
+      {
+        onnotify: (_method, params) => {
+          order.push(params!['progress']);
+          return new Promise(() => {});
+        },
+      },
+    );
+    void result.then(() => order.push('result'));
+    const { id, params } = server.next();
+    const { progressToken } = params['_meta'];
+    for (let progress = 1; progress <= 5000; progress += 1)
+      void server.transport.send({
+        jsonrpc: '2.0',
+        method: 'notifications/progress',
+        params: { progressToken, progress },
+      });
+    await settled();
+    const before = order.length;
+    expect(before).toBeLessThan(100);
+    await server.send({ id, result: {} });
+    expect(order.slice(before)).toEqual([5000, 'result']);
+  });
+
   test('fail when the connection closes, and so do later ones', async () => {
     const { server, start, upstream } = await ready({ closeReason: () => new Error('killed by SIGKILL') });
     const closed = deferred();
@@ -418,6 +447,27 @@ describe('listening', () => {
     await server.send({ method: 'notifications/message', params: { level: 'info', data: 2 } });
     expect(call.exchange.notified.map(({ params }) => params!['data'])).toEqual([1]);
     expect(listener.exchange.notified.slice(1).map(({ params }) => params!['data'])).toEqual([2]);
+  });
+
+  test('anew in a session, nothing is lost that a slow reader has not had from the exchange before', async () => {
+    const { server, start } = await ready();
+    const session = { id: 's', signal: new AbortController().signal };
+    const options = { caller: { session } };
+    const stuck = {
+      ...options,
+      onnotify: (method: string) => (method.endsWith('acknowledged') ? undefined : new Promise<void>(() => {})),
+    };
+    const filter = { notifications: { toolsListChanged: true } };
+    const one = await start('subscriptions/listen', filter, stuck);
+    for (let n = 0; n < 100; n += 1) void server.send({ method: 'notifications/vendor', params: { n } });
+    await server.send({ method: 'notifications/tools/list_changed' });
+    const had = one.exchange.notified.length;
+    expect(had).toBeLessThan(100);
+    const two = await start('subscriptions/listen', filter, options);
+    one.exchange.abort();
+    await settled();
+    expect(two.exchange.notified.map(({ method }) => method)).toContain('notifications/tools/list_changed');
+    expect(two.exchange.notified.at(-2)!.params).toEqual({ n: 99 });
   });
 
   test('fails when the connection closes', async () => {

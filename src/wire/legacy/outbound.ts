@@ -17,6 +17,7 @@ import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { Listeners } from './listeners.ts';
+import { NoticeQueue } from './notice-queue.ts';
 
 export interface OutboundOptions {
   readonly clientInfo: Implementation;
@@ -75,6 +76,8 @@ interface Call {
   readonly exchange: Exchange;
   /** The token that the caller gave. */
   readonly token: RequestId | undefined;
+  /** Made when the server first says something that belongs to the call. */
+  notices: NoticeQueue | undefined;
 }
 
 class LegacyOutbound implements Upstream {
@@ -180,14 +183,17 @@ class LegacyOutbound implements Upstream {
       params = { ...params, _meta: { ...params['_meta'], [Meta.ProgressToken]: upstreamToken } };
     }
     const { id, result } = this.#request(method, params, this.#limits);
-    this.#calls.set(id, { exchange, token });
+    const call: Call = { exchange, token, notices: undefined };
+    this.#calls.set(id, call);
     if (upstreamToken !== undefined) this.#tokens.set(upstreamToken, id);
     const cancel = (): void => {
       const reason = RpcError.from(signal.reason);
       if (this.#pending.cancel(id, reason)) this.#notify(Notice.Cancelled, { requestId: id, reason: reason.message });
     };
     signal.addEventListener('abort', cancel);
+    // Registered before anybody else hears of the result: progress MUST stop after completion (basic/utilities/progress).
     const done = (): void => {
+      call.notices?.flush();
       signal.removeEventListener('abort', cancel);
       this.#calls.delete(id);
       if (upstreamToken !== undefined) this.#tokens.delete(upstreamToken);
@@ -283,7 +289,7 @@ class LegacyOutbound implements Upstream {
       case Notice.Message:
         // With one call in flight it is that call's; with several nothing tells whose, so it is the session's.
         if (this.#calls.size === 1) {
-          for (const { exchange } of this.#calls.values()) exchange.notify(method, params).catch(this.#onerror);
+          for (const call of this.#calls.values()) this.#tell(call, method, params);
           return;
         }
     }
@@ -299,7 +305,12 @@ class LegacyOutbound implements Upstream {
       );
     }
     this.#pending.extend(id);
-    call.exchange.notify(Notice.Progress, { ...params, progressToken: call.token }).catch(this.#onerror);
+    this.#tell(call, Notice.Progress, { ...params, progressToken: call.token });
+  }
+
+  #tell(call: Call, method: string, params: JsonObject): void {
+    call.notices ??= new NoticeQueue(call.exchange, this.#onerror);
+    call.notices.push(method, params);
   }
 
   #close(): void {

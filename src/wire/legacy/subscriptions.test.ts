@@ -235,7 +235,7 @@ test('a service with logging and without subscriptions takes levels', async () =
 test.each(['ends', 'rejects'])(
   'a subscription that the service %s is made anew by the next resources/subscribe',
   async (how) => {
-    const ends: ReturnType<typeof deferred>[] = [];
+    const ends: ReturnType<typeof deferred<void>>[] = [];
     const { service } = scripted(
       {
         'subscriptions/listen': async (exchange) => {

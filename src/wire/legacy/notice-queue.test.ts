@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { TestExchange } from '../../../test/support/exchange.ts';
+import { deferred, settled } from '../../../test/support/service.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { NoticeQueue } from './notice-queue.ts';
+
+const PROGRESS = 'notifications/progress';
+const LOG = 'notifications/message';
+const UPDATED = 'notifications/resources/updated';
+const CHANGED = 'notifications/tools/list_changed';
+const VENDOR = 'notifications/vendor';
+
+/** A queue whose reader reads nothing until it is let. */
+function stalled() {
+  const gate = deferred();
+  const exchange = new TestExchange('tools/call', {}, { onnotify: () => gate.promise });
+  const errors: Error[] = [];
+  const queue = new NoticeQueue(exchange, (error) => void errors.push(error));
+  const push = (method: string, params: JsonObject, times = 1): void => {
+    for (let n = 0; n < times; n += 1) queue.push(method, { n, ...params });
+  };
+  /** What has gone out since the last time. */
+  const sent = (method?: string): unknown[] =>
+    exchange.notified.splice(0).filter((notice) => method === undefined || notice.method === method);
+  // From here on whatever is pushed has to wait.
+  push(VENDOR, {}, 32);
+  sent();
+  const read = async (): Promise<void> => {
+    gate.resolve();
+    await settled();
+  };
+  return { queue, errors, push, sent, read, gate };
+}
+
+test('where the reader keeps up, everything goes out at once', async () => {
+  const exchange = new TestExchange('tools/call');
+  const queue = new NoticeQueue(exchange, () => {});
+  for (let round = 0; round < 10; round += 1) {
+    for (let n = 0; n < 20; n += 1) queue.push(PROGRESS, { progress: n });
+    await settled();
+  }
+  expect(exchange.notified).toHaveLength(200);
+});
+
+test('of progress that waits only the newest is sent', async () => {
+  const { push, sent, read } = stalled();
+  push(PROGRESS, { progressToken: 't' }, 5000);
+  expect(sent()).toEqual([]);
+  await read();
+  expect(sent()).toEqual([{ method: PROGRESS, params: { progressToken: 't', n: 4999 } }]);
+});
+
+test('of changes that wait there is one of each, and none is dropped', async () => {
+  const { push, sent, read, errors } = stalled();
+  for (const uri of ['x://a', 'x://b']) push(UPDATED, { uri }, 3);
+  push(CHANGED, {}, 3);
+  push(LOG, {}, 5000);
+  await read();
+  const all = sent();
+  expect(all.slice(0, 3)).toEqual([
+    { method: UPDATED, params: { uri: 'x://a', n: 2 } },
+    { method: UPDATED, params: { uri: 'x://b', n: 2 } },
+    { method: CHANGED, params: { n: 2 } },
+  ]);
+  expect(all).toHaveLength(1000);
+  expect(all.at(-1)).toEqual({ method: LOG, params: { n: 4999 } });
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('more than 1000')]);
+});
+
+test('log messages are dropped before what nobody here knows, and that is bounded too', async () => {
+  const { push, sent, read, errors } = stalled();
+  push(VENDOR, {}, 600);
+  push(LOG, {}, 300);
+  push(VENDOR, {}, 300);
+  expect(errors).toHaveLength(1);
+  push(VENDOR, {}, 5000);
+  expect(errors).toHaveLength(1);
+  await read();
+  expect(sent()).toEqual(Array.from({ length: 1000 }, (_, n) => ({ method: VENDOR, params: { n: 4000 + n } })));
+});
+
+test('what waits goes out in order, and what comes later does not overtake it', async () => {
+  const { push, sent, read } = stalled();
+  push(LOG, { n: 1 });
+  push(VENDOR, { n: 2 });
+  const reading = read();
+  push(LOG, { n: 3 });
+  await reading;
+  push(LOG, { n: 4 });
+  expect(sent()).toMatchObject([1, 2, 3, 4].map((n) => ({ params: { n } })));
+});
+
+test('what is lost holds nothing up', async () => {
+  const { push, sent, gate } = stalled();
+  push(LOG, { n: 1 });
+  gate.reject(new Error('lost'));
+  await settled();
+  expect(sent()).toEqual([{ method: LOG, params: { n: 1 } }]);
+});
+
+test('flushed, it sends what waits at once', () => {
+  const { queue, push, sent } = stalled();
+  push(PROGRESS, {}, 3);
+  push(LOG, {}, 2);
+  queue.flush();
+  expect(sent()).toMatchObject([
+    { method: PROGRESS, params: { n: 2 } },
+    { method: LOG, params: { n: 0 } },
+    { method: LOG, params: { n: 1 } },
+  ]);
+});

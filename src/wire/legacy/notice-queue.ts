@@ -1,0 +1,114 @@
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import type { Exchange } from '../../core/exchange.ts';
+import { Notice } from '../../protocol/methods.ts';
+import { TAKEN } from '../../transport/transport.ts';
+
+/** This many notifications of an exchange may be on their way before the next are held back. */
+const MAX_ON_THE_WAY = 32;
+/** This many may be held back before the oldest are dropped. */
+const MAX_WAITING = 1000;
+
+interface Waiting {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** Those of which the newest says all that the older ones did. */
+const CHANGES: ReadonlySet<string> = new Set([
+  Notice.ToolsListChanged,
+  Notice.PromptsListChanged,
+  Notice.ResourcesListChanged,
+  Notice.ResourceUpdated,
+]);
+
+/**
+ * What a server says to one exchange, in order. A server cannot be held back, so where the reader is slow, this is where
+ * it ends: of progress and of each change only the newest waits; of the rest the oldest is dropped where too much
+ * waits, log messages before others, and that is reported once.
+ */
+export class NoticeQueue {
+  readonly #exchange: Exchange;
+  readonly #onerror: (error: Error) => void;
+  #onTheWay = 0;
+  /** By what may take the place of what; made when something has to wait. */
+  #waiting: Map<unknown, Waiting> | undefined;
+  /** Something was dropped since the queue last ran empty. */
+  #dropped = false;
+
+  constructor(exchange: Exchange, onerror: (error: Error) => void) {
+    this.#exchange = exchange;
+    this.#onerror = onerror;
+  }
+
+  push(method: string, params: JsonObject): void {
+    if (this.#onTheWay < MAX_ON_THE_WAY && !this.#waiting) return this.#send(method, params);
+    const waiting = (this.#waiting ??= new Map());
+    waiting.set(keyOf(method, params), { method, params });
+    if (waiting.size > MAX_WAITING) this.#drop(waiting);
+  }
+
+  /** Sends what waits, whatever is on its way: the exchange is about to end, and nothing may follow its result. */
+  flush(): void {
+    for (const { method, params } of this.take()) this.#send(method, params);
+  }
+
+  /** Takes out what waits. */
+  take(): Waiting[] {
+    const waiting = [...(this.#waiting?.values() ?? [])];
+    this.#waiting = undefined;
+    return waiting;
+  }
+
+  #send(method: string, params: JsonObject): void {
+    const sent = this.#exchange.notify(method, params);
+    if (sent === TAKEN) return;
+    this.#onTheWay += 1;
+    // Where it is lost, the side that made the exchange says so.
+    const done = (): void => this.#next();
+    sent.then(done, done);
+  }
+
+  #next(): void {
+    this.#onTheWay -= 1;
+    while (this.#waiting && this.#onTheWay < MAX_ON_THE_WAY) {
+      const [first] = this.#waiting;
+      if (!first) {
+        this.#waiting = undefined;
+        this.#dropped = false;
+        return;
+      }
+      const [key, { method, params }] = first;
+      this.#waiting.delete(key);
+      this.#send(method, params);
+    }
+  }
+
+  #drop(waiting: Map<unknown, Waiting>): void {
+    let oldest: unknown;
+    for (const [key, { method }] of waiting) {
+      if (method === Notice.Message) {
+        oldest = key;
+        break;
+      }
+      if (oldest === undefined && !CHANGES.has(method) && method !== Notice.Progress) oldest = key;
+    }
+    // Changes alone: there are no more of them than there are lists and subscriptions.
+    if (oldest === undefined) return;
+    waiting.delete(oldest);
+    if (this.#dropped) return;
+    this.#dropped = true;
+    this.#onerror(
+      new Error(
+        `The reader is slow: of more than ${MAX_WAITING} notifications that wait for it, the oldest are dropped`,
+      ),
+    );
+  }
+}
+
+/** What waits under the same key gives way to what comes later. */
+function keyOf(method: string, params: JsonObject): unknown {
+  // An exchange has one progress token.
+  if (method === Notice.Progress) return method;
+  if (method === Notice.ResourceUpdated) return `${method} ${params['uri']}`;
+  return CHANGES.has(method) ? method : Symbol();
+}
