@@ -37,7 +37,12 @@ export interface InboundOptions {
 /** Requests of one client that are being answered. Closing a connection cancels nothing, so they can pile up. */
 const MAX_IN_FLIGHT = 10_000;
 /** What a client may send behind an `initialize` that is still being answered. */
-const MAX_WAITING = 1000;
+const MAX_WAITING = 100;
+
+interface Waiting {
+  readonly message: Message;
+  readonly extra: MessageExtra | undefined;
+}
 
 /** The session's one caller. What the client says of itself later (its log level) shows in every exchange at once. */
 class SessionCaller implements Caller {
@@ -86,7 +91,7 @@ export class LegacyInbound implements Connection {
   /** Progress tokens of questions in flight, so that progress can extend their time. */
   #tokens: Map<RequestId, RequestId> | undefined;
   #phase: 'new' | 'opening' | 'open' | 'closed' = 'new';
-  #waiting: Message[] = [];
+  #waiting: Waiting[] = [];
   #serverCapabilities: JsonObject = {};
   /** The last log level that the client was told is set. */
   #agreedLevel: LogLevel | undefined;
@@ -115,7 +120,7 @@ export class LegacyInbound implements Connection {
         this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for`));
       }
     } else if (this.#phase === 'opening' && message.method !== Method.Ping) {
-      this.#wait(message);
+      this.#wait(message, extra);
     } else if ('id' in message) {
       this.#receiveRequest(message, extra);
     } else {
@@ -124,8 +129,8 @@ export class LegacyInbound implements Connection {
   }
 
   /** Clients may send on while `initialize` is being answered; what they sent is taken up in order then. */
-  #wait(message: Request | Notification): void {
-    if (this.#waiting.length < MAX_WAITING) this.#waiting.push(message);
+  #wait(message: Request | Notification, extra: MessageExtra | undefined): void {
+    if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ message, extra });
     else if ('id' in message) this.#refuse(message.id, 'Too many requests before the answer to initialize');
     else this.#onerror(new Error(`${message.method} was dropped: too much came before the answer to initialize`));
   }
@@ -252,7 +257,7 @@ export class LegacyInbound implements Connection {
     this.#answer(exchange, response);
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const message of waiting) this.#receive(message, undefined);
+    for (const { message, extra } of waiting) this.#receive(message, extra);
   }
 
   async #setLevel({ level }: JsonObject): Promise<JsonObject> {
