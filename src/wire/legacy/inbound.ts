@@ -91,6 +91,8 @@ export class LegacyInbound implements Connection {
   /** Progress tokens of questions in flight, so that progress can extend their time. */
   #tokens: Map<RequestId, RequestId> | undefined;
   #phase: 'new' | 'opening' | 'open' | 'closed' = 'new';
+  /** The request that opens the session, while it is being answered. */
+  #initializing: RequestId | undefined;
   #waiting: Waiting[] = [];
   #serverCapabilities: JsonObject = {};
   /** The last log level that the client was told is set. */
@@ -241,6 +243,7 @@ export class LegacyInbound implements Connection {
     this.#phase = 'opening';
     const exchange = new RequestExchange(this, id, Method.Discover, {});
     this.#requests.set(id, exchange);
+    this.#initializing = id;
     try {
       const discovered = await this.#service(exchange);
       this.#serverCapabilities = discovered['capabilities'] ?? {};
@@ -254,6 +257,7 @@ export class LegacyInbound implements Connection {
   #open(phase: 'open' | 'new', exchange: RequestExchange, response: Message): void {
     if (this.#phase !== 'opening') return;
     this.#phase = phase;
+    this.#initializing = undefined;
     this.#answer(exchange, response);
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -292,7 +296,7 @@ export class LegacyInbound implements Connection {
   #cancel({ requestId, reason }: JsonObject): void {
     if (!isRequestId(requestId)) return;
     const exchange = this.#requests.get(requestId);
-    if (!exchange || exchange.method === Method.Discover) return;
+    if (!exchange || requestId === this.#initializing) return;
     this.#requests.delete(requestId);
     exchange.abort(
       new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? `Cancelled: ${reason}` : 'Cancelled'),

@@ -158,6 +158,13 @@ test('initialize cannot be cancelled', async () => {
   expect(seen[0]!.signal.aborted).toBe(false);
 });
 
+test('every other request can be cancelled, whatever its method', async () => {
+  const { client } = await opened(scripted().service);
+  void client.transport.send({ jsonrpc: '2.0', id: 1, method: 'server/discover' });
+  await client.send({ method: 'notifications/cancelled', params: { requestId: 1 } });
+  expect(client.take()).toEqual([]);
+});
+
 test('exchanges say who asks', async () => {
   const { service, seen } = scripted();
   const { client } = await opened(service, { revision: '2025-06-18', capabilities: { roots: {} } });
