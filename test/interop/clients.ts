@@ -65,6 +65,11 @@ interface Methods {
 export interface OfficialClient {
   /** The code under which the client reports a resource that is not there: 2.x gives the newest revision's for any. */
   readonly missingResource: -32002 | -32602;
+  /**
+   * Whether the client drops a report of progress that comes in one chunk with the result: the official ones take it up
+   * a turn later, when the call is over. Over Streamable HTTP they read event by event.
+   */
+  readonly losesLastProgress: boolean;
   readonly methods: Methods;
   /** Every notification that came, in order; without those of progress. */
   readonly notices: Notice[];
@@ -167,6 +172,7 @@ async function connectV1(state: State, kind: TransportKind, target: Target): Pro
   return {
     ...common(state),
     missingResource: -32002,
+    losesLastProgress: kind !== 'http',
     methods: client as unknown as Methods,
     callTool: (params, options) => client.callTool(params, undefined, options),
     request: (method, params) => client.request({ method, params }, ResultSchema.loose()),
@@ -205,6 +211,7 @@ async function connectV2(
   return {
     ...common(state),
     missingResource: -32602,
+    losesLastProgress: kind !== 'http',
     methods: client as unknown as Methods,
     callTool: (params, options) => client.callTool(params, options),
     request: (method, params) => client.request({ method, params }, z.looseObject({})),

@@ -23,6 +23,7 @@ const TIMEOUT = 10_000;
 /** A client that is nothing but messages, of any handshake revision. It keeps all that was said. */
 export class RawClient implements OfficialClient {
   readonly missingResource = -32002;
+  readonly losesLastProgress = false;
   readonly revision: string;
   readonly sent: JsonObject[] = [];
   readonly received: JsonObject[] = [];
