@@ -36,3 +36,10 @@ test('what was cancelled is left out, and completes its batch', () => {
   answers.add(openBatch([request(3, 'c')]));
   expect(answers.abandon(3)).toBeUndefined();
 });
+
+test('a malformed response in a batch fails what waits for it, and is answered without its id', () => {
+  const { messages, errors } = openBatch([{ jsonrpc: '2.0', id: 1, result: 5 }]);
+  const error = { code: -32600, message: expect.stringContaining('Invalid response') };
+  expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, error }]);
+  expect(errors).toEqual([{ jsonrpc: '2.0', error }]);
+});

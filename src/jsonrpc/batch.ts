@@ -1,5 +1,5 @@
 import { ErrorCode } from './errors.ts';
-import { InvalidMessage, checkMessage } from './parse.ts';
+import { InvalidMessage, InvalidResponse, checkMessage } from './parse.ts';
 import { errorResponse, isRequest, isResponse, type Message, type RequestId, type Response } from './message.ts';
 
 /** A batch, taken apart: what is to be delivered, and what is answered at once. */
@@ -43,6 +43,7 @@ export function openBatch(elements: readonly unknown[], limit = 1000): OpenedBat
       messages.push(message);
     } catch (error) {
       if (!(error instanceof InvalidMessage)) throw error;
+      if (error instanceof InvalidResponse && error.failure) messages.push(error.failure);
       errors.push(errorResponse(error.id, error.toObject()));
     }
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { InvalidMessage, checkMessage, parseJson } from './parse.ts';
+import { InvalidMessage, InvalidResponse, checkMessage, parseJson } from './parse.ts';
 
 function failure(run: () => unknown): InvalidMessage {
   try {
@@ -64,7 +64,6 @@ describe('what is a message', () => {
     [{ id: 1, method: 'x' }, 1],
     [{ jsonrpc: 2.0, id: 1, method: 'x' }, 1],
     [{ jsonrpc: '2.0', id: null, method: 'x' }, undefined],
-    [{ jsonrpc: '2.0', id: null, result: {} }, undefined],
     [{ jsonrpc: '2.0', id: 1.5, method: 'x' }, undefined],
     [{ jsonrpc: '2.0', id: Infinity, method: 'x' }, undefined],
     [{ jsonrpc: '2.0', id: 2 ** 53, method: 'x' }, undefined],
@@ -75,6 +74,13 @@ describe('what is a message', () => {
     [{ jsonrpc: '2.0', id: 1, method: 'x', params: [] }, 1],
     [{ jsonrpc: '2.0', id: 1, method: 'x', params: null }, 1],
     [{ jsonrpc: '2.0', id: 'a' }, 'a'],
+  ])('%j is invalid, and answered under id %j', (value, id) => {
+    const error = failure(() => checkMessage(value));
+    expect(error.code).toBe(-32600);
+    expect(error.id).toBe(id);
+  });
+
+  test.each([
     [{ jsonrpc: '2.0', id: 1, result: {}, error: { code: 1, message: '' } }, 1],
     [{ jsonrpc: '2.0', result: {} }, undefined],
     [{ jsonrpc: '2.0', id: 1, result: null }, 1],
@@ -83,9 +89,14 @@ describe('what is a message', () => {
     [{ jsonrpc: '2.0', id: 1, error: { code: '1', message: '' } }, 1],
     [{ jsonrpc: '2.0', id: 1, error: { code: 1.5, message: '' } }, 1],
     [{ jsonrpc: '2.0', id: 1, error: { code: 1 } }, 1],
-  ])('%j is invalid, and answered under id %j', (value, id) => {
-    const error = failure(() => checkMessage(value));
-    expect(error.code).toBe(-32600);
-    expect(error.id).toBe(id);
+    [{ jsonrpc: '2.0', id: null, result: {} }, undefined],
+    [{ id: 'a', result: {} }, 'a'],
+  ])('%j is no response, and fails what waits under id %j', (value, id) => {
+    const error = failure(() => checkMessage(value)) as InvalidResponse;
+    expect(error).toBeInstanceOf(InvalidResponse);
+    // Under the id an answer would be taken for that to a request of the peer's own.
+    expect(error).toMatchObject({ code: -32600, id: undefined, message: expect.stringMatching(/^Invalid response: /) });
+    const failed = { jsonrpc: '2.0', id, error: { code: -32600, message: error.message } };
+    expect(error.failure).toEqual(id === undefined ? undefined : failed);
   });
 });

@@ -1,6 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { ErrorCode, RpcError } from './errors.ts';
-import { isObject, isRequestId, type Message, type RequestId } from './message.ts';
+import {
+  errorResponse,
+  isObject,
+  isRequestId,
+  type ErrorResponse,
+  type JsonObject,
+  type Message,
+  type RequestId,
+} from './message.ts';
 
 /** A JSON text that is no acceptable JSON-RPC message. `id` is the id to answer under, where one could be read. */
 export class InvalidMessage extends RpcError {
@@ -9,6 +17,20 @@ export class InvalidMessage extends RpcError {
   constructor(code: number, message: string, id?: RequestId, cause?: unknown) {
     super(code, message, { cause });
     this.id = id;
+  }
+}
+
+/**
+ * What was meant as a response and is none. A response is never answered under its id: it would be taken for the answer
+ * to a request of the peer's own.
+ */
+export class InvalidResponse extends InvalidMessage {
+  /** To be delivered in its place: who waits for the response learns that nothing better will come. */
+  readonly failure: ErrorResponse | undefined;
+
+  constructor(why: string, id: RequestId | undefined) {
+    super(ErrorCode.InvalidRequest, `Invalid response: ${why}`);
+    this.failure = id === undefined ? undefined : errorResponse(id, this.toObject());
   }
 }
 
@@ -38,43 +60,47 @@ export function parseJson(text: Uint8Array | string): unknown {
 /**
  * Checks that a parsed value is one JSON-RPC message and returns it as such, unchanged.
  *
- * @throws InvalidMessage with code −32600, naming what is wrong with it.
+ * @throws InvalidMessage with code −32600, naming what is wrong with it; InvalidResponse where it has no method, and a
+ * result or an error.
  */
 export function checkMessage(value: unknown): Message {
   if (!isObject(value)) throw invalid('a message must be a JSON object');
   const { id, method, params } = value;
   const hasId = id !== undefined;
-  const readableId = isRequestId(id) ? id : undefined;
-  if (value['jsonrpc'] !== '2.0') throw invalid('"jsonrpc" must be "2.0"', readableId);
-  if (hasId && readableId === undefined) {
+  if (value['jsonrpc'] !== '2.0') throw wrong(value, '"jsonrpc" must be "2.0"');
+  if (hasId && !isRequestId(id)) {
     // An error response to a request that was never understood may carry a null id (JSON-RPC 2.0, section 5).
     if (id === null && method === undefined && isError(value['error'])) {
       const { id: _null, ...response } = value;
       return response as Message;
     }
-    throw invalid('"id" must be a string or an integer below 2^53');
+    throw wrong(value, '"id" must be a string or an integer below 2^53');
   }
   if (method !== undefined) {
-    if (typeof method !== 'string') throw invalid('"method" must be a string', readableId);
-    if (params !== undefined && !isObject(params)) throw invalid('"params" must be an object', readableId);
+    if (typeof method !== 'string') throw wrong(value, '"method" must be a string');
+    if (params !== undefined && !isObject(params)) throw wrong(value, '"params" must be an object');
     return value as Message;
   }
   const hasResult = value['result'] !== undefined;
   const hasError = value['error'] !== undefined;
-  if (hasResult === hasError) {
-    throw invalid('a message needs a "method", or exactly one of "result" and "error"', readableId);
-  }
+  if (hasResult === hasError) throw wrong(value, 'a message needs a "method", or exactly one of "result" and "error"');
   if (hasResult) {
-    if (!hasId) throw invalid('a result must carry the "id" of its request');
-    if (!isObject(value['result'])) throw invalid('"result" must be an object', readableId);
+    if (!hasId) throw wrong(value, 'a result must carry the "id" of its request');
+    if (!isObject(value['result'])) throw wrong(value, '"result" must be an object');
   } else if (!isError(value['error'])) {
-    throw invalid('"error" must have an integer "code" and a string "message"', readableId);
+    throw wrong(value, '"error" must have an integer "code" and a string "message"');
   }
   return value as Message;
 }
 
 function isError(value: unknown): boolean {
   return isObject(value) && Number.isInteger(value['code']) && typeof value['message'] === 'string';
+}
+
+function wrong(value: JsonObject, why: string): InvalidMessage {
+  const id = isRequestId(value['id']) ? value['id'] : undefined;
+  const response = value['method'] === undefined && ('result' in value || 'error' in value);
+  return response ? new InvalidResponse(why, id) : invalid(why, id);
 }
 
 function invalid(why: string, id?: RequestId): InvalidMessage {

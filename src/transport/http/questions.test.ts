@@ -32,6 +32,20 @@ test('a question that was lost with its connection is asked again on resumption,
   expect(await resumed.message()).toMatchObject({ id: 1, result: { roots: [] } });
 });
 
+test('a malformed answer is refused, and fails its question', async () => {
+  const { service } = scripted({
+    ask: (exchange) => exchange.ask('roots/list', {}).catch(({ message }: Error) => ({ message })),
+  });
+  const session = await new TestHttp(service).open('2025-11-25', capabilities);
+  const events = new Events(await session.call(1, 'ask'));
+  const { id } = await events.message();
+  const refusal = await session.post({ jsonrpc: '2.0', id, result: 'text' });
+  expect(refusal.status).toBe(400);
+  const error = { code: -32600, message: 'Invalid response: "result" must be an object' };
+  expect(await refusal.json()).toEqual({ jsonrpc: '2.0', error });
+  expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 1, result: { message: error.message } });
+});
+
 test('a cancelled call takes its question back on its own stream, which then ends', async () => {
   const { service } = scripted({ ask: (exchange) => exchange.ask('roots/list', {}) });
   const session = await new TestHttp(service).open('2025-11-25', capabilities);

@@ -184,3 +184,17 @@ test('a session that the application refuses is ended', async () => {
   expect(await events.next()).toBeUndefined();
   expect(http.handler.sessions).toBe(0);
 });
+
+test('a malformed answer is refused, and fails its question', async () => {
+  const { service } = scripted({
+    ask: (exchange) => exchange.ask('roots/list', {}).catch(({ message }: Error) => ({ message })),
+  });
+  const { events, post } = await connect(service);
+  await post(initialize('2024-11-05', { roots: {} }));
+  await events.message();
+  await post(request(1, 'ask'));
+  const { id } = await events.message();
+  expect((await post({ jsonrpc: '2.0', id, result: 'text' })).status).toBe(400);
+  const message = 'Invalid response: "result" must be an object';
+  expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 1, result: { message } });
+});

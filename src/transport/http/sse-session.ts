@@ -1,6 +1,6 @@
 import { BatchAnswers } from '../../jsonrpc/batch.ts';
 import { isRequest, type Message } from '../../jsonrpc/message.ts';
-import { checkMessage } from '../../jsonrpc/parse.ts';
+import { InvalidResponse, checkMessage } from '../../jsonrpc/parse.ts';
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
@@ -88,12 +88,13 @@ export class SseSession implements Transport {
   /**
    * Takes in the body of one POST.
    *
-   * @throws InvalidMessage where it is refused; nothing of it has been delivered then.
+   * @throws InvalidMessage where it is refused; nothing of it has been delivered then, except that whoever waits for a
+   * malformed response was told.
    */
   receive(value: unknown): void {
     this.lastSeen = Date.now();
     if (!Array.isArray(value)) {
-      const message = checkMessage(value);
+      const message = this.#check(value);
       if (isRequest(message) && this.#inFlight.has(message.id)) throw idInUse(message.id);
       return this.#accept(message);
     }
@@ -103,6 +104,15 @@ export class SseSession implements Transport {
       this.#write(JSON.stringify(batch.errors)).catch((error: Error) => this.onerror?.(error));
     }
     for (const message of batch.messages) this.#accept(message);
+  }
+
+  #check(value: unknown): Message {
+    try {
+      return checkMessage(value);
+    } catch (error) {
+      if (error instanceof InvalidResponse && error.failure) this.#accept(error.failure);
+      throw error;
+    }
   }
 
   #accept(message: Message): void {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { isRequest, type Request } from '../../jsonrpc/message.ts';
-import { checkMessage } from '../../jsonrpc/parse.ts';
+import { isRequest, type Message, type Request } from '../../jsonrpc/message.ts';
+import { InvalidResponse, checkMessage } from '../../jsonrpc/parse.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import { EventsPurged } from '../../store/event-log.ts';
 import { admitBatch, idInUse } from '../batches.ts';
@@ -58,7 +58,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     if (session?.closed) return sessionNotFound(call);
     if (this.options.closed()) return shuttingDown(call);
     if (Array.isArray(value)) return this.#takeBatch(call, session, value);
-    const message = checkMessage(value);
+    const message = this.#check(call, session, value);
     if (isRequest(message)) {
       if (message.method === 'initialize') {
         if (session) throw invalid('the session is already initialized', message.id);
@@ -76,6 +76,16 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     if (!session) throw noSession();
     session.deliver(message, call.principal);
     call.respond(202, NO_HEADERS);
+  }
+
+  /** @throws InvalidMessage where it is refused; whoever waits for a malformed response has been told then. */
+  #check(call: HttpCall, session: StreamableSession | undefined, value: unknown): Message {
+    try {
+      return checkMessage(value);
+    } catch (error) {
+      if (error instanceof InvalidResponse && error.failure) session?.deliver(error.failure, call.principal);
+      throw error;
+    }
   }
 
   /** Batches: 2025-03-26, transports: Sending Messages, 3; removed in 2025-06-18. */

@@ -1,14 +1,7 @@
 import { BatchAnswers, type OpenedBatch } from '../../jsonrpc/batch.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import {
-  errorResponse,
-  isObject,
-  isRequest,
-  isRequestId,
-  type Message,
-  type RequestId,
-} from '../../jsonrpc/message.ts';
-import { InvalidMessage, checkMessage, parseJson } from '../../jsonrpc/parse.ts';
+import { errorResponse, isRequest, isRequestId, type Message, type RequestId } from '../../jsonrpc/message.ts';
+import { InvalidMessage, InvalidResponse, checkMessage, parseJson } from '../../jsonrpc/parse.ts';
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
@@ -116,21 +109,16 @@ export class Framing {
       message = checkMessage(value);
     } catch (error) {
       if (!(error instanceof InvalidMessage)) throw error;
-      return this.#malformed(value, error);
+      return this.#malformed(error);
     }
     if (isRequest(message) && this.inFlight.has(message.id)) this.#refuse(idInUse(message.id));
     else this.#deliver(message);
   }
 
-  #malformed(value: unknown, error: InvalidMessage): void {
-    if (isObject(value) && value['method'] === undefined && ('result' in value || 'error' in value)) {
-      // A response is never answered. But who waits for it can be told that nothing better will come.
+  #malformed(error: InvalidMessage): void {
+    if (error instanceof InvalidResponse) {
       this.#sink.report(error);
-      if (error.id !== undefined && !this.#stopped) {
-        this.#deliver(
-          errorResponse(error.id, { code: error.code, message: error.message.replace('request', 'response') }),
-        );
-      }
+      if (error.failure && !this.#stopped) this.#deliver(error.failure);
       return;
     }
     this.#invalid(error, error.id !== undefined && this.inFlight.has(error.id) ? undefined : error.id);
