@@ -41,6 +41,13 @@ export class PendingRequests {
     return this.#entries?.size ?? 0;
   }
 
+  /** The id of the request that waits, where there is just one. */
+  get only(): RequestId | undefined {
+    if (this.#entries?.size !== 1) return undefined;
+    const [id] = this.#entries.keys();
+    return id;
+  }
+
   /**
    * Sends a request under a fresh id and resolves with its result.
    *

@@ -249,6 +249,23 @@ describe('calls', () => {
     expect(order.slice(before)).toEqual([5000, 'result']);
   });
 
+  test('fail with an error without an id where just one is in flight', async () => {
+    const { server, start, errors } = await ready();
+    const error = { code: -32700, message: 'Parse error' };
+    const one = await start('tools/call');
+    await server.send({ error });
+    await expect(one.result).rejects.toMatchObject(error);
+    expect(errors).toEqual([]);
+    const [two, three] = [await start('tools/call'), await start('tools/call')];
+    await server.send({ error });
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('Parse error')]);
+    server.next();
+    for (const { result } of [two, three]) {
+      await server.send({ id: server.next().id, result: {} });
+      expect(await result).toEqual({});
+    }
+  });
+
   test('fail when the connection closes, and so do later ones', async () => {
     const { server, start, upstream } = await ready({ closeReason: () => new Error('killed by SIGKILL') });
     const closed = deferred();

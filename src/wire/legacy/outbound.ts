@@ -219,7 +219,10 @@ class LegacyOutbound implements Upstream {
 
   #receive(message: Message): void {
     if (!('method' in message)) {
-      if (!this.#pending.settle(message)) {
+      // An error without an id says that a message of ours was not understood. Of one request in flight it is the answer.
+      const response =
+        'error' in message && message.id === undefined ? errorResponse(this.#pending.only, message.error) : message;
+      if (!this.#pending.settle(response)) {
         const what = 'error' in message ? `: ${message.error.message}` : '';
         this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for${what}`));
       }
