@@ -13,7 +13,7 @@ export type Verdict =
   | { kind: 'parse error' }
   /** JSON, but no message. An error answers it, unless it looks like a response. */
   | { kind: 'invalid'; silent: boolean }
-  | { kind: 'request'; id: string | number }
+  | { kind: 'request'; id: string | number; method: string }
   | { kind: 'notification' }
   | { kind: 'response' };
 
@@ -26,6 +26,10 @@ export function judge(text: Uint8Array): Verdict {
   } catch {
     return { kind: 'parse error' };
   }
+  return judgeValue(value);
+}
+
+function judgeValue(value: any): Verdict {
   const object = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!object) return { kind: 'invalid', silent: false };
   const { jsonrpc, id, method, params, result, error } = value;
@@ -37,7 +41,7 @@ export function judge(text: Uint8Array): Verdict {
   if (method !== undefined) {
     if (typeof method !== 'string' || (params !== undefined && !plain(params))) return invalid;
     if (id === undefined) return { kind: 'notification' };
-    return namesId ? { kind: 'request', id } : invalid;
+    return namesId ? { kind: 'request', id, method } : invalid;
   }
   const isError = plain(error) && Number.isInteger(error.code) && typeof error.message === 'string';
   // An error that could not name what it answers.
@@ -45,6 +49,44 @@ export function judge(text: Uint8Array): Verdict {
   if ((result !== undefined) === (error !== undefined)) return invalid;
   if (result !== undefined) return namesId && plain(result) ? { kind: 'response' } : invalid;
   return isError && (id === undefined || namesId) ? { kind: 'response' } : invalid;
+}
+
+/** What is said of each element of a batch, or undefined where a text is none. */
+export function judgeBatch(text: Uint8Array): Verdict[] | undefined {
+  if (judge(text).kind === 'parse error') return undefined;
+  const value: unknown = JSON.parse(Buffer.from(text).toString());
+  return Array.isArray(value) ? value.map(judgeValue) : undefined;
+}
+
+/** The same texts, with other ids where two requests among them, or in their batches, have the same. */
+export function withoutSharedIds(all: readonly Uint8Array[]): Uint8Array[] {
+  const seen = new Set<string | number>();
+  let count = 0;
+  const fresh = (value: any): boolean => {
+    const verdict = judgeValue(value);
+    if (verdict.kind !== 'request') return false;
+    // Zero has a sign, which JSON loses on the way back.
+    const shared = seen.has(verdict.id) || verdict.id === 0;
+    if (shared) value.id = `fresh ${++count}`;
+    seen.add(value.id);
+    return shared;
+  };
+  return all.map((text) => {
+    if (judge(text).kind === 'parse error') return text;
+    const value: any = JSON.parse(Buffer.from(text).toString());
+    const changed = Array.isArray(value) ? value.map(fresh).includes(true) : fresh(value);
+    if (!changed) return text;
+    try {
+      return encode(value);
+    } catch {
+      // What is nested too deep to be written is one of a few texts, whose id stands out.
+      return Buffer.from(
+        Buffer.from(text)
+          .toString()
+          .replace('"id":"deep"', `"id":${JSON.stringify(value.id)}`),
+      );
+    }
+  });
 }
 
 const METHODS = [
