@@ -13,6 +13,17 @@ test.each([
     Object.assign(new Error('m'), { code: -32002, data: 1 }),
     { code: -32002, message: 'm', data: 1 },
   ],
+  [
+    'an error of an SDK',
+    Object.assign(new Error('m'), { name: 'McpError', code: -1, data: 1 }),
+    { code: -1, message: 'm', data: 1 },
+  ],
+  [
+    'an error of a database',
+    Object.assign(new Error('m'), { code: 11000, data: 'secret' }),
+    { code: -32603, message: 'm' },
+  ],
+  ['an error of HTTP', Object.assign(new Error('m'), { code: 404 }), { code: -32603, message: 'm' }],
   ['a system error', Object.assign(new Error('m'), { code: 'ENOENT', data: 1 }), { code: -32603, message: 'm' }],
   ['an error without a message', new TypeError(), { code: -32603, message: 'TypeError' }],
   ['an aborted fetch', AbortSignal.abort().reason, { code: -32603, message: 'This operation was aborted' }],

@@ -9,6 +9,16 @@ export const ErrorCode = {
   InternalError: -32603,
 } as const;
 
+/** The errors of JSON-RPC: another copy of ours, and those of the official SDKs, version 1 and 2. */
+const NAMES: ReadonlySet<string> = new Set(['RpcError', 'McpError', 'ProtocolError']);
+
+/** Whether a code is meant for the peer: errors of databases, HTTP clients and the like have numbers of their own. */
+function isCodeOf(error: Error, code: unknown): code is number {
+  if (typeof code !== 'number' || !Number.isInteger(code)) return false;
+  // The range that JSON-RPC 2.0, section 5.1, reserves.
+  return (code >= -32768 && code <= -32000) || NAMES.has(error.name);
+}
+
 /** An error that travels as a JSON-RPC error object: thrown on one side, rejected with on the other. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
@@ -22,15 +32,15 @@ export class RpcError extends Error {
   }
 
   /**
-   * Normalises whatever was thrown. An error that is no `RpcError` (or does not have the shape of one,
-   * as the official SDK's errors do) becomes an internal error with its message.
+   * Normalises whatever was thrown. An error keeps its code and data where the code is one that JSON-RPC reserves, or
+   * where the error's name is that of an `RpcError` or of the official SDKs' errors. Any other becomes an internal error
+   * with its message.
    */
   static from(thrown: unknown): RpcError {
     if (thrown instanceof RpcError) return thrown;
     if (thrown instanceof Error) {
       const { code, data } = thrown as { code?: unknown; data?: unknown };
-      // The numbers of a DOMException (an aborted fetch) are no codes of JSON-RPC.
-      const known = typeof code === 'number' && Number.isInteger(code) && !(thrown instanceof DOMException);
+      const known = isCodeOf(thrown, code);
       return new RpcError(known ? code : ErrorCode.InternalError, thrown.message || thrown.name, {
         data: known ? data : undefined,
         cause: thrown,

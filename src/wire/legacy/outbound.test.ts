@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
 import { deferred, settled } from '../../../test/support/service.ts';
 import { Peer } from '../../../test/support/wire.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { memoryTransportPair } from '../../transport/memory.ts';
 import { connectLegacy, type OutboundOptions, type Upstream } from './outbound.ts';
@@ -333,11 +334,7 @@ describe('questions of the server', () => {
 
   test("fail with the caller's error", async () => {
     const { server, start } = await ready();
-    await start(
-      'tools/call',
-      {},
-      { onask: () => Promise.reject(Object.assign(new Error('declined'), { code: -1, data: 5 })) },
-    );
+    await start('tools/call', {}, { onask: () => Promise.reject(new RpcError(-1, 'declined', { data: 5 })) });
     server.take();
     await server.send({ id: 's1', method: 'sampling/createMessage', params: {} });
     expect(server.take()).toEqual([{ jsonrpc: '2.0', id: 's1', error: { code: -1, message: 'declined', data: 5 } }]);
