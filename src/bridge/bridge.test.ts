@@ -320,3 +320,21 @@ test('a closed bridge takes no new sessions', async () => {
   const { client } = await served(bridge.service);
   expect(await client.request(1, 'initialize', hello())).toMatchObject({ error: { message: 'The session is over' } });
 });
+
+test('a call of a session that is over is rejected, as a service does', async () => {
+  const { bridge } = bridged(to(scripted().service));
+  const session = { id: 's', signal: AbortSignal.abort() };
+  const answer = bridge.service(new TestExchange('echo', {}, { caller: { session } }));
+  await expect(answer).rejects.toThrow('The session is over');
+});
+
+test.each([true, false])('the connections that are counted are those that live (shared: %j)', async (shared) => {
+  const { bridge, opened: ends } = bridged(to(scripted().service), { shared });
+  expect(bridge.upstreams).toBe(0);
+  const { client } = await opened(bridge.service);
+  expect(bridge.upstreams).toBe(1);
+  await ends[0]!.close();
+  expect(bridge.upstreams).toBe(0);
+  expect(await client.request(1, 'echo')).toMatchObject({ result: {} });
+  expect(bridge.upstreams).toBe(1);
+});

@@ -61,7 +61,7 @@ class SharedBridge implements Bridge {
   }
 
   get upstreams(): number {
-    return 1;
+    return this.#upstream.connected ? 1 : 0;
   }
 
   async check(): Promise<void> {
@@ -87,7 +87,9 @@ class SessionBridge implements Bridge {
   }
 
   get upstreams(): number {
-    return this.#upstreams.size;
+    let connected = 0;
+    for (const upstream of this.#upstreams.values()) if (upstream.connected) connected += 1;
+    return connected;
   }
 
   readonly service: Service = (exchange) => {
@@ -101,6 +103,7 @@ class SessionBridge implements Bridge {
       );
     }
     const upstream = this.#upstreams.get(caller.session) ?? this.#add(caller, caller.session);
+    if (!upstream) return Promise.reject(new RpcError(ErrorCode.InternalError, 'The session is over'));
     const answer = upstream.service(exchange);
     if (exchange.method !== 'server/discover') return answer;
     return answer.catch((error: unknown) => {
@@ -125,8 +128,8 @@ class SessionBridge implements Bridge {
     await Promise.all(this.#closing);
   }
 
-  #add({ clientInfo, capabilities, revision }: Caller, session: Session): RestartingUpstream {
-    if (this.#closed || session.signal.aborted) throw new RpcError(ErrorCode.InternalError, 'The session is over');
+  #add({ clientInfo, capabilities, revision }: Caller, session: Session): RestartingUpstream | undefined {
+    if (this.#closed || session.signal.aborted) return undefined;
     const identity = { clientInfo: clientInfo ?? OWN_IDENTITY.clientInfo, capabilities, revision };
     const upstream = upstreamFor(identity, this.#options);
     this.#upstreams.set(session, upstream);

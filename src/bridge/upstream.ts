@@ -57,6 +57,10 @@ export class RestartingUpstream {
     return upstream ? upstream.service(exchange) : this.#reconnected(exchange);
   };
 
+  get connected(): boolean {
+    return this.#current !== undefined;
+  }
+
   /** @throws RpcError where the server cannot be reached. */
   connect(): Promise<Upstream> {
     if (this.#current) return Promise.resolve(this.#current);
