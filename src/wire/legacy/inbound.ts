@@ -23,7 +23,7 @@ import type { Implementation } from '../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../transport/transport.ts';
 import { NoticeExchange, RequestExchange, type Asking, type Connection, type Question } from './exchange.ts';
 import { toInitializeResult, toLegacyResult } from './results.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { SessionSubscriptions } from './session-subscriptions.ts';
 
 export interface InboundOptions {
   /** Hears of what no caller can be told. Default: nobody. */
@@ -87,7 +87,7 @@ export class LegacyInbound implements Connection {
   readonly #onerror: (error: Error) => void;
   readonly #requests = new Map<RequestId, RequestExchange>();
   readonly #questions = new PendingRequests();
-  readonly #subscriptions: Subscriptions;
+  readonly #subscriptions: SessionSubscriptions;
   /** Progress tokens of questions in flight, so that progress can extend their time. */
   #tokens: Map<RequestId, RequestId> | undefined;
   #phase: 'new' | 'opening' | 'open' | 'closed' = 'new';
@@ -103,7 +103,7 @@ export class LegacyInbound implements Connection {
     this.#transport = transport;
     this.#limits = { timeout: options.askTimeout ?? 600_000, maxTimeout: options.maxAskTimeout ?? 3_600_000 };
     this.#onerror = options.onerror ?? (() => {});
-    this.#subscriptions = new Subscriptions(this, service, this.#onerror);
+    this.#subscriptions = new SessionSubscriptions(this, service, this.#onerror);
   }
 
   start(): Promise<void> {

@@ -16,8 +16,8 @@ import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/metho
 import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import type { Transport } from '../../transport/transport.ts';
-import { Listeners } from './listeners.ts';
 import { NoticeQueue } from './notice-queue.ts';
+import { UpstreamListeners } from './upstream-listeners.ts';
 
 export interface OutboundOptions {
   readonly clientInfo: Implementation;
@@ -96,7 +96,7 @@ class LegacyOutbound implements Upstream {
   #lastToken = 0;
   /** Questions of the server that are being answered. */
   readonly #questions = new Map<RequestId, AbortController>();
-  readonly #listeners: Listeners;
+  readonly #listeners: UpstreamListeners;
   #initialized = false;
   #closed: Error | undefined;
 
@@ -105,7 +105,7 @@ class LegacyOutbound implements Upstream {
     this.#options = options;
     this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
     this.#onerror = options.onerror ?? (() => {});
-    this.#listeners = new Listeners(
+    this.#listeners = new UpstreamListeners(
       (method, params) => this.#request(method, params, this.#limits).result,
       this.#onerror,
     );

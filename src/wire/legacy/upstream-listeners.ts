@@ -31,7 +31,7 @@ const LIST_FILTERS: Record<string, 'toolsListChanged' | 'promptsListChanged' | '
  * notifications go to whoever asked for them, everything else once to each session. Resource subscriptions are made
  * once, however many listen; the log level of the connection is the least severe that any of them wants.
  */
-export class Listeners {
+export class UpstreamListeners {
   readonly #listeners = new Set<Listener>();
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #request: SendRequest;

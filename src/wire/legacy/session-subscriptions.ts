@@ -17,7 +17,7 @@ interface Subscription {
  * What a session listens to: one `subscriptions/listen` exchange for all that is said to the session, and one for each
  * resource that the client subscribed to. An exchange that the service ends is forgotten.
  */
-export class Subscriptions {
+export class SessionSubscriptions {
   readonly #connection: Connection;
   readonly #service: Service;
   readonly #onerror: (error: Error) => void;
