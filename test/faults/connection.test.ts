@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { RawClient } from '../interop/raw-client.ts';
 import { bridged } from '../interop/servers.ts';
@@ -68,6 +69,18 @@ class Session {
     }
     throw new Error('The stream ended before the result');
   }
+}
+
+/** How many log messages come before the answer to the call with id 1. */
+function noticesBeforeAnswer(stdout: Readable): Promise<number> {
+  let notices = 0;
+  return new Promise((resolve) => {
+    createInterface(stdout).on('line', (line) => {
+      const { method, id } = JSON.parse(line);
+      if (method === 'notifications/message') notices += 1;
+      if (id === 1) resolve(notices);
+    });
+  });
 }
 
 /** Reads a stream until `enough`, then drops the connection. */
@@ -284,8 +297,8 @@ describe('a client that never reads', () => {
 
   test.each([
     ['a server', [...programs.features, '--stdio'], 1000],
-    // It cannot hold its child back, and drops what is beyond its bound.
-    ['a bridge', bridged([...programs.features, '--stdio']).stdio, 100],
+    // It cannot hold its child back, and drops what is beyond its bound: 64 MiB wait for the reader.
+    ['a bridge', bridged([...programs.features, '--stdio']).stdio, Math.floor((64 * MB) / 101_000)],
   ])('of stdio: the memory of %s is bounded, and it goes on when read', async (_, args, least) => {
     const child = startNode(args);
     const { stdin, stdout } = child.child;
@@ -301,16 +314,19 @@ describe('a client that never reads', () => {
       most = Math.max(most, rss(child.pid));
     }
     expect((most - before) / MB).toBeLessThan(150);
-    let notices = 0;
-    const answered = new Promise<void>((resolve) => {
-      createInterface(stdout!).on('line', (line) => {
-        const { method, id } = JSON.parse(line);
-        if (method === 'notifications/message') notices += 1;
-        if (id === 1) resolve();
-      });
-    });
-    await answered;
+    const notices = await noticesBeforeAnswer(stdout!);
     expect(notices).toBeGreaterThanOrEqual(least);
+    stdin!.end();
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('of stdio, the other way round: a bridge passes all on to a client that reads', async () => {
+    const child = startNode(bridged([...programs.features, '--stdio']).stdio);
+    const { stdin, stdout } = child.child;
+    const answered = noticesBeforeAnswer(stdout!);
+    const much = call(1, 'flood', { count: 1000, bytes: 10_000 });
+    stdin!.write([initialize, initialized, much].map((message) => `${JSON.stringify(message)}\n`).join(''));
+    expect(await answered).toBe(1000);
     stdin!.end();
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
