@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Exchange, Service } from './exchange.ts';
-import { rounds } from './rounds.ts';
+import { completeRounds, type RoundsOptions } from './rounds.ts';
 
 const form = (message: string) => ({ method: 'elicitation/create', params: { message } });
 const asks = (inputRequests: JsonObject, requestState?: string): JsonObject => ({
@@ -11,10 +11,15 @@ const asks = (inputRequests: JsonObject, requestState?: string): JsonObject => (
   ...(requestState === undefined ? {} : { requestState }),
 });
 
+/** A service whose questions are asked on the exchange that it is called with. */
+function withRounds(service: Service, options?: RoundsOptions): Service {
+  return async (exchange) => completeRounds(service, exchange, await service(exchange), options);
+}
+
 /** A service that answers each time with the next of `results`, and what it was called with. */
 function replies(...results: JsonObject[]): { service: Service; calls: Exchange[] } {
   const calls: Exchange[] = [];
-  const service = rounds()((exchange) => {
+  const service = withRounds((exchange) => {
     calls.push(exchange);
     return Promise.resolve(results[calls.length - 1]!);
   });
@@ -52,7 +57,7 @@ test('a state without questions is sent back as it is', async () => {
 test('the exchange of a later round notifies and asks as the first', async () => {
   const exchange = new TestExchange('tools/call', {}, { onask: () => ({ ok: true }) });
   let round = 0;
-  const service = rounds()(async (current) => {
+  const service = withRounds(async (current) => {
     round += 1;
     if (round === 1) return asks({ a: form('A') });
     await current.notify('notifications/message', { data: 1 });
@@ -65,7 +70,7 @@ test('the exchange of a later round notifies and asks as the first', async () =>
 });
 
 test('one that never has enough fails', async () => {
-  const service = rounds({ maxRounds: 3 })(() => Promise.resolve(asks({ a: form('A') })));
+  const service = withRounds(() => Promise.resolve(asks({ a: form('A') })), { maxRounds: 3 });
   const exchange = new TestExchange('tools/call', {}, { onask: () => ({}) });
   await expect(service(exchange)).rejects.toMatchObject({ code: -32603, message: expect.stringContaining('3 times') });
   expect(exchange.asked).toHaveLength(3);

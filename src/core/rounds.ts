@@ -1,29 +1,27 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import type { Exchange, Middleware, Service } from './exchange.ts';
+import type { Exchange, Service } from './exchange.ts';
 
 export interface RoundsOptions {
   /** How often one request may come back with questions before it fails. Default 16. */
   readonly maxRounds?: number;
 }
 
+type InputRequired = JsonObject & { readonly resultType: 'input_required' };
+
+/** Whether a result asks its caller for something first. */
+export function needsInput(result: unknown): result is InputRequired {
+  return isObject(result) && result['resultType'] === 'input_required';
+}
+
 /**
- * Turns `input_required` results into questions on the live exchange, and calls the service again with the answers,
- * until the result is complete (2026-07-28, basic/patterns/mrtr). For callers that can be asked while they wait.
+ * Goes on from a result: turns what it asks for into questions on the live exchange, and calls the service again with
+ * the answers, until the result is complete (2026-07-28, basic/patterns/mrtr). For callers that can be asked while they
+ * wait.
  *
  * @throws RpcError −32603 after `maxRounds` rounds.
  */
-export function rounds(options: RoundsOptions = {}): Middleware {
-  return (next) => (exchange) =>
-    next(exchange).then((result) => (needsInput(result) ? complete(next, exchange, result, options) : result));
-}
-
-export function needsInput(result: JsonObject): boolean {
-  return result['resultType'] === 'input_required';
-}
-
-/** Goes on from a result that needs input, until there is one that does not. */
-export async function complete(
+export async function completeRounds(
   next: Service,
   exchange: Exchange,
   first: JsonObject,

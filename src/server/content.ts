@@ -12,11 +12,6 @@ export function toolError(message: string): JsonObject {
   return { content: [text(message)], isError: true };
 }
 
-/** A result that asks its caller for something first and is passed on as it is (2026-07-28, basic/patterns/mrtr). */
-export function isInputRequired(reply: unknown): reply is JsonObject {
-  return isObject(reply) && reply['resultType'] === 'input_required';
-}
-
 function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCKS.has(value['type']);
 }

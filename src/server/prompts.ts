@@ -1,9 +1,10 @@
 import type { Exchange } from '../core/exchange.ts';
+import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { GetPromptResult, Icon, PromptMessage } from '../protocol/types.ts';
 import type { Completer, Completers } from './completion.ts';
-import { isInputRequired, promptResult } from './content.ts';
+import { promptResult } from './content.ts';
 import { Context } from './context.ts';
 import { compact, Registry, type Registered, type RegistryOptions } from './registry.ts';
 
@@ -90,6 +91,6 @@ export class Prompts {
         throw new RpcError(ErrorCode.InvalidParams, `Prompt ${name} needs the argument ${argument}`);
     }
     const reply = await prompt.handler(args, new Context(exchange));
-    return isInputRequired(reply) ? reply : promptResult(reply, name, prompt.definition['description']);
+    return needsInput(reply) ? reply : promptResult(reply, name, prompt.definition['description']);
   }
 }

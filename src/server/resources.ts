@@ -1,10 +1,11 @@
 import type { Exchange } from '../core/exchange.ts';
+import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import type { Annotations, Icon, ReadResourceResult, Resource, ResourceContents } from '../protocol/types.ts';
 import type { Completer, Completers } from './completion.ts';
-import { isInputRequired, resourceResult } from './content.ts';
+import { resourceResult } from './content.ts';
 import { Context } from './context.ts';
 import { page } from './pages.ts';
 import { compact, Registry, type Registered, type RegistryOptions } from './registry.ts';
@@ -112,7 +113,7 @@ export class Resources {
     if (typeof uri !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"uri" must be a string');
     const found = this.#find(uri, exchange);
     const reply = await found?.reply;
-    if (isInputRequired(reply)) return reply;
+    if (needsInput(reply)) return reply;
     const result = resourceResult(reply, uri, found?.mimeType);
     if (result === undefined) {
       throw new RpcError(REVISIONS[exchange.caller.revision].resourceNotFound, `Resource not found: ${uri}`, {

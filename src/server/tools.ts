@@ -1,8 +1,9 @@
 import type { Exchange } from '../core/exchange.ts';
+import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { CallToolResult, Icon, ToolAnnotations } from '../protocol/types.ts';
-import { isInputRequired, text, toolError, toolResult } from './content.ts';
+import { text, toolError, toolResult } from './content.ts';
 import { Context } from './context.ts';
 import type { Arguments, Structured } from './infer.ts';
 import { compact, Registry, type Registered, type RegistryOptions } from './registry.ts';
@@ -93,7 +94,7 @@ export class Tools {
     if (verdict.issues) return toolError(`Invalid arguments for tool ${tool.name}: ${complaint(verdict.issues)}`);
     try {
       const reply = await tool.handler(verdict.value, new Context(exchange));
-      if (isInputRequired(reply)) return reply;
+      if (needsInput(reply)) return reply;
       return tool.output === undefined ? toolResult(reply) : await this.#structured(tool, tool.output, reply);
     } catch (error) {
       if (error instanceof RpcError) throw error;

@@ -14,7 +14,7 @@ import {
 } from '../../jsonrpc/message.ts';
 import type { Caller, Service, Session } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
-import { complete, needsInput } from '../../core/rounds.ts';
+import { completeRounds, needsInput } from '../../core/rounds.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
@@ -169,7 +169,7 @@ export class LegacyInbound implements Connection {
   #succeed(exchange: RequestExchange, result: JsonObject): void {
     try {
       // A session's caller can be asked while it waits.
-      if (needsInput(result)) this.#answerWith(exchange, complete(this.#service, exchange, result));
+      if (needsInput(result)) this.#answerWith(exchange, completeRounds(this.#service, exchange, result));
       else this.#answer(exchange, resultResponse(exchange.id, toLegacyResult(result, REVISIONS[this.caller.revision])));
     } catch (error) {
       // A service that gives no object: its caller is waiting all the same.
