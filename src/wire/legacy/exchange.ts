@@ -3,6 +3,7 @@ import type { JsonObject, RequestId } from '../../jsonrpc/message.ts';
 import type { Caller, Exchange } from '../../core/exchange.ts';
 import { Meta, Method, Notice } from '../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
+import { withoutMeta } from './meta.ts';
 
 /** What an exchange needs of the connection that it came in on. */
 export interface Connection {
@@ -142,13 +143,6 @@ export class ListenExchange extends NoticeExchange {
       this.#settle = undefined;
       return Promise.resolve();
     }
-    return super.notify(method, withoutSubscriptionId(params));
+    return super.notify(method, params && withoutMeta(params, Meta.SubscriptionId));
   }
-}
-
-function withoutSubscriptionId(params: JsonObject | undefined): JsonObject | undefined {
-  if (params?.['_meta']?.[Meta.SubscriptionId] === undefined) return params;
-  const { [Meta.SubscriptionId]: _id, ...meta } = params['_meta'];
-  const { _meta, ...rest } = params;
-  return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest;
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../jsonrpc/message.ts';
 import { Meta } from '../../protocol/methods.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
 import { shapeContent } from './content.ts';
+import { withoutMeta } from './meta.ts';
 import { shapeOutput } from './output.ts';
 
 /**
@@ -13,20 +14,10 @@ export function toLegacyResult(result: JsonObject, profile: RevisionProfile): Js
 }
 
 function withoutNewest(result: JsonObject): JsonObject {
-  const serverInfo = result['_meta']?.[Meta.ServerInfo];
-  if (
-    result['resultType'] === undefined &&
-    result['ttlMs'] === undefined &&
-    result['cacheScope'] === undefined &&
-    serverInfo === undefined
-  ) {
-    return result;
-  }
-  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest } = result;
-  if (serverInfo === undefined) return rest;
-  const { [Meta.ServerInfo]: _info, ...meta } = rest['_meta'];
-  const { _meta, ...bare } = rest;
-  return Object.keys(meta).length > 0 ? { ...bare, _meta: meta } : bare;
+  const bare = withoutMeta(result, Meta.ServerInfo);
+  if (bare['resultType'] === undefined && bare['ttlMs'] === undefined && bare['cacheScope'] === undefined) return bare;
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest } = bare;
+  return rest;
 }
 
 /** The answer to `initialize`, from a service's description of itself (2025-11-25, basic/lifecycle: Initialization). */
