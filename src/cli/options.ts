@@ -21,7 +21,11 @@ export function withServeOptions(command: Command, maxSessions: number): Command
     .addOption(new Option('--path <path>', 'path of the Streamable HTTP endpoint').default('/mcp').argParser(path))
     .option('--stdio', 'serve one client over stdin and stdout instead of HTTP')
     .option('--allow-host <host...>', 'accept this Host header, beside loopback', [])
-    .option('--allow-origin <origin...>', 'accept this Origin header, beside loopback', [])
+    .option(
+      '--allow-origin <origin...>',
+      'accept this Origin, beside loopback, and let its pages read the answers (CORS)',
+      [],
+    )
     .addOption(
       new Option('--max-sessions <number>', 'refuse more sessions than this').default(maxSessions).argParser(positive),
     )

@@ -3,7 +3,10 @@
 export interface HostRules {
   /** Host names to accept beside loopback: a name, or a name with a port. */
   readonly allowedHosts?: readonly string[];
-  /** Origins to accept beside those on loopback: `https://app.example`. `*` accepts any. */
+  /**
+   * Origins to accept beside those on loopback: `https://app.example`. `*` accepts any. Pages of these, and of no
+   * others, may read what is answered (CORS).
+   */
   readonly allowedOrigins?: readonly string[];
   /**
    * Accept a Host that is an IP address. Safe against DNS rebinding, which needs a name, and wanted where a server is
@@ -41,13 +44,19 @@ export function hostGuard(rules: HostRules): (host: string) => boolean {
 
 /** Whether an Origin header may be answered: servers MUST validate it (2025-11-25, transports: Security Warning, 1). */
 export function originGuard(rules: HostRules): (origin: string) => boolean {
-  const allowed = new Set((rules.allowedOrigins ?? []).map((origin) => origin.toLowerCase().replace(/\/$/, '')));
-  if (allowed.has('*')) return () => true;
+  const allowed = namedOriginGuard(rules);
   return remembered((origin) => {
-    if (allowed.has(origin.toLowerCase())) return true;
+    if (allowed?.(origin)) return true;
     const url = parse(origin);
     return url !== undefined && /^https?:$/.test(url.protocol) && isLoopback(url.hostname);
   });
+}
+
+/** Whether an Origin was allowed by name; undefined where none was. */
+export function namedOriginGuard({ allowedOrigins = [] }: HostRules): ((origin: string) => boolean) | undefined {
+  if (allowedOrigins.length === 0) return undefined;
+  const allowed = new Set(allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, '')));
+  return allowed.has('*') ? () => true : (origin) => allowed.has(origin.toLowerCase());
 }
 
 function parse(text: string): URL | undefined {

@@ -3,9 +3,10 @@ import { memoryEventLog } from '../../store/memory.ts';
 import type { Transport } from '../transport.ts';
 import type { HttpCall } from './call.ts';
 import { OpenConnections } from './connection.ts';
+import { CorsCall } from './cors.ts';
 import type { EndpointOptions } from './endpoint.ts';
 import { GraceLine } from './grace.ts';
-import { hostGuard, originGuard, type HostRules } from './guards.ts';
+import { hostGuard, namedOriginGuard, originGuard, type HostRules } from './guards.ts';
 import { failed, refuse, shuttingDown } from './refusals.ts';
 import { SessionTable } from './sessions.ts';
 import { SseEndpoint } from './sse-endpoint.ts';
@@ -76,6 +77,8 @@ class Handler implements HttpHandler {
   readonly #onerror: (error: Error) => void;
   readonly #hostAllowed: (host: string) => boolean;
   readonly #originAllowed: (origin: string) => boolean;
+  /** Undefined where no page may read anything. */
+  readonly #originReads: ((origin: string) => boolean) | undefined;
   readonly #sessions: SessionTable<StreamableSession | SseSession>;
   readonly #streamable: StreamableEndpoint;
   readonly #sse: SseEndpoint;
@@ -89,6 +92,7 @@ class Handler implements HttpHandler {
     this.#onerror = options.onerror ?? (() => {});
     this.#hostAllowed = hostGuard(options);
     this.#originAllowed = originGuard(options);
+    this.#originReads = namedOriginGuard(options);
     this.#sessions = new SessionTable({
       maxSessions: options.maxSessions ?? 10_000,
       idleTimeout: options.idleTimeout ?? 30 * 60_000,
@@ -116,7 +120,8 @@ class Handler implements HttpHandler {
     return this.#sessions.size;
   }
 
-  handle(call: HttpCall): void {
+  handle(given: HttpCall): void {
+    const call = this.#originReads ? this.#readable(given, this.#originReads) : given;
     try {
       this.#route(call);
     } catch (error) {
@@ -129,11 +134,17 @@ class Handler implements HttpHandler {
     await this.#sessions.close();
   }
 
+  #readable(call: HttpCall, reads: (origin: string) => boolean): HttpCall {
+    const origin = call.header('origin');
+    return origin !== undefined && reads(origin) ? new CorsCall(call, origin) : call;
+  }
+
   #route(call: HttpCall): void {
     const host = call.header('host');
     if (host === undefined || !this.#hostAllowed(host)) return refuse(call, 403, `Host not allowed: ${host}`);
     const origin = call.header('origin');
     if (origin !== undefined && !this.#originAllowed(origin)) return refuse(call, 403, `Origin not allowed: ${origin}`);
+    if (call instanceof CorsCall && call.preflight) return call.answerPreflight();
     if (this.#closed) return shuttingDown(call);
     if (call.path === this.path) return this.#streamable.handle(call);
     if (this.ssePath !== false) {
