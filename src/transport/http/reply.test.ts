@@ -140,13 +140,13 @@ test('initialize whose answer cannot be written fails and opens no session', asy
 
 test('error data that cannot be written is left out', async () => {
   const { service } = scripted({
-    fail: () => Promise.reject(Object.assign(new Error('odd'), { code: 5, data: cycle })),
+    fail: () => Promise.reject(Object.assign(new Error('odd'), { code: -32005, data: cycle })),
   });
   const session = await new TestHttp(service).open();
   expect(await (await session.call(1, 'fail')).json()).toEqual({
     jsonrpc: '2.0',
     id: 1,
-    error: { code: 5, message: 'odd' },
+    error: { code: -32005, message: 'odd' },
   });
 });
 
