@@ -48,9 +48,8 @@ export class SessionSubscriptions {
    */
   async listen(): Promise<void> {
     this.#begun = true;
-    const now = this.#open(
-      { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true },
-      () => void this.#forget(now),
+    const now = this.#open({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }, () =>
+      this.#forget(now),
     );
     this.#session.push(now);
     try {
