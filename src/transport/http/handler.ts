@@ -26,11 +26,16 @@ export interface HttpHandlerOptions extends HostRules {
   readonly ssePath?: string | false;
   /** Where clients of that transport post to. Default `/messages`. */
   readonly messagesPath?: string;
+  /**
+   * What stands before these paths in the addresses that clients use, where something in front takes it off: `/api`.
+   * HTTP+SSE clients are told an address (2024-11-05, transports: HTTP with SSE). Default none.
+   */
+  readonly publicPrefix?: string;
   /** Bytes of one request body. Default 4 MiB; more is answered with 413. */
   readonly maxBodyBytes?: number;
   /** Live sessions; beyond it new ones are refused with 503. Default 10 000. */
   readonly maxSessions?: number;
-  /** Milliseconds after which a session without a word or a connection ends. Default 30 minutes. */
+  /** Milliseconds after which a session without a word or a connection ends; must be positive. Default 30 minutes. */
   readonly idleTimeout?: number;
   /** Milliseconds between keep-alive comments on open streams; 0 for none. Default 15 000. */
   readonly keepAlive?: number;
@@ -64,6 +69,10 @@ export interface HttpHandler {
 /**
  * The one handler: Streamable HTTP of every handshake revision at one path, and the HTTP+SSE transport of 2024-11-05
  * beside it. Knows neither sockets nor MCP features.
+ *
+ * Where a session is given to a server of the official SDK, the `extra` of its handlers has no `requestInfo` and no
+ * `authInfo`: no HTTP headers are passed on. Who the caller is, if `HttpCall.principal` says it, is `extra.principal`
+ * of the transport's `onmessage`, which that server does not hand on.
  */
 export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   return new Handler(options);
@@ -113,7 +122,7 @@ class Handler implements HttpHandler {
       retry: options.retry ?? 1000,
       streamDuration: options.streamDuration ?? 0,
     });
-    this.#sse = new SseEndpoint({ ...shared, messagesPath: this.#messagesPath });
+    this.#sse = new SseEndpoint({ ...shared, messagesPath: (options.publicPrefix ?? '') + this.#messagesPath });
   }
 
   get sessions(): number {

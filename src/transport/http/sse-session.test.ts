@@ -51,6 +51,15 @@ test('the first event names an address of its own for each session', async () =>
   expect(addresses.size).toBe(3);
 });
 
+test('below a prefix the address is the one that clients use', async () => {
+  const http = new TestHttp(scripted().service, { publicPrefix: '/api' });
+  const event = await new Events(await http.send('GET', '/sse')).next();
+  expect(event?.data).toMatch(/^\/api\/messages\?sessionId=/);
+  // Something in front takes it off again.
+  const response = await http.send('POST', event!.data!.slice('/api'.length), JSON_TYPE, JSON.stringify(initialize()));
+  expect(response.status).toBe(202);
+});
+
 test('the endpoint event comes before anything that the application sends', async () => {
   const http = new TestHttp(scripted().service, {
     onsession: async (transport) => {
