@@ -3,6 +3,9 @@
  * dates; everything else asks this table.
  */
 
+import { ErrorCode } from '../jsonrpc/errors.ts';
+import { McpErrorCode } from './errors.ts';
+
 export type Revision = '2024-11-05' | '2025-03-26' | '2025-06-18' | '2025-11-25' | '2026-07-28';
 
 export interface RevisionProfile {
@@ -24,7 +27,7 @@ export interface RevisionProfile {
   /** An output schema and a structured result may be of any type, not of objects alone (2026-07-28, changelog, minor 10). */
   readonly anyOutput: boolean;
   /** The code for a resource that does not exist (2026-07-28, changelog, minor 6). */
-  readonly resourceNotFound: -32002 | -32602;
+  readonly resourceNotFound: typeof McpErrorCode.ResourceNotFound | typeof ErrorCode.InvalidParams;
 }
 
 export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
@@ -38,7 +41,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     audio: false,
     structuredContent: false,
     anyOutput: false,
-    resourceNotFound: -32002,
+    resourceNotFound: McpErrorCode.ResourceNotFound,
   },
   '2025-03-26': {
     revision: '2025-03-26',
@@ -50,7 +53,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     audio: true,
     structuredContent: false,
     anyOutput: false,
-    resourceNotFound: -32002,
+    resourceNotFound: McpErrorCode.ResourceNotFound,
   },
   '2025-06-18': {
     revision: '2025-06-18',
@@ -62,7 +65,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     audio: true,
     structuredContent: true,
     anyOutput: false,
-    resourceNotFound: -32002,
+    resourceNotFound: McpErrorCode.ResourceNotFound,
   },
   '2025-11-25': {
     revision: '2025-11-25',
@@ -74,7 +77,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     audio: true,
     structuredContent: true,
     anyOutput: false,
-    resourceNotFound: -32002,
+    resourceNotFound: McpErrorCode.ResourceNotFound,
   },
   '2026-07-28': {
     revision: '2026-07-28',
@@ -86,7 +89,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     audio: true,
     structuredContent: true,
     anyOutput: true,
-    resourceNotFound: -32602,
+    resourceNotFound: ErrorCode.InvalidParams,
   },
 };
 
@@ -95,9 +98,6 @@ export const LEGACY_REVISIONS: readonly Revision[] = ['2024-11-05', '2025-03-26'
 
 /** What a handshake server offers to a client whose revision it does not know (lifecycle: Version Negotiation). */
 export const LATEST_LEGACY_REVISION: Revision = '2025-11-25';
-
-/** The revision of an HTTP request that names none and belongs to no known session (2025-06-18, transports: Protocol Version Header). */
-export const ASSUMED_REVISION: Revision = '2025-03-26';
 
 /** The profile of a revision, or undefined where the string names none that we know. */
 export function profileOf(revision: string): RevisionProfile | undefined {

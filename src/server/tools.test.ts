@@ -2,6 +2,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { TestExchange } from '../../test/support/exchange.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
+import { McpErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpServer } from './mcp-server.ts';
 import type { StandardSchema } from './schema.ts';
@@ -198,12 +199,12 @@ describe('errors', () => {
       throw thrown;
     });
     server.tool('rpc', {}, () => {
-      throw new RpcError(-32042, 'go there first', { data: { elicitations: [] } });
+      throw new RpcError(McpErrorCode.UrlElicitationRequired, 'go there first', { data: { elicitations: [] } });
     });
     expect(await call('error')).toEqual({ content: [{ type: 'text', text: 'no such city' }], isError: true });
     expect(await call('string')).toEqual({ content: [{ type: 'text', text: 'plain' }], isError: true });
     expect(await rejected(call('rpc'))).toEqual({
-      code: -32042,
+      code: McpErrorCode.UrlElicitationRequired,
       message: 'go there first',
       data: { elicitations: [] },
     });

@@ -6,7 +6,7 @@ import type { HttpCall, HttpHeaders } from './call.ts';
 export const NO_HEADERS: HttpHeaders = {};
 export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
 /** The code for what has no JSON-RPC code of its own (implementation-defined range). */
-const REFUSED = -32000;
+export const REFUSED = -32000;
 
 /** An HTTP error whose body is a JSON-RPC error without an id. */
 export function refuse(call: HttpCall, status: number, message: string, headers: HttpHeaders = NO_HEADERS): void {

@@ -3,7 +3,7 @@ import type { HttpCall, HttpHeaders } from './call.ts';
 import type { EventStream } from './event-stream.ts';
 import type { GraceLine, Waiting } from './grace.ts';
 import { TAKEN } from '../transport.ts';
-import { JSON_HEADERS } from './refusals.ts';
+import { JSON_HEADERS, REFUSED } from './refusals.ts';
 
 /** What a reply needs of the session that it belongs to. */
 export interface ReplyOwner {
@@ -89,7 +89,7 @@ export class Reply implements Waiting {
   end(status: number, message: string): void {
     this.#owner.grace.leave(this);
     if (this.stream) this.stream.close();
-    else this.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: -32000, message })));
+    else this.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: REFUSED, message })));
   }
 
   #respondBatch(responses: Response[]): void {
