@@ -35,8 +35,8 @@ export class SessionTable<Session extends TableSession> {
     return this.#sessions.get(id);
   }
 
-  /** Whether there is room for one more, made by ending the session that was silent the longest where need be. */
-  hasRoom(): boolean {
+  /** Makes room for one more, by ending the session that was silent the longest where need be; false where none can be. */
+  makeRoom(): boolean {
     if (this.#sessions.size < this.#options.maxSessions) return true;
     let oldest: Session | undefined;
     for (const session of this.#sessions.values()) {

@@ -15,7 +15,7 @@ export class SseEndpoint extends Endpoint<SseEndpointOptions> {
     if (call.method !== 'GET') return methodNotAllowed(call, 'GET');
     const { sessions, connections, messagesPath } = this.options;
     if (!this.takesStream(call)) return;
-    if (!sessions.hasRoom()) return tooManySessions(call);
+    if (!sessions.makeRoom()) return tooManySessions(call);
     const session = new SseSession(randomUUID(), call, connections, (ended) => sessions.delete(ended.sessionId));
     sessions.add(session.sessionId, session);
     session.announce(`${messagesPath}?sessionId=${session.sessionId}`);

@@ -101,7 +101,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
 
   #initialize(call: HttpCall, message: Request): void {
     const { sessions, log, connections, grace, retry, streamDuration } = this.options;
-    if (!sessions.hasRoom()) return tooManySessions(call);
+    if (!sessions.makeRoom()) return tooManySessions(call);
     const session = new StreamableSession(randomUUID(), call.principal, {
       log,
       connections,
