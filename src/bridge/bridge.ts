@@ -79,6 +79,8 @@ class SessionBridge implements Bridge {
   readonly #upstreams = new Map<Session, RestartingUpstream>();
   /** Those on their way out. */
   readonly #closing = new Set<Promise<void>>();
+  /** Connections of `check`. */
+  readonly #probes = new Set<RestartingUpstream>();
   #closed = false;
 
   constructor(options: BridgeOptions) {
@@ -115,17 +117,19 @@ class SessionBridge implements Bridge {
 
   async check(): Promise<void> {
     const probe = upstreamFor(OWN_IDENTITY, this.#options);
+    this.#probes.add(probe);
     try {
       await probe.connect();
     } finally {
       await probe.close();
+      this.#probes.delete(probe);
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     for (const session of [...this.#upstreams.keys()]) this.#remove(session);
-    await Promise.all(this.#closing);
+    await Promise.all([...this.#closing, ...[...this.#probes].map((probe) => probe.close())]);
   }
 
   #add({ clientInfo, capabilities, revision }: Caller, session: Session): RestartingUpstream | undefined {

@@ -1,10 +1,12 @@
-import { basename } from 'node:path';
+import { basename, extname } from 'node:path';
 import { createBridge, type Bridge } from '../bridge/bridge.ts';
 import type { Service } from '../core/exchange.ts';
 import { Method } from '../protocol/methods.ts';
 import { childTransport } from '../transport/stdio/child.ts';
 import type { ServeFlags } from './options.ts';
-import { run, say } from './run.ts';
+import { run } from './run.ts';
+import { say } from './say.ts';
+import { atEnd, stop } from './shutdown.ts';
 
 export interface BridgeFlags extends ServeFlags {
   shared?: boolean;
@@ -19,25 +21,21 @@ export async function bridge(command: string, args: string[], flags: BridgeFlags
     open: () => childTransport({ command, args, onstderr: (line) => process.stderr.write(`${line}\n`) }),
     onerror: (error) => say(error.message),
   });
+  atEnd(() => bridged.close());
   const problem = (error: Error): string => `${basename(command)} did not start as an MCP server: ${error.message}`;
-  if (flags.stdio) return bridgeStdio(bridged, problem, flags);
+  if (flags.stdio) return run('bridge', stoppingWith(bridged, problem), flags);
   try {
     // A command that cannot work should be known before the first client comes.
     await bridged.check();
   } catch (error) {
     throw new Error(problem(error as Error), { cause: error });
   }
-  try {
-    await run(basename(command), bridged.service, flags, () => bridged.close());
-  } catch (error) {
-    await bridged.close();
-    throw error;
-  }
+  return run(nameOf(command, args), bridged.service, flags);
 }
 
 /** Over stdio there is one session, and one server: where that does not start, there is nothing to serve. */
-async function bridgeStdio(bridged: Bridge, problem: (error: Error) => string, flags: BridgeFlags): Promise<void> {
-  const service: Service = async (exchange) => {
+function stoppingWith(bridged: Bridge, problem: (error: Error) => string): Service {
+  return async (exchange) => {
     try {
       return await bridged.service(exchange);
     } catch (error) {
@@ -50,5 +48,14 @@ async function bridgeStdio(bridged: Bridge, problem: (error: Error) => string, f
       throw error;
     }
   };
-  const stop = await run('bridge', service, flags, () => bridged.close());
+}
+
+const RUNNERS = new Set(['npx', 'bunx', 'pnpx', 'uvx', 'node', 'bun', 'deno', 'python', 'python3', 'sh', 'bash']);
+
+/** What a client may call the server: by its package or script, not by what runs it. */
+export function nameOf(command: string, args: readonly string[]): string {
+  const runner = basename(command, extname(command));
+  const target = RUNNERS.has(runner) ? args.find((arg) => !arg.startsWith('-')) : undefined;
+  const name = basename(target ?? command).replace(/(?<=.)@.*$/, '');
+  return name.slice(0, name.length - extname(name).length) || runner;
 }

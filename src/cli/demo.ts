@@ -3,6 +3,6 @@ import type { ServeFlags } from './options.ts';
 import { run } from './run.ts';
 
 /** `everwire demo`: the example server. */
-export async function demo(flags: ServeFlags): Promise<void> {
-  await run('demo', server.service, flags);
+export function demo(flags: ServeFlags): Promise<void> {
+  return run('demo', server.service, flags);
 }

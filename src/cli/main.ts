@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import { VERSION } from '../version.ts';
 import { bridge, type BridgeFlags } from './bridge.ts';
 import { demo } from './demo.ts';
 import { positive, withServeOptions, type ServeFlags } from './options.ts';
-import { say } from './run.ts';
+import { say } from './say.ts';
+import { stop, stopOnSignals } from './shutdown.ts';
 
 /** The exit code of a command line that cannot be understood, as shells have it. */
 const USAGE = 2;
@@ -47,11 +48,16 @@ function program(): Command {
 
 /** The default command takes no argument: a word there is a command that does not exist. */
 function unknownCommand(word: string): never {
-  throw new InvalidArgumentError(`There is no command ${JSON.stringify(word)}; see everwire --help.`);
+  const message = `there is no command ${JSON.stringify(word)}; see everwire --help`;
+  say(message);
+  throw new CommanderError(USAGE, 'everwire.unknownCommand', message);
 }
 
 // Whoever reads our messages may leave before us.
 process.stderr.on('error', () => {});
+
+// Before anything is started that would have to be ended.
+stopOnSignals();
 
 program()
   .parseAsync()
@@ -61,5 +67,6 @@ program()
       return;
     }
     say((error as Error).message);
-    process.exit(1);
+    process.exitCode = 1;
+    return stop();
   });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { nameOf } from '../../src/cli/bridge.ts';
 import { connect } from '../interop/clients.ts';
 import { descendants, isAlive, programs, startNode, startServer, type RunningProcess } from '../support/process.ts';
 
@@ -91,6 +92,27 @@ describe('over HTTP', () => {
     await Promise.all(clients.map((client) => client.close().catch(() => {})));
     expect(await failed).toBe('failed');
   });
+});
+
+test('SIGINT before a bridge listens leaves nothing of the server that it tries', async () => {
+  const server = [
+    '-e',
+    "require('child_process').spawn('sleep', ['60']); console.error('up'); setInterval(() => {}, 1000)",
+  ];
+  const child = start(...bridge(server, '--port', '0'));
+  await child.line(/^up$/);
+  const tree = descendants(child.pid);
+  expect(tree.length).toBeGreaterThan(1);
+  child.child.kill('SIGINT');
+  await child.exited;
+  expect(tree.filter(isAlive)).toEqual([]);
+});
+
+test.each([
+  [['npx', '-y', '@scope/server-thing@1.2', 'stdio'], 'server-thing'],
+  [['node', 'build/weather.js'], 'weather'],
+])('a client configuration names the server of %j', (command, name) => {
+  expect(nameOf(command[0]!, command.slice(1))).toBe(name);
 });
 
 describe('over stdio', () => {

@@ -141,6 +141,8 @@ export class ChildTransport implements Transport {
         detached: process.platform !== 'win32',
         windowsHide: true,
       });
+      // At once: this process may be told to end before the child has got going.
+      if (child.pid !== undefined) this.#group = new ProcessGroup(child.pid);
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve);
         child.once('error', reject);
@@ -164,10 +166,9 @@ export class ChildTransport implements Transport {
 
   #watch(child: ChildProcess, stderr: string): void {
     this.#child = child;
-    const group = new ProcessGroup(child.pid as number);
-    this.#group = group;
+    const group = this.#group;
     const { stdin, stdout } = child;
-    if (!stdin || !stdout) throw new TypeError('The child has no pipes');
+    if (!stdin || !stdout || !group) throw new TypeError('The child has no pipes');
 
     this.#exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
