@@ -1,3 +1,4 @@
+import { inTurn } from '../core/turn.ts';
 import type { Caller, Exchange } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isRequestId, type JsonObject } from '../jsonrpc/message.ts';
@@ -13,6 +14,8 @@ export interface SampleResult {
   stopReason?: string;
   _meta?: JsonObject;
 }
+
+const DROPPED = Promise.resolve();
 
 /**
  * What a handler can do beside returning a result: tell its caller something, ask it something, learn who it is.
@@ -47,7 +50,7 @@ export class Context {
     const { _meta: meta } = this.exchange.params;
     const progressToken: unknown = isObject(meta) ? meta[Meta.ProgressToken] : undefined;
     if (!isRequestId(progressToken) || !Number.isFinite(progress) || progress <= this.#progress) {
-      return Promise.resolve();
+      return inTurn(DROPPED);
     }
     this.#progress = progress;
     const params: JsonObject = { progressToken, progress };
@@ -61,7 +64,7 @@ export class Context {
    * written as JSON. Resolves when the transport has taken it; need not be awaited.
    */
   log(level: LogLevel, data: unknown, logger?: string): Promise<void> {
-    if (!reaches(level, this.exchange.caller.logLevel)) return Promise.resolve();
+    if (!reaches(level, this.exchange.caller.logLevel)) return inTurn(DROPPED);
     return this.#notify(Notice.Message, logger === undefined ? { level, data } : { level, logger, data });
   }
 

@@ -15,6 +15,7 @@ import {
 import type { Caller, Service, Session } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
 import { completeRounds, needsInput } from '../../core/rounds.ts';
+import { inTurn } from '../../core/turn.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
@@ -34,6 +35,10 @@ export interface InboundOptions {
   readonly maxAskTimeout?: number;
 }
 
+/** What a client may say of itself, in characters of JSON. */
+const MAX_HELLO = 64 * 1024;
+/** The length of the URI of a subscription. */
+const MAX_URI = 8192;
 /** Requests of one client that are being answered. Closing a connection cancels nothing, so they can pile up. */
 const MAX_IN_FLIGHT = 10_000;
 /** What a client may send behind an `initialize` that is still being answered. */
@@ -283,6 +288,9 @@ export class LegacyInbound implements Connection {
   async #subscribe({ uri }: JsonObject, change: (uri: string) => Promise<void>): Promise<JsonObject> {
     this.#demand('resources.subscribe', this.#serverCapabilities['resources']?.['subscribe']);
     if (typeof uri !== 'string') throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "uri" must be a string');
+    if (uri.length > MAX_URI) {
+      throw new RpcError(ErrorCode.InvalidParams, `Invalid params: "uri" is longer than ${MAX_URI} characters`);
+    }
     await change(uri);
     return {};
   }
@@ -329,12 +337,12 @@ export class LegacyInbound implements Connection {
   }
 
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void> {
-    if (this.#phase === 'closed') return Promise.resolve();
-    if (method === Notice.Message && !reaches(params?.['level'], this.caller.logLevel)) return Promise.resolve();
+    if (this.#phase === 'closed') return inTurn(TAKEN);
+    if (method === Notice.Message && !reaches(params?.['level'], this.caller.logLevel)) return inTurn(TAKEN);
     const sent = this.#transport.send(notification(method, params), { relatedRequestId: related });
     // Whoever awaits it gets the error. Whoever does not must not end the process by it.
     if (sent !== TAKEN) sent.catch(this.#onerror);
-    return sent;
+    return inTurn(sent);
   }
 
   ask({ method, params, signal }: Question, related: RequestId | undefined, asking: Asking): Promise<JsonObject> {
@@ -396,5 +404,17 @@ function wrongInitialize({ protocolVersion, capabilities, clientInfo }: JsonObje
   if (!isObject(clientInfo) || typeof clientInfo['name'] !== 'string' || typeof clientInfo['version'] !== 'string') {
     return 'initialize needs "clientInfo" with a string "name" and a string "version"';
   }
-  return undefined;
+  // They are kept as long as the session.
+  return exceeds({ capabilities, clientInfo }, MAX_HELLO)
+    ? `"capabilities" and "clientInfo" are larger than ${MAX_HELLO} characters`
+    : undefined;
+}
+
+function exceeds(value: JsonObject, length: number): boolean {
+  try {
+    return JSON.stringify(value).length > length;
+  } catch {
+    // Nested deeper than the call stack.
+    return true;
+  }
 }

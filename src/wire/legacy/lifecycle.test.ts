@@ -310,3 +310,35 @@ test('requests that are not answered do not pile up without end', async () => {
   expect(client.take()).toHaveLength(10_000);
   expect(await client.request('again', 'wait')).toHaveProperty('result');
 });
+
+test('what a client says of itself is bounded', async () => {
+  const { client } = await served(scripted().service);
+  const large = hello('2025-11-25', { experimental: { filler: 'x'.repeat(70_000) } });
+  expect(await client.request(1, 'initialize', large)).toEqual(answered(1, -32602, 'larger than 65536'));
+  const deep = hello('2025-11-25', { experimental: JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`) });
+  expect(await client.request(2, 'initialize', deep)).toEqual(answered(2, -32602, 'larger than 65536'));
+  expect(await client.request(3, 'initialize', hello())).toHaveProperty('result');
+});
+
+test('a handler that only awaits its notifications keeps nobody else waiting', async () => {
+  let turns = 0;
+  const { service } = scripted({
+    spin: async (exchange) => {
+      while (!exchange.signal.aborted) {
+        turns += 1;
+        await exchange.notify('notifications/message', { level: 'debug', data: turns });
+      }
+      return {};
+    },
+  });
+  const { client } = await opened(service);
+  client.transport.onmessage = () => {};
+  void client.send({ id: 1, method: 'spin' });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await client.transport.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
+  await settled();
+  const before = turns;
+  expect(before).toBeGreaterThan(100);
+  await settled();
+  expect(turns).toBe(before);
+});

@@ -79,6 +79,26 @@ test('log messages are dropped before what nobody here knows, and that is bounde
   expect(sent()).toEqual(Array.from({ length: 1000 }, (_, n) => ({ method: VENDOR, params: { n: 4000 + n } })));
 });
 
+test('what waits is bounded in size too', async () => {
+  const { push, sent, read, errors } = stalled();
+  const data = 'x'.repeat(1024 * 1024);
+  push(CHANGED, {});
+  push(PROGRESS, { message: data }, 40);
+  push(LOG, { data }, 40);
+  await read();
+  expect(sent(CHANGED)).toHaveLength(1);
+  expect(errors).toHaveLength(1);
+  push(LOG, { data: '' });
+  expect(sent(LOG)).toMatchObject([{ params: { data: '' } }]);
+});
+
+test('of what is large the newest is kept', async () => {
+  const { push, sent, read } = stalled();
+  push(LOG, { data: 'x'.repeat(1024 * 1024) }, 40);
+  await read();
+  expect(sent().map((notice: any) => notice.params.n)).toEqual(Array.from({ length: 15 }, (_, n) => 25 + n));
+});
+
 test('what waits goes out in order, and what comes later does not overtake it', async () => {
   const { push, sent, read } = stalled();
   push(LOG, { n: 1 });

@@ -7,10 +7,13 @@ import { TAKEN } from '../../transport/transport.ts';
 const MAX_ON_THE_WAY = 32;
 /** This many may be held back before the oldest are dropped. */
 const MAX_WAITING = 1000;
+/** The same in characters of JSON. */
+const MAX_SIZE = 16 * 1024 * 1024;
 
 interface Waiting {
   readonly method: string;
   readonly params: JsonObject;
+  readonly size: number;
 }
 
 /** Those of which the newest says all that the older ones did. */
@@ -32,6 +35,7 @@ export class NoticeQueue {
   #onTheWay = 0;
   /** By what may take the place of what; made when something has to wait. */
   #waiting: Map<unknown, Waiting> | undefined;
+  #size = 0;
   /** Something was dropped since the queue last ran empty. */
   #dropped = false;
 
@@ -43,8 +47,11 @@ export class NoticeQueue {
   push(method: string, params: JsonObject): void {
     if (this.#onTheWay < MAX_ON_THE_WAY && !this.#waiting) return this.#send(method, params);
     const waiting = (this.#waiting ??= new Map());
-    waiting.set(keyOf(method, params), { method, params });
-    if (waiting.size > MAX_WAITING) this.#drop(waiting);
+    const key = keyOf(method, params);
+    const size = sizeOf(params);
+    this.#size += size - (waiting.get(key)?.size ?? 0);
+    waiting.set(key, { method, params, size });
+    if (waiting.size > MAX_WAITING || this.#size > MAX_SIZE) this.#drop(waiting);
   }
 
   /** Sends what waits, whatever is on its way: the exchange is about to end, and nothing may follow its result. */
@@ -56,6 +63,7 @@ export class NoticeQueue {
   take(): Waiting[] {
     const waiting = [...(this.#waiting?.values() ?? [])];
     this.#waiting = undefined;
+    this.#size = 0;
     return waiting;
   }
 
@@ -77,31 +85,50 @@ export class NoticeQueue {
         this.#dropped = false;
         return;
       }
-      const [key, { method, params }] = first;
+      const [key, { method, params, size }] = first;
       this.#waiting.delete(key);
+      this.#size -= size;
       this.#send(method, params);
     }
   }
 
   #drop(waiting: Map<unknown, Waiting>): void {
-    let oldest: unknown;
-    for (const [key, { method }] of waiting) {
-      if (method === Notice.Message) {
-        oldest = key;
-        break;
+    do {
+      const oldest = droppable(waiting);
+      // Changes alone: there are no more of them than there are lists and subscriptions.
+      if (!oldest) return;
+      const [key, { size }] = oldest;
+      waiting.delete(key);
+      this.#size -= size;
+      if (!this.#dropped) {
+        this.#dropped = true;
+        this.#onerror(
+          new Error(
+            `The reader is slow: of more than ${MAX_WAITING} notifications, or ${MAX_SIZE} characters, that wait for it the oldest are dropped`,
+          ),
+        );
       }
-      if (oldest === undefined && !CHANGES.has(method) && method !== Notice.Progress) oldest = key;
-    }
-    // Changes alone: there are no more of them than there are lists and subscriptions.
-    if (oldest === undefined) return;
-    waiting.delete(oldest);
-    if (this.#dropped) return;
-    this.#dropped = true;
-    this.#onerror(
-      new Error(
-        `The reader is slow: of more than ${MAX_WAITING} notifications that wait for it, the oldest are dropped`,
-      ),
-    );
+    } while (waiting.size > MAX_WAITING || this.#size > MAX_SIZE);
+  }
+}
+
+/** The oldest log message; where there is none, the oldest that nobody here knows. */
+function droppable(waiting: Map<unknown, Waiting>): [unknown, Waiting] | undefined {
+  let unknown: [unknown, Waiting] | undefined;
+  for (const entry of waiting) {
+    const { method } = entry[1];
+    if (method === Notice.Message) return entry;
+    if (!unknown && !CHANGES.has(method) && method !== Notice.Progress) unknown = entry;
+  }
+  return unknown;
+}
+
+function sizeOf(params: JsonObject): number {
+  try {
+    return JSON.stringify(params).length;
+  } catch {
+    // Nested too deeply to be written: whoever sends it will say so.
+    return 0;
   }
 }
 
