@@ -85,11 +85,11 @@ export class Reply implements Waiting {
     this.#begin().pause(retry);
   }
 
-  /** The session is over; a call that has had no answer yet gets this one. */
+  /** The session is over, and closes its streams; a call that has had no answer yet gets this one. */
   end(status: number, message: string): void {
     this.#owner.grace.leave(this);
-    if (this.stream) this.stream.close();
-    else this.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: REFUSED, message })));
+    if (this.stream) return;
+    this.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: REFUSED, message })));
   }
 
   #respondBatch(responses: Response[]): void {
