@@ -12,7 +12,7 @@ test('the official client v1 lists and calls tools beside and with an output tha
   const [near, far] = memoryTransportPair();
   await serve(server.service, far);
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(near as Parameters<Client['connect']>[0]);
+  await client.connect(near);
   const { tools } = await client.listTools();
   expect(tools.map(({ name, outputSchema }) => [name, outputSchema?.type])).toEqual([
     ['list', undefined],

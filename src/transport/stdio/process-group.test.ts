@@ -16,7 +16,7 @@ async function group(script: string): Promise<{ group: ProcessGroup; child: Chil
     child.kill('SIGKILL');
     members.forget();
   });
-  await once(child.stdout!, 'data');
+  await once(child.stdout, 'data');
   return { group: members, child };
 }
 
