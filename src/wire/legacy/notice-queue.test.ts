@@ -96,7 +96,7 @@ test('of what is large the newest is kept', async () => {
   const { push, sent, read } = stalled();
   push(LOG, { data: 'x'.repeat(1024 * 1024) }, 40);
   await read();
-  expect(sent().map((notice: any) => notice.params.n)).toEqual(Array.from({ length: 15 }, (_, n) => 25 + n));
+  expect(sent().map((notice: any) => notice.params.n)).toEqual(Array.from({ length: 9 }, (_, n) => 31 + n));
 });
 
 test('what waits goes out in order, and what comes later does not overtake it', async () => {

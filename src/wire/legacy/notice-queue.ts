@@ -7,8 +7,8 @@ import { TAKEN } from '../../transport/transport.ts';
 const MAX_ON_THE_WAY = 32;
 /** This many may be held back before the oldest are dropped. */
 const MAX_WAITING = 1000;
-/** The same in characters of JSON. */
-const MAX_SIZE = 16 * 1024 * 1024;
+/** The same in characters of JSON, about. */
+const MAX_SIZE = 10 * 1024 * 1024;
 
 interface Waiting {
   readonly method: string;
@@ -123,13 +123,20 @@ function droppable(waiting: Map<unknown, Waiting>): [unknown, Waiting] | undefin
   return unknown;
 }
 
+/** About how many characters it has as JSON, without writing it. Not recursive: it may be nested very deeply. */
 function sizeOf(params: JsonObject): number {
-  try {
-    return JSON.stringify(params).length;
-  } catch {
-    // Nested too deeply to be written: whoever sends it will say so.
-    return 0;
+  const values: unknown[] = [params];
+  let size = 0;
+  while (values.length > 0) {
+    const value = values.pop();
+    size += typeof value === 'string' ? value.length : 8;
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [key, inner] of Object.entries(value)) {
+      size += key.length;
+      values.push(inner);
+    }
   }
+  return size;
 }
 
 /** What waits under the same key gives way to what comes later. */
