@@ -9,6 +9,8 @@ export interface SendOptions {
 export interface MessageExtra {
   /** Who the transport authenticated as the sender. */
   readonly principal?: string | undefined;
+  /** How many bytes the message was on the wire; may be absent where that is not many. */
+  readonly bytes?: number | undefined;
 }
 
 /**

@@ -10,6 +10,8 @@ export interface HttpCall {
   readonly query: string;
   /** Who the caller is, where something before the handler has authenticated it. */
   readonly principal: string | undefined;
+  /** How large the body was, once it has been read. */
+  readonly bodyBytes: number;
   /** @param name in lower case. A header that came more than once is joined by commas, as HTTP has it. */
   header(name: string): string | undefined;
   /**

@@ -41,6 +41,10 @@ export class CorsCall implements HttpCall {
     });
   }
 
+  get bodyBytes(): number {
+    return this.#call.bodyBytes;
+  }
+
   header(name: string): string | undefined {
     return this.#call.header(name);
   }

@@ -14,6 +14,7 @@ class FetchCall implements HttpCall {
   readonly path: string;
   readonly query: string;
   readonly principal: string | undefined;
+  bodyBytes = 0;
   readonly #request: Request;
   readonly #host: string;
   readonly #resolve: (response: Response) => void;
@@ -54,6 +55,7 @@ class FetchCall implements HttpCall {
       }
       chunks.push(value);
     }
+    this.bodyBytes = length;
     return Buffer.concat(chunks, length);
   }
 

@@ -16,6 +16,7 @@ class NodeCall implements HttpCall {
   readonly #stallTimeout: number;
   readonly path: string;
   readonly query: string;
+  bodyBytes = 0;
 
   constructor(request: NodeRequest, response: ServerResponse, stallTimeout: number) {
     this.#request = request;
@@ -51,6 +52,7 @@ class NodeCall implements HttpCall {
     const finish = (body: Uint8Array | undefined): void => {
       if (finished) return;
       finished = true;
+      this.bodyBytes = length;
       done(body);
     };
     request.on('data', (chunk: Buffer) => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Events, initialize, openRaw, TestHttp } from '../../../test/support/http.ts';
-import { aborted, scripted, settled } from '../../../test/support/service.ts';
+import { aborted, deferred, scripted, settled } from '../../../test/support/service.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] });
@@ -184,4 +184,18 @@ test('what was sent before the close of a session still goes out', async () => {
   void server.send({ jsonrpc: '2.0', id: 1, result: { done: true } });
   void server.close();
   expect((await new Events(await pending).rest()).at(-1)?.data).toContain('"done":true');
+});
+
+test('requests that are not answered do not hold bytes without end', async () => {
+  vi.useRealTimers();
+  const gate = deferred();
+  const { service } = scripted({ wait: () => gate.promise.then(() => ({})) });
+  const session = await new TestHttp(service, { grace: 1 }).open();
+  const filler = 'x'.repeat(4_000_000);
+  const pending = Array.from({ length: 16 }, (_, id) => session.call(`w${id}`, 'wait', { filler }));
+  const refused = await session.call('more', 'wait', { filler });
+  expect(await refused.text()).toContain('bytes of requests are in flight');
+  gate.resolve();
+  for (const response of await Promise.all(pending)) await response.text();
+  expect(await (await session.call('again', 'wait', { filler })).text()).toContain('"result"');
 });

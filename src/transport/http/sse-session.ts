@@ -1,6 +1,7 @@
 import { BatchAnswers } from '../../jsonrpc/batch.ts';
+import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { isRequest, type Message } from '../../jsonrpc/message.ts';
-import { InvalidResponse, checkMessage } from '../../jsonrpc/parse.ts';
+import { InvalidMessage, InvalidResponse, checkMessage } from '../../jsonrpc/parse.ts';
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
@@ -11,6 +12,8 @@ import { SSE_HEADERS, messageEvent } from './sse.ts';
 
 /** A reader may leave this many characters unread before its connection is broken off. */
 const MAX_BEHIND = 16 * 1024 * 1024;
+/** Messages that wait for the session to be served. */
+const MAX_HELD = 100;
 
 /**
  * The server's end of one session of the HTTP+SSE transport: a stream down, POST requests up
@@ -28,7 +31,7 @@ export class SseSession implements Transport {
   readonly #inFlight = new InFlight();
   #profile: RevisionProfile | undefined;
   #behind = 0;
-  #queue: Message[] | undefined = [];
+  #queue: { message: Message; bytes: number }[] | undefined = [];
   #closed = false;
   lastSeen = Date.now();
 
@@ -46,7 +49,7 @@ export class SseSession implements Transport {
   start(): Promise<void> {
     const queue = this.#queue ?? [];
     this.#queue = undefined;
-    for (const message of queue) this.#deliver(message);
+    for (const { message, bytes } of queue) this.#deliver(message, bytes);
     return Promise.resolve();
   }
 
@@ -91,39 +94,42 @@ export class SseSession implements Transport {
    * @throws InvalidMessage where it is refused; nothing of it has been delivered then, except that whoever waits for a
    * malformed response was told.
    */
-  receive(value: unknown): void {
+  receive(value: unknown, bytes: number): void {
     this.lastSeen = Date.now();
+    if (this.#queue && this.#queue.length >= MAX_HELD) {
+      throw new InvalidMessage(ErrorCode.InternalError, 'The session is not being served yet');
+    }
     if (!Array.isArray(value)) {
       const message = this.#check(value);
       if (isRequest(message) && this.#inFlight.has(message.id)) throw idInUse(message.id);
-      return this.#accept(message);
+      return this.#accept(message, bytes);
     }
     const batch = admitBatch(value, { profile: this.#profile, inUse: (id) => this.#inFlight.has(id) });
     this.#answers.add(batch);
     if (batch.requests.length === 0 && batch.errors.length > 0) {
       this.#write(JSON.stringify(batch.errors)).catch((error: Error) => this.onerror?.(error));
     }
-    for (const message of batch.messages) this.#accept(message);
+    for (const message of batch.messages) this.#accept(message, bytes);
   }
 
   #check(value: unknown): Message {
     try {
       return checkMessage(value);
     } catch (error) {
-      if (error instanceof InvalidResponse && error.failure) this.#accept(error.failure);
+      if (error instanceof InvalidResponse && error.failure) this.#accept(error.failure, 0);
       throw error;
     }
   }
 
-  #accept(message: Message): void {
+  #accept(message: Message, bytes: number): void {
     this.#inFlight.add(message);
-    if (this.#queue) this.#queue.push(message);
-    else this.#deliver(message);
+    if (this.#queue) this.#queue.push({ message, bytes });
+    else this.#deliver(message, bytes);
   }
 
-  #deliver(message: Message): void {
+  #deliver(message: Message, bytes: number): void {
     try {
-      this.onmessage?.(message, { principal: this.principal });
+      this.onmessage?.(message, { principal: this.principal, bytes });
     } catch (error) {
       this.onerror?.(error as Error);
     }

@@ -74,7 +74,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
       return session.request(call, message);
     }
     if (!session) throw noSession();
-    session.deliver(message, call.principal);
+    session.deliver(message, call);
     call.respond(202, NO_HEADERS);
   }
 
@@ -83,7 +83,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     try {
       return checkMessage(value);
     } catch (error) {
-      if (error instanceof InvalidResponse && error.failure) session?.deliver(error.failure, call.principal);
+      if (error instanceof InvalidResponse && error.failure) session?.deliver(error.failure, call);
       throw error;
     }
   }
@@ -94,7 +94,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     const batch = admitBatch(elements, { profile: session.profile, inUse: (id) => session.inUse(id) });
     const { messages, requests, errors } = batch;
     if (requests.length > 0) return session.batch(call, batch);
-    for (const message of messages) session.deliver(message, call.principal);
+    for (const message of messages) session.deliver(message, call);
     if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
     else call.respond(202, NO_HEADERS);
   }

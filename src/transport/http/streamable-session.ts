@@ -1,6 +1,7 @@
 import type { OpenedBatch } from '../../jsonrpc/batch.ts';
 import {
   errorResponse,
+  isRequest,
   isResponse,
   type Message,
   type Request,
@@ -45,12 +46,14 @@ const MAX_HELD = 100;
  */
 class Extra {
   readonly principal: string | undefined;
+  readonly bytes: number;
   readonly #session: StreamableSession;
   readonly #id: RequestId | undefined;
 
-  constructor(session: StreamableSession, principal: string | undefined, id: RequestId | undefined) {
+  constructor(session: StreamableSession, call: HttpCall, id: RequestId | undefined) {
     this.#session = session;
-    this.principal = principal;
+    this.principal = call.principal;
+    this.bytes = call.bodyBytes;
     this.#id = id;
   }
 
@@ -177,14 +180,17 @@ export class StreamableSession implements Transport, ReplyOwner {
   /** Takes in a POST that holds one request; the call is answered when it is. */
   request(call: HttpCall, message: Request): void {
     this.#replies.set(message.id, new Reply(this, call, 1, undefined));
-    this.deliver(message, call.principal);
+    this.deliver(message, call);
   }
 
   /** Takes in a batch that holds requests; the call is answered when all of them are. */
   batch(call: HttpCall, { messages, requests, errors }: OpenedBatch): void {
     const reply = new Reply(this, call, requests.length, errors);
-    for (const id of requests) this.#replies.set(id, reply);
-    for (const message of messages) this.deliver(message, call.principal);
+    for (const message of messages) {
+      // One by one: what cancels a request that has not come yet cancels nothing.
+      if (isRequest(message)) this.#replies.set(message.id, reply);
+      this.deliver(message, call);
+    }
   }
 
   /** As `request`, for the one that opens the session. Its answer carries the session's id and settles the revision. */
@@ -195,11 +201,10 @@ export class StreamableSession implements Transport, ReplyOwner {
     this.#replies.get(message.id)!.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
   }
 
-  deliver(message: Message, principal: string | undefined): void {
-    if (this.#queue) return this.#hold(this.#queue, message, principal);
-    const isRequest = 'method' in message && 'id' in message;
+  deliver(message: Message, call: HttpCall): void {
+    if (this.#queue) return this.#hold(this.#queue, message, call);
     try {
-      this.onmessage?.(message, new Extra(this, principal, isRequest ? message.id : undefined));
+      this.onmessage?.(message, new Extra(this, call, isRequest(message) ? message.id : undefined));
     } catch (error) {
       this.onerror?.(error as Error);
     }
@@ -209,9 +214,9 @@ export class StreamableSession implements Transport, ReplyOwner {
   }
 
   /** Nobody serves the session yet. */
-  #hold(queue: (() => void)[], message: Message, principal: string | undefined): void {
+  #hold(queue: (() => void)[], message: Message, call: HttpCall): void {
     if (queue.length < MAX_HELD) {
-      queue.push(() => this.deliver(message, principal));
+      queue.push(() => this.deliver(message, call));
     } else if ('method' in message && 'id' in message) {
       const error = { code: ErrorCode.InternalError, message: 'The session is not being served yet' };
       this.send(errorResponse(message.id, error)).catch((failure: Error) => this.onerror?.(failure));

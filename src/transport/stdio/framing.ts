@@ -8,7 +8,8 @@ import { InFlight } from '../in-flight.ts';
 import { LineReader } from './lines.ts';
 
 export interface FramingSink {
-  deliver(message: Message): void;
+  /** @param bytes about how large it was. */
+  deliver(message: Message, bytes: number): void;
   /** What the transport itself has to say to the peer: one line of JSON. */
   answer(json: string): void;
   report(error: Error): void;
@@ -103,7 +104,7 @@ export class Framing {
       if (!(error instanceof InvalidMessage)) throw error;
       return this.#invalid(error);
     }
-    if (Array.isArray(value)) return this.#batch(value);
+    if (Array.isArray(value)) return this.#batch(value, text.length);
     let message: Message;
     try {
       message = checkMessage(value);
@@ -112,13 +113,13 @@ export class Framing {
       return this.#malformed(error);
     }
     if (isRequest(message) && this.inFlight.has(message.id)) this.#refuse(idInUse(message.id));
-    else this.#deliver(message);
+    else this.#deliver(message, text.length);
   }
 
   #malformed(error: InvalidMessage): void {
     if (error instanceof InvalidResponse) {
       this.#sink.report(error);
-      if (error.failure && !this.#stopped) this.#deliver(error.failure);
+      if (error.failure && !this.#stopped) this.#deliver(error.failure, 0);
       return;
     }
     this.#invalid(error, error.id !== undefined && this.inFlight.has(error.id) ? undefined : error.id);
@@ -130,9 +131,9 @@ export class Framing {
     if (!this.#stopped) this.#sink.report(error);
   }
 
-  #deliver(message: Message): void {
+  #deliver(message: Message, bytes: number): void {
     this.inFlight.add(message);
-    this.#sink.deliver(message);
+    this.#sink.deliver(message, bytes);
     if ('method' in message && message.method === 'notifications/cancelled') {
       const id: unknown = message.params?.['requestId'];
       const rest = isRequestId(id) ? this.#answers.abandon(id) : undefined;
@@ -140,7 +141,7 @@ export class Framing {
     }
   }
 
-  #batch(elements: readonly unknown[]): void {
+  #batch(elements: readonly unknown[], bytes: number): void {
     let batch: OpenedBatch;
     try {
       batch = admitBatch(elements, {
@@ -157,7 +158,7 @@ export class Framing {
     this.#answers.add(batch);
     if (requests.length === 0 && errors.length > 0) this.#sink.answer(JSON.stringify(errors));
     for (const message of messages) {
-      if (!this.#stopped) this.#deliver(message);
+      if (!this.#stopped) this.#deliver(message, bytes);
     }
   }
 }

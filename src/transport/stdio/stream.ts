@@ -38,6 +38,8 @@ const queueWrite = (write: () => void): void => process.nextTick(write);
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const LINGER = 1000;
+/** The owner need not be told how large such a message was. Bytes. */
+const SMALL = 4096;
 /** Milliseconds: about the longest that a timer takes. */
 const LONG = 2 ** 31 - 1;
 
@@ -83,7 +85,7 @@ export class StreamTransport implements Transport {
     this.#outgoing = new Outgoing(output, maxPendingBytes, this.#server ? queueWrite : setImmediate);
     this.#framing = new Framing(
       {
-        deliver: (message) => this.#deliver(message),
+        deliver: (message, bytes) => this.#deliver(message, bytes),
         answer: (json) => void this.#write(json, true).catch((error: Error) => this.#lost(error)),
         report: (error) => this.#report(error),
         lost: (error) => this.fail(error),
@@ -192,9 +194,9 @@ export class StreamTransport implements Transport {
     if (!this.#reason) this.#report(error);
   }
 
-  #deliver(message: Message): void {
+  #deliver(message: Message, bytes: number): void {
     try {
-      this.onmessage?.(message);
+      this.onmessage?.(message, bytes > SMALL ? { bytes } : undefined);
     } catch (error) {
       this.#report(error as Error);
     }

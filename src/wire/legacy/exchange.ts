@@ -71,11 +71,14 @@ abstract class ConnectionExchange implements Exchange, Asking {
 /** A request of the client. Its notifications and questions ride on the stream of the call, as long as that is open. */
 export class RequestExchange extends ConnectionExchange {
   readonly id: RequestId;
+  /** How large the request was, where that is much. */
+  readonly bytes: number;
   #answered = false;
 
-  constructor(connection: Connection, id: RequestId, method: string, params: JsonObject) {
+  constructor(connection: Connection, id: RequestId, method: string, params: JsonObject, bytes = 0) {
     super(connection, method, params);
     this.id = id;
+    this.bytes = bytes;
   }
 
   /** The response is on its way. */

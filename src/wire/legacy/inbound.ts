@@ -35,6 +35,8 @@ export interface InboundOptions {
   readonly maxAskTimeout?: number;
 }
 
+/** Bytes of the requests of one client that are being answered. */
+const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
 /** What a client may say of itself, in characters of JSON. */
 const MAX_HELLO = 64 * 1024;
 /** The length of the URI of a subscription. */
@@ -91,6 +93,8 @@ export class LegacyInbound implements Connection {
   readonly #limits: TimeLimits;
   readonly #onerror: (error: Error) => void;
   readonly #requests = new Map<RequestId, RequestExchange>();
+  /** The bytes of these, as far as the transport told. */
+  #bytes = 0;
   readonly #questions = new PendingRequests();
   readonly #subscriptions: SessionSubscriptions;
   /** Progress tokens of questions in flight, so that progress can extend their time. */
@@ -156,9 +160,17 @@ export class LegacyInbound implements Connection {
     if (this.#requests.size >= MAX_IN_FLIGHT) {
       return this.#refuse(id, `More than ${MAX_IN_FLIGHT} requests are in flight; wait for some of them`);
     }
+    const bytes = extra?.bytes ?? 0;
+    if (this.#bytes > 0 && this.#bytes + bytes > MAX_BYTES_IN_FLIGHT) {
+      return this.#refuse(
+        id,
+        `More than ${MAX_BYTES_IN_FLIGHT} bytes of requests are in flight; wait for some of them`,
+      );
+    }
 
-    const exchange = new RequestExchange(this, id, method, params);
+    const exchange = new RequestExchange(this, id, method, params, bytes);
     this.#requests.set(id, exchange);
+    this.#bytes += bytes;
     this.#answerWith(exchange, invoke(this.#serve, exchange));
   }
 
@@ -306,6 +318,7 @@ export class LegacyInbound implements Connection {
     const exchange = this.#requests.get(requestId);
     if (!exchange || requestId === this.#initializing) return;
     this.#requests.delete(requestId);
+    this.#bytes -= exchange.bytes;
     exchange.abort(
       new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? `Cancelled: ${reason}` : 'Cancelled'),
     );
@@ -315,6 +328,7 @@ export class LegacyInbound implements Connection {
     if (exchange.ended) return;
     exchange.answer();
     this.#requests.delete(exchange.id);
+    this.#bytes -= exchange.bytes;
     this.#send(response);
   }
 
