@@ -68,5 +68,5 @@ program()
     }
     say((error as Error).message);
     process.exitCode = 1;
-    return stop();
+    void stop();
   });

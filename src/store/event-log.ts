@@ -30,7 +30,7 @@ export interface EventLog {
    */
   after(session: SessionId, id: EventId): AsyncIterable<LoggedEvent>;
   /** The stream that an id names, or undefined where it names none of this session's. */
-  streamOf(session: SessionId, id: EventId): StreamId | undefined;
+  streamOf(session: SessionId, id: EventId): Promise<StreamId | undefined>;
   /** Forgets a session. */
   drop(session: SessionId): Promise<void>;
 }

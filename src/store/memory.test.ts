@@ -33,8 +33,8 @@ describe('in memory', () => {
     await log.append('s', 'old', undefined);
     const old = await log.append('s', 'old', undefined);
     for (let n = 0; n < 1001; n++) await log.append('s', `s${n}`, undefined);
-    expect(log.streamOf('s', old)).toBeUndefined();
-    expect(log.streamOf('s', 's0-1')).toBe('s0');
+    expect(await log.streamOf('s', old)).toBeUndefined();
+    expect(await log.streamOf('s', 's0-1')).toBe('s0');
     expect(await log.append('s', 'old', undefined)).toBe('old-3');
     await expect(collect(log, old)).rejects.toThrow(EventsPurged);
   });

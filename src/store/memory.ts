@@ -102,8 +102,8 @@ class MemoryEventLog implements EventLog {
     return found ? read(found.stream, found.n) : purged(id, undefined);
   }
 
-  streamOf(session: SessionId, id: EventId): StreamId | undefined {
-    return this.#find(session, id)?.stream.id;
+  streamOf(session: SessionId, id: EventId): Promise<StreamId | undefined> {
+    return Promise.resolve(this.#find(session, id)?.stream.id);
   }
 
   drop(session: SessionId): Promise<void> {

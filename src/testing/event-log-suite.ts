@@ -63,7 +63,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
 
   define('an id names its stream', {}, async (log) => {
     for (const stream of ['a', 'b1', '1', 'Zz9']) {
-      assert.equal(log.streamOf('s', await append(log, 's', stream, 'm')), stream);
+      assert.equal(await log.streamOf('s', await append(log, 's', stream, 'm')), stream);
     }
   });
 
@@ -106,10 +106,10 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
   define('an id of one session names nothing in another', {}, async (log) => {
     const id = await append(log, 's', 'a', 'one');
     await append(log, 's', 'a', 'two');
-    assert.equal(log.streamOf('t', id), undefined);
+    assert.equal(await log.streamOf('t', id), undefined);
     await assert.rejects(methods(log, 't', id), EventsPurged);
     await append(log, 't', 'b', 'other');
-    assert.equal(log.streamOf('t', id), undefined);
+    assert.equal(await log.streamOf('t', id), undefined);
     await assert.rejects(methods(log, 't', id), EventsPurged);
   });
 
@@ -127,7 +127,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     const forged = ['', '-', 'a', 'a-', '-1', 'a-0', 'a-99', 'a--1', 'a-1e0', 'b-1', `${id} `, `0${id}`, `${id}.0`];
     for (const wrong of [...forged, '__proto__', 'constructor-1', '\0', 'x'.repeat(10_000)]) {
       if (wrong === id) continue;
-      assert.equal(log.streamOf('s', wrong), undefined, `streamOf(${JSON.stringify(wrong.slice(0, 20))})`);
+      assert.equal(await log.streamOf('s', wrong), undefined, `streamOf(${JSON.stringify(wrong.slice(0, 20))})`);
       await assert.rejects(methods(log, 's', wrong), EventsPurged);
     }
   });
@@ -137,7 +137,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     const other = await append(log, 't', 'a', 'one');
     await log.drop('s');
     await log.drop('never seen');
-    assert.equal(log.streamOf('s', id), undefined);
+    assert.equal(await log.streamOf('s', id), undefined);
     await assert.rejects(methods(log, 's', id), EventsPurged);
     assert.deepEqual(await methods(log, 't', other), []);
   });
@@ -161,7 +161,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
   define('the newest id of a stream stays valid when its events are dropped', { maxEvents: 2 }, async (log) => {
     const newest = await append(log, 's', 'quiet', 'one');
     for (let n = 0; n < 5; n++) await append(log, 's', 'busy', 'm');
-    assert.equal(log.streamOf('s', newest), 'quiet');
+    assert.equal(await log.streamOf('s', newest), 'quiet');
     assert.deepEqual(await methods(log, 's', newest), []);
     await append(log, 's', 'quiet', 'two');
     assert.deepEqual(await methods(log, 's', newest), ['two']);

@@ -94,6 +94,7 @@ class Handler implements HttpHandler {
   #closed = false;
 
   constructor(options: HttpHandlerOptions) {
+    checkOptions(options);
     this.path = options.path ?? '/mcp';
     this.ssePath = options.ssePath ?? '/sse';
     this.stallTimeout = options.stallTimeout ?? 30_000;
@@ -161,5 +162,22 @@ class Handler implements HttpHandler {
       if (call.path === this.#messagesPath) return this.#sse.post(call);
     }
     refuse(call, 404, `Nothing here; the endpoint is ${this.path}`);
+  }
+}
+
+/** @throws RangeError or TypeError for what would not work, or would take a bound away unseen. */
+function checkOptions(options: HttpHandlerOptions): void {
+  const { path = '/mcp', ssePath = '/sse', messagesPath = '/messages' } = options;
+  const paths = ssePath === false ? [path] : [path, ssePath, messagesPath];
+  for (const each of paths) {
+    if (!each.startsWith('/')) throw new TypeError(`A path must begin with a slash: ${JSON.stringify(each)}`);
+  }
+  if (new Set(paths).size < paths.length) throw new TypeError(`The paths must differ: ${paths.join(', ')}`);
+  const { maxBodyBytes, maxSessions, idleTimeout, stallTimeout, keepAlive, grace, retry, streamDuration } = options;
+  for (const [name, value] of Object.entries({ maxBodyBytes, maxSessions, idleTimeout, stallTimeout })) {
+    if (value !== undefined && !(value > 0)) throw new RangeError(`${name} must be more than 0, not ${value}`);
+  }
+  for (const [name, value] of Object.entries({ keepAlive, grace, retry, streamDuration })) {
+    if (value !== undefined && !(value >= 0)) throw new RangeError(`${name} must be 0 or more, not ${value}`);
   }
 }

@@ -57,6 +57,8 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     },
     nodeListener(handler),
   );
+  // All headers are looked at, however many: none may hide behind a crowd. Their size is bounded by node:http.
+  server.maxHeadersCount = 0;
   server.on('clientError', answerClientError);
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {

@@ -108,6 +108,17 @@ test('bodies in many pieces, in multibyte characters, are put together', async (
   expect(JSON.parse(Buffer.concat(chunks).toString()).result).toEqual({ params: { text: 'grüß Gott 🌍' } });
 });
 
+test('a request target with scheme and host is understood', async () => {
+  const { port, open } = await onNode(scripted().service);
+  const headers = await open();
+  const socket = await socketTo(port);
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk));
+  socket.resume();
+  socket.write(rawPost(headers, call(1, 'echo')).replace('POST /mcp', `POST http://127.0.0.1:${port}/mcp`));
+  await expect.poll(() => text).toContain('"id":1');
+});
+
 test('pipelined requests are answered in order', async () => {
   const { port, open } = await onNode(scripted().service);
   const headers = await open();

@@ -22,7 +22,7 @@ class NodeCall implements HttpCall {
     this.#request = request;
     this.#response = response;
     this.#stallTimeout = stallTimeout;
-    const url = request.url ?? '/';
+    const url = originForm(request.url ?? '/');
     const mark = url.indexOf('?');
     this.path = mark < 0 ? url : url.slice(0, mark);
     this.query = mark < 0 ? '' : url.slice(mark + 1);
@@ -100,6 +100,11 @@ function writeAnswers(): void {
   const ready = answers;
   answers = [];
   for (const write of ready) write();
+}
+
+/** The target of a request without scheme and host, which a client may send (RFC 9112, section 3.2.2). */
+function originForm(target: string): string {
+  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
 }
 
 class NodeStream implements HttpStream {

@@ -1,3 +1,4 @@
+import { createHttpHandler } from './handler.ts';
 import { expect, test } from 'vitest';
 import { POST_HEADERS, TestHttp, initialize } from '../../../test/support/http.ts';
 import { deferred, scripted } from '../../../test/support/service.ts';
@@ -203,4 +204,15 @@ test('a session that ended while the body came in is 404', async () => {
   await session.delete();
   slow.resolve();
   expect((await pending).status).toBe(404);
+});
+
+test.each([
+  [{ path: 'mcp' }, 'must begin with a slash'],
+  [{ path: '/sse' }, 'must differ'],
+  [{ maxBodyBytes: Number.NaN }, 'maxBodyBytes must be more than 0'],
+  [{ maxSessions: 0 }, 'maxSessions must be more than 0'],
+  [{ idleTimeout: -1 }, 'idleTimeout must be more than 0'],
+  [{ grace: -1 }, 'grace must be 0 or more'],
+])('a handler is not made with %j', (options, message) => {
+  expect(() => createHttpHandler({ onsession: () => {}, ...options })).toThrow(message);
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isRequest, type Message, type Request } from '../../jsonrpc/message.ts';
 import { InvalidResponse, checkMessage } from '../../jsonrpc/parse.ts';
 import { profileOf } from '../../protocol/revisions.ts';
-import { EventsPurged } from '../../store/event-log.ts';
+import { EventsPurged, type EventId } from '../../store/event-log.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import type { HttpCall } from './call.ts';
 import { Endpoint, type EndpointOptions } from './endpoint.ts';
@@ -122,19 +122,20 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     if (!session) return;
     const lastEventId = call.header('last-event-id');
     if (!lastEventId) return session.listen(call, undefined, undefined);
-    const stream = session.streamOf(lastEventId);
-    if (!stream) return refuse(call, 410, 'Last-Event-ID names no event that this session still keeps');
-    this.#hasMore(session, lastEventId).then(
-      (more) => {
-        if (session.closed) return sessionNotFound(call);
-        // The stream has ended and the client has had all of it. It would come back to an empty stream for ever; this
-        // status tells it not to (HTML, section 9.2.3).
-        if (!more && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });
-        session.listen(call, stream, lastEventId);
-      },
-      (error: unknown) =>
-        error instanceof EventsPurged ? refuse(call, 410, error.message) : failed(call, error, this.options.onerror),
+    this.#resume(call, session, lastEventId).catch((error: unknown) =>
+      error instanceof EventsPurged ? refuse(call, 410, error.message) : failed(call, error, this.options.onerror),
     );
+  }
+
+  async #resume(call: HttpCall, session: StreamableSession, lastEventId: EventId): Promise<void> {
+    const stream = await session.streamOf(lastEventId);
+    if (!stream) return refuse(call, 410, 'Last-Event-ID names no event that this session still keeps');
+    const more = await this.#hasMore(session, lastEventId);
+    if (session.closed) return sessionNotFound(call);
+    // The stream has ended and the client has had all of it. It would come back to an empty stream for ever; this
+    // status tells it not to (HTML, section 9.2.3).
+    if (!more && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });
+    session.listen(call, stream, lastEventId);
   }
 
   /** Whether anything comes after the event. Fails where it is not all there any more. */

@@ -229,8 +229,8 @@ export class StreamableSession implements Transport, ReplyOwner {
   }
 
   /** The stream that an event id of this session names, if it is still known. */
-  streamOf(lastEventId: EventId): EventStream | undefined {
-    const id = this.#options.log.streamOf(this.sessionId, lastEventId);
+  async streamOf(lastEventId: EventId): Promise<EventStream | undefined> {
+    const id = await this.#options.log.streamOf(this.sessionId, lastEventId);
     return id === undefined ? undefined : this.#streams?.get(id);
   }
 
