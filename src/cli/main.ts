@@ -5,7 +5,7 @@ import { bridge, type BridgeFlags } from './bridge.ts';
 import { demo } from './demo.ts';
 import { positive, withServeOptions, type ServeFlags } from './options.ts';
 import { say } from './say.ts';
-import { stop, stopOnSignals } from './shutdown.ts';
+import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
 
 /** The exit code of a command line that cannot be understood, as shells have it. */
 const USAGE = 2;
@@ -58,6 +58,7 @@ process.stderr.on('error', () => {});
 
 // Before anything is started that would have to be ended.
 stopOnSignals();
+stopWithNpm();
 
 program()
   .parseAsync()

@@ -15,6 +15,21 @@ export function stopOnSignals(): void {
   }
 }
 
+/** How often a parent is looked for, in milliseconds. */
+const PARENT_POLL = 500;
+
+/**
+ * Where npm started the process, a shell stands between them that passes no signal on: npm would end and the server
+ * would not. So the end of that shell is taken for one.
+ */
+export function stopWithNpm(): void {
+  if (process.env['npm_lifecycle_event'] === undefined) return;
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent && !stopping) void stop();
+  }, PARENT_POLL).unref();
+}
+
 /** Adds what is to be released at the end, before all that was added earlier. */
 export function atEnd(release: Release): void {
   releases.unshift(release);

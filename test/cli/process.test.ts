@@ -1,7 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { nameOf } from '../../src/cli/bridge.ts';
 import { connect } from '../interop/clients.ts';
-import { descendants, isAlive, programs, startNode, startServer, type RunningProcess } from '../support/process.ts';
+import {
+  descendants,
+  eventually,
+  isAlive,
+  programs,
+  startNode,
+  startServer,
+  type RunningProcess,
+} from '../support/process.ts';
 
 const running: RunningProcess[] = [];
 
@@ -106,6 +114,17 @@ test('SIGINT before a bridge listens leaves nothing of the server that it tries'
   child.child.kill('SIGINT');
   await child.exited;
   expect(tree.filter(isAlive)).toEqual([]);
+});
+
+test('where npm started it, it ends with the shell between them', async () => {
+  const command = [process.execPath, ...programs.everwire, 'demo', '--port', '0'].map((part) => JSON.stringify(part));
+  const code = `require('child_process').spawn('sh', ['-c', ${JSON.stringify(`${command.join(' ')}; true`)}], { stdio: 'inherit' })`;
+  const child = startNode(['-e', code], { npm_lifecycle_event: 'start' });
+  running.push(child);
+  await child.line(/listening/);
+  const [shell, server] = descendants(child.pid);
+  process.kill(shell!, 'SIGKILL');
+  await eventually(() => !isAlive(server!), 'the end of the server', 5000);
 });
 
 test.each([
