@@ -338,3 +338,33 @@ test.each([true, false])('the connections that are counted are those that live (
   expect(await client.request(1, 'echo')).toMatchObject({ result: {} });
   expect(bridge.upstreams).toBe(1);
 });
+
+test('a session that could not listen because its server was lost listens with the next request', async () => {
+  const { service } = scripted(
+    {
+      'subscriptions/listen': listening([]),
+    },
+    capabilities,
+  );
+  let attempt = 0;
+  const { bridge, opened: ends } = bridged((transport) => {
+    attempt += 1;
+    if (attempt === 2) {
+      transport.onmessage = () => void transport.close();
+      void transport.start();
+    } else void serve(service, transport);
+  });
+  const { client } = await served(bridge.service);
+  await client.request(0, 'initialize', hello());
+  await ends[0]!.close();
+  await client.send({ method: 'notifications/initialized' });
+  await settled();
+  expect(attempt).toBe(2);
+  await client.send({ id: 1, method: 'echo' });
+  await vi.advanceTimersByTimeAsync(1000);
+  await settled();
+  expect(client.take()).toMatchObject([{ id: 1, result: {} }]);
+  await ends[2]!.send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+  await settled();
+  expect(client.take()).toMatchObject([{ method: 'notifications/tools/list_changed' }]);
+});

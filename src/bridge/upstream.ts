@@ -2,8 +2,8 @@ import { Notice, Method } from '../protocol/methods.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
-import { InvalidMessage } from '../jsonrpc/parse.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
+import { InvalidMessage } from '../jsonrpc/parse.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -157,7 +157,7 @@ export class RestartingUpstream {
   /** Listens to one connection after the other, and acknowledges once. */
   async #listen(exchange: Exchange): Promise<JsonObject> {
     const through = acknowledgedOnce(exchange);
-    let upstream = await this.connect();
+    let upstream = await this.#connectToListen();
     for (;;) {
       try {
         return await upstream.service(through);
@@ -167,6 +167,15 @@ export class RestartingUpstream {
       }
       upstream = await this.#next(exchange.signal);
       if (exchange.signal.aborted) return {};
+    }
+  }
+
+  /** @throws RpcError −32000, by which the session sees that it should listen again when the server is back. */
+  async #connectToListen(): Promise<Upstream> {
+    try {
+      return await this.connect();
+    } catch (error) {
+      throw new RpcError(CONNECTION_CLOSED, (error as Error).message, { cause: error });
     }
   }
 

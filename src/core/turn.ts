@@ -14,5 +14,9 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 export function inTurn(sent: Promise<void>): Promise<void> {
   if (taken === 0) setImmediate(restart);
   taken += 1;
-  return taken <= PER_TURN ? sent : sent.then(nextTurn);
+  if (taken <= PER_TURN) return sent;
+  const later = sent.then(nextTurn);
+  // Whoever does not await it must not end the process by it; the loss is reported where it happens.
+  later.catch(() => {});
+  return later;
 }

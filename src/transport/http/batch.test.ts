@@ -105,3 +105,12 @@ test('a batch of more than 1000 messages is refused', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   expect((await session.post(Array.from({ length: 1001 }, (_, id) => request(id, 'ping')))).status).toBe(400);
 });
+
+test('a large batch is charged once, not once for each of its requests', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  const filler = 'x'.repeat(90_000);
+  const batch = Array.from({ length: 40 }, (_, id) => ({ ...request(id, 'echo'), params: { filler } }));
+  const answers = (await (await session.post(batch)).json()) as object[];
+  expect(answers).toHaveLength(40);
+  for (const answer of answers) expect(answer).toHaveProperty('result');
+});

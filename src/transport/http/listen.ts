@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './guards.ts';
 import { nodeListener } from './node.ts';
@@ -31,6 +31,8 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 /** How long an idle connection is kept for the next request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** How many requests of a connection have no complete answer yet. */
+const answering = new WeakMap<Socket, number>();
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 
 /**
@@ -61,6 +63,10 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
   server.maxHeadersCount = 0;
   server.on('clientError', answerClientError);
   const sockets = new Set<Socket>();
+  server.on('request', ({ socket }, response) => {
+    answering.set(socket, (answering.get(socket) ?? 0) + 1);
+    response.once('close', () => answering.set(socket, (answering.get(socket) ?? 1) - 1));
+  });
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -125,18 +131,24 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
 }
 
 async function close(server: Server, sockets: Set<Socket>, handler: HttpHandler, timeout = 5000): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // Not the close of `node:http`: it breaks connections off whose last answer is still being read.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const timer = setTimeout(() => server.closeAllConnections(), timeout);
   await handler.close();
   const sweep = (): void => {
-    server.closeIdleConnections();
-    // One that was opened in advance, and has asked for nothing, is not idle to node.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of sockets) if (!isBusy(socket)) socket.destroy();
   };
   sweep();
   // A connection becomes idle when its reader has taken the rest of its stream; clients would keep it open.
   const sweeping = setInterval(sweep, 20);
-  const timer = setTimeout(() => server.closeAllConnections(), timeout);
   await closed;
   clearInterval(sweeping);
   clearTimeout(timer);
+  // Its own timers.
+  server.close();
+}
+
+/** Whether an answer is being made for a connection, or read from it. */
+function isBusy(socket: Socket): boolean {
+  return socket.writableLength > 0 || (answering.get(socket) ?? 0) > 0;
 }

@@ -240,3 +240,19 @@ test('closing a listener ends its streams and frees its port', async () => {
   await expect(listen({ port: listener.port, onsession: () => {} })).rejects.toThrow('already in use');
   await again.close();
 });
+
+test('closing a listener lets a slow reader have the rest of what is written', async () => {
+  const big = scripted({ big: () => ({ filler: 'x'.repeat(12_000_000) }) });
+  const listener = await listen({ port: 0, onsession: (transport) => serve(big.service, transport) });
+  const opened = await fetch(listener.url, {
+    method: 'POST',
+    headers: POST_HEADERS,
+    body: JSON.stringify(initialize()),
+  });
+  const headers = { ...POST_HEADERS, 'mcp-session-id': opened.headers.get('mcp-session-id')! };
+  await opened.text();
+  const response = await fetch(listener.url, { method: 'POST', headers, body: call(1, 'big') });
+  const closed = listener.close();
+  expect((await response.text()).length).toBeGreaterThan(12_000_000);
+  await closed;
+});

@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 
@@ -146,12 +147,21 @@ class NodeStream implements HttpStream {
 
   watch(timeout: number): void {
     // It counts from the last byte that the kernel took, also in the middle of one large write.
-    this.#response.setTimeout(timeout);
+    this.#response.setTimeout(timeout || usualTimeout(this.#response.socket));
   }
 }
 
 /** Ends a response. A reader that takes nothing of what is left is cut off: `node:http` would wait for it for ever. */
 function endResponse(response: ServerResponse, stallTimeout: number, body?: string): void {
   response.end(body);
-  if (response.writableLength > 0) response.setTimeout(stallTimeout);
+  if (response.writableLength === 0) return;
+  const { socket } = response;
+  response.setTimeout(stallTimeout);
+  // The connection may serve other requests, which may be quiet for longer.
+  response.once('finish', () => socket?.setTimeout(usualTimeout(socket)));
+}
+
+/** What the owner of the server has set for its connections. */
+function usualTimeout(socket: Socket | null): number {
+  return (socket as { server?: Server } | null)?.server?.timeout ?? 0;
 }

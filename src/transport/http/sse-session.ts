@@ -14,6 +14,7 @@ import { SSE_HEADERS, messageEvent } from './sse.ts';
 const MAX_BEHIND = 16 * 1024 * 1024;
 /** Messages that wait for the session to be served. */
 const MAX_HELD = 100;
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
 /**
  * The server's end of one session of the HTTP+SSE transport: a stream down, POST requests up
@@ -32,6 +33,7 @@ export class SseSession implements Transport {
   #profile: RevisionProfile | undefined;
   #behind = 0;
   #queue: { message: Message; bytes: number }[] | undefined = [];
+  #heldBytes = 0;
   #closed = false;
   lastSeen = Date.now();
 
@@ -96,7 +98,7 @@ export class SseSession implements Transport {
    */
   receive(value: unknown, bytes: number): void {
     this.lastSeen = Date.now();
-    if (this.#queue && this.#queue.length >= MAX_HELD) {
+    if (this.#queue && (this.#queue.length >= MAX_HELD || (this.#heldBytes += bytes) > MAX_HELD_BYTES)) {
       throw new InvalidMessage(ErrorCode.InternalError, 'The session is not being served yet');
     }
     if (!Array.isArray(value)) {
@@ -109,7 +111,7 @@ export class SseSession implements Transport {
     if (batch.requests.length === 0 && batch.errors.length > 0) {
       this.#write(JSON.stringify(batch.errors)).catch((error: Error) => this.onerror?.(error));
     }
-    for (const message of batch.messages) this.#accept(message, bytes);
+    for (const message of batch.messages) this.#accept(message, bytes / batch.messages.length);
   }
 
   #check(value: unknown): Message {

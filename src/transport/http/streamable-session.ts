@@ -39,6 +39,7 @@ const MAX_STANDALONE = 8;
 const STANDALONE = '0';
 /** Messages that wait for the session to be served. */
 const MAX_HELD = 100;
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
 /**
  * What the owner of the transport learns beside a message. The two functions have the names and the meaning of the
@@ -50,10 +51,10 @@ class Extra {
   readonly #session: StreamableSession;
   readonly #id: RequestId | undefined;
 
-  constructor(session: StreamableSession, call: HttpCall, id: RequestId | undefined) {
+  constructor(session: StreamableSession, call: HttpCall, among: number, id: RequestId | undefined) {
     this.#session = session;
     this.principal = call.principal;
-    this.bytes = call.bodyBytes;
+    this.bytes = call.bodyBytes / among;
     this.#id = id;
   }
 
@@ -90,6 +91,7 @@ export class StreamableSession implements Transport, ReplyOwner {
   #streamCount = 0;
   #initializing: RequestId | undefined;
   #queue: (() => void)[] | undefined = [];
+  #heldBytes = 0;
   #closed = false;
 
   constructor(id: string, principal: string | undefined, options: StreamableSessionOptions) {
@@ -189,7 +191,7 @@ export class StreamableSession implements Transport, ReplyOwner {
     for (const message of messages) {
       // One by one: what cancels a request that has not come yet cancels nothing.
       if (isRequest(message)) this.#replies.set(message.id, reply);
-      this.deliver(message, call);
+      this.deliver(message, call, messages.length);
     }
   }
 
@@ -201,10 +203,11 @@ export class StreamableSession implements Transport, ReplyOwner {
     this.#replies.get(message.id)!.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
   }
 
-  deliver(message: Message, call: HttpCall): void {
-    if (this.#queue) return this.#hold(this.#queue, message, call);
+  /** @param among how many messages the body of the call held. */
+  deliver(message: Message, call: HttpCall, among = 1): void {
+    if (this.#queue) return this.#hold(this.#queue, message, call, among);
     try {
-      this.onmessage?.(message, new Extra(this, call, isRequest(message) ? message.id : undefined));
+      this.onmessage?.(message, new Extra(this, call, among, isRequest(message) ? message.id : undefined));
     } catch (error) {
       this.onerror?.(error as Error);
     }
@@ -214,9 +217,10 @@ export class StreamableSession implements Transport, ReplyOwner {
   }
 
   /** Nobody serves the session yet. */
-  #hold(queue: (() => void)[], message: Message, call: HttpCall): void {
-    if (queue.length < MAX_HELD) {
-      queue.push(() => this.deliver(message, call));
+  #hold(queue: (() => void)[], message: Message, call: HttpCall, among: number): void {
+    this.#heldBytes += call.bodyBytes / among;
+    if (queue.length < MAX_HELD && this.#heldBytes < MAX_HELD_BYTES) {
+      queue.push(() => this.deliver(message, call, among));
     } else if ('method' in message && 'id' in message) {
       const error = { code: ErrorCode.InternalError, message: 'The session is not being served yet' };
       this.send(errorResponse(message.id, error)).catch((failure: Error) => this.onerror?.(failure));
@@ -274,12 +278,9 @@ export class StreamableSession implements Transport, ReplyOwner {
 
   #addStream(id: string): EventStream {
     this.#streams ??= new Map();
-    if (this.#streams.size > MAX_ENDED_STREAMS) {
-      for (const [old, stream] of this.#streams) {
-        if (!stream.ended || stream.connected) continue;
-        this.#streams.delete(old);
-        break;
-      }
+    for (const [old, { ended, connected }] of this.#streams) {
+      if (this.#streams.size <= MAX_ENDED_STREAMS) break;
+      if (ended && !connected) this.#streams.delete(old);
     }
     const stream = new EventStream({
       log: this.#options.log,

@@ -158,7 +158,7 @@ export class Framing {
     this.#answers.add(batch);
     if (requests.length === 0 && errors.length > 0) this.#sink.answer(JSON.stringify(errors));
     for (const message of messages) {
-      if (!this.#stopped) this.#deliver(message, bytes);
+      if (!this.#stopped) this.#deliver(message, bytes / batch.messages.length);
     }
   }
 }

@@ -30,6 +30,7 @@ export interface StdioServerOptions {
  * goes to stderr.
  */
 export function stdioServerTransport(options: StdioServerOptions = {}): StreamTransport {
+  const parent = process.ppid;
   const stdin = options.stdin ?? process.stdin;
   const stdout = options.stdout ?? process.stdout;
   const stray = stdout === process.stdout ? new StrayOutput(options.onstderr) : undefined;
@@ -38,6 +39,8 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
     ...(options.maxMessageBytes !== undefined && { maxMessageBytes: options.maxMessageBytes }),
     ...(options.drainTimeout !== undefined && { drainTimeout: options.drainTimeout }),
     ...(options.answerTimeout !== undefined && { answerTimeout: options.answerTimeout }),
+    // Nothing tells that nobody reads a pipe any more, but that the process which started this one is gone.
+    ...(stdin === process.stdin && { gone: () => process.ppid !== parent }),
     acquire: () => stray?.divert(),
     release: () => {
       stray?.restore();

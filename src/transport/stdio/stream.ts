@@ -21,9 +21,11 @@ export interface StreamTransportOptions {
   readonly drainTimeout?: number;
   /**
    * How long a server goes on answering after the input has ended. Milliseconds; 0, the default, is as long as it takes,
-   * or until the peer closes the output.
+   * or until the peer is known to be gone.
    */
   readonly answerTimeout?: number;
+  /** Whether the peer is gone, where that can be known; asked once a second while the server answers after the end. */
+  readonly gone?: () => boolean;
   /** Called by `start`, before anything is read. */
   readonly acquire?: () => void;
   /**
@@ -38,10 +40,10 @@ const queueWrite = (write: () => void): void => process.nextTick(write);
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const LINGER = 1000;
+/** How often it is asked whether the peer is gone, in milliseconds. */
+const ASK_IF_GONE = 1000;
 /** The owner need not be told how large such a message was. Bytes. */
 const SMALL = 4096;
-/** Milliseconds: about the longest that a timer takes. */
-const LONG = 2 ** 31 - 1;
 
 /** Messages as lines over any pair of byte streams: pipes, a TCP or Unix socket (2025-11-25, basic/transports: stdio). */
 export function streamTransport(input: Readable, output: Writable, options?: StreamTransportOptions): StreamTransport {
@@ -58,6 +60,7 @@ export class StreamTransport implements Transport {
   readonly #server: boolean;
   readonly #drainTimeout: number;
   readonly #answerTimeout: number;
+  readonly #gone: () => boolean;
   readonly #acquire: (() => void) | undefined;
   readonly #release: () => void;
   readonly #framing: Framing;
@@ -77,6 +80,7 @@ export class StreamTransport implements Transport {
     this.#server = options.role !== 'client';
     this.#drainTimeout = options.drainTimeout ?? 10_000;
     this.#answerTimeout = options.answerTimeout ?? 0;
+    this.#gone = options.gone ?? (() => false);
     this.#acquire = options.acquire;
     this.#release = options.release ?? (() => letGo(input, output));
     const maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
@@ -221,11 +225,17 @@ export class StreamTransport implements Transport {
     }
     this.#closeWhenIdle();
     if (this.#phase !== 'ended') return;
-    // The reader may still be there, and how long its requests take is its own affair: it ends the wait by closing the
-    // output, or the process (2025-11-25, basic/lifecycle: Shutdown, stdio). The timer also keeps the process alive,
+    // The reader may still be there, and how long its requests take is its own affair: where it is
+    // gone, there is nobody to answer (2025-11-25, basic/lifecycle: Shutdown, stdio). The timer also keeps the process alive,
     // which a promise that a handler waits for does not.
-    this.#answering =
-      this.#answerTimeout > 0 ? setTimeout(() => this.#giveUp(), this.#answerTimeout) : setInterval(() => {}, LONG);
+    const until = this.#answerTimeout > 0 ? performance.now() + this.#answerTimeout : Infinity;
+    this.#answering = setInterval(
+      () => {
+        if (this.#gone()) void this.close();
+        else if (performance.now() >= until) this.#giveUp();
+      },
+      Math.min(ASK_IF_GONE, this.#answerTimeout || Infinity),
+    );
   }
 
   #giveUp(): void {

@@ -25,6 +25,20 @@ test('a notification that is lost and that nobody awaits is reported, and ends n
   expect(errors.map(String)).toEqual(Array(2).fill(expect.stringContaining('"params" must be an object')));
 });
 
+test('nor do many in one go', async () => {
+  const rejections = unhandled();
+  const { service } = scripted({
+    work: (exchange) => {
+      for (let n = 0; n < 300; n += 1) void lost(exchange);
+      return {};
+    },
+  });
+  const { client, errors } = await opened(service);
+  expect(await client.request(1, 'work')).toMatchObject({ result: {} });
+  expect(await rejections()).toEqual([]);
+  expect(errors).toHaveLength(300);
+});
+
 test('whoever awaits a notification hears that it is lost', async () => {
   const { service } = scripted({ work: (exchange) => lost(exchange).then(() => ({})) });
   const { client } = await opened(service);

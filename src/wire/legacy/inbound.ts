@@ -45,6 +45,7 @@ const MAX_URI = 8192;
 const MAX_IN_FLIGHT = 10_000;
 /** What a client may send behind an `initialize` that is still being answered. */
 const MAX_WAITING = 100;
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
 interface Waiting {
   readonly message: Message;
@@ -103,6 +104,7 @@ export class LegacyInbound implements Connection {
   /** The request that opens the session, while it is being answered. */
   #initializing: RequestId | undefined;
   #waiting: Waiting[] = [];
+  #waitingBytes = 0;
   #serverCapabilities: JsonObject = {};
   /** The last log level that the client was told is set. */
   #agreedLevel: LogLevel | undefined;
@@ -141,7 +143,9 @@ export class LegacyInbound implements Connection {
 
   /** Clients may send on while `initialize` is being answered; what they sent is taken up in order then. */
   #wait(message: Request | Notification, extra: MessageExtra | undefined): void {
-    if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ message, extra });
+    this.#waitingBytes += extra?.bytes ?? 0;
+    const room = this.#waiting.length < MAX_WAITING && this.#waitingBytes <= MAX_WAITING_BYTES;
+    if (room) this.#waiting.push({ message, extra });
     else if ('id' in message) this.#refuse(message.id, 'Too many requests before the answer to initialize');
     else this.#onerror(new Error(`${message.method} was dropped: too much came before the answer to initialize`));
   }
@@ -160,6 +164,8 @@ export class LegacyInbound implements Connection {
     if (this.#requests.size >= MAX_IN_FLIGHT) {
       return this.#refuse(id, `More than ${MAX_IN_FLIGHT} requests are in flight; wait for some of them`);
     }
+    // What the session listens to was lost while the server was: it may be there again now.
+    if (this.#subscriptions.lapsed) this.#subscriptions.listen().catch(this.#onerror);
     const bytes = extra?.bytes ?? 0;
     if (this.#bytes > 0 && this.#bytes + bytes > MAX_BYTES_IN_FLIGHT) {
       return this.#refuse(
@@ -278,6 +284,7 @@ export class LegacyInbound implements Connection {
     this.#answer(exchange, response);
     const waiting = this.#waiting;
     this.#waiting = [];
+    this.#waitingBytes = 0;
     for (const { message, extra } of waiting) this.#receive(message, extra);
   }
 
@@ -293,7 +300,7 @@ export class LegacyInbound implements Connection {
       if (this.caller.logLevel === level) this.caller.logLevel = this.#agreedLevel;
       throw error;
     }
-    this.#agreedLevel = level;
+    if (this.caller.logLevel === level) this.#agreedLevel = level;
     return {};
   }
 

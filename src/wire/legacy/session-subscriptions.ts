@@ -1,4 +1,5 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { invoke } from '../../core/invoke.ts';
 import type { Service } from '../../core/exchange.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
@@ -25,6 +26,7 @@ export class SessionSubscriptions {
   readonly #session: ListenExchange[] = [];
   /** The service has shown that it has subscriptions. */
   #offered = false;
+  #lapsed = false;
   #begun = false;
   #resources: Map<string, Subscription> | undefined;
   #closed: Error | undefined;
@@ -40,6 +42,11 @@ export class SessionSubscriptions {
     return this.#begun;
   }
 
+  /** Whether the session would listen, and could not because the server behind the service was lost. */
+  get lapsed(): boolean {
+    return this.#lapsed;
+  }
+
   /**
    * Starts to listen for the session, or, where it does already, lets the service see the caller anew: the new exchange
    * is open before the old one ends, so nothing falls between them. Resolves when the service has acknowledged it.
@@ -48,6 +55,7 @@ export class SessionSubscriptions {
    */
   async listen(): Promise<void> {
     this.#begun = true;
+    this.#lapsed = false;
     const now = this.#open({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }, () =>
       this.#forget(now),
     );
@@ -58,6 +66,7 @@ export class SessionSubscriptions {
       // It heard of the end first, or a newer one has taken over.
       if (now.ended) return;
       this.#forget(now);
+      this.#lapsed = this.#session.length === 0 && RpcError.from(error).code === CONNECTION_CLOSED;
       // A service without subscriptions is fine: there will be nothing to hear.
       if (!this.#offered && RpcError.from(error).code === ErrorCode.MethodNotFound) return;
       throw error;
