@@ -64,7 +64,7 @@ export function parseJson(text: Uint8Array | string): unknown {
  * result or an error.
  */
 export function checkMessage(value: unknown): Message {
-  if (!isObject(value)) throw invalid('a message must be a JSON object');
+  if (!isObject(value)) throw invalidRequest('a message must be a JSON object');
   const { id, method, params } = value;
   const hasId = id !== undefined;
   if (value['jsonrpc'] !== '2.0') throw wrong(value, '"jsonrpc" must be "2.0"');
@@ -100,9 +100,14 @@ function isError(value: unknown): boolean {
 function wrong(value: JsonObject, why: string): InvalidMessage {
   const id = isRequestId(value['id']) ? value['id'] : undefined;
   const response = value['method'] === undefined && ('result' in value || 'error' in value);
-  return response ? new InvalidResponse(why, id) : invalid(why, id);
+  return response ? new InvalidResponse(why, id) : invalidRequest(why, id);
 }
 
-function invalid(why: string, id?: RequestId): InvalidMessage {
+/**
+ * The refusal of a message, with code −32600.
+ *
+ * @param id to answer under, where it is known and would not be taken for that of another request.
+ */
+export function invalidRequest(why: string, id?: RequestId): InvalidMessage {
   return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id);
 }

@@ -1,7 +1,7 @@
 import { openBatch, type OpenedBatch } from '../jsonrpc/batch.ts';
-import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import { errorResponse, isRequest, type Request, type RequestId, type Response } from '../jsonrpc/message.ts';
-import { InvalidMessage } from '../jsonrpc/parse.ts';
+import { invalidRequest, type InvalidMessage } from '../jsonrpc/parse.ts';
 import type { RevisionProfile } from '../protocol/revisions.ts';
 
 export interface BatchRules {
@@ -27,7 +27,7 @@ export function admitBatch(elements: readonly unknown[], rules: BatchRules): Ope
   const { profile, inUse, answerInvalid = true, refused } = rules;
   if (!profile?.batches) {
     const spoken = profile ? `this connection speaks ${profile.revision}` : 'none is negotiated yet';
-    throw invalid(`batches exist only in revision 2025-03-26, ${spoken}`);
+    throw invalidRequest(`batches exist only in revision 2025-03-26, ${spoken}`);
   }
   const opened = openBatch(elements);
   const taken = (id: RequestId): boolean => inUse(id) || opened.requests.includes(id);
@@ -53,20 +53,16 @@ export function admitBatch(elements: readonly unknown[], rules: BatchRules): Ope
 
 /** The refusal of a request whose id another one in flight has. An error under that id would be taken for its answer. */
 export function idInUse(id: RequestId): InvalidMessage {
-  return invalid(`id ${JSON.stringify(id)} is still in use`);
+  return invalidRequest(`id ${JSON.stringify(id)} is still in use`);
 }
 
 function refusal({ id, method }: Request, inUse: (id: RequestId) => boolean): InvalidMessage | undefined {
   if (inUse(id)) return idInUse(id);
   // 2025-03-26, basic/lifecycle: Initialization.
-  return method === 'initialize' ? invalid('initialize must not be part of a batch', id) : undefined;
+  return method === 'initialize' ? invalidRequest('initialize must not be part of a batch', id) : undefined;
 }
 
 function withoutIdOfAnother(response: Response, taken: (id: RequestId) => boolean): Response {
   if (response.id === undefined || !taken(response.id)) return response;
   return 'error' in response ? errorResponse(undefined, response.error) : response;
-}
-
-function invalid(why: string, id?: RequestId): InvalidMessage {
-  return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id);
 }

@@ -1,6 +1,6 @@
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorResponse, type ErrorResponse, type RequestId } from '../../jsonrpc/message.ts';
-import { InvalidMessage } from '../../jsonrpc/parse.ts';
+import { InvalidMessage, invalidRequest } from '../../jsonrpc/parse.ts';
 import type { HttpCall, HttpHeaders } from './call.ts';
 
 export const NO_HEADERS: HttpHeaders = {};
@@ -24,12 +24,8 @@ function answer(call: HttpCall, status: number, error: ErrorResponse, headers: H
   call.respond(status, { ...JSON_HEADERS, ...headers }, JSON.stringify(error));
 }
 
-export function invalid(why: string, id?: RequestId): InvalidMessage {
-  return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id);
-}
-
 export function noSession(id?: RequestId): InvalidMessage {
-  return invalid('Mcp-Session-Id is missing; open a session with initialize first', id);
+  return invalidRequest('Mcp-Session-Id is missing; open a session with initialize first', id);
 }
 
 export function sessionNotFound(call: HttpCall): void {

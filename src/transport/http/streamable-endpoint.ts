@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isRequest, type Message, type Request } from '../../jsonrpc/message.ts';
-import { InvalidResponse, checkMessage } from '../../jsonrpc/parse.ts';
+import { InvalidResponse, checkMessage, invalidRequest } from '../../jsonrpc/parse.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import { EventsPurged, type EventId } from '../../store/event-log.ts';
 import { admitBatch, idInUse } from '../batches.ts';
@@ -10,7 +10,6 @@ import type { GraceLine } from './grace.ts';
 import { acceptGuard } from './guards.ts';
 import {
   failed,
-  invalid,
   JSON_HEADERS,
   methodNotAllowed,
   NO_HEADERS,
@@ -61,12 +60,12 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     const message = this.#check(call, session, value);
     if (isRequest(message)) {
       if (message.method === 'initialize') {
-        if (session) throw invalid('the session is already initialized', message.id);
+        if (session) throw invalidRequest('the session is already initialized', message.id);
         const version = call.header('mcp-protocol-version');
         // Only the body says what the client offers; but one that we do not know MUST be refused (2025-11-25, transports:
         // Protocol Version Header).
         if (version !== undefined && !profileOf(version))
-          throw invalid(`MCP-Protocol-Version ${JSON.stringify(version)} is not supported`, message.id);
+          throw invalidRequest(`MCP-Protocol-Version ${JSON.stringify(version)} is not supported`, message.id);
         return this.#initialize(call, message);
       }
       if (!session) throw noSession(message.id);
@@ -169,7 +168,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     const version = call.header('mcp-protocol-version');
     if (version !== undefined && !rightVersion(version, session)) {
       const spoken = session.profile?.revision;
-      throw invalid(`MCP-Protocol-Version is ${JSON.stringify(version)}, but this session speaks ${spoken}`);
+      throw invalidRequest(`MCP-Protocol-Version is ${JSON.stringify(version)}, but this session speaks ${spoken}`);
     }
     session.lastSeen = Date.now();
     return session;

@@ -198,9 +198,11 @@ export class StreamableSession implements Transport, ReplyOwner {
   /** As `request`, for the one that opens the session. Its answer carries the session's id and settles the revision. */
   initialize(call: HttpCall, message: Request): void {
     this.#initializing = message.id;
-    this.request(call, message);
+    const reply = new Reply(this, call, 1, undefined);
     // From the start: where the answer takes its time, its stream has begun before it is there.
-    this.#replies.get(message.id)!.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
+    reply.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
+    this.#replies.set(message.id, reply);
+    this.deliver(message, call);
   }
 
   /** @param among how many messages the body of the call held. */
@@ -221,7 +223,7 @@ export class StreamableSession implements Transport, ReplyOwner {
     this.#heldBytes += call.bodyBytes / among;
     if (queue.length < MAX_HELD && this.#heldBytes < MAX_HELD_BYTES) {
       queue.push(() => this.deliver(message, call, among));
-    } else if ('method' in message && 'id' in message) {
+    } else if (isRequest(message)) {
       const error = { code: ErrorCode.InternalError, message: 'The session is not being served yet' };
       this.send(errorResponse(message.id, error)).catch((failure: Error) => this.onerror?.(failure));
     }
@@ -269,10 +271,7 @@ export class StreamableSession implements Transport, ReplyOwner {
 
   openReplyStream(reply: Reply): EventStream {
     const stream = this.#addStream(String(++this.#streamCount));
-    // The head of a slow answer to `initialize` goes out before the answer: it must name the session all the same.
-    const headers =
-      this.#initializing === undefined ? reply.headers : { ...reply.headers, 'mcp-session-id': this.sessionId };
-    this.#connect(reply.call, stream, undefined, headers);
+    this.#connect(reply.call, stream, undefined, reply.headers);
     return stream;
   }
 

@@ -1,7 +1,7 @@
 import { BatchAnswers, type OpenedBatch } from '../../jsonrpc/batch.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorResponse, isRequest, isRequestId, type Message, type RequestId } from '../../jsonrpc/message.ts';
-import { InvalidMessage, InvalidResponse, checkMessage, parseJson } from '../../jsonrpc/parse.ts';
+import { InvalidMessage, InvalidResponse, checkMessage, invalidRequest, parseJson } from '../../jsonrpc/parse.ts';
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
@@ -47,7 +47,7 @@ export class Framing {
         line: (text) => this.#line(text),
         invalidUtf8: () => this.#invalid(new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8')),
         tooLong: () => {
-          const error = invalid(`a message may have at most ${maxMessageBytes} bytes`);
+          const error = invalidRequest(`a message may have at most ${maxMessageBytes} bytes`);
           if (answerInvalid) this.#invalid(error);
           else if (!this.#stopped) sink.lost(error);
         },
@@ -161,8 +161,4 @@ export class Framing {
       if (!this.#stopped) this.#deliver(message, bytes / batch.messages.length);
     }
   }
-}
-
-function invalid(why: string): InvalidMessage {
-  return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`);
 }
