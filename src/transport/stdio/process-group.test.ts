@@ -20,7 +20,10 @@ async function group(script: string): Promise<{ group: ProcessGroup; child: Chil
   return { group: members, child };
 }
 
-describe.skipIf(process.platform !== 'linux')('what is left of a process group', () => {
+const linux = process.platform === 'linux';
+if (!linux) console.info('Skipped: what is left of a process group is read from /proc, which only Linux has');
+
+describe.skipIf(!linux)('what is left of a process group', () => {
   const readdirSync = vi.spyOn(fs, 'readdirSync');
   beforeEach(() => {
     syncBuiltinESMExports();
