@@ -5,7 +5,7 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { InvalidMessage } from '../jsonrpc/parse.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import type { Exchange, Service } from '../core/exchange.ts';
+import { derive, type Exchange, type Service } from '../core/exchange.ts';
 import type { Transport } from '../transport/transport.ts';
 import { connectLegacy, type Upstream } from '../wire/legacy/outbound.ts';
 
@@ -211,11 +211,7 @@ function withContext(error: Error, first: Error): RpcError {
 
 function acknowledgedOnce(exchange: Exchange): Exchange {
   let acknowledged = false;
-  return {
-    method: exchange.method,
-    params: exchange.params,
-    caller: exchange.caller,
-    signal: exchange.signal,
+  return derive(exchange, {
     notify: (method, params) => {
       if (method === Notice.Acknowledged) {
         if (acknowledged) return Promise.resolve();
@@ -223,6 +219,5 @@ function acknowledgedOnce(exchange: Exchange): Exchange {
       }
       return exchange.notify(method, params);
     },
-    ask: (method, params, signal) => exchange.ask(method, params, signal),
-  };
+  });
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import type { Revision } from '../protocol/revisions.ts';
-import type { Implementation } from '../protocol/types.ts';
+import type { AuthInfo, Implementation } from '../protocol/types.ts';
 
 /** The lifetime that state may hang on. A handshake session has one; a modern request has none. */
 export interface Session {
@@ -19,12 +19,24 @@ export interface Caller {
   readonly capabilities: JsonObject;
   /** Who the transport authenticated, if anyone. */
   readonly principal: string | undefined;
+  /** What else is known of the principal, where it showed a credential. Never the credential itself. */
+  readonly auth: AuthInfo | undefined;
   /**
    * The least severe log message that the caller asked for; undefined where it said nothing. The inbound side decides
    * what silence means in its era, and filters; a service may look here to save itself work.
    */
   readonly logLevel: LogLevel | undefined;
   readonly session: Session | undefined;
+}
+
+export interface AskOptions {
+  /** Takes the question back. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * What the question is called among those of its request, where the caller is told a name (2026-07-28). Unique in the
+   * request; one is made up where none is given.
+   */
+  readonly key?: string | undefined;
 }
 
 /**
@@ -48,10 +60,19 @@ export interface Exchange {
   /**
    * Asks the caller for something in the middle of the request: elicitation, sampling, roots.
    *
-   * @param signal takes the question back.
-   * @throws RpcError with the caller's error; with −32601 where the caller lacks the capability (nothing is sent then).
+   * @throws RpcError with the caller's error; where the caller lacks the capability, and nothing is sent then, with
+   * −32601, or −32021 from 2026-07-28.
    */
-  ask(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject>;
+  ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject>;
+  /**
+   * A header of the HTTP request, by its name in lower case; credentials are not shown. Absent over other transports.
+   */
+  readonly header?: ((name: string) => string | undefined) | undefined;
+  /**
+   * What the handler of the request noted, by a name of its own, to find it again should it run anew for the same request
+   * (`Context.once`). What can be written as JSON. Made on first use.
+   */
+  readonly notes: Map<string, unknown>;
 }
 
 /**
@@ -64,6 +85,29 @@ export interface Exchange {
 export type Service = (exchange: Exchange) => Promise<JsonObject>;
 
 export type Middleware = (next: Service) => Service;
+
+/** The same exchange with something else in it: what middleware passes on, and what is called again for a request. */
+export function derive(
+  exchange: Exchange,
+  changes: Partial<Pick<Exchange, 'params' | 'caller' | 'notify' | 'ask'>>,
+): Exchange {
+  return {
+    method: exchange.method,
+    params: changes.params ?? exchange.params,
+    get caller() {
+      return changes.caller ?? exchange.caller;
+    },
+    get signal() {
+      return exchange.signal;
+    },
+    get notes() {
+      return exchange.notes;
+    },
+    header: exchange.header,
+    notify: changes.notify ?? ((method, params) => exchange.notify(method, params)),
+    ask: changes.ask ?? ((method, params, options) => exchange.ask(method, params, options)),
+  };
+}
 
 /** Puts middleware around a service; the first one given is the outermost. */
 export function compose(service: Service, ...middleware: readonly Middleware[]): Service {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import type { Exchange, Service } from './exchange.ts';
+import type { AskOptions, Exchange, Service } from './exchange.ts';
 import { completeRounds, type RoundsOptions } from './rounds.ts';
 
 const form = (message: string) => ({ method: 'elicitation/create', params: { message } });
@@ -80,7 +80,7 @@ test('where one question fails, the request fails and the other questions are ta
   const { service } = replies(asks({ a: form('A'), b: form('B') }));
   const signals: (AbortSignal | undefined)[] = [];
   const exchange = new TestExchange('tools/call');
-  exchange.ask = (_method: string, { message }: JsonObject, signal?: AbortSignal) => {
+  exchange.ask = (_method: string, { message }: JsonObject, { signal }: AskOptions = {}) => {
     signals.push(signal);
     return message === 'B' ? Promise.reject(new Error('declined')) : new Promise<JsonObject>(() => {});
   };

@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import type { Exchange, Service } from './exchange.ts';
+import { derive, type Exchange, type Service } from './exchange.ts';
 
 export interface RoundsOptions {
   /** How often one request may come back with questions before it fails. Default 16. */
@@ -52,7 +52,7 @@ async function answered(exchange: Exchange, result: JsonObject): Promise<Exchang
         );
       }
       const params: JsonObject = isObject(question['params']) ? question['params'] : {};
-      return [key, await exchange.ask(question['method'], params, others.signal)] as const;
+      return [key, await exchange.ask(question['method'], params, { signal: others.signal, key })] as const;
     }),
   ).catch((error: unknown) => {
     // The request has failed: nobody waits for the other answers any more.
@@ -63,14 +63,5 @@ async function answered(exchange: Exchange, result: JsonObject): Promise<Exchang
   // requestState is echoed byte for byte, and only where the last result carried one.
   delete params['requestState'];
   if (result['requestState'] !== undefined) params['requestState'] = result['requestState'];
-  return {
-    method: exchange.method,
-    params,
-    caller: exchange.caller,
-    get signal() {
-      return exchange.signal;
-    },
-    notify: (method, notice) => exchange.notify(method, notice),
-    ask: (method, question, signal) => exchange.ask(method, question, signal),
-  };
+  return derive(exchange, { params });
 }

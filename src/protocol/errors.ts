@@ -4,4 +4,8 @@ export const McpErrorCode = {
   ResourceNotFound: -32002,
   /** 2025-11-25 (client/elicitation: URL Elicitation Required Error). */
   UrlElicitationRequired: -32042,
+  /** From 2026-07-28 (basic: Error Codes). */
+  HeaderMismatch: -32020,
+  MissingRequiredClientCapability: -32021,
+  UnsupportedProtocolVersion: -32022,
 } as const;

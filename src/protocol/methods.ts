@@ -5,6 +5,18 @@ export const Method = {
   Ping: 'ping',
   Discover: 'server/discover',
   Listen: 'subscriptions/listen',
+  CallTool: 'tools/call',
+  ListTools: 'tools/list',
+  GetPrompt: 'prompts/get',
+  ListPrompts: 'prompts/list',
+  ReadResource: 'resources/read',
+  ListResources: 'resources/list',
+  ListResourceTemplates: 'resources/templates/list',
+  Complete: 'completion/complete',
+  /** Of the tasks extension. */
+  GetTask: 'tasks/get',
+  UpdateTask: 'tasks/update',
+  CancelTask: 'tasks/cancel',
   SetLevel: 'logging/setLevel',
   Subscribe: 'resources/subscribe',
   Unsubscribe: 'resources/unsubscribe',
@@ -24,10 +36,17 @@ export const Notice = {
   ResourcesListChanged: 'notifications/resources/list_changed',
   ResourceUpdated: 'notifications/resources/updated',
   RootsListChanged: 'notifications/roots/list_changed',
+  /** Of the tasks extension. */
+  Task: 'notifications/tasks',
 } as const;
 
 export const Meta = {
   ProgressToken: 'progressToken',
+  /** What each request says of its sender (2026-07-28, basic: _meta). */
+  ProtocolVersion: 'io.modelcontextprotocol/protocolVersion',
+  ClientInfo: 'io.modelcontextprotocol/clientInfo',
+  ClientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
+  LogLevel: 'io.modelcontextprotocol/logLevel',
   ServerInfo: 'io.modelcontextprotocol/serverInfo',
   SubscriptionId: 'io.modelcontextprotocol/subscriptionId',
 } as const;

@@ -193,10 +193,26 @@ export interface DiscoverResult {
   _meta?: JsonObject;
 }
 
+/** Who a transport authenticated, and what they may do. */
+export interface AuthInfo {
+  /** Tells one caller from another: sessions, parked exchanges and tasks are bound to it. Of a JWT: issuer and subject. */
+  readonly principal: string;
+  /** What was granted. */
+  readonly scopes: readonly string[];
+  /** The OAuth client that acts for the principal, where it is known. */
+  readonly clientId?: string | undefined;
+  /** When the credential ends, in seconds since 1970. */
+  readonly expiresAt?: number | undefined;
+  /** What else the credential says, of a JWT its claims. Never the credential. */
+  readonly claims?: JsonObject | undefined;
+}
+
 /** What a `subscriptions/listen` exchange wants to hear of (2026-07-28, basic/patterns/subscriptions: Notification Filter). */
 export interface SubscriptionFilter {
   toolsListChanged?: boolean;
   promptsListChanged?: boolean;
   resourcesListChanged?: boolean;
   resourceSubscriptions?: string[];
+  /** Of the tasks extension. */
+  taskIds?: string[];
 }

@@ -1,4 +1,5 @@
-import type { Message, RequestId } from '../jsonrpc/message.ts';
+import type { Message, Notification, RequestId, Response } from '../jsonrpc/message.ts';
+import type { AuthInfo } from '../protocol/types.ts';
 
 export interface SendOptions {
   /** The incoming request that this outgoing request or notification belongs to. */
@@ -9,8 +10,33 @@ export interface SendOptions {
 export interface MessageExtra {
   /** Who the transport authenticated as the sender. */
   readonly principal?: string | undefined;
+  /** What else is known of the sender, where it showed a credential. */
+  readonly auth?: AuthInfo | undefined;
+  /**
+   * A header of the HTTP request that carried the message, by its name in lower case; credentials are not shown. Absent
+   * over other transports.
+   */
+  readonly header?: ((name: string) => string | undefined) | undefined;
   /** How many bytes the message was on the wire; may be absent where that is not many. */
   readonly bytes?: number | undefined;
+}
+
+/**
+ * The way back for one request that belongs to no session (2026-07-28, transports: Streamable HTTP). Nothing else goes
+ * over it but notifications of that request, then its response.
+ */
+export interface ReplyChannel {
+  /** Sends a notification of the request; resolves when the reader can take more, or is gone. */
+  notify(message: Notification): Promise<void>;
+  /**
+   * Answers the request and ends the channel.
+   *
+   * @param status of HTTP, where the answer is no stream yet. Default 200.
+   * @throws at once where the response cannot be written as JSON; it can still be answered otherwise.
+   */
+  answer(response: Response, status?: number): void;
+  /** The caller went away before it was answered: that cancels the request. Called at most once. */
+  onclose: (() => void) | undefined;
 }
 
 /**

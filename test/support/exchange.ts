@@ -18,6 +18,7 @@ export class TestExchange implements Exchange {
   readonly notified: { method: string; params: JsonObject | undefined }[] = [];
   /** Every question so far, in order. */
   readonly asked: { method: string; params: JsonObject }[] = [];
+  readonly notes = new Map<string, unknown>();
   readonly #options: TestExchangeOptions;
   readonly #abort = new AbortController();
 
@@ -30,6 +31,7 @@ export class TestExchange implements Exchange {
       clientInfo: undefined,
       capabilities: {},
       principal: undefined,
+      auth: undefined,
       logLevel: undefined,
       session: undefined,
       ...options.caller,

@@ -1,3 +1,5 @@
+import type { AuthInfo } from '../../protocol/types.ts';
+
 /**
  * One HTTP request being answered: all that the handler needs of an HTTP server. `node:http` drives it directly, and a
  * thin adapter stands between it and web-standard `Request` and `Response`.
@@ -10,6 +12,8 @@ export interface HttpCall {
   readonly query: string;
   /** Who the caller is, where something before the handler has authenticated it. */
   readonly principal: string | undefined;
+  /** What else is known of the caller, where it showed a credential. */
+  readonly auth: AuthInfo | undefined;
   /** How large the body was, once it has been read. */
   readonly bodyBytes: number;
   /** @param name in lower case. A header that came more than once is joined by commas, as HTTP has it. */

@@ -1,3 +1,4 @@
+import type { AuthInfo } from '../../protocol/types.ts';
 import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
 
 const METHODS = 'GET, POST, DELETE';
@@ -12,6 +13,7 @@ export class CorsCall implements HttpCall {
   readonly path: string;
   readonly query: string;
   readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
   readonly #call: HttpCall;
   readonly #headers: HttpHeaders;
 
@@ -20,6 +22,7 @@ export class CorsCall implements HttpCall {
     this.path = call.path;
     this.query = call.query;
     this.principal = call.principal;
+    this.auth = call.auth;
     this.#call = call;
     this.#headers = {
       'access-control-allow-origin': origin,

@@ -14,7 +14,8 @@ export interface EndpointOptions {
   readonly connections: OpenConnections;
   readonly log: EventLog;
   readonly maxBodyBytes: number;
-  readonly onsession: (transport: Transport) => void | Promise<void>;
+  /** Undefined where sessions are switched off. */
+  readonly onsession: ((transport: Transport) => void | Promise<void>) | undefined;
   readonly onerror: (error: Error) => void;
   /** The handler was closed. */
   readonly closed: () => boolean;
@@ -68,7 +69,7 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
       refused().catch(onerror);
     };
     try {
-      Promise.resolve(onsession(session)).catch(fail);
+      Promise.resolve(onsession?.(session)).catch(fail);
     } catch (error) {
       fail(error);
     }

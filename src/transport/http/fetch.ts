@@ -1,12 +1,16 @@
+import type { AuthInfo } from '../../protocol/types.ts';
 import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 
 /** Makes a web-standard `fetch` function of a handler, for runtimes and frameworks that speak Request and Response. */
-export function fetchListener(
-  handler: HttpHandler,
-): (request: Request, context?: { principal?: string }) => Promise<Response> {
-  return (request, context) =>
-    new Promise((resolve) => handler.handle(new FetchCall(request, context?.principal, resolve)));
+export function fetchListener(handler: HttpHandler): (request: Request, context?: FetchContext) => Promise<Response> {
+  return (request, context) => new Promise((resolve) => handler.handle(new FetchCall(request, context, resolve)));
+}
+
+/** What may have authenticated a request before it reaches the handler. */
+export interface FetchContext {
+  readonly principal?: string | undefined;
+  readonly authInfo?: AuthInfo | undefined;
 }
 
 class FetchCall implements HttpCall {
@@ -14,17 +18,19 @@ class FetchCall implements HttpCall {
   readonly path: string;
   readonly query: string;
   readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
   bodyBytes = 0;
   readonly #request: Request;
   readonly #host: string;
   readonly #resolve: (response: Response) => void;
 
-  constructor(request: Request, principal: string | undefined, resolve: (response: Response) => void) {
+  constructor(request: Request, context: FetchContext | undefined, resolve: (response: Response) => void) {
     const url = new URL(request.url);
     this.method = request.method;
     this.path = url.pathname;
     this.query = url.search.slice(1);
-    this.principal = principal;
+    this.principal = context?.principal ?? context?.authInfo?.principal;
+    this.auth = context?.authInfo;
     this.#request = request;
     this.#host = url.host;
     this.#resolve = resolve;

@@ -11,15 +11,24 @@ import { failed, refuse, shuttingDown } from './refusals.ts';
 import { SessionTable } from './sessions.ts';
 import { SseEndpoint } from './sse-endpoint.ts';
 import type { SseSession } from './sse-session.ts';
+import { StatelessEndpoint, type RequestListener } from './stateless-endpoint.ts';
 import { StreamableEndpoint } from './streamable-endpoint.ts';
 import type { StreamableSession } from './streamable-session.ts';
 
 export interface HttpHandlerOptions extends HostRules {
   /**
-   * Called with the server's end of each new session: attach to it and start it, for example with `serve`. Where it
-   * throws, the session is refused with status 500.
+   * Called with the server's end of each new session of a handshake revision: attach to it and start it, for example with
+   * `serve`. Where it throws, the session is refused with status 500. Without it there are no sessions, and clients of
+   * these revisions are turned away.
    */
-  readonly onsession: (transport: Transport) => void | Promise<void>;
+  readonly onsession?: ((transport: Transport) => void | Promise<void>) | undefined;
+  /**
+   * Called with each message of a revision that has no sessions (2026-07-28). Without it there is no such revision here.
+   * `httpListeners` makes this and `onsession` of a service.
+   */
+  readonly onrequest?: RequestListener | undefined;
+  /** Requests without a session that may be in flight, subscriptions among them; beyond it 503. Default 20 000. */
+  readonly maxRequests?: number;
   /** Path of the Streamable HTTP endpoint. Default `/mcp`. */
   readonly path?: string;
   /** Path of the event stream of the 2024-11-05 transport, or false for none. Default `/sse`. */
@@ -67,8 +76,8 @@ export interface HttpHandler {
 }
 
 /**
- * The one handler: Streamable HTTP of every handshake revision at one path, and the HTTP+SSE transport of 2024-11-05
- * beside it. Knows neither sockets nor MCP features.
+ * The one handler: Streamable HTTP of every revision at one path, with sessions and without, and the HTTP+SSE transport
+ * of 2024-11-05 beside it. Knows neither sockets nor MCP features.
  *
  * Where a session is given to a server of the official SDK, the `extra` of its handlers has no `requestInfo` and no
  * `authInfo`: no HTTP headers are passed on. Who the caller is, if `HttpCall.principal` says it, is `extra.principal`
@@ -91,12 +100,13 @@ class Handler implements HttpHandler {
   readonly #sessions: SessionTable<StreamableSession | SseSession>;
   readonly #streamable: StreamableEndpoint;
   readonly #sse: SseEndpoint;
+  readonly #stateless: StatelessEndpoint | undefined;
   #closed = false;
 
   constructor(options: HttpHandlerOptions) {
     checkOptions(options);
     this.path = options.path ?? '/mcp';
-    this.ssePath = options.ssePath ?? '/sse';
+    this.ssePath = options.onsession ? (options.ssePath ?? '/sse') : false;
     this.stallTimeout = options.stallTimeout ?? 30_000;
     this.#messagesPath = options.messagesPath ?? '/messages';
     this.#onerror = options.onerror ?? (() => {});
@@ -117,9 +127,13 @@ class Handler implements HttpHandler {
       onerror: this.#onerror,
       closed: () => this.#closed,
     };
+    const grace = new GraceLine(options.grace ?? 100);
+    const { onrequest, maxRequests = 20_000 } = options;
+    this.#stateless = onrequest && new StatelessEndpoint({ ...shared, grace, onrequest, maxRequests });
     this.#streamable = new StreamableEndpoint({
       ...shared,
-      grace: new GraceLine(options.grace ?? 100),
+      grace,
+      stateless: this.#stateless,
       retry: options.retry ?? 1000,
       streamDuration: options.streamDuration ?? 0,
     });
@@ -173,8 +187,10 @@ function checkOptions(options: HttpHandlerOptions): void {
     if (!each.startsWith('/')) throw new TypeError(`A path must begin with a slash: ${JSON.stringify(each)}`);
   }
   if (new Set(paths).size < paths.length) throw new TypeError(`The paths must differ: ${paths.join(', ')}`);
-  const { maxBodyBytes, maxSessions, idleTimeout, stallTimeout, keepAlive, grace, retry, streamDuration } = options;
-  for (const [name, value] of Object.entries({ maxBodyBytes, maxSessions, idleTimeout, stallTimeout })) {
+  if (!options.onsession && !options.onrequest) throw new TypeError('Give onsession, onrequest, or both');
+  const { maxBodyBytes, maxSessions, maxRequests, idleTimeout, stallTimeout } = options;
+  const { keepAlive, grace, retry, streamDuration } = options;
+  for (const [name, value] of Object.entries({ maxBodyBytes, maxSessions, maxRequests, idleTimeout, stallTimeout })) {
     if (value !== undefined && !(value > 0)) throw new RangeError(`${name} must be more than 0, not ${value}`);
   }
   for (const [name, value] of Object.entries({ keepAlive, grace, retry, streamDuration })) {

@@ -1,10 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { AuthInfo } from '../../protocol/types.ts';
 import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 
 /** What may have authenticated a request before it reaches the handler. */
-export type NodeRequest = IncomingMessage & { principal?: string };
+export type NodeRequest = IncomingMessage & { principal?: string; authInfo?: AuthInfo };
 
 /** Makes a listener for `node:http`, or for a framework that passes its requests on, of a handler. */
 export function nodeListener(handler: HttpHandler): (request: NodeRequest, response: ServerResponse) => void {
@@ -34,7 +35,11 @@ class NodeCall implements HttpCall {
   }
 
   get principal(): string | undefined {
-    return this.#request.principal;
+    return this.#request.principal ?? this.#request.authInfo?.principal;
+  }
+
+  get auth(): AuthInfo | undefined {
+    return this.#request.authInfo;
   }
 
   header(name: string): string | undefined {

@@ -36,6 +36,11 @@ export function tooManySessions(call: HttpCall): void {
   refuse(call, 503, 'Too many sessions', { 'retry-after': '60' });
 }
 
+export function tooManyRequests(call: HttpCall, id: RequestId): void {
+  const error = errorResponse(id, { code: REFUSED, message: 'Too many requests are in flight' });
+  answer(call, 503, error, { 'retry-after': '1' });
+}
+
 export function shuttingDown(call: HttpCall): void {
   refuse(call, 503, 'The server is shutting down');
 }

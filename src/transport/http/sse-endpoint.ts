@@ -31,7 +31,7 @@ export class SseEndpoint extends Endpoint<SseEndpointOptions> {
     if (!(session instanceof SseSession) || session.principal !== call.principal) return sessionNotFound(call);
     this.readJson(call, (value) => {
       if (!session.connected) return sessionNotFound(call);
-      session.receive(value, call.bodyBytes);
+      session.receive(value, call);
       call.respond(202, NO_HEADERS);
     });
   }

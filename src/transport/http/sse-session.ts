@@ -5,9 +5,10 @@ import { InvalidMessage, InvalidResponse, checkMessage } from '../../jsonrpc/par
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
-import type { Transport } from '../transport.ts';
+import type { MessageExtra, Transport } from '../transport.ts';
 import type { HttpCall } from './call.ts';
 import { SseConnection, type OpenConnections } from './connection.ts';
+import { CallExtra } from './extra.ts';
 import { SSE_HEADERS, messageEvent } from './sse.ts';
 
 /** A reader may leave this many characters unread before its connection is broken off. */
@@ -32,7 +33,7 @@ export class SseSession implements Transport {
   readonly #inFlight = new InFlight();
   #profile: RevisionProfile | undefined;
   #behind = 0;
-  #queue: { message: Message; bytes: number }[] | undefined = [];
+  #queue: { message: Message; extra: MessageExtra }[] | undefined = [];
   #heldBytes = 0;
   #closed = false;
   lastSeen = Date.now();
@@ -51,7 +52,7 @@ export class SseSession implements Transport {
   start(): Promise<void> {
     const queue = this.#queue ?? [];
     this.#queue = undefined;
-    for (const { message, bytes } of queue) this.#deliver(message, bytes);
+    for (const { message, extra } of queue) this.#deliver(message, extra);
     return Promise.resolve();
   }
 
@@ -96,42 +97,43 @@ export class SseSession implements Transport {
    * @throws InvalidMessage where it is refused; nothing of it has been delivered then, except that whoever waits for a
    * malformed response was told.
    */
-  receive(value: unknown, bytes: number): void {
+  receive(value: unknown, call: HttpCall): void {
     this.lastSeen = Date.now();
-    if (this.#queue && (this.#queue.length >= MAX_HELD || (this.#heldBytes += bytes) > MAX_HELD_BYTES)) {
+    if (this.#queue && (this.#queue.length >= MAX_HELD || (this.#heldBytes += call.bodyBytes) > MAX_HELD_BYTES)) {
       throw new InvalidMessage(ErrorCode.InternalError, 'The session is not being served yet');
     }
     if (!Array.isArray(value)) {
-      const message = this.#check(value);
+      const message = this.#check(value, call);
       if (isRequest(message) && this.#inFlight.has(message.id)) throw idInUse(message.id);
-      return this.#accept(message, bytes);
+      return this.#accept(message, new CallExtra(call));
     }
     const batch = admitBatch(value, { profile: this.#profile, inUse: (id) => this.#inFlight.has(id) });
     this.#answers.add(batch);
     if (batch.requests.length === 0 && batch.errors.length > 0) {
       this.#write(JSON.stringify(batch.errors)).catch((error: Error) => this.onerror?.(error));
     }
-    for (const message of batch.messages) this.#accept(message, bytes / batch.messages.length);
+    const extra = new CallExtra(call, batch.messages.length);
+    for (const message of batch.messages) this.#accept(message, extra);
   }
 
-  #check(value: unknown): Message {
+  #check(value: unknown, call: HttpCall): Message {
     try {
       return checkMessage(value);
     } catch (error) {
-      if (error instanceof InvalidResponse && error.failure) this.#accept(error.failure, 0);
+      if (error instanceof InvalidResponse && error.failure) this.#accept(error.failure, new CallExtra(call));
       throw error;
     }
   }
 
-  #accept(message: Message, bytes: number): void {
+  #accept(message: Message, extra: MessageExtra): void {
     this.#inFlight.add(message);
-    if (this.#queue) this.#queue.push({ message, bytes });
-    else this.#deliver(message, bytes);
+    if (this.#queue) this.#queue.push({ message, extra });
+    else this.#deliver(message, extra);
   }
 
-  #deliver(message: Message, bytes: number): void {
+  #deliver(message: Message, extra: MessageExtra): void {
     try {
-      this.onmessage?.(message, { principal: this.principal, bytes });
+      this.onmessage?.(message, extra);
     } catch (error) {
       this.onerror?.(error as Error);
     }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isRequest, type Message, type Request } from '../../jsonrpc/message.ts';
+import { isObject, isRequest, type Message, type Request } from '../../jsonrpc/message.ts';
 import { InvalidResponse, checkMessage, invalidRequest } from '../../jsonrpc/parse.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import { EventsPurged, type EventId } from '../../store/event-log.ts';
@@ -19,6 +19,7 @@ import {
   shuttingDown,
   tooManySessions,
 } from './refusals.ts';
+import { isStateless, namesStateless, type StatelessEndpoint } from './stateless-endpoint.ts';
 import { StreamableSession } from './streamable-session.ts';
 
 export interface StreamableEndpointOptions extends EndpointOptions {
@@ -27,6 +28,8 @@ export interface StreamableEndpointOptions extends EndpointOptions {
   readonly retry: number;
   /** Milliseconds; 0 for ever. */
   readonly streamDuration: number;
+  /** Takes what belongs to no session; undefined where there is no such revision here. */
+  readonly stateless: StatelessEndpoint | undefined;
 }
 
 const acceptsReply = acceptGuard('application/json', 'text/event-stream');
@@ -35,6 +38,7 @@ const acceptsReply = acceptGuard('application/json', 'text/event-stream');
 export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
   handle(call: HttpCall): void {
     if (call.method === 'POST') return this.#post(call);
+    if (!this.options.onsession) return methodNotAllowed(call, 'POST');
     if (call.method === 'GET') return this.#get(call);
     if (call.method === 'DELETE') return this.#delete(call);
     methodNotAllowed(call, 'GET, POST, DELETE');
@@ -46,10 +50,29 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     if (accept !== undefined && !acceptsReply(accept)) {
       return refuse(call, 406, 'The client must accept both application/json and text/event-stream');
     }
+    const { stateless, onsession } = this.options;
+    if (stateless && (!onsession || namesStateless(call))) {
+      return this.readJson(call, (value) => this.#takeStateless(call, stateless, value));
+    }
     const named = call.header('mcp-session-id') !== undefined;
     const session = this.#session(call);
     if (named && !session) return;
-    this.readJson(call, (value) => this.#take(call, session, value));
+    this.readJson(call, (value) => {
+      if (stateless && !session && this.#isStateless(call, value)) this.#takeStateless(call, stateless, value);
+      else this.#take(call, session, value);
+    });
+  }
+
+  #takeStateless(call: HttpCall, stateless: StatelessEndpoint, value: unknown): void {
+    if (this.options.closed()) return shuttingDown(call);
+    stateless.take(call, value);
+  }
+
+  /** Whether a message without a session is of a revision that has none: by its own word, or one newer than we know. */
+  #isStateless(call: HttpCall, value: unknown): boolean {
+    if (isStateless(value)) return true;
+    const version = call.header('mcp-protocol-version');
+    return version !== undefined && !profileOf(version) && isObject(value) && value['method'] !== 'initialize';
   }
 
   #take(call: HttpCall, session: StreamableSession | undefined, value: unknown): void {

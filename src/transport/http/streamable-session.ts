@@ -14,6 +14,7 @@ import type { EventId, EventLog } from '../../store/event-log.ts';
 import type { SendOptions, Transport } from '../transport.ts';
 import type { HttpCall } from './call.ts';
 import { SseConnection, type OpenConnections } from './connection.ts';
+import { CallExtra } from './extra.ts';
 import { EventStream } from './event-stream.ts';
 import type { GraceLine } from './grace.ts';
 import { JSON_HEADERS } from './refusals.ts';
@@ -45,16 +46,13 @@ const MAX_HELD_BYTES = 16 * 1024 * 1024;
  * What the owner of the transport learns beside a message. The two functions have the names and the meaning of the
  * official SDK's.
  */
-class Extra {
-  readonly principal: string | undefined;
-  readonly bytes: number;
+class Extra extends CallExtra {
   readonly #session: StreamableSession;
   readonly #id: RequestId | undefined;
 
   constructor(session: StreamableSession, call: HttpCall, among: number, id: RequestId | undefined) {
+    super(call, among);
     this.#session = session;
-    this.principal = call.principal;
-    this.bytes = call.bodyBytes / among;
     this.#id = id;
   }
 

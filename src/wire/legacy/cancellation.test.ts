@@ -66,7 +66,9 @@ test('a service takes its question back', async () => {
   const controller = new AbortController();
   const { service } = scripted({
     work: (exchange) =>
-      exchange.ask('roots/list', {}, controller.signal).catch((error: Error) => ({ failed: error.message })),
+      exchange
+        .ask('roots/list', {}, { signal: controller.signal })
+        .catch((error: Error) => ({ failed: error.message })),
   });
   const { client } = await opened(service, { capabilities: { roots: {} } });
   await client.send({ id: 1, method: 'work' });

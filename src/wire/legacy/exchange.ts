@@ -1,8 +1,9 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject, RequestId } from '../../jsonrpc/message.ts';
-import type { Caller, Exchange } from '../../core/exchange.ts';
+import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
 import { Meta, Method, Notice } from '../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
+import type { MessageExtra } from '../../transport/transport.ts';
 import { withoutMeta } from './meta.ts';
 
 /** What an exchange needs of the connection that it came in on. */
@@ -32,6 +33,7 @@ abstract class ConnectionExchange implements Exchange, Asking {
   protected readonly connection: Connection;
   #controller: AbortController | undefined;
   #ended: Error | undefined;
+  #notes: Map<string, unknown> | undefined;
   questions: Set<(reason: Error) => void> | undefined;
 
   constructor(connection: Connection, method: string, params: JsonObject) {
@@ -42,6 +44,10 @@ abstract class ConnectionExchange implements Exchange, Asking {
 
   get caller(): Caller {
     return this.connection.caller;
+  }
+
+  get notes(): Map<string, unknown> {
+    return (this.#notes ??= new Map());
   }
 
   get ended(): Error | undefined {
@@ -65,20 +71,36 @@ abstract class ConnectionExchange implements Exchange, Asking {
   }
 
   abstract notify(method: string, params?: JsonObject): Promise<void>;
-  abstract ask(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject>;
+  abstract ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject>;
 }
 
 /** A request of the client. Its notifications and questions ride on the stream of the call, as long as that is open. */
 export class RequestExchange extends ConnectionExchange {
   readonly id: RequestId;
-  /** How large the request was, where that is much. */
-  readonly bytes: number;
+  readonly #extra: MessageExtra | undefined;
+  #caller: Caller | undefined;
   #answered = false;
 
-  constructor(connection: Connection, id: RequestId, method: string, params: JsonObject, bytes = 0) {
+  constructor(connection: Connection, id: RequestId, method: string, params: JsonObject, extra?: MessageExtra) {
     super(connection, method, params);
     this.id = id;
-    this.bytes = bytes;
+    this.#extra = extra;
+  }
+
+  /** How large the request was, where that is much. */
+  get bytes(): number {
+    return this.#extra?.bytes ?? 0;
+  }
+
+  get header(): ((name: string) => string | undefined) | undefined {
+    return this.#extra?.header;
+  }
+
+  /** The session's caller, with what this request's own credential says. */
+  override get caller(): Caller {
+    const { auth } = this.#extra ?? {};
+    if (!auth) return super.caller;
+    return (this.#caller ??= Object.create(super.caller, { auth: { value: auth, enumerable: true } }) as Caller);
   }
 
   /** The response is on its way. */
@@ -92,13 +114,13 @@ export class RequestExchange extends ConnectionExchange {
     return this.connection.notify(method, params, this.#answered ? undefined : this.id);
   }
 
-  ask(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
+  ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
     if (this.#answered) {
       return Promise.reject(
         new RpcError(ErrorCode.InvalidRequest, `${method} came after its ${this.method} request was answered`),
       );
     }
-    return this.connection.ask({ method, params, signal }, this.id, this);
+    return this.connection.ask({ method, params, signal: options?.signal }, this.id, this);
   }
 }
 
@@ -108,8 +130,8 @@ export class NoticeExchange extends ConnectionExchange {
     return this.connection.notify(method, params, undefined);
   }
 
-  ask(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
-    return this.connection.ask({ method, params, signal }, undefined, this);
+  ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
+    return this.connection.ask({ method, params, signal: options?.signal }, undefined, this);
   }
 }
 

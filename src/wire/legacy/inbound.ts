@@ -20,7 +20,7 @@ import { missingCapability } from '../../protocol/capabilities.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, REVISIONS, type Revision } from '../../protocol/revisions.ts';
-import type { Implementation } from '../../protocol/types.ts';
+import type { AuthInfo, Implementation } from '../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../transport/transport.ts';
 import { NoticeExchange, RequestExchange, type Asking, type Connection, type Question } from './exchange.ts';
 import { toInitializeResult, toLegacyResult } from './results.ts';
@@ -58,6 +58,7 @@ class SessionCaller implements Caller {
   clientInfo: Implementation | undefined;
   capabilities: JsonObject = {};
   principal: string | undefined;
+  auth: AuthInfo | undefined;
   logLevel: LogLevel | undefined;
   readonly session: LazySession = new LazySession();
 }
@@ -174,7 +175,7 @@ export class LegacyInbound implements Connection {
       );
     }
 
-    const exchange = new RequestExchange(this, id, method, params, bytes);
+    const exchange = new RequestExchange(this, id, method, params, extra);
     this.#requests.set(id, exchange);
     this.#bytes += bytes;
     this.#answerWith(exchange, invoke(this.#serve, exchange));
@@ -263,6 +264,7 @@ export class LegacyInbound implements Connection {
     caller.clientInfo = params['clientInfo'];
     caller.capabilities = params['capabilities'];
     caller.principal = extra?.principal;
+    caller.auth = extra?.auth;
     this.#phase = 'opening';
     const exchange = new RequestExchange(this, id, Method.Discover, {});
     this.#requests.set(id, exchange);

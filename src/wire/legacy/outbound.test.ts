@@ -345,8 +345,8 @@ describe('questions of the server', () => {
     const answer = deferred<JsonObject>();
     let signal: AbortSignal | undefined;
     const { exchange } = await start('tools/call');
-    exchange.ask = (_method: string, _params: JsonObject, taken?: AbortSignal) => {
-      signal = taken;
+    exchange.ask = (_method, _params, options) => {
+      signal = options?.signal;
       return answer.promise;
     };
     server.take();

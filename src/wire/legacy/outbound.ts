@@ -251,7 +251,7 @@ class LegacyOutbound implements Upstream {
     }
     const controller = new AbortController();
     this.#questions.set(id, controller);
-    caller.ask(method, params, controller.signal).then(
+    caller.ask(method, params, { signal: controller.signal }).then(
       (result) => this.#answer(id, resultResponse(id, result)),
       (error: unknown) => this.#answer(id, errorResponse(id, RpcError.from(error).toObject())),
     );

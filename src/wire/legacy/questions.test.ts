@@ -148,7 +148,7 @@ test('of an input_required result, a question that the client cannot answer fail
 
 test('a question that was taken back before is not asked', async () => {
   const scripts = scripted({
-    work: (exchange) => exchange.ask('q', { n: 1 }, AbortSignal.abort(new Error('never mind'))),
+    work: (exchange) => exchange.ask('q', { n: 1 }, { signal: AbortSignal.abort(new Error('never mind')) }),
   });
   const { client } = await opened(scripts.service);
   expect((await client.request(1, 'work')).error.message).toBe('never mind');

@@ -1,0 +1,28 @@
+import type { AuthInfo } from '../../protocol/types.ts';
+import type { MessageExtra } from '../transport.ts';
+import type { HttpCall } from './call.ts';
+
+/** Headers that carry secrets, or may: they go no further than the transport. */
+const CREDENTIALS: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'x-api-key',
+  'dpop',
+]);
+
+/** What HTTP knows of a message beside the message. */
+export class CallExtra implements MessageExtra {
+  readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
+  readonly bytes: number;
+  readonly header: (name: string) => string | undefined;
+
+  /** @param among how many messages the body of the call held. */
+  constructor(call: HttpCall, among = 1) {
+    this.principal = call.principal;
+    this.auth = call.auth;
+    this.bytes = call.bodyBytes / among;
+    this.header = (name) => (CREDENTIALS.has(name) ? undefined : call.header(name));
+  }
+}

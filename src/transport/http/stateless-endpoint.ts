@@ -1,0 +1,96 @@
+import { isNotification, isObject, isRequest, type Notification, type Request } from '../../jsonrpc/message.ts';
+import { checkMessage, invalidRequest } from '../../jsonrpc/parse.ts';
+import { Meta } from '../../protocol/methods.ts';
+import { profileOf } from '../../protocol/revisions.ts';
+import type { MessageExtra, ReplyChannel } from '../transport.ts';
+import type { HttpCall } from './call.ts';
+import { Endpoint, type EndpointOptions } from './endpoint.ts';
+import { CallExtra } from './extra.ts';
+import type { GraceLine } from './grace.ts';
+import { NO_HEADERS, refuse, tooManyRequests } from './refusals.ts';
+import { StatelessReply, type StatelessReplyOptions } from './stateless-reply.ts';
+
+/**
+ * Takes a message that belongs to no session.
+ *
+ * @param reply where a request is answered; a notification has none.
+ */
+export type RequestListener = (
+  message: Request | Notification,
+  extra: MessageExtra,
+  reply: ReplyChannel | undefined,
+) => void;
+
+export interface StatelessEndpointOptions extends EndpointOptions {
+  readonly onrequest: RequestListener;
+  readonly grace: GraceLine;
+  /** Requests that may be in flight at a time, subscriptions among them. */
+  readonly maxRequests: number;
+}
+
+/** Bytes of the requests in flight. */
+const MAX_BYTES_IN_FLIGHT = 256 * 1024 * 1024;
+
+/**
+ * Whether a message is one of a revision without sessions: it says its revision itself (2026-07-28, versioning: Backward
+ * Compatibility).
+ */
+export function isStateless(value: unknown): boolean {
+  if (!isObject(value) || !isObject(value['params'])) return false;
+  const meta: unknown = value['params']['_meta'];
+  return isObject(meta) && meta[Meta.ProtocolVersion] !== undefined;
+}
+
+/** Whether a call says in its header that it is of such a revision. */
+export function namesStateless(call: HttpCall): boolean {
+  const version = call.header('mcp-protocol-version');
+  return version !== undefined && profileOf(version)?.era === 'modern';
+}
+
+/**
+ * The endpoint of revisions without sessions: one message a POST, each for itself (2026-07-28, transports: Streamable
+ * HTTP). `Mcp-Session-Id` and `Last-Event-ID` mean nothing to it.
+ */
+export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
+  readonly #reply: StatelessReplyOptions;
+  readonly #open = new Set<StatelessReply>();
+  #bytes = 0;
+
+  constructor(options: StatelessEndpointOptions) {
+    super(options);
+    const { grace, connections, onerror } = options;
+    this.#reply = {
+      grace,
+      connections,
+      onerror,
+      onend: (reply) => {
+        this.#open.delete(reply);
+        this.#bytes -= reply.bytes;
+      },
+    };
+  }
+
+  /** Requests that are being answered. */
+  get inFlight(): number {
+    return this.#open.size;
+  }
+
+  /** @throws InvalidMessage where it is refused. */
+  take(call: HttpCall, value: unknown): void {
+    const { onrequest, maxRequests } = this.options;
+    if (Array.isArray(value)) throw invalidRequest('a body must be one message: this revision has no batches');
+    const message = checkMessage(value);
+    if (isNotification(message)) {
+      onrequest(message, new CallExtra(call), undefined);
+      return call.respond(202, NO_HEADERS);
+    }
+    if (!isRequest(message)) return refuse(call, 400, 'A client must not send responses: retry the request with them');
+    if (this.#open.size >= maxRequests || this.#bytes + call.bodyBytes > MAX_BYTES_IN_FLIGHT) {
+      return tooManyRequests(call, message.id);
+    }
+    const reply = new StatelessReply(call, this.#reply);
+    this.#open.add(reply);
+    this.#bytes += reply.bytes;
+    onrequest(message, new CallExtra(call), reply);
+  }
+}

@@ -1,0 +1,100 @@
+import { TAKEN, type ReplyChannel } from '../transport.ts';
+import type { Notification, Response } from '../../jsonrpc/message.ts';
+import type { HttpCall } from './call.ts';
+import { SseConnection, type OpenConnections } from './connection.ts';
+import type { GraceLine, Waiting } from './grace.ts';
+import { JSON_HEADERS } from './refusals.ts';
+import { messageEvent, SSE_HEADERS } from './sse.ts';
+
+/** What may wait for a reader that is behind, in characters; notifications beyond it are dropped. */
+const MAX_BEHIND = 1024 * 1024;
+
+export interface StatelessReplyOptions {
+  readonly grace: GraceLine;
+  readonly connections: OpenConnections;
+  readonly onerror: (error: Error) => void;
+  /** The request is over: answered, or its caller gone. Called once. */
+  readonly onend: (reply: StatelessReply) => void;
+}
+
+/**
+ * The answer to one POST of a revision without sessions (2026-07-28, transports: Receiving Messages). It is plain JSON
+ * where the response comes first and soon, and a stream where a notification comes before it, or nothing for a while.
+ * Nothing is logged and nothing can be resumed: where the reader goes, the request is cancelled.
+ */
+export class StatelessReply implements Waiting, ReplyChannel {
+  onclose: (() => void) | undefined;
+  readonly due: number;
+  before: Waiting | undefined = undefined;
+  after: Waiting | undefined = undefined;
+  /** How large the request was. */
+  readonly bytes: number;
+  readonly #call: HttpCall;
+  readonly #options: StatelessReplyOptions;
+  #connection: SseConnection | undefined;
+  #behind = 0;
+  #lossy = false;
+  #over = false;
+
+  constructor(call: HttpCall, options: StatelessReplyOptions) {
+    this.#call = call;
+    this.#options = options;
+    this.bytes = call.bodyBytes;
+    this.due = options.grace.due();
+    options.grace.join(this);
+  }
+
+  /** The response did not come soon. A client that has gone away meanwhile shows when the stream begins. */
+  expire(): void {
+    this.#begin();
+  }
+
+  notify(message: Notification): Promise<void> {
+    if (this.#over) return TAKEN;
+    const event = messageEvent(JSON.stringify(message), undefined);
+    const connection = this.#begin();
+    if (connection.full) {
+      this.#behind += event.length;
+      if (this.#behind > MAX_BEHIND) return this.#drop(connection);
+    }
+    connection.write(event);
+    return connection.full ? connection.drained().then(() => void (this.#behind = 0)) : TAKEN;
+  }
+
+  answer(response: Response, status = 200): void {
+    if (this.#over) return;
+    const json = JSON.stringify(response);
+    this.#end();
+    if (!this.#connection) return this.#call.respond(status, JSON_HEADERS, json);
+    this.#connection.write(messageEvent(json, undefined));
+    this.#connection.end();
+  }
+
+  #begin(): SseConnection {
+    this.#options.grace.leave(this);
+    return (this.#connection ??= new SseConnection(this.#call.stream(200, SSE_HEADERS), this.#options.connections, () =>
+      this.#gone(),
+    ));
+  }
+
+  /** Whoever waits is held back until the reader has caught up. */
+  #drop(connection: SseConnection): Promise<void> {
+    if (!this.#lossy) {
+      this.#lossy = true;
+      this.#options.onerror(new Error('Notifications of a request were dropped: its caller reads too slowly'));
+    }
+    return connection.drained();
+  }
+
+  #gone(): void {
+    if (this.#over) return;
+    this.#end();
+    this.onclose?.();
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#options.grace.leave(this);
+    this.#options.onend(this);
+  }
+}
