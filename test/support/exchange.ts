@@ -1,4 +1,4 @@
-import type { Caller, Exchange } from '../../src/core/exchange.ts';
+import type { AskOptions, Caller, Exchange } from '../../src/core/exchange.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 
 export interface TestExchangeOptions {
@@ -51,7 +51,7 @@ export class TestExchange implements Exchange {
     await this.#options.onnotify?.(method, params);
   }
 
-  async ask(method: string, params: JsonObject): Promise<JsonObject> {
+  async ask(method: string, params: JsonObject, _options?: AskOptions): Promise<JsonObject> {
     this.asked.push({ method, params });
     if (this.#options.onask === undefined) throw new Error(`nobody answers ${method}`);
     return this.#options.onask(method, params);
