@@ -2,5 +2,5 @@ export * from './core/index.ts';
 export * from './jsonrpc/errors.ts';
 export * from './jsonrpc/message.ts';
 export * from './protocol/index.ts';
-export type { MessageExtra, SendOptions, Transport } from './transport/transport.ts';
-export { serve, type ServeOptions } from './wire/serve.ts';
+export type { MessageExtra, ReplyChannel, RequestListener, SendOptions, Transport } from './transport/transport.ts';
+export { createInbound, serve, type Inbound, type InboundOptions } from './wire/serve.ts';

@@ -96,6 +96,9 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
 /** The revisions that open with a handshake, oldest first. */
 export const LEGACY_REVISIONS: readonly Revision[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 
+/** The revisions in which each request stands for itself, newest first. */
+export const MODERN_REVISIONS: readonly Revision[] = ['2026-07-28'];
+
 /** What a handshake server offers to a client whose revision it does not know (lifecycle: Version Negotiation). */
 export const LATEST_LEGACY_REVISION: Revision = '2025-11-25';
 

@@ -1,4 +1,4 @@
-import type { Message, Notification, RequestId, Response } from '../jsonrpc/message.ts';
+import type { Message, Notification, Request, RequestId, Response } from '../jsonrpc/message.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 
 export interface SendOptions {
@@ -38,6 +38,17 @@ export interface ReplyChannel {
   /** The caller went away before it was answered: that cancels the request. Called at most once. */
   onclose: (() => void) | undefined;
 }
+
+/**
+ * Takes a message that belongs to no session.
+ *
+ * @param reply where a request is answered; a notification has none.
+ */
+export type RequestListener = (
+  message: Request | Notification,
+  extra: MessageExtra,
+  reply: ReplyChannel | undefined,
+) => void;
 
 /**
  * What `send` returns where there is nothing to wait for. A sender that knows it needs not watch a promise for each

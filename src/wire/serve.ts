@@ -1,13 +1,128 @@
-import type { Service } from '../core/exchange.ts';
-import type { Transport } from '../transport/transport.ts';
-import { LegacyInbound, type InboundOptions } from './legacy/inbound.ts';
+import type { Exchange, Service } from '../core/exchange.ts';
+import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
+import type { Implementation } from '../protocol/types.ts';
+import type { RequestListener, Transport } from '../transport/transport.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+import type { LegacyInboundOptions } from './legacy/inbound.ts';
+import { ModernInbound } from './modern/inbound.ts';
 
-export type ServeOptions = InboundOptions;
+export interface InboundOptions extends LegacyInboundOptions {
+  /**
+   * Which revisions are served: those that open with a handshake (`legacy`: 2024-11-05 to 2025-11-25), the one without
+   * (`modern`: 2026-07-28), or both, each client in its own. Default `both`.
+   */
+  readonly eras?: 'both' | 'legacy' | 'modern';
+  /** Who answers, as each result of 2026-07-28 says. Default: what the service itself puts there. */
+  readonly serverInfo?: Implementation | undefined;
+  /**
+   * A secret of at least 16 bytes that seals what a caller carries from one round of a request to the next (2026-07-28,
+   * patterns/mrtr). Processes that serve the same callers must share it. Default: a random one of this process.
+   */
+  readonly stateKey?: string | Uint8Array | undefined;
+  /** Whether a `requestState` that the service returns is sealed too. Default true; false passes it on as it is. */
+  readonly sealState?: boolean;
+  /**
+   * Whether a request may be run again from the start, with the answers so far, where the process that asked its caller
+   * does not remember it. Default: none may.
+   */
+  readonly replays?: (request: Pick<Exchange, 'method' | 'params'>) => boolean;
+  /** Requests that may wait for their callers to come again with answers. Default 1000. */
+  readonly maxParked?: number;
+  /** Of one principal. Default 100. */
+  readonly maxParkedPerPrincipal?: number;
+  /** Open subscriptions of 2026-07-28. Default 15 000. */
+  readonly maxSubscriptions?: number;
+}
 
-/**
- * Serves one client over one connection. Sets the transport's callbacks and starts it; all that the connection holds
- * is released when it closes.
- */
-export function serve(service: Service, transport: Transport, options: ServeOptions = {}): Promise<void> {
-  return new LegacyInbound(service, transport, options).start();
+/** A service, open to any number of clients. */
+export interface Inbound {
+  /**
+   * Serves one client over one connection. Sets the transport's callbacks and starts it; all that the connection holds is
+   * released when it closes.
+   *
+   * @throws what the transport's `start` throws.
+   */
+  connect(transport: Transport): Promise<void>;
+  /** For `createHttpHandler`: takes new sessions. Undefined where handshakes are not served. */
+  readonly onsession: ((transport: Transport) => Promise<void>) | undefined;
+  /** For `createHttpHandler`: takes requests without a session. Undefined where these are not served. */
+  readonly onrequest: RequestListener | undefined;
+  /** Requests that wait for their callers to come again with answers. */
+  readonly parked: number;
+  /**
+   * Ends subscriptions, lets what is being answered finish, and closes all connections.
+   *
+   * @param timeout milliseconds after which the rest is given up. Default 5 000.
+   */
+  close(timeout?: number): Promise<void>;
+}
+
+/** Opens a service to clients of every revision. */
+export function createInbound(service: Service, options: InboundOptions = {}): Inbound {
+  return new ServiceInbound(service, options);
+}
+
+/** Serves one client over one connection: `createInbound(service, options).connect(transport)`. */
+export function serve(service: Service, transport: Transport, options: InboundOptions = {}): Promise<void> {
+  return createInbound(service, options).connect(transport);
+}
+
+class ServiceInbound implements Inbound {
+  readonly onsession: Inbound['onsession'];
+  readonly onrequest: Inbound['onrequest'];
+  readonly #service: Service;
+  readonly #modern: ModernInbound | undefined;
+  readonly #options: ConnectionOptions;
+  readonly #connections = new Set<Connection>();
+
+  constructor(service: Service, options: InboundOptions) {
+    const { eras = 'both', askTimeout = 600_000, onerror = () => {} } = options;
+    const legacy = eras !== 'modern';
+    this.#service = service;
+    if (eras !== 'legacy') {
+      const modern = new ModernInbound(service, {
+        onerror,
+        askTimeout,
+        supportedVersions: legacy ? [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()] : MODERN_REVISIONS,
+        serverInfo: options.serverInfo,
+        stateKey: options.stateKey,
+        sealState: options.sealState ?? true,
+        replays: options.replays ?? (() => false),
+        maxParked: options.maxParked ?? 1000,
+        maxParkedPerPrincipal: options.maxParkedPerPrincipal ?? 100,
+        maxSubscriptions: options.maxSubscriptions ?? 15_000,
+      });
+      this.#modern = modern;
+      this.onrequest = (message, extra, reply) => {
+        if ('id' in message && reply) modern.request(message, extra, reply);
+        else if (!('id' in message)) modern.notification(message, extra);
+      };
+    }
+    const onclose = (closed: Connection): void => void this.#connections.delete(closed);
+    this.#options = { ...options, onerror, legacy, modern: this.#modern, onclose };
+    // Over HTTP the two eras part before there is a session.
+    const sessions: ConnectionOptions = { ...this.#options, modern: undefined };
+    if (legacy) this.onsession = (transport) => this.#add(transport, sessions);
+  }
+
+  get parked(): number {
+    return this.#modern?.parked ?? 0;
+  }
+
+  connect(transport: Transport): Promise<void> {
+    return this.#add(transport, this.#options);
+  }
+
+  async close(timeout = 5000): Promise<void> {
+    await Promise.all([
+      this.#modern?.close(timeout),
+      ...[...this.#connections].map((connection) => connection.close(timeout)),
+    ]);
+  }
+
+  #add(transport: Transport, options: ConnectionOptions): Promise<void> {
+    const connection = new Connection(this.#service, transport, options);
+    this.#connections.add(connection);
+    return connection.start();
+  }
 }

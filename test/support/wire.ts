@@ -3,7 +3,7 @@ import type { Service } from '../../src/core/exchange.ts';
 import { isRequest, type JsonObject, type Message } from '../../src/jsonrpc/message.ts';
 import { memoryTransportPair } from '../../src/transport/memory.ts';
 import type { Transport } from '../../src/transport/transport.ts';
-import type { InboundOptions } from '../../src/wire/legacy/inbound.ts';
+import type { InboundOptions } from '../../src/wire/serve.ts';
 import { serve } from '../../src/wire/serve.ts';
 import { settled } from './service.ts';
 

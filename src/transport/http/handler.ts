@@ -1,6 +1,6 @@
 import type { EventLog } from '../../store/event-log.ts';
 import { memoryEventLog } from '../../store/memory.ts';
-import type { Transport } from '../transport.ts';
+import type { RequestListener, Transport } from '../transport.ts';
 import type { HttpCall } from './call.ts';
 import { OpenConnections } from './connection.ts';
 import { CorsCall } from './cors.ts';
@@ -11,7 +11,7 @@ import { failed, refuse, shuttingDown } from './refusals.ts';
 import { SessionTable } from './sessions.ts';
 import { SseEndpoint } from './sse-endpoint.ts';
 import type { SseSession } from './sse-session.ts';
-import { StatelessEndpoint, type RequestListener } from './stateless-endpoint.ts';
+import { StatelessEndpoint } from './stateless-endpoint.ts';
 import { StreamableEndpoint } from './streamable-endpoint.ts';
 import type { StreamableSession } from './streamable-session.ts';
 
@@ -24,7 +24,7 @@ export interface HttpHandlerOptions extends HostRules {
   readonly onsession?: ((transport: Transport) => void | Promise<void>) | undefined;
   /**
    * Called with each message of a revision that has no sessions (2026-07-28). Without it there is no such revision here.
-   * `httpListeners` makes this and `onsession` of a service.
+   * `createInbound` makes this and `onsession` of a service.
    */
   readonly onrequest?: RequestListener | undefined;
   /** Requests without a session that may be in flight, subscriptions among them; beyond it 503. Default 20 000. */

@@ -1,25 +1,14 @@
-import { isNotification, isObject, isRequest, type Notification, type Request } from '../../jsonrpc/message.ts';
+import { isNotification, isObject, isRequest } from '../../jsonrpc/message.ts';
 import { checkMessage, invalidRequest } from '../../jsonrpc/parse.ts';
 import { Meta } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
-import type { MessageExtra, ReplyChannel } from '../transport.ts';
+import type { RequestListener } from '../transport.ts';
 import type { HttpCall } from './call.ts';
 import { Endpoint, type EndpointOptions } from './endpoint.ts';
 import { CallExtra } from './extra.ts';
 import type { GraceLine } from './grace.ts';
 import { NO_HEADERS, refuse, tooManyRequests } from './refusals.ts';
 import { StatelessReply, type StatelessReplyOptions } from './stateless-reply.ts';
-
-/**
- * Takes a message that belongs to no session.
- *
- * @param reply where a request is answered; a notification has none.
- */
-export type RequestListener = (
-  message: Request | Notification,
-  extra: MessageExtra,
-  reply: ReplyChannel | undefined,
-) => void;
 
 export interface StatelessEndpointOptions extends EndpointOptions {
   readonly onrequest: RequestListener;

@@ -26,7 +26,7 @@ import { NoticeExchange, RequestExchange, type Asking, type Connection, type Que
 import { toInitializeResult, toLegacyResult } from './results.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
 
-export interface InboundOptions {
+export interface LegacyInboundOptions {
   /** Hears of what no caller can be told. Default: nobody. */
   readonly onerror?: ((error: Error) => void) | undefined;
   /** How long a question to the client may wait for its answer, from each sign of progress. Milliseconds, default 10 minutes. */
@@ -109,8 +109,10 @@ export class LegacyInbound implements Connection {
   #serverCapabilities: JsonObject = {};
   /** The last log level that the client was told is set. */
   #agreedLevel: LogLevel | undefined;
+  /** Called when the last of the requests in flight has been answered, or given up. */
+  onidle: (() => void) | undefined;
 
-  constructor(service: Service, transport: Transport, options: InboundOptions = {}) {
+  constructor(service: Service, transport: Transport, options: LegacyInboundOptions = {}) {
     this.#service = service;
     this.#transport = transport;
     this.#limits = { timeout: options.askTimeout ?? 600_000, maxTimeout: options.maxAskTimeout ?? 3_600_000 };
@@ -118,17 +120,17 @@ export class LegacyInbound implements Connection {
     this.#subscriptions = new SessionSubscriptions(this, service, this.#onerror);
   }
 
-  start(): Promise<void> {
-    const transport = this.#transport;
-    transport.onmessage = (message: Message, extra?: MessageExtra) => this.#receive(message, extra);
-    transport.onerror = this.#onerror;
-    transport.onclose = () => this.#close();
-    transport.onend = () =>
-      this.#questions.close(new RpcError(CONNECTION_CLOSED, 'The client has closed its side of the connection'));
-    return transport.start();
+  /** Requests that are being answered. */
+  get inFlight(): number {
+    return this.#requests.size;
   }
 
-  #receive(message: Message, extra: MessageExtra | undefined): void {
+  /** The client will send nothing more, but waits for answers. */
+  end(): void {
+    this.#questions.close(new RpcError(CONNECTION_CLOSED, 'The client has closed its side of the connection'));
+  }
+
+  receive(message: Message, extra: MessageExtra | undefined): void {
     if (!('method' in message)) {
       if (!this.#questions.settle(message)) {
         this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for`));
@@ -266,8 +268,9 @@ export class LegacyInbound implements Connection {
     caller.principal = extra?.principal;
     caller.auth = extra?.auth;
     this.#phase = 'opening';
-    const exchange = new RequestExchange(this, id, Method.Discover, {});
+    const exchange = new RequestExchange(this, id, Method.Discover, {}, extra);
     this.#requests.set(id, exchange);
+    this.#bytes += exchange.bytes;
     this.#initializing = id;
     try {
       const discovered = await this.#service(exchange);
@@ -287,7 +290,7 @@ export class LegacyInbound implements Connection {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
-    for (const { message, extra } of waiting) this.#receive(message, extra);
+    for (const { message, extra } of waiting) this.receive(message, extra);
   }
 
   async #setLevel({ level }: JsonObject): Promise<JsonObject> {
@@ -326,8 +329,7 @@ export class LegacyInbound implements Connection {
     if (!isRequestId(requestId)) return;
     const exchange = this.#requests.get(requestId);
     if (!exchange || requestId === this.#initializing) return;
-    this.#requests.delete(requestId);
-    this.#bytes -= exchange.bytes;
+    this.#forget(exchange);
     exchange.abort(
       new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? `Cancelled: ${reason}` : 'Cancelled'),
     );
@@ -336,9 +338,14 @@ export class LegacyInbound implements Connection {
   #answer(exchange: RequestExchange, response: Message): void {
     if (exchange.ended) return;
     exchange.answer();
+    this.#forget(exchange);
+    this.#send(response);
+  }
+
+  #forget(exchange: RequestExchange): void {
     this.#requests.delete(exchange.id);
     this.#bytes -= exchange.bytes;
-    this.#send(response);
+    if (this.#requests.size === 0) this.onidle?.();
   }
 
   #refuse(id: RequestId | undefined, why: string): void {
@@ -407,7 +414,8 @@ export class LegacyInbound implements Connection {
     void this.notify(Notice.Cancelled, { requestId: id, reason }, related);
   }
 
-  #close(): void {
+  /** The connection is over. */
+  close(): void {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
     this.#waiting = [];

@@ -1,0 +1,161 @@
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import {
+  errorResponse,
+  type Message,
+  type Notification,
+  type Request,
+  type RequestId,
+  type Response,
+} from '../jsonrpc/message.ts';
+import type { Service } from '../core/exchange.ts';
+import { Notice } from '../protocol/methods.ts';
+import { TAKEN, type MessageExtra, type ReplyChannel, type Transport } from '../transport/transport.ts';
+import { LegacyInbound, type LegacyInboundOptions } from './legacy/inbound.ts';
+import { saysItsRevision } from './modern/caller.ts';
+import type { ModernInbound } from './modern/inbound.ts';
+
+/** Requests of a connection that say their revision themselves and are being answered. */
+const MAX_IN_FLIGHT = 10_000;
+const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
+
+export interface ConnectionOptions extends LegacyInboundOptions {
+  readonly onerror: (error: Error) => void;
+  /** Serves messages that say their revision themselves; undefined where none are served. */
+  readonly modern: ModernInbound | undefined;
+  /** Whether handshakes are served. */
+  readonly legacy: boolean;
+  readonly onclose: (connection: Connection) => void;
+}
+
+/**
+ * One connection, with whoever is at its other end: each message goes to the side of its era. A client may speak both
+ * (2026-07-28, versioning: Backward Compatibility), and what it says in one does not concern the other.
+ */
+export class Connection {
+  readonly #transport: Transport;
+  readonly #options: ConnectionOptions;
+  readonly #legacy: LegacyInbound | undefined;
+  readonly #replies = new Map<RequestId, ConnectionReply>();
+  #bytes = 0;
+
+  constructor(service: Service, transport: Transport, options: ConnectionOptions) {
+    this.#transport = transport;
+    this.#options = options;
+    this.#legacy = options.legacy ? new LegacyInbound(service, transport, options) : undefined;
+  }
+
+  start(): Promise<void> {
+    const transport = this.#transport;
+    transport.onmessage = (message: Message, extra?: MessageExtra) => this.#receive(message, extra);
+    transport.onerror = this.#options.onerror;
+    transport.onend = () => this.#legacy?.end();
+    transport.onclose = () => this.#closed();
+    return transport.start();
+  }
+
+  /** Lets what a session has in flight finish, at most `timeout` milliseconds, then closes the connection. */
+  async close(timeout: number): Promise<void> {
+    const legacy = this.#legacy;
+    if (legacy && legacy.inFlight > 0 && timeout > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, timeout);
+        legacy.onidle = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    await this.#transport.close();
+  }
+
+  #receive(message: Message, extra: MessageExtra | undefined): void {
+    const { modern } = this.#options;
+    if (modern && 'method' in message && (!this.#legacy || saysItsRevision(message))) {
+      if ('id' in message) return this.#request(modern, message, extra);
+      if (!this.#cancel(message)) modern.notification(message, extra);
+      return;
+    }
+    if (this.#cancel(message)) return;
+    if (this.#legacy) this.#legacy.receive(message, extra);
+    else this.#options.onerror(new Error('A response came, and nothing was asked: it was ignored'));
+  }
+
+  #request(modern: ModernInbound, message: Request, extra: MessageExtra | undefined): void {
+    const { id } = message;
+    const bytes = extra?.bytes ?? 0;
+    if (this.#replies.has(id)) {
+      // An answer under this id would be taken for the first one's: it carries none.
+      return this.#refuse(undefined, `request id ${JSON.stringify(id)} is still in use`);
+    }
+    if (this.#replies.size >= MAX_IN_FLIGHT || (this.#bytes > 0 && this.#bytes + bytes > MAX_BYTES_IN_FLIGHT)) {
+      return this.#refuse(id, 'too many requests are in flight; wait for some of them');
+    }
+    const reply = new ConnectionReply(this.#transport, id, this.#options.onerror, () => {
+      this.#replies.delete(id);
+      this.#bytes -= bytes;
+    });
+    this.#replies.set(id, reply);
+    this.#bytes += bytes;
+    modern.request(message, extra, reply);
+  }
+
+  /** Whether a message cancels a request that said its revision itself; one that does is done with. */
+  #cancel(message: Message): boolean {
+    if (!('method' in message) || message.method !== Notice.Cancelled) return false;
+    const reply = this.#replies.get(message.params?.['requestId']);
+    reply?.cancel();
+    return reply !== undefined;
+  }
+
+  #refuse(id: RequestId | undefined, why: string): void {
+    const error = { code: ErrorCode.InvalidRequest, message: `Invalid request: ${why}` };
+    this.#transport.send(errorResponse(id, error)).catch(this.#options.onerror);
+  }
+
+  #closed(): void {
+    for (const reply of this.#replies.values()) reply.cancel();
+    this.#legacy?.close();
+    this.#options.onclose(this);
+  }
+}
+
+/** The way back for a request that shares its connection with others. */
+class ConnectionReply implements ReplyChannel {
+  onclose: (() => void) | undefined;
+  readonly #transport: Transport;
+  readonly #id: RequestId;
+  readonly #onerror: (error: Error) => void;
+  readonly #ondone: () => void;
+
+  constructor(transport: Transport, id: RequestId, onerror: (error: Error) => void, ondone: () => void) {
+    this.#transport = transport;
+    this.#id = id;
+    this.#onerror = onerror;
+    this.#ondone = ondone;
+  }
+
+  notify(message: Notification): Promise<void> {
+    const sent = this.#transport.send(message, { relatedRequestId: this.#id });
+    if (sent !== TAKEN) sent.catch(this.#onerror);
+    return sent;
+  }
+
+  answer(response: Response): void {
+    this.#ondone();
+    this.onclose = undefined;
+    const sent = this.#transport.send(response);
+    if (sent === TAKEN) return;
+    sent.catch((error: unknown) => {
+      this.#onerror(error as Error);
+      // A result that cannot be written as JSON still has a caller who waits.
+      if ('result' in response) this.answer(errorResponse(response.id, RpcError.from(error).toObject()));
+    });
+  }
+
+  cancel(): void {
+    this.#ondone();
+    const { onclose } = this;
+    this.onclose = undefined;
+    onclose?.();
+  }
+}

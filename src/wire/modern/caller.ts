@@ -1,0 +1,85 @@
+import { isObject, type JsonObject, type Notification, type Request } from '../../jsonrpc/message.ts';
+import type { Caller } from '../../core/exchange.ts';
+import { McpErrorCode } from '../../protocol/errors.ts';
+import { isLogLevel, type LogLevel } from '../../protocol/logging.ts';
+import { Meta } from '../../protocol/methods.ts';
+import { profileOf, type Revision } from '../../protocol/revisions.ts';
+import type { AuthInfo, Implementation } from '../../protocol/types.ts';
+import type { MessageExtra } from '../../transport/transport.ts';
+import { checkHeaders, checkVersionHeader } from './headers.ts';
+import { Refusal } from './refusal.ts';
+
+/** Whoever sent a request, as the request itself says. */
+class RequestCaller implements Caller {
+  readonly revision: Revision;
+  readonly clientInfo: Implementation | undefined;
+  readonly capabilities: JsonObject;
+  readonly logLevel: LogLevel | undefined;
+  readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
+  readonly session: undefined;
+
+  constructor(revision: Revision, meta: JsonObject, extra: MessageExtra | undefined) {
+    this.revision = revision;
+    this.clientInfo = meta[Meta.ClientInfo];
+    this.capabilities = meta[Meta.ClientCapabilities];
+    this.logLevel = meta[Meta.LogLevel];
+    this.principal = extra?.principal;
+    this.auth = extra?.auth;
+  }
+}
+
+/** Whether a message says its revision itself, as those of the revisions without sessions do. */
+export function saysItsRevision({ params }: Request | Notification): boolean {
+  const meta: unknown = params?.['_meta'];
+  return isObject(meta) && meta[Meta.ProtocolVersion] !== undefined;
+}
+
+/**
+ * Who sends a message, and in which revision (2026-07-28, basic: Per-request protocol fields). Where it came over HTTP,
+ * its headers must say the same as its body.
+ *
+ * @param supported the revisions that are served here, to be named where the message is of another.
+ * @throws Refusal where the message is malformed, its headers contradict it, or its revision is not served.
+ */
+export function readCaller(
+  message: Request | Notification,
+  extra: MessageExtra | undefined,
+  supported: readonly string[],
+): Caller {
+  const meta: unknown = message.params?.['_meta'];
+  if (!isObject(meta)) {
+    throw Refusal.params(`"_meta" must say ${Meta.ProtocolVersion} and ${Meta.ClientCapabilities}`);
+  }
+  const requested: unknown = meta[Meta.ProtocolVersion];
+  if (typeof requested !== 'string') throw Refusal.params(`"_meta" must have a string ${Meta.ProtocolVersion}`);
+  if (extra?.header) checkVersionHeader(extra.header, requested);
+  const profile = profileOf(requested);
+  if (profile?.era !== 'modern' || !supported.includes(requested)) throw unsupportedVersion(requested, supported);
+  if (!isObject(meta[Meta.ClientCapabilities])) {
+    throw Refusal.params(`"_meta" must have an object ${Meta.ClientCapabilities}`);
+  }
+  const info: unknown = meta[Meta.ClientInfo];
+  if (info !== undefined && !isImplementation(info)) {
+    throw Refusal.params(`${Meta.ClientInfo} in "_meta" must have a string "name" and a string "version"`);
+  }
+  const level: unknown = meta[Meta.LogLevel];
+  if (level !== undefined && !isLogLevel(level)) {
+    throw Refusal.params(`unknown log level ${JSON.stringify(level)} in ${Meta.LogLevel}`);
+  }
+  if (extra?.header && 'id' in message) checkHeaders(extra.header, message);
+  return new RequestCaller(profile.revision, meta, extra);
+}
+
+/** 2026-07-28, versioning: Protocol Version Negotiation. */
+export function unsupportedVersion(requested: unknown, supported: readonly string[], hint = ''): Refusal {
+  return new Refusal(
+    McpErrorCode.UnsupportedProtocolVersion,
+    `Unsupported protocol version ${JSON.stringify(requested)}: this server speaks ${supported.join(', ')}${hint}`,
+    { data: { supported, requested } },
+  );
+}
+
+function isImplementation(value: unknown): value is Implementation {
+  return isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string';
+}

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import type { AskOptions } from '../../core/exchange.ts';
+import { Method } from '../../protocol/methods.ts';
+import { checkAnswer } from './answers.ts';
+import { digest } from './digest.ts';
+import type { ModernExchange, Round } from './exchange.ts';
+import type { Parking } from './parking.ts';
+import { Refusal } from './refusal.ts';
+import type { RequestState } from './sealed-state.ts';
+
+/** What is known of earlier rounds where the process that asked does not remember them. */
+export interface Recollection {
+  /** Answers by the key of their question, each with the digest of the question. */
+  readonly answers: ReadonlyMap<string, readonly [digest: string, answer: JsonObject]>;
+}
+
+interface Question {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly digest: string;
+  resolve(answer: JsonObject): void;
+  reject(error: Error): void;
+}
+
+/** Sends the questions that are open to the caller, as the answer to its request. */
+export type Inquirer = (conversation: Conversation, questions: JsonObject) => void;
+
+/** Larger records do not travel with the caller, in characters: such a request cannot be taken up by another process. */
+const MAX_RECORD = 64 * 1024;
+
+const NAMES: Readonly<Record<string, string>> = {
+  [Method.Elicit]: 'elicitation',
+  [Method.CreateMessage]: 'sampling',
+  [Method.ListRoots]: 'roots',
+};
+
+/**
+ * The questions and answers of one exchange. What is asked in one turn of the event loop goes out together; then the
+ * exchange waits, without a request, until its caller comes again with answers (2026-07-28, patterns/mrtr).
+ */
+export class Conversation {
+  readonly id = randomUUID();
+  readonly exchange: ModernExchange;
+  readonly principal: string | undefined;
+  readonly bytes: number;
+  /** Counts the times that the caller was sent away; a state is good for the newest only. */
+  round = 0;
+  readonly #parking: Parking;
+  readonly #inquire: Inquirer;
+  readonly #recollection: Recollection | undefined;
+  readonly #open = new Map<string, Question>();
+  readonly #answered = new Map<string, readonly [digest: string, answer: JsonObject]>();
+  #count = 0;
+  #scheduled = false;
+  /** Answers the next request at once: the handler has finished while the caller was away. */
+  #outcome: (() => void) | undefined;
+
+  constructor(exchange: ModernExchange, parking: Parking, inquire: Inquirer, recollection: Recollection | undefined) {
+    this.exchange = exchange;
+    this.principal = exchange.caller.principal;
+    this.bytes = exchange.round?.extra?.bytes ?? 0;
+    this.#parking = parking;
+    this.#inquire = inquire;
+    this.#recollection = recollection;
+  }
+
+  ask(method: string, params: JsonObject, { key: given, signal }: AskOptions = {}): Promise<JsonObject> {
+    const key = given ?? this.#name(method);
+    if (this.#open.has(key) || this.#answered.has(key)) {
+      const message = `${method} was not asked: the request has another question named ${JSON.stringify(key)}`;
+      return Promise.reject(new RpcError(ErrorCode.InternalError, message));
+    }
+    const asked = digest(method, params);
+    const known = this.#recollection?.answers.get(key);
+    if (known?.[0] === asked) {
+      this.#answered.set(key, known);
+      return Promise.resolve(known[1]);
+    }
+    return new Promise((resolve, reject) => {
+      const takeBack = (): void => {
+        if (this.#open.delete(key)) reject(signal!.reason);
+      };
+      const settled = (): void => signal?.removeEventListener('abort', takeBack);
+      signal?.addEventListener('abort', takeBack, { once: true });
+      this.#open.set(key, {
+        method,
+        params,
+        digest: asked,
+        resolve: (answer) => {
+          settled();
+          resolve(answer);
+        },
+        reject: (error) => {
+          settled();
+          reject(error);
+        },
+      });
+      this.#schedule();
+    });
+  }
+
+  /**
+   * The caller has come again.
+   *
+   * @throws Refusal where the state is not of the newest round, or an answer is none to its question; nothing has changed
+   * then.
+   */
+  resume(round: Round, number: number | undefined, responses: JsonObject): void {
+    if (this.exchange.round || number !== this.round) {
+      throw Refusal.params('"requestState" is of a round that has been answered already');
+    }
+    // What was not asked for is ignored (2026-07-28, patterns/mrtr: Error Handling).
+    const answers = [...this.#open].filter(([key]) => Object.hasOwn(responses, key));
+    for (const [key, { method }] of answers) checkAnswer(key, method, responses[key]);
+    this.#parking.delete(this);
+    this.exchange.resume(round);
+    if (this.#outcome) return this.#outcome();
+    for (const [key, question] of answers) {
+      this.#open.delete(key);
+      this.#answered.set(key, [question.digest, responses[key]]);
+      question.resolve(responses[key]);
+    }
+    // What is missing is asked again, unless the handler can do without.
+    this.#schedule();
+  }
+
+  /** The handler has finished. Returns whether the caller is away; then the outcome is kept for it. */
+  finish(outcome: () => void): boolean {
+    this.#dismiss(new RpcError(ErrorCode.InvalidRequest, 'The request has been answered'));
+    if (this.exchange.round || this.exchange.ended) return false;
+    this.#outcome = outcome;
+    return true;
+  }
+
+  /** Nobody waits for it any more. */
+  giveUp(reason: Error): void {
+    this.exchange.abort(reason);
+  }
+
+  /** The exchange is over. */
+  end(reason: Error): void {
+    this.#parking.delete(this);
+    this.#dismiss(reason);
+  }
+
+  /** What the caller is to bring along. @param replayable whether another process may take the request up. */
+  state(replayable: boolean): RequestState {
+    const base = { exchange: this.id, round: this.round };
+    if (!replayable) return base;
+    const record: JsonObject = {
+      answers: Object.fromEntries(this.#answered),
+      open: Object.fromEntries([...this.#open].map(([key, question]) => [key, question.digest])),
+    };
+    const { noted } = this.exchange;
+    const state = { ...base, record, ...(noted && noted.size > 0 ? { notes: [...noted] } : {}) };
+    return JSON.stringify(state).length > MAX_RECORD ? base : state;
+  }
+
+  #name(method: string): string {
+    let key: string;
+    do key = `${NAMES[method] ?? 'question'}-${++this.#count}`;
+    while (this.#open.has(key));
+    return key;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // After what this turn of the event loop still asks, or decides.
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#sendAway();
+    });
+  }
+
+  #sendAway(): void {
+    if (this.#open.size === 0 || !this.exchange.round) return;
+    try {
+      this.#parking.add(this);
+    } catch (error) {
+      return this.#dismiss(error as Error);
+    }
+    this.round += 1;
+    const questions = [...this.#open].map(([key, { method, params }]) => [key, { method, params }] as const);
+    this.#inquire(this, Object.fromEntries(questions));
+  }
+
+  #dismiss(reason: Error): void {
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    for (const question of open) question.reject(reason);
+  }
+}
+
+/** What a state says of earlier rounds, with the answers that the caller brings to the last. */
+export function recollect({ record }: RequestState, responses: JsonObject): Recollection {
+  const answers = new Map<string, readonly [string, JsonObject]>(Object.entries(record?.['answers'] ?? {}));
+  for (const [key, digest] of Object.entries<string>(record?.['open'] ?? {})) {
+    if (Object.hasOwn(responses, key)) answers.set(key, [digest, responses[key]]);
+  }
+  return { answers };
+}

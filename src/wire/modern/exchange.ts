@@ -1,0 +1,178 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, isRequestId, notification, type JsonObject, type RequestId } from '../../jsonrpc/message.ts';
+import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
+import { inTurn } from '../../core/turn.ts';
+import { reaches } from '../../protocol/logging.ts';
+import { Meta, Method, Notice } from '../../protocol/methods.ts';
+import { TAKEN, type MessageExtra, type ReplyChannel } from '../../transport/transport.ts';
+
+/** One HTTP request, or one line, of an exchange: where it can be answered right now. */
+export interface Round {
+  readonly id: RequestId;
+  readonly caller: Caller;
+  readonly extra: MessageExtra | undefined;
+  readonly reply: ReplyChannel;
+  readonly progressToken: RequestId | undefined;
+}
+
+/** Asks the caller in the name of an exchange. */
+export type Asker = (
+  exchange: ModernExchange,
+  method: string,
+  params: JsonObject,
+  options: AskOptions | undefined,
+) => Promise<JsonObject>;
+
+/** What is said while no request is there to carry it is kept for the next, as much as this. */
+const MAX_HELD = 100;
+/** What belongs to a subscription alone. */
+const CHANGES: ReadonlySet<string> = new Set([
+  Notice.Acknowledged,
+  Notice.ToolsListChanged,
+  Notice.PromptsListChanged,
+  Notice.ResourcesListChanged,
+  Notice.ResourceUpdated,
+]);
+
+/**
+ * A request without a session. It lives as long as its handler works on it: while questions to the caller are open it has
+ * no round, and the next request of the caller that carries its state gives it one.
+ */
+export class ModernExchange implements Exchange {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly #ask: Asker;
+  #round: Round | undefined;
+  #last: Round;
+  #controller: AbortController | undefined;
+  #ended: Error | undefined;
+  #notes: Map<string, unknown> | undefined;
+  #held: JsonObject[] | undefined;
+  /** Called once when the exchange is given up. */
+  onabort: ((reason: Error) => void) | undefined;
+
+  constructor(method: string, params: JsonObject, round: Round, ask: Asker) {
+    this.method = method;
+    this.params = params;
+    this.#round = this.#last = round;
+    this.#ask = ask;
+  }
+
+  /** Who sent the newest of the requests that this exchange answers. */
+  get caller(): Caller {
+    return this.#last.caller;
+  }
+
+  get header(): ((name: string) => string | undefined) | undefined {
+    return this.#last.extra?.header;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#ended) this.#controller.abort(this.#ended);
+    }
+    return this.#controller.signal;
+  }
+
+  get notes(): Map<string, unknown> {
+    return (this.#notes ??= new Map());
+  }
+
+  /** As `notes`, where there are any. */
+  get noted(): ReadonlyMap<string, unknown> | undefined {
+    return this.#notes;
+  }
+
+  /** Why the exchange is over for its caller, if it is. */
+  get ended(): Error | undefined {
+    return this.#ended;
+  }
+
+  /** The request that can be answered now; undefined while the caller is away with questions. */
+  get round(): Round | undefined {
+    return this.#round;
+  }
+
+  /** The caller is away. */
+  park(): void {
+    this.#round = undefined;
+  }
+
+  /** The caller has come again. */
+  resume(round: Round): void {
+    this.#round = this.#last = round;
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const params of held) void this.notify(Notice.Message, params);
+  }
+
+  /** The request has its answer; nothing may follow it. */
+  answered(): void {
+    this.#round = undefined;
+    this.#ended ??= new RpcError(ErrorCode.InvalidRequest, `${this.method} has been answered`);
+  }
+
+  /** The caller has cancelled, or is gone for good. */
+  abort(reason: Error): void {
+    if (this.#ended) return;
+    this.#ended = reason;
+    this.#round = undefined;
+    this.#controller?.abort(reason);
+    this.onabort?.(reason);
+  }
+
+  notify(method: string, params?: JsonObject): Promise<void> {
+    if (this.#ended) return inTurn(TAKEN);
+    const shaped =
+      this.method === Method.Listen ? this.#toSubscription(method, params) : this.#toRequest(method, params);
+    if (!shaped) return inTurn(TAKEN);
+    if (!this.#round) {
+      if (method === Notice.Message) this.#hold(shaped);
+      return inTurn(TAKEN);
+    }
+    const sent = this.#round.reply.notify(notification(method, shaped));
+    // Whoever awaits it gets the error. Whoever does not must not end the process by it; the reply reports the loss.
+    if (sent !== TAKEN) sent.catch(() => {});
+    return inTurn(sent);
+  }
+
+  ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
+    if (this.#ended) return Promise.reject(this.#ended);
+    if (options?.signal?.aborted) return Promise.reject(options.signal.reason);
+    return this.#ask(this, method, params, options);
+  }
+
+  /** What a subscription carries: changes, each with the id of the request (2026-07-28, patterns/subscriptions). */
+  #toSubscription(method: string, params: JsonObject = {}): JsonObject | undefined {
+    if (method === Notice.Message || method === Notice.Progress) return undefined;
+    const meta: unknown = params['_meta'];
+    return { ...params, _meta: { ...(isObject(meta) ? meta : {}), [Meta.SubscriptionId]: this.#last.id } };
+  }
+
+  /** What a request carries: that which relates to it (2026-07-28, transports: Receiving Messages). */
+  #toRequest(method: string, params: JsonObject = {}): JsonObject | undefined {
+    if (method === Notice.Message) {
+      // Silence means that no log messages are wanted (2026-07-28, server/utilities/logging: Per-request log level).
+      const { logLevel } = this.#last.caller;
+      return logLevel !== undefined && reaches(params['level'], logLevel) ? params : undefined;
+    }
+    if (method === Notice.Progress) {
+      // Each request names its own token, and a token ends with its request (2026-07-28, patterns/progress).
+      const progressToken = this.#round?.progressToken;
+      return progressToken === undefined ? undefined : { ...params, progressToken };
+    }
+    return CHANGES.has(method) ? undefined : params;
+  }
+
+  #hold(params: JsonObject): void {
+    this.#held ??= [];
+    if (this.#held.length >= MAX_HELD) this.#held.shift();
+    this.#held.push(params);
+  }
+}
+
+export function progressTokenOf({ _meta: meta }: JsonObject): RequestId | undefined {
+  const token: unknown = isObject(meta) ? meta[Meta.ProgressToken] : undefined;
+  return isRequestId(token) ? token : undefined;
+}

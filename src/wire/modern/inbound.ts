@@ -1,0 +1,410 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import {
+  errorResponse,
+  isObject,
+  notification,
+  resultResponse,
+  type JsonObject,
+  type Notification,
+  type Request,
+  type Response,
+} from '../../jsonrpc/message.ts';
+import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
+import { invoke } from '../../core/invoke.ts';
+import { needsInput } from '../../core/rounds.ts';
+import { missingCapability } from '../../protocol/capabilities.ts';
+import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
+import { REVISIONS } from '../../protocol/revisions.ts';
+import type { Implementation } from '../../protocol/types.ts';
+import type { MessageExtra, ReplyChannel } from '../../transport/transport.ts';
+import { QUESTIONS, readResponses } from './answers.ts';
+import { readCaller, saysItsRevision, unsupportedVersion } from './caller.ts';
+import { Conversation, recollect, type Recollection } from './conversation.ts';
+import { requestDigest } from './digest.ts';
+import { ModernExchange, progressTokenOf, type Round } from './exchange.ts';
+import { Parking } from './parking.ts';
+import { missingCapabilityError, Refusal, statusOf } from './refusal.ts';
+import { ResultShaper } from './results.ts';
+import { StateSeal, type RequestState } from './sealed-state.ts';
+
+export interface ModernInboundOptions {
+  /** Hears of what no caller can be told. */
+  readonly onerror: (error: Error) => void;
+  /** The revisions that are served on this side, in the order in which callers are told of them. */
+  readonly supportedVersions: readonly string[];
+  /** Who answers, as results say. */
+  readonly serverInfo: Implementation | undefined;
+  /** Milliseconds that a caller may take to come again with its answers. */
+  readonly askTimeout: number;
+  readonly maxParked: number;
+  readonly maxParkedPerPrincipal: number;
+  /** Open `subscriptions/listen` requests. */
+  readonly maxSubscriptions: number;
+  readonly stateKey: string | Uint8Array | undefined;
+  /** Whether a `requestState` of the service is sealed, so that callers cannot read or change it. */
+  readonly sealState: boolean;
+  /** Whether a request may be run again from the start by a process that does not remember it. */
+  readonly replays: (request: Pick<Exchange, 'method' | 'params'>) => boolean;
+}
+
+/** What only revisions with a handshake have: no service is asked for it. */
+const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
+  Method.Initialize,
+  Method.Ping,
+  Method.SetLevel,
+  Method.Subscribe,
+  Method.Unsubscribe,
+]);
+/** What may be answered with questions (2026-07-28, patterns/mrtr: Supported Requests). */
+const MAY_ASK: ReadonlySet<string> = new Set([Method.CallTool, Method.GetPrompt, Method.ReadResource]);
+
+/**
+ * Serves callers of the revision without sessions (2026-07-28): each request says who sends it, and stands for itself.
+ * One inbound serves any number of connections; what it shares between them are the exchanges that wait for their callers,
+ * and the key that seals what these carry.
+ */
+export class ModernInbound {
+  readonly #service: Service;
+  readonly #options: ModernInboundOptions;
+  readonly #results: ResultShaper;
+  readonly #seal: StateSeal;
+  readonly #parking: Parking;
+  /** Being answered now; those that wait for their callers are not among them. */
+  readonly #running = new Set<ModernExchange>();
+  readonly #subscriptions = new Set<ModernExchange>();
+  readonly #conversations = new WeakMap<ModernExchange, Conversation>();
+  #closed = false;
+  #onidle: (() => void) | undefined;
+
+  constructor(service: Service, options: ModernInboundOptions) {
+    this.#service = service;
+    this.#options = options;
+    this.#results = new ResultShaper(options);
+    this.#seal = new StateSeal(options.stateKey, options.askTimeout);
+    this.#parking = new Parking({
+      lifetime: options.askTimeout,
+      maxParked: options.maxParked,
+      maxParkedPerPrincipal: options.maxParkedPerPrincipal,
+    });
+  }
+
+  /** Exchanges that wait for their callers. */
+  get parked(): number {
+    return this.#parking.size;
+  }
+
+  /** Answers one request. Never throws. */
+  request(message: Request, extra: MessageExtra | undefined, reply: ReplyChannel): void {
+    try {
+      this.#take(message, extra, reply);
+    } catch (thrown) {
+      const error = RpcError.from(thrown);
+      reply.answer(errorResponse(message.id, error.toObject()), statusOf(error));
+    }
+  }
+
+  /** Takes in one notification; what is wrong with it is reported. Never throws. */
+  notification(message: Notification, extra: MessageExtra | undefined): void {
+    const { onerror, supportedVersions } = this.#options;
+    try {
+      if (!isNotificationMethod(message.method)) {
+        throw new Error(`A notification named ${JSON.stringify(message.method)} was ignored`);
+      }
+      const caller = readCaller(message, extra, supportedVersions);
+      const nowhere: ReplyChannel = { notify: () => Promise.resolve(), answer: () => {}, onclose: undefined };
+      const round: Round = { id: '', caller, extra, reply: nowhere, progressToken: undefined };
+      const exchange = new ModernExchange(message.method, message.params ?? {}, round, this.#ask);
+      invoke(this.#service, exchange).catch((error: unknown) => onerror(RpcError.from(error)));
+    } catch (error) {
+      onerror(error as Error);
+    }
+  }
+
+  /**
+   * Takes no more requests, ends subscriptions and what waits for its caller, and lets what is being answered finish.
+   *
+   * @param timeout milliseconds after which the rest is given up.
+   */
+  async close(timeout: number): Promise<void> {
+    this.#closed = true;
+    const reason = new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
+    this.#parking.close(reason);
+    for (const exchange of this.#subscriptions) this.#endSubscription(exchange, reason);
+    if (this.#running.size > 0 && timeout > 0) await this.#idle(timeout);
+    for (const exchange of this.#running) {
+      if (exchange.round) this.#answerError(exchange, exchange.round, reason);
+      exchange.abort(reason);
+    }
+  }
+
+  #idle(timeout: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeout);
+      this.#onidle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #take(message: Request, extra: MessageExtra | undefined, reply: ReplyChannel): void {
+    const { supportedVersions } = this.#options;
+    if (message.method === Method.Initialize && !saysItsRevision(message)) {
+      // A client of an older revision has no other hint to show (2026-07-28, versioning: Backward Compatibility).
+      throw unsupportedVersion(
+        message.params?.['protocolVersion'],
+        supportedVersions,
+        ', without an initialize handshake',
+      );
+    }
+    const caller = readCaller(message, extra, supportedVersions);
+    const { id, method, params = {} } = message;
+    if (HANDSHAKE_ONLY.has(method)) {
+      throw new RpcError(
+        ErrorCode.MethodNotFound,
+        `Method not found: ${method} is not part of revision ${caller.revision}`,
+      );
+    }
+    if (isNotificationMethod(method)) {
+      throw new RpcError(
+        ErrorCode.InvalidRequest,
+        `Invalid request: ${method} is a notification and must not carry an id`,
+      );
+    }
+    if (this.#closed) throw new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
+    const round: Round = { id, caller, extra, reply, progressToken: progressTokenOf(params) };
+    if (params['requestState'] !== undefined || params['inputResponses'] !== undefined) {
+      return this.#takeRetry(method, params, round);
+    }
+    this.#start(method, params, round);
+  }
+
+  #takeRetry(method: string, params: JsonObject, round: Round): void {
+    const responses = readResponses(params);
+    const { requestState, inputResponses, ...original } = params;
+    const state = requestState === undefined ? undefined : this.#open(method, params, round);
+    if (state?.exchange === undefined) {
+      const service = state ? state.service : requestState;
+      const own =
+        service === undefined
+          ? { ...original, inputResponses }
+          : { ...original, inputResponses, requestState: service };
+      if (inputResponses === undefined) delete own['inputResponses'];
+      return this.#start(method, own, round, state);
+    }
+    const waiting = this.#parking.get(state.exchange);
+    if (waiting) {
+      waiting.resume(round, state.round, responses);
+      if (!waiting.exchange.round) return;
+      this.#running.add(waiting.exchange);
+      round.reply.onclose = this.#cancelled(waiting.exchange);
+      return;
+    }
+    if (!state.record) {
+      throw Refusal.params(
+        '"requestState" is of a request that is not waiting for answers: it was answered, took too long, or its process is gone; call again without it',
+      );
+    }
+    this.#start(method, original, round, state, recollect(state, responses));
+  }
+
+  /** What a retry carries; undefined where it is not ours but the service's own. */
+  #open(method: string, params: JsonObject, { caller }: Round): RequestState | undefined {
+    const { requestState } = params;
+    if (typeof requestState !== 'string') throw Refusal.params('"requestState" must be a string');
+    const binding = { principal: caller.principal, digest: requestDigest(method, params) };
+    if (this.#options.sealState) return this.#seal.open(requestState, binding);
+    if (!StateSeal.looksSealed(requestState)) return undefined;
+    try {
+      return this.#seal.open(requestState, binding);
+    } catch {
+      // Whoever stands behind the service may seal as we do.
+      return undefined;
+    }
+  }
+
+  #start(method: string, params: JsonObject, round: Round, state?: RequestState, recollection?: Recollection): void {
+    const exchange = new ModernExchange(method, params, round, this.#ask);
+    for (const [key, value] of state?.notes ?? []) exchange.notes.set(key, value);
+    if (method === Method.Listen) {
+      if (this.#subscriptions.size >= this.#options.maxSubscriptions) {
+        throw new RpcError(ErrorCode.InternalError, 'Too many subscriptions are open; try again later');
+      }
+      this.#subscriptions.add(exchange);
+    } else this.#running.add(exchange);
+    if (recollection) this.#converse(exchange, recollection);
+    round.reply.onclose = this.#cancelled(exchange);
+    exchange.onabort = (reason) => this.#over(exchange, reason);
+    invoke(this.#service, exchange).then(
+      (result) => this.#settle(exchange, () => this.#answerResult(exchange, result)),
+      (error: unknown) => this.#settle(exchange, () => this.#fail(exchange, error)),
+    );
+  }
+
+  #cancelled(exchange: ModernExchange): () => void {
+    return () => exchange.abort(new RpcError(ErrorCode.InternalError, 'Cancelled: the caller closed the connection'));
+  }
+
+  /** The handler has finished. */
+  #settle(exchange: ModernExchange, answer: () => void): void {
+    if (!this.#conversations.get(exchange)?.finish(answer)) answer();
+  }
+
+  /** Nothing more will be said in an exchange. */
+  #over(exchange: ModernExchange, reason: Error): void {
+    this.#subscriptions.delete(exchange);
+    this.#conversations.get(exchange)?.end(reason);
+    this.#rest(exchange);
+  }
+
+  #rest(exchange: ModernExchange): void {
+    if (this.#running.delete(exchange) && this.#running.size === 0) this.#onidle?.();
+  }
+
+  #answerResult(exchange: ModernExchange, result: JsonObject): void {
+    const { round, method } = exchange;
+    if (!round) return;
+    try {
+      if (!isObject(result)) throw new TypeError(`${method} gave no result`);
+      const complete = needsInput(result) ? this.#checkQuestions(exchange, result) : result;
+      const shaped = this.#results.shape(complete, method);
+      this.#answer(
+        exchange,
+        round,
+        resultResponse(round.id, method === Method.Listen ? subscribed(shaped, round) : shaped),
+      );
+    } catch (error) {
+      this.#fail(exchange, error);
+    }
+  }
+
+  #fail(exchange: ModernExchange, thrown: unknown): void {
+    if (exchange.round) this.#answerError(exchange, exchange.round, RpcError.from(thrown));
+  }
+
+  #answerError(exchange: ModernExchange, round: Round, error: RpcError): void {
+    try {
+      this.#answer(exchange, round, errorResponse(round.id, error.toObject()), statusOf(error));
+    } catch (problem) {
+      this.#options.onerror(problem as Error);
+      this.#answer(
+        exchange,
+        round,
+        errorResponse(round.id, { code: error.code, message: error.message }),
+        statusOf(error),
+      );
+    }
+  }
+
+  /** @throws where the response cannot be written as JSON; nothing is over then. */
+  #answer(exchange: ModernExchange, round: Round, response: Response, status?: number): void {
+    round.reply.answer(response, status);
+    exchange.answered();
+    this.#over(exchange, exchange.ended!);
+  }
+
+  /** Tells the subscriber that this is the end, and not a broken connection (2026-07-28, patterns/subscriptions: Graceful Closure). */
+  #endSubscription(exchange: ModernExchange, reason: RpcError): void {
+    const { round } = exchange;
+    if (!round) return;
+    // 2026-07-28, patterns/cancellation: a server MUST say so of a subscription that it tears down.
+    const cancelled = notification(Notice.Cancelled, { requestId: round.id, reason: reason.message });
+    round.reply.notify(cancelled).catch(() => {});
+    this.#answerResult(exchange, {});
+    exchange.abort(reason);
+  }
+
+  readonly #ask = (
+    exchange: ModernExchange,
+    method: string,
+    params: JsonObject,
+    options: Parameters<Exchange['ask']>[2],
+  ): Promise<JsonObject> => {
+    try {
+      this.#checkQuestion(exchange, method, params);
+      return this.#converse(exchange).ask(method, params, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
+
+  #converse(exchange: ModernExchange, recollection?: Recollection): Conversation {
+    let conversation = this.#conversations.get(exchange);
+    if (!conversation) {
+      conversation = new Conversation(exchange, this.#parking, this.#sendAway, recollection);
+      this.#conversations.set(exchange, conversation);
+    }
+    return conversation;
+  }
+
+  /** Answers the request that is there with questions; the exchange waits. */
+  readonly #sendAway = (conversation: Conversation, inputRequests: JsonObject): void => {
+    const { exchange } = conversation;
+    const { round, method, params } = exchange;
+    if (!round) return;
+    const state = conversation.state(this.#options.replays(exchange));
+    const binding = { principal: round.caller.principal, digest: requestDigest(method, params) };
+    const requestState = this.#seal.seal(state, binding);
+    const result = this.#results.shape({ resultType: 'input_required', inputRequests, requestState }, method);
+    try {
+      round.reply.answer(resultResponse(round.id, result));
+      exchange.park();
+      this.#rest(exchange);
+    } catch (error) {
+      // A question that cannot be written as JSON is the handler's fault, and it hears of it.
+      conversation.end(RpcError.from(error));
+    }
+  };
+
+  /** @throws RpcError where a question must not be put to the caller. */
+  #checkQuestion({ method: asking, caller }: ModernExchange, method: string, params: JsonObject): void {
+    if (!MAY_ASK.has(asking)) {
+      throw new RpcError(
+        ErrorCode.InternalError,
+        `${method} was not sent: ${asking} must be answered without questions`,
+      );
+    }
+    if (!QUESTIONS.has(method)) {
+      throw new RpcError(
+        ErrorCode.MethodNotFound,
+        `${method} was not sent: a client of ${caller.revision} has no such method`,
+      );
+    }
+    const missing = missingCapability(method, params, caller.capabilities, REVISIONS[caller.revision]);
+    if (missing !== undefined) throw missingCapabilityError(method, missing);
+  }
+
+  /** A result in which the service itself asks; its state is sealed. @throws RpcError where it asks what it must not. */
+  #checkQuestions(exchange: ModernExchange, result: JsonObject): JsonObject {
+    const { inputRequests, requestState } = result;
+    if (inputRequests === undefined && requestState === undefined) {
+      throw new RpcError(ErrorCode.InternalError, `${exchange.method} asked for input without saying for which`);
+    }
+    for (const [key, question] of Object.entries<unknown>(isObject(inputRequests) ? inputRequests : {})) {
+      if (!isObject(question) || typeof question['method'] !== 'string') {
+        throw new RpcError(
+          ErrorCode.InternalError,
+          `${exchange.method} asked for input ${JSON.stringify(key)} without a method`,
+        );
+      }
+      this.#checkQuestion(exchange, question['method'], isObject(question['params']) ? question['params'] : {});
+    }
+    if (!MAY_ASK.has(exchange.method)) {
+      throw new RpcError(ErrorCode.InternalError, `${exchange.method} must be answered without questions`);
+    }
+    const { noted } = exchange;
+    if (!this.#options.sealState || (requestState === undefined && !noted?.size)) return result;
+    const state: RequestState = { service: requestState, notes: noted && [...noted] };
+    const binding = {
+      principal: exchange.caller.principal,
+      digest: requestDigest(exchange.method, exchange.params),
+    };
+    return { ...result, requestState: this.#seal.seal(state, binding) };
+  }
+}
+
+/** The result of a subscription, with its id as on all that came before it. */
+function subscribed(result: JsonObject, { id }: Round): JsonObject {
+  return { ...result, _meta: { ...(isObject(result['_meta']) ? result['_meta'] : {}), [Meta.SubscriptionId]: id } };
+}

@@ -1,0 +1,94 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import type { Conversation } from './conversation.ts';
+
+export interface ParkingOptions {
+  /** Milliseconds that a caller may stay away with questions. */
+  readonly lifetime: number;
+  /** Exchanges that may wait for their callers. */
+  readonly maxParked: number;
+  /** Of one principal, where callers have one. */
+  readonly maxParkedPerPrincipal: number;
+}
+
+/** Bytes of the requests that wait for their callers. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Where there is no room, what has waited for this long is given up for what comes. Milliseconds. */
+const EVICTABLE_AFTER = 60_000;
+
+interface Place {
+  readonly conversation: Conversation;
+  readonly since: number;
+  readonly timer: ReturnType<typeof setTimeout>;
+}
+
+/**
+ * The exchanges whose callers are away with questions: bounded in number, size and time. A full table gives up the one that
+ * has waited the longest, if that was a minute or more, before it refuses new ones.
+ */
+export class Parking {
+  readonly #options: ParkingOptions;
+  /** Oldest first. */
+  readonly #places = new Map<string, Place>();
+  readonly #perPrincipal = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(options: ParkingOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#places.size;
+  }
+
+  get(id: string): Conversation | undefined {
+    return this.#places.get(id)?.conversation;
+  }
+
+  /** @throws RpcError where there is no room. */
+  add(conversation: Conversation): void {
+    const { principal } = conversation;
+    const { lifetime, maxParked, maxParkedPerPrincipal } = this.#options;
+    if (principal !== undefined && (this.#perPrincipal.get(principal) ?? 0) >= maxParkedPerPrincipal) {
+      this.#makeRoom(principal);
+    }
+    if (this.#places.size >= maxParked || this.#bytes + conversation.bytes > MAX_BYTES) this.#makeRoom(undefined);
+    const timer = setTimeout(
+      () => conversation.giveUp(gone(`the caller did not come back with its answers within ${lifetime} ms`)),
+      lifetime,
+    );
+    timer.unref?.();
+    this.#places.set(conversation.id, { conversation, since: Date.now(), timer });
+    this.#bytes += conversation.bytes;
+    if (principal !== undefined) this.#perPrincipal.set(principal, (this.#perPrincipal.get(principal) ?? 0) + 1);
+  }
+
+  delete({ id, bytes, principal }: Conversation): void {
+    const place = this.#places.get(id);
+    if (!place) return;
+    clearTimeout(place.timer);
+    this.#places.delete(id);
+    this.#bytes -= bytes;
+    if (principal === undefined) return;
+    const left = this.#perPrincipal.get(principal)! - 1;
+    if (left > 0) this.#perPrincipal.set(principal, left);
+    else this.#perPrincipal.delete(principal);
+  }
+
+  close(reason: Error): void {
+    for (const { conversation } of this.#places.values()) conversation.giveUp(reason);
+  }
+
+  /** @param principal whose place is to be given up; anyone's where there is none. */
+  #makeRoom(principal: string | undefined): void {
+    for (const { conversation, since } of this.#places.values()) {
+      if (principal !== undefined && conversation.principal !== principal) continue;
+      if (Date.now() - since < EVICTABLE_AFTER) break;
+      return conversation.giveUp(gone('too many others came after it'));
+    }
+    throw new RpcError(ErrorCode.InternalError, 'Too many requests wait for answers of their callers; try again later');
+  }
+}
+
+function gone(why: string): RpcError {
+  return new RpcError(ErrorCode.InternalError, `The request was given up: ${why}`);
+}

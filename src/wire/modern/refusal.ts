@@ -1,0 +1,40 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { McpErrorCode } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+
+/** A request that never reaches the service. Over HTTP its status is 400. */
+export class Refusal extends RpcError {
+  static params(why: string): Refusal {
+    return new Refusal(ErrorCode.InvalidParams, `Invalid params: ${why}`);
+  }
+
+  static header(why: string): Refusal {
+    return new Refusal(McpErrorCode.HeaderMismatch, `Header mismatch: ${why}`);
+  }
+}
+
+/** What the code of a missing capability is answered with (2026-07-28, basic: Per-request protocol fields). */
+export function missingCapabilityError(what: string, capability: string): RpcError {
+  // `sampling.tools` is needed as { sampling: { tools: {} } }.
+  const requiredCapabilities = capability.split('.').reduceRight<JsonObject>((inner, name) => ({ [name]: inner }), {});
+  return new RpcError(
+    McpErrorCode.MissingRequiredClientCapability,
+    `${what} was not sent: the client did not declare the ${capability} capability`,
+    { data: { requiredCapabilities } },
+  );
+}
+
+/** The HTTP status of an error, where the answer is no stream yet (2026-07-28, transports: Streamable HTTP). */
+export function statusOf(error: RpcError): number {
+  if (error instanceof Refusal) return 400;
+  switch (error.code) {
+    case ErrorCode.MethodNotFound:
+      return 404;
+    case McpErrorCode.HeaderMismatch:
+    case McpErrorCode.MissingRequiredClientCapability:
+    case McpErrorCode.UnsupportedProtocolVersion:
+      return 400;
+    default:
+      return 200;
+  }
+}

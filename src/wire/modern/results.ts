@@ -1,0 +1,55 @@
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { Meta, Method } from '../../protocol/methods.ts';
+import type { Implementation } from '../../protocol/types.ts';
+
+/** The operations whose results say how long they are good for (2026-07-28, server/utilities/caching: Cacheable Results). */
+const CACHEABLE: ReadonlySet<string> = new Set([
+  Method.Discover,
+  Method.ListTools,
+  Method.ListPrompts,
+  Method.ListResources,
+  Method.ListResourceTemplates,
+  Method.ReadResource,
+]);
+
+export interface ResultFrame {
+  readonly serverInfo: Implementation | undefined;
+  readonly supportedVersions: readonly string[];
+}
+
+/**
+ * Makes results of the waist into those of the wire: with what this revision asks of each (2026-07-28, basic: Result
+ * Responses, Per-response protocol fields). One that is frozen is served again and again, and made once.
+ */
+export class ResultShaper {
+  readonly #frame: ResultFrame;
+  readonly #made = new WeakMap<JsonObject, JsonObject>();
+
+  constructor(frame: ResultFrame) {
+    this.#frame = frame;
+  }
+
+  shape(result: JsonObject, method: string): JsonObject {
+    const known = this.#made.get(result);
+    if (known) return known;
+    const made = this.#make(result, method);
+    if (Object.isFrozen(result)) this.#made.set(result, Object.freeze(made));
+    return made;
+  }
+
+  #make(result: JsonObject, method: string): JsonObject {
+    const { serverInfo, supportedVersions } = this.#frame;
+    const made: JsonObject = { resultType: 'complete', ...result };
+    if (serverInfo) {
+      const meta: unknown = result['_meta'];
+      made['_meta'] = isObject(meta) ? { [Meta.ServerInfo]: serverInfo, ...meta } : { [Meta.ServerInfo]: serverInfo };
+    }
+    if (made['resultType'] === 'complete' && CACHEABLE.has(method)) {
+      made['ttlMs'] ??= 0;
+      made['cacheScope'] ??= 'private';
+    }
+    // What can be spoken here is for this side to say, whatever stands behind the service.
+    if (method === Method.Discover) made['supportedVersions'] = supportedVersions;
+    return made;
+  }
+}
