@@ -57,6 +57,8 @@ describe('what a resource returns', () => {
 describe('a resource that does not exist', () => {
   test.each<[Revision, number]>([
     ['2024-11-05', -32002],
+    ['2025-03-26', -32002],
+    ['2025-06-18', -32002],
     ['2025-11-25', -32002],
     ['2026-07-28', -32602],
   ])('has the code of %s', async (revision, code) => {

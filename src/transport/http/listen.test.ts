@@ -27,3 +27,9 @@ test('errors end nothing where nobody wants to hear of them', async () => {
   onTestFinished(() => listener.close());
   for (let n = 0; n < 3; n++) expect(servers.at(-1)?.emit('error', new Error('accept EMFILE'))).toBe(true);
 });
+
+test('unless told otherwise it listens on the loopback interface and no other', async () => {
+  const listener = await listen({ port: 0, onsession: () => {} });
+  onTestFinished(() => listener.close());
+  expect(servers.at(-1)?.address()).toMatchObject({ address: '127.0.0.1', port: listener.port });
+});
