@@ -4,7 +4,7 @@ import type { Service } from '../core/exchange.ts';
 import { Method } from '../protocol/methods.ts';
 import { childTransport } from '../transport/stdio/child.ts';
 import type { ServeFlags } from './options.ts';
-import { run } from './run.ts';
+import { run, servable } from './run.ts';
 import { say } from './say.ts';
 import { atEnd, stop } from './shutdown.ts';
 
@@ -23,14 +23,14 @@ export async function bridge(command: string, args: string[], flags: BridgeFlags
   });
   atEnd(() => bridged.close());
   const problem = (error: Error): string => `${basename(command)} did not start as an MCP server: ${error.message}`;
-  if (flags.stdio) return run('bridge', stoppingWith(bridged, problem), flags);
+  if (flags.stdio) return run('bridge', servable(stoppingWith(bridged, problem)), flags);
   try {
     // A command that cannot work should be known before the first client comes.
     await bridged.check();
   } catch (error) {
     throw new Error(problem(error as Error), { cause: error });
   }
-  return run(nameOf(command, args), bridged.service, flags);
+  return run(nameOf(command, args), servable(bridged.service), flags);
 }
 
 /** Over stdio there is one session, and one server: where that does not start, there is nothing to serve. */

@@ -4,5 +4,5 @@ import { run } from './run.ts';
 
 /** `everwire demo`: the example server. */
 export function demo(flags: ServeFlags): Promise<void> {
-  return run('demo', server.service, flags);
+  return run('demo', server, flags);
 }

@@ -1,21 +1,49 @@
 import type { Service } from '../core/exchange.ts';
-import { serve } from '../wire/serve.ts';
+import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
+import type { Transport } from '../transport/transport.ts';
+import { createInbound } from '../wire/serve.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
 import { say } from './say.ts';
 import { atEnd, stop } from './shutdown.ts';
 
+/** What can be served both ways: an `McpServer`, for one. */
+export interface Servable {
+  connect(transport: Transport): Promise<void>;
+  listen(options: Omit<ListenOptions, 'onsession' | 'onrequest'>): Promise<HttpListener>;
+}
+
+/** Makes a service servable to clients that open with a handshake. */
+export function servable(service: Service): Servable {
+  const onerror = (error: Error): void => say(error.message);
+  const inbound = createInbound(service, { eras: 'legacy', onerror });
+  return {
+    connect: (transport) => inbound.connect(transport),
+    listen: async (options) => {
+      const { listen } = await import('../transport/http/listen.ts');
+      const listener = await listen({ ...options, onerror, onsession: inbound.onsession });
+      return {
+        ...listener,
+        close: async (timeout) => {
+          listener.handler.drain();
+          await inbound.close(timeout);
+          await listener.close(timeout);
+        },
+      };
+    },
+  };
+}
+
 /**
- * Serves a service as the flags say, until the process is told to stop or, over stdio, the client is gone.
+ * Serves as the flags say, until the process is told to stop or, over stdio, the client is gone.
  *
  * @param name under which the client configuration lists the server.
  */
-export async function run(name: string, service: Service, flags: ServeFlags): Promise<void> {
-  const onerror = (error: Error): void => say(error.message);
+export async function run(name: string, served: Servable, flags: ServeFlags): Promise<void> {
   if (flags.stdio) {
     const { stdioServerTransport } = await import('../transport/stdio/server.ts');
     const transport = stdioServerTransport();
     atEnd(() => transport.close());
-    await serve(service, transport, { onerror });
+    await served.connect(transport);
     const closed = transport.onclose;
     transport.onclose = () => {
       closed?.();
@@ -23,12 +51,7 @@ export async function run(name: string, service: Service, flags: ServeFlags): Pr
     };
     return;
   }
-  const { listen } = await import('../transport/http/listen.ts');
-  const listener = await listen({
-    ...listenOptions(flags),
-    onerror,
-    onsession: (transport) => serve(service, transport, { onerror }),
-  });
+  const listener = await served.listen(listenOptions(flags));
   atEnd(() => listener.close());
   say(`listening on ${listener.url}`);
   if (listener.sseUrl) say(`HTTP+SSE, for clients of 2024-11-05, on ${listener.sseUrl}`);

@@ -1,12 +1,16 @@
+import type { ServerResponse } from 'node:http';
 import { compose, type Exchange, type Middleware, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Meta, Method } from '../protocol/methods.ts';
-import { LEGACY_REVISIONS } from '../protocol/revisions.ts';
+import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
+import type { FetchContext } from '../transport/http/fetch.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
+import type { NodeRequest } from '../transport/http/node.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { InboundOptions } from '../wire/serve.ts';
 import { complete, type Completers } from './completion.ts';
 import { Listeners, type ListKind } from './listeners.ts';
 import { Prompts, type PromptArguments, type PromptConfig, type PromptHandler } from './prompts.ts';
@@ -19,9 +23,16 @@ import {
   type TemplateHandler,
 } from './resources.ts';
 import type { AnySchema } from './schema.ts';
+import { Serving, type HttpOptions } from './serving.ts';
 import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
 
-export interface McpServerOptions extends Implementation {
+/** Which revisions are served, and the bounds of what waits for callers: see `InboundOptions`. */
+type WireOptions = Pick<
+  InboundOptions,
+  'eras' | 'askTimeout' | 'maxAskTimeout' | 'stateKey' | 'maxParked' | 'maxParkedPerPrincipal' | 'maxSubscriptions'
+>;
+
+export interface McpServerOptions extends Implementation, WireOptions {
   /** How to use the server, for the model. */
   instructions?: string;
   /** The most entries in one page of a list. Default 1000. */
@@ -30,6 +41,8 @@ export interface McpServerOptions extends Implementation {
    * Capabilities to declare beside those of what is registered: of tools that are registered later, or experimental ones.
    */
   capabilities?: JsonObject;
+  /** How HTTP is served, by `listen`, `fetch` and `node`. */
+  http?: HttpOptions;
   /** Told of every error that no caller can be told of. Default: writes it to stderr. */
   onerror?: (error: Error) => void;
 }
@@ -45,26 +58,48 @@ export class McpServer {
   readonly #info: Implementation;
   readonly #instructions: string | undefined;
   readonly #capabilities: JsonObject;
-  readonly #onerror: (error: Error) => void;
   readonly #listeners: Listeners;
   readonly #tools: Tools;
   readonly #resources: Resources;
   readonly #prompts: Prompts;
   readonly #middleware: Middleware[] = [];
+  readonly #serving: Serving;
   #entrance: Service = (exchange) => this.#answer(exchange);
 
   constructor(options: McpServerOptions) {
-    const { instructions, pageSize = 1000, capabilities = {}, onerror = reportToStderr, ...info } = options;
+    const {
+      instructions,
+      pageSize = 1000,
+      capabilities = {},
+      onerror = reportToStderr,
+      http = {},
+      ...others
+    } = options;
+    const { eras, askTimeout, maxAskTimeout, stateKey, maxParked, maxParkedPerPrincipal, maxSubscriptions, ...info } =
+      others;
     if (!Number.isInteger(pageSize) || pageSize < 1) throw new RangeError('pageSize must be a positive integer');
     this.#info = compact(info) as Implementation;
     this.#instructions = instructions;
     this.#capabilities = capabilities;
-    this.#onerror = onerror;
     this.#listeners = new Listeners(onerror);
     const registry = (kind: ListKind) => ({ pageSize, changed: () => this.#listeners.changed(kind) });
     this.#tools = new Tools(registry('tools'), onerror);
     this.#resources = new Resources(registry('resources'));
     this.#prompts = new Prompts(registry('prompts'));
+    const bounds = { maxParked, maxParkedPerPrincipal, maxSubscriptions };
+    this.#serving = new Serving(this.service, {
+      inbound: {
+        onerror,
+        eras,
+        askTimeout,
+        maxAskTimeout,
+        ...bounds,
+        stateKey,
+        serverInfo: this.#info,
+        replays: (request) => this.#replays(request),
+      },
+      http,
+    });
   }
 
   /**
@@ -120,57 +155,65 @@ export class McpServer {
   }
 
   /** Serves one connection; resolves when it is started. @throws what the transport's `start` throws. */
-  async connect(transport: Transport): Promise<void> {
-    const { serve } = await import('../wire/serve.ts');
-    await serve(this.service, transport, { onerror: this.#onerror });
+  connect(transport: Transport): Promise<void> {
+    return this.#serving.connect(transport);
   }
 
   /** Serves this process's stdin and stdout; resolves when stdin has ended and everything is answered. */
-  async stdio(options: StdioServerOptions = {}): Promise<void> {
-    const [{ stdioServerTransport }, { serve }] = await Promise.all([
-      import('../transport/stdio/server.ts'),
-      import('../wire/serve.ts'),
-    ]);
-    const transport = stdioServerTransport(options);
-    const started = serve(this.service, transport, { onerror: this.#onerror });
-    const { onclose } = transport;
-    const over = new Promise<void>((resolve) => {
-      transport.onclose = () => {
-        onclose?.();
-        resolve();
-      };
-    });
-    await started;
-    await over;
+  stdio(options: StdioServerOptions = {}): Promise<void> {
+    return this.#serving.stdio(options);
   }
 
-  /** Serves HTTP; resolves when it is listening. @throws Error where it cannot listen. */
-  async listen(options: Omit<ListenOptions, 'onsession'> = {}): Promise<HttpListener> {
-    const [{ listen }, { serve }] = await Promise.all([
-      import('../transport/http/listen.ts'),
-      import('../wire/serve.ts'),
-    ]);
-    const onerror = this.#onerror;
-    return listen({ onerror, ...options, onsession: (transport) => serve(this.service, transport, { onerror }) });
+  /**
+   * Serves HTTP on an address of its own; resolves when it is listening.
+   *
+   * @param options beside those that the server was made with; they go before them.
+   * @throws Error where it cannot listen.
+   */
+  listen(options: HttpOptions & Pick<ListenOptions, 'host' | 'port' | 'onerror'> = {}): Promise<HttpListener> {
+    return this.#serving.listen(options);
+  }
+
+  /**
+   * Answers one web-standard request, on whatever path it comes: to be mounted in Hono, Next, Workers, Deno or Bun. Behind
+   * a public name, allow it: `http: { allowedHosts: ['mcp.example.com'] }`.
+   */
+  readonly fetch = (request: Request, context?: FetchContext): Promise<Response> =>
+    this.#serving.fetch(request, context);
+
+  /**
+   * Answers one request of `node:http`, on whatever path it comes: to be mounted in Express, Fastify or a bare server. A
+   * body that a framework has parsed is taken from `request.body`. For public names see `fetch`.
+   */
+  readonly node = (request: NodeRequest, response: ServerResponse): void => this.#serving.node(request, response);
+
+  /**
+   * Stops serving, in every way at once: takes no more requests, ends subscriptions, lets what is being answered finish,
+   * and closes sessions, connections and listeners.
+   *
+   * @param timeout milliseconds after which the rest is given up. Default 5 000.
+   */
+  close(timeout = 5000): Promise<void> {
+    return this.#serving.close(timeout);
   }
 
   #answer(exchange: Exchange): Promise<JsonObject> {
     switch (exchange.method) {
-      case 'tools/call':
+      case Method.CallTool:
         return this.#tools.call(exchange);
-      case 'tools/list':
+      case Method.ListTools:
         return answer(() => this.#tools.registry.page(exchange.params['cursor']));
-      case 'resources/read':
+      case Method.ReadResource:
         return this.#resources.read(exchange);
-      case 'resources/list':
+      case Method.ListResources:
         return this.#resources.list(exchange);
-      case 'resources/templates/list':
+      case Method.ListResourceTemplates:
         return answer(() => this.#resources.templates.page(exchange.params['cursor']));
-      case 'prompts/get':
+      case Method.GetPrompt:
         return this.#prompts.get(exchange);
-      case 'prompts/list':
+      case Method.ListPrompts:
         return answer(() => this.#prompts.registry.page(exchange.params['cursor']));
-      case 'completion/complete':
+      case Method.Complete:
         // Without the capability there is no such method (2025-11-25, server/utilities/completion: Error Handling).
         if (!this.#completes()) return notFound(exchange);
         return complete(exchange, (type, name) => this.#completers(type, name));
@@ -194,12 +237,19 @@ export class McpServer {
     if (this.#completes()) capabilities['completions'] = {};
     Object.assign(capabilities, this.#capabilities);
     const result: JsonObject = {
-      supportedVersions: [...LEGACY_REVISIONS],
+      supportedVersions: [...MODERN_REVISIONS, ...LEGACY_REVISIONS],
       capabilities,
       _meta: { [Meta.ServerInfo]: this.#info },
     };
     if (this.#instructions !== undefined) result['instructions'] = this.#instructions;
     return result;
+  }
+
+  /** Whether a request may be run again from the start: what only reads may, and tools that say so. */
+  #replays({ method, params }: Pick<Exchange, 'method' | 'params'>): boolean {
+    if (method !== Method.CallTool) return true;
+    const annotations = this.#tools.registry.get(params['name'])?.definition['annotations'];
+    return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
   }
 
   /** The lists that this server has, or says it may have. */

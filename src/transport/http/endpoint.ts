@@ -1,6 +1,7 @@
 import type { EventLog } from '../../store/event-log.ts';
 import { parseJson } from '../../jsonrpc/parse.ts';
 import type { Transport } from '../transport.ts';
+import type { Admission } from './admission.ts';
 import type { HttpCall } from './call.ts';
 import type { OpenConnections } from './connection.ts';
 import { acceptGuard, mediaType } from './guards.ts';
@@ -17,7 +18,9 @@ export interface EndpointOptions {
   /** Undefined where sessions are switched off. */
   readonly onsession: ((transport: Transport) => void | Promise<void>) | undefined;
   readonly onerror: (error: Error) => void;
-  /** The handler was closed. */
+  /** Looks at what is asked for; undefined where anyone may ask for anything. */
+  readonly admission: Admission | undefined;
+  /** The handler takes no more sessions and requests. */
   readonly closed: () => boolean;
 }
 
@@ -48,13 +51,14 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
     return false;
   }
 
-  /** Reads a body and takes what it says. The call is answered where that is refused, or fails. */
+  /** Reads a body and takes what it says, if the caller may ask for it. The call is answered where that is refused, or fails. */
   protected readJson(call: HttpCall, take: (value: unknown) => void): void {
-    const { maxBodyBytes, onerror } = this.options;
+    const { maxBodyBytes, admission, onerror } = this.options;
     call.readBody(maxBodyBytes, (body) => {
       try {
-        if (body) take(parseJson(body));
-        else refuse(call, 413, `The body is larger than ${maxBodyBytes} bytes`, { connection: 'close' });
+        if (!body) return refuse(call, 413, `The body is larger than ${maxBodyBytes} bytes`, { connection: 'close' });
+        const value = parseJson(body);
+        if (!admission || admission.admits(call, value)) take(value);
       } catch (error) {
         failed(call, error, onerror);
       }

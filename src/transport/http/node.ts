@@ -5,7 +5,12 @@ import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 
 /** What may have authenticated a request before it reaches the handler. */
-export type NodeRequest = IncomingMessage & { principal?: string; authInfo?: AuthInfo };
+export type NodeRequest = IncomingMessage & {
+  principal?: string;
+  authInfo?: AuthInfo;
+  /** The body, where a framework has read it: text, bytes, or the JSON value that it holds. */
+  body?: unknown;
+};
 
 /** Makes a listener for `node:http`, or for a framework that passes its requests on, of a handler. */
 export function nodeListener(handler: HttpHandler): (request: NodeRequest, response: ServerResponse) => void {
@@ -42,13 +47,20 @@ class NodeCall implements HttpCall {
     return this.#request.authInfo;
   }
 
+  get gone(): boolean {
+    return this.#response.destroyed;
+  }
+
   header(name: string): string | undefined {
     const value = this.#request.headers[name];
+    // `node:http` keeps the first of several: which one counts must not depend on who reads them.
+    if (name === 'authorization' && value !== undefined) return allOf(this.#request, name);
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
   readBody(limit: number, done: (body: Uint8Array | undefined) => void): void {
     const request = this.#request;
+    if (request.readableEnded || request.body !== undefined) return done(this.#takenBody(limit));
     const declared = request.headers['content-length'];
     if (declared !== undefined && Number(declared) > limit) return done(undefined);
     let first: Buffer | undefined;
@@ -75,6 +87,14 @@ class NodeCall implements HttpCall {
     // Where the client breaks off there is neither an end nor anybody to answer.
   }
 
+  /** A framework has read the body before, and left what it made of it. */
+  #takenBody(limit: number): Uint8Array | undefined {
+    const { body } = this.#request;
+    const bytes = body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? ''));
+    this.bodyBytes = bytes.length;
+    return bytes.length > limit ? undefined : bytes;
+  }
+
   respond(status: number, headers: HttpHeaders, body?: string): void {
     if (answers.length === 0) setImmediate(writeAnswers);
     answers.push(() => this.#write(status, headers, body));
@@ -94,6 +114,15 @@ class NodeCall implements HttpCall {
     response.writeHead(status, head as string[]);
     endResponse(response, this.#stallTimeout, body);
   }
+}
+
+/** A header as it came, however often, joined by commas. */
+function allOf({ rawHeaders }: NodeRequest, name: string): string {
+  const values: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]!.toLowerCase() === name) values.push(rawHeaders[index + 1]!);
+  }
+  return values.join(', ');
 }
 
 /**

@@ -78,10 +78,10 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
   #take(call: HttpCall, session: StreamableSession | undefined, value: unknown): void {
     // Much may have happened while the body came in.
     if (session?.closed) return sessionNotFound(call);
-    if (this.options.closed()) return shuttingDown(call);
     if (Array.isArray(value)) return this.#takeBatch(call, session, value);
     const message = this.#check(call, session, value);
     if (isRequest(message)) {
+      if (this.options.closed()) return shuttingDown(call);
       if (message.method === 'initialize') {
         if (session) throw invalidRequest('the session is already initialized', message.id);
         const version = call.header('mcp-protocol-version');
@@ -115,7 +115,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     if (!session) throw noSession();
     const batch = admitBatch(elements, { profile: session.profile, inUse: (id) => session.inUse(id) });
     const { messages, requests, errors } = batch;
-    if (requests.length > 0) return session.batch(call, batch);
+    if (requests.length > 0) return this.options.closed() ? shuttingDown(call) : session.batch(call, batch);
     for (const message of messages) session.deliver(message, call);
     if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
     else call.respond(202, NO_HEADERS);

@@ -98,6 +98,8 @@ export class LegacyInbound implements Connection {
   /** The bytes of these, as far as the transport told. */
   #bytes = 0;
   readonly #questions = new PendingRequests();
+  /** Questions that wait for the client to say that it is initialized, by their id. */
+  #held: Map<RequestId, () => void> | undefined;
   readonly #subscriptions: SessionSubscriptions;
   /** Progress tokens of questions in flight, so that progress can extend their time. */
   #tokens: Map<RequestId, RequestId> | undefined;
@@ -234,6 +236,8 @@ export class LegacyInbound implements Connection {
     switch (method) {
       case Notice.Initialized:
         if (!this.#subscriptions.begun) this.#subscriptions.listen().catch(this.#onerror);
+        for (const send of this.#held?.values() ?? []) send();
+        this.#held = undefined;
         return;
       case Notice.Cancelled:
         return this.#cancel(params);
@@ -391,7 +395,7 @@ export class LegacyInbound implements Connection {
       method,
       params,
       this.#limits,
-      (message) => this.#transport.send(message, { relatedRequestId: related }),
+      (message) => this.#sendQuestion(message, related),
       (expired, reason) => this.#withdraw(expired, reason, related),
     );
     const giveUp = (reason: Error): void => {
@@ -409,8 +413,18 @@ export class LegacyInbound implements Connection {
     });
   }
 
+  /** The server SHOULD NOT send requests before the client is initialized (basic/lifecycle: Initialization). */
+  #sendQuestion(message: Request, related: RequestId | undefined): Promise<void> {
+    const send = (): Promise<void> => this.#transport.send(message, { relatedRequestId: related });
+    if (this.#subscriptions.begun) return send();
+    return new Promise((resolve, reject) => {
+      (this.#held ??= new Map()).set(message.id, () => void send().then(resolve, reject));
+    });
+  }
+
   /** Tells the client that a question is not asked any more (basic/utilities/cancellation). */
   #withdraw(id: RequestId, reason: string, related: RequestId | undefined): void {
+    if (this.#held?.delete(id)) return;
     void this.notify(Notice.Cancelled, { requestId: id, reason }, related);
   }
 

@@ -1,0 +1,145 @@
+import type { ServerResponse } from 'node:http';
+import type { Service } from '../core/exchange.ts';
+import type { FetchContext } from '../transport/http/fetch.ts';
+import type { HttpHandler, HttpHandlerOptions } from '../transport/http/handler.ts';
+import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
+import type { NodeRequest } from '../transport/http/node.ts';
+import type { StdioServerOptions } from '../transport/stdio/server.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Inbound, InboundOptions } from '../wire/serve.ts';
+
+/** How a server is served over HTTP. */
+export type HttpOptions = Omit<HttpHandlerOptions, 'onsession' | 'onrequest' | 'onerror'>;
+
+export interface ServingOptions {
+  readonly inbound: InboundOptions & { readonly onerror: (error: Error) => void };
+  readonly http: HttpOptions;
+}
+
+type FetchFunction = (request: Request, context?: FetchContext) => Promise<Response>;
+type NodeFunction = (request: NodeRequest, response: ServerResponse) => void;
+
+interface Mounted {
+  readonly fetch: FetchFunction;
+  readonly node: NodeFunction;
+}
+
+/**
+ * All the ways in which one server is served, opened when they are first wanted. What they need is loaded then too:
+ * importing a server loads no transport.
+ */
+export class Serving {
+  readonly #service: Service;
+  readonly #options: ServingOptions;
+  /** By how each is closed. */
+  readonly #open = new Set<(timeout: number) => Promise<void>>();
+  #mounted: Promise<Mounted> | undefined;
+  #stateKey: string | Uint8Array | undefined;
+
+  constructor(service: Service, options: ServingOptions) {
+    this.#service = service;
+    this.#options = options;
+  }
+
+  async connect(transport: Transport): Promise<void> {
+    const inbound = await this.#inbound();
+    const close = this.#keep((timeout) => inbound.close(timeout));
+    await inbound.connect(transport);
+    const { onclose } = transport;
+    transport.onclose = () => {
+      this.#open.delete(close);
+      onclose?.();
+    };
+  }
+
+  async stdio(options: StdioServerOptions): Promise<void> {
+    const { stdioServerTransport } = await import('../transport/stdio/server.ts');
+    const transport = stdioServerTransport(options);
+    await this.connect(transport);
+    await new Promise<void>((resolve) => {
+      const { onclose } = transport;
+      transport.onclose = () => {
+        onclose?.();
+        resolve();
+      };
+    });
+  }
+
+  async listen(options: Omit<ListenOptions, 'onsession' | 'onrequest'>): Promise<HttpListener> {
+    const { listen } = await import('../transport/http/listen.ts');
+    const inbound = await this.#inbound();
+    const listener = await listen(this.#httpOptions(inbound, options));
+    const close = this.#keep(async (timeout) => {
+      this.#open.delete(close);
+      const deadline = performance.now() + timeout;
+      listener.handler.drain();
+      await inbound.close(timeout);
+      await listener.close(Math.max(0, deadline - performance.now()));
+    });
+    return { ...listener, close: (timeout = 5000) => close(timeout) };
+  }
+
+  async fetch(request: Request, context?: FetchContext): Promise<Response> {
+    return (await this.#mount()).fetch(request, context);
+  }
+
+  node(request: NodeRequest, response: ServerResponse): void {
+    this.#mount().then(
+      ({ node }) => node(request, response),
+      (error: unknown) => {
+        this.#options.inbound.onerror(error as Error);
+        response.writeHead(500).end();
+      },
+    );
+  }
+
+  async close(timeout: number): Promise<void> {
+    await Promise.all([...this.#open].map((close) => close(timeout)));
+  }
+
+  /** One handler for all mounts: a session that was opened through one may go on through another. */
+  #mount(): Promise<Mounted> {
+    return (this.#mounted ??= this.#makeMounted());
+  }
+
+  async #makeMounted(): Promise<Mounted> {
+    const [{ createHttpHandler }, { fetchListener }, { nodeListener }] = await Promise.all([
+      import('../transport/http/handler.ts'),
+      import('../transport/http/fetch.ts'),
+      import('../transport/http/node.ts'),
+    ]);
+    const inbound = await this.#inbound();
+    // Whatever it is mounted in has decided about the path; the pair of 2024-11-05 needs paths of its own.
+    const { path = '*', ssePath = false } = this.#options.http;
+    const handler: HttpHandler = createHttpHandler(this.#httpOptions(inbound, { path, ssePath }));
+    const close = this.#keep(async (timeout) => {
+      this.#open.delete(close);
+      handler.drain();
+      await inbound.close(timeout);
+      await handler.close();
+    });
+    return { fetch: fetchListener(handler), node: nodeListener(handler) };
+  }
+
+  #httpOptions<O extends HttpOptions & Pick<HttpHandlerOptions, 'onerror'>>(
+    { onsession, onrequest }: Inbound,
+    options: O,
+  ): O & HttpHandlerOptions {
+    const { http, inbound } = this.#options;
+    const { path = http.path, ssePath = http.ssePath } = options;
+    return { onerror: inbound.onerror, ...options, ...http, ...options, path, ssePath, onsession, onrequest };
+  }
+
+  async #inbound(): Promise<Inbound> {
+    const { createInbound } = await import('../wire/serve.ts');
+    const { randomBytes } = await import('node:crypto');
+    // One for all: a request may come again in another way than it came at first.
+    const stateKey = (this.#stateKey ??= this.#options.inbound.stateKey ?? randomBytes(32));
+    return createInbound(this.#service, { ...this.#options.inbound, stateKey });
+  }
+
+  #keep(close: (timeout: number) => Promise<void>): (timeout: number) => Promise<void> {
+    this.#open.add(close);
+    return close;
+  }
+}
