@@ -201,6 +201,7 @@ test('a malformed answer is refused, and fails its question', async () => {
   const { events, post } = await connect(service);
   await post(initialize('2024-11-05', { roots: {} }));
   await events.message();
+  await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
   await post(request(1, 'ask'));
   const { id } = await events.message();
   expect((await post({ jsonrpc: '2.0', id, result: 'text' })).status).toBe(400);

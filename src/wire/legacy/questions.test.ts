@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { scripted, settled } from '../../../test/support/service.ts';
-import { opened } from '../../../test/support/wire.ts';
+import { hello, opened, served } from '../../../test/support/wire.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 
 beforeEach(() => {
@@ -154,4 +154,22 @@ test('a question that was taken back before is not asked', async () => {
   expect((await client.request(1, 'work')).error.message).toBe('never mind');
   await settled();
   expect(client.take()).toEqual([]);
+});
+
+test('a question waits until the client is initialized; one that is given up meanwhile is never asked', async () => {
+  const { client } = await served(service, { askTimeout: 1000 });
+  await client.request('init', 'initialize', hello('2025-03-26', everything));
+  const ask = (n: number) => ({ id: n, method: 'ask', params: { method: 'q', params: { n } } });
+  await client.send(ask(1), ask(2), { method: 'notifications/cancelled', params: { requestId: 1 } });
+  await vi.advanceTimersByTimeAsync(900);
+  await client.send(ask(3));
+  await vi.advanceTimersByTimeAsync(100);
+  // The second ran out of time, the first was cancelled: the client never heard of either question.
+  expect(client.take()).toEqual([{ jsonrpc: '2.0', id: 2, error: expect.objectContaining({ code: -32001 }) }]);
+  expect(await client.request('p', 'ping')).toMatchObject({ result: {} });
+  await client.send({ method: 'notifications/initialized' });
+  const question = client.next();
+  expect(question).toEqual({ jsonrpc: '2.0', id: expect.any(Number), method: 'q', params: { n: 3 } });
+  await client.send({ id: question.id, result: { a: 1 } }, { method: 'notifications/initialized' });
+  expect(client.take()).toEqual([{ jsonrpc: '2.0', id: 3, result: { a: 1 } }]);
 });
