@@ -3,16 +3,23 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 
 /**
  * One page of a list, as the result of a list request (2025-11-25, server/utilities/pagination). The cursor is opaque to
- * clients; it holds the position at which the next page starts.
+ * clients; it holds the position at which the next page starts. Every page carries the same `hints`
+ * (2026-07-28, server/utilities/caching: Interaction with Pagination).
  *
  * @throws RpcError −32602 where the cursor is none of ours.
  */
-export function page(name: string, items: readonly unknown[], cursor: unknown, size: number): JsonObject {
+export function page(
+  name: string,
+  items: readonly unknown[],
+  cursor: unknown,
+  size: number,
+  hints: JsonObject,
+): JsonObject {
   const start = cursor === undefined ? 0 : positionOf(cursor);
   const end = start + size;
-  if (start === 0 && items.length <= size) return { [name]: items };
+  if (start === 0 && items.length <= size) return { [name]: items, ...hints };
   const slice = items.slice(start, end);
-  return end < items.length ? { [name]: slice, nextCursor: cursorOf(end) } : { [name]: slice };
+  return end < items.length ? { [name]: slice, nextCursor: cursorOf(end), ...hints } : { [name]: slice, ...hints };
 }
 
 function cursorOf(position: number): string {

@@ -6,7 +6,8 @@ import type { GetPromptResult, Icon, PromptMessage } from '../protocol/types.ts'
 import type { Completer, Completers } from './completion.ts';
 import { promptResult } from './content.ts';
 import { Context } from './context.ts';
-import { compact, Registry, type Registered, type RegistryOptions } from './registry.ts';
+import type { InputRequiredResult } from './input-required.ts';
+import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
 
 export interface PromptArgumentConfig {
   title?: string;
@@ -18,7 +19,7 @@ export interface PromptArgumentConfig {
 
 export type PromptArguments = Readonly<Record<string, PromptArgumentConfig>>;
 
-export interface PromptConfig<A extends PromptArguments = PromptArguments> {
+export interface PromptConfig<A extends PromptArguments = PromptArguments> extends EntryConfig {
   title?: string;
   description?: string;
   arguments?: A;
@@ -26,8 +27,8 @@ export interface PromptConfig<A extends PromptArguments = PromptArguments> {
   _meta?: JsonObject;
 }
 
-/** A string is one message of the user. */
-export type PromptReply = string | PromptMessage[] | GetPromptResult;
+/** A string is one message of the user; `inputRequired` asks the caller something first. */
+export type PromptReply = string | PromptMessage[] | GetPromptResult | InputRequiredResult;
 
 /** The values of a prompt's arguments: always strings, undefined where the caller left an optional one out. */
 export type PromptValues<A extends PromptArguments> = {
@@ -51,7 +52,7 @@ interface PromptEntry {
 export class Prompts {
   readonly registry: Registry<PromptConfig, PromptEntry>;
 
-  constructor(options: Pick<RegistryOptions, 'pageSize' | 'changed'>) {
+  constructor(options: Pick<RegistryOptions, 'pageSize' | 'cache' | 'changed'>) {
     this.registry = new Registry({ ...options, kind: 'Prompt', list: 'prompts' });
   }
 
@@ -72,15 +73,22 @@ export class Prompts {
     });
   }
 
+  /** What a caller of `prompts/get` must have been granted; nothing where there is no such prompt. */
+  scopesOf(name: string): readonly string[] {
+    return this.registry.scopesOf(name);
+  }
+
   /**
    * @throws RpcError −32602 where the prompt is unknown or a required argument is missing
-   * (2025-11-25, server/prompts: Error Handling); and whatever the handler throws.
+   * (2025-11-25, server/prompts: Error Handling); −32600 where the caller was not granted what the prompt needs; and
+   * whatever the handler throws.
    */
   async get(exchange: Exchange): Promise<JsonObject> {
     const { name, arguments: args = {} } = exchange.params;
     if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
     const prompt = this.registry.get(name);
     if (prompt === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown prompt: ${name}`);
+    this.registry.authorize(name, exchange.caller);
     if (!isObject(args)) throw new RpcError(ErrorCode.InvalidParams, '"arguments" must be an object');
     for (const [argument, value] of Object.entries(args)) {
       if (typeof value !== 'string')

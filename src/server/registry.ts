@@ -1,8 +1,27 @@
+import type { Caller } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { page } from './pages.ts';
 
-/** Something registered, to change or take away while the server runs. Listeners hear of both. */
+/** What every tool, resource, resource template and prompt may be given. */
+export interface EntryConfig {
+  /** Default true. What is disabled is in no list, and answers as if it did not exist. */
+  enabled?: boolean;
+  /**
+   * What a caller must have been granted, all of it; callers that showed no credential are not asked. Default none.
+   * Lists show the entry all the same (2026-07-28, basic/authorization: Scope Challenge Handling).
+   */
+  scopes?: readonly string[];
+}
+
+/** Something registered, to change or take away while the server runs. Listeners hear of every change. */
 export interface Registered<Config> {
+  readonly enabled: boolean;
+  /** Shows it again. @throws Error where it has been removed. */
+  enable(): void;
+  /** Hides it: it is in no list, and answers as if it did not exist. @throws Error where it has been removed. */
+  disable(): void;
   /** Changes what is given and keeps the rest. @throws Error where it has been removed. */
   update(changes: Partial<Config>): void;
   /** May be called more than once. */
@@ -15,20 +34,34 @@ export interface RegistryOptions {
   /** The property of the list result: `tools`. */
   readonly list: string;
   readonly pageSize: number;
+  /** What every page of the list says about keeping it. */
+  readonly cache?: CacheHints | undefined;
   /** Called after every change. */
   readonly changed: () => void;
 }
 
+const NO_SCOPES: readonly string[] = [];
+
+interface Slot<Entry> {
+  readonly entry: Entry;
+  readonly enabled: boolean;
+  readonly scopes: readonly string[];
+}
+
 /** Named entries in the order in which they were registered, and their list, made once a change. */
-export class Registry<Config extends object, Entry extends { readonly definition: JsonObject }> {
-  readonly #entries = new Map<string, Entry>();
+export class Registry<Config extends EntryConfig, Entry extends { readonly definition: JsonObject }> {
+  /** What every page of the list says about keeping it. */
+  readonly hints: JsonObject;
+  readonly #slots = new Map<string, Slot<Entry>>();
   readonly #options: RegistryOptions;
   #definitions: readonly JsonObject[] | undefined;
   #firstPage: JsonObject | undefined;
   #used = false;
 
+  /** @throws TypeError where the cache hints are none. */
   constructor(options: RegistryOptions) {
     this.#options = options;
+    this.hints = cacheHints(options.cache ?? {}, `The list of ${options.list}`);
   }
 
   /** Whether anything was ever registered: a capability once declared stays. */
@@ -36,50 +69,97 @@ export class Registry<Config extends object, Entry extends { readonly definition
     return this.#used;
   }
 
+  /** An entry that is enabled. */
   get(key: string): Entry | undefined {
-    return this.#entries.get(key);
+    const slot = this.#slots.get(key);
+    return slot?.enabled ? slot.entry : undefined;
   }
 
-  entries(): IterableIterator<Entry> {
-    return this.#entries.values();
+  /** The entries that are enabled, in order. */
+  *entries(): IterableIterator<Entry> {
+    for (const { entry, enabled } of this.#slots.values()) if (enabled) yield entry;
+  }
+
+  /** What an entry that is enabled asks its callers to have been granted. */
+  scopesOf(key: string): readonly string[] {
+    const slot = this.#slots.get(key);
+    return slot?.enabled ? slot.scopes : NO_SCOPES;
+  }
+
+  /**
+   * Over HTTP such a request is refused before it comes here, with a status that says what to ask for.
+   *
+   * @throws RpcError −32600 where the caller showed a credential that does not grant what the entry needs.
+   */
+  authorize(key: string, { auth }: Caller): void {
+    if (auth === undefined) return;
+    const missing = this.scopesOf(key).filter((scope) => !auth.scopes.includes(scope));
+    if (missing.length === 0) return;
+    throw new RpcError(
+      ErrorCode.InvalidRequest,
+      `${this.#options.kind} ${key} needs what was not granted: ${missing.join(' ')}`,
+    );
   }
 
   /** @throws Error where the key is taken; and whatever `build` throws, then nothing has changed. */
   add(key: string, config: Config, build: (config: Config) => Entry): Registered<Config> {
-    if (this.#entries.has(key)) throw new Error(`${this.#options.kind} ${key} is already registered`);
+    const { kind } = this.#options;
+    if (this.#slots.has(key)) throw new Error(`${kind} ${key} is already registered`);
+    const make = ({ enabled = true, scopes = NO_SCOPES, ...rest }: Config): Slot<Entry> => {
+      if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === 'string' && /^[^\s"\\]+$/.test(scope)))
+        throw new TypeError(`${kind} ${key}: scopes must be strings without spaces, quotes and backslashes`);
+      return { entry: build(rest as Config), enabled, scopes: [...scopes] };
+    };
     let current = config;
-    let entry = build(config);
+    let slot = make(config);
     this.#used = true;
-    this.#set(key, entry);
+    this.#set(key, slot);
+    const isHere = (): boolean => this.#slots.get(key) === slot;
+    const replace = (next: Config, made: Slot<Entry>): void => {
+      current = next;
+      slot = made;
+      this.#set(key, slot);
+    };
+    const demand = (): void => {
+      if (!isHere()) throw new Error(`${kind} ${key} has been removed`);
+    };
+    const turn = (enabled: boolean): void => {
+      demand();
+      if (slot.enabled !== enabled) replace({ ...current, enabled }, { ...slot, enabled });
+    };
     return {
+      get enabled() {
+        return isHere() && slot.enabled;
+      },
+      enable: () => turn(true),
+      disable: () => turn(false),
       update: (changes) => {
-        if (this.#entries.get(key) !== entry) throw new Error(`${this.#options.kind} ${key} has been removed`);
+        demand();
         const next = { ...current, ...changes };
-        entry = build(next);
-        current = next;
-        this.#set(key, entry);
+        replace(next, make(next));
       },
       remove: () => {
-        if (this.#entries.get(key) !== entry) return;
-        this.#entries.delete(key);
+        if (!isHere()) return;
+        this.#slots.delete(key);
         this.#forget();
       },
     };
   }
 
+  /** What lists show, in the order in which it was registered. */
   definitions(): readonly JsonObject[] {
-    return (this.#definitions ??= Object.freeze(Array.from(this.#entries.values(), ({ definition }) => definition)));
+    return (this.#definitions ??= Object.freeze(Array.from(this.entries(), ({ definition }) => definition)));
   }
 
   /** The result of a list request. Shared between callers, therefore frozen. */
   page(cursor: unknown): JsonObject {
     const { list, pageSize } = this.#options;
-    if (cursor !== undefined) return page(list, this.definitions(), cursor, pageSize);
-    return (this.#firstPage ??= Object.freeze(page(list, this.definitions(), undefined, pageSize)));
+    if (cursor !== undefined) return page(list, this.definitions(), cursor, pageSize, this.hints);
+    return (this.#firstPage ??= Object.freeze(page(list, this.definitions(), undefined, pageSize, this.hints)));
   }
 
-  #set(key: string, entry: Entry): void {
-    this.#entries.set(key, entry);
+  #set(key: string, slot: Slot<Entry>): void {
+    this.#slots.set(key, slot);
     this.#forget();
   }
 

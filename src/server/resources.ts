@@ -8,10 +8,13 @@ import type { Completer, Completers } from './completion.ts';
 import { resourceResult } from './content.ts';
 import { Context } from './context.ts';
 import { page } from './pages.ts';
-import { compact, Registry, type Registered, type RegistryOptions } from './registry.ts';
+import type { InputRequiredResult } from './input-required.ts';
+import { cacheHints, type CacheHints } from './cache-hints.ts';
+import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
 import { UriTemplate, type Variables } from './uri-template.ts';
 
-export interface ResourceConfig {
+/** A resource; `ttlMs` and `cacheScope` are of its contents (2026-07-28, server/utilities/caching). */
+export interface ResourceConfig extends EntryConfig, CacheHints {
   name: string;
   title?: string;
   description?: string;
@@ -31,13 +34,17 @@ export interface TemplateConfig<T extends string = string> extends Omit<Resource
   list?: (ctx: Context) => readonly Resource[] | Promise<readonly Resource[]>;
 }
 
-/** Text, bytes, contents, or a whole result. Nothing means that there is no such resource. */
+/**
+ * Text, bytes, contents, or a whole result. Nothing means that there is no such resource; `inputRequired` asks the caller
+ * something first.
+ */
 export type ResourceReply =
   | string
   | Uint8Array
   | ResourceContents
   | ResourceContents[]
   | ReadResourceResult
+  | InputRequiredResult
   | undefined;
 
 export type ResourceHandler = (uri: string, ctx: Context) => ResourceReply | Promise<ResourceReply>;
@@ -50,11 +57,13 @@ export type TemplateHandler<T extends string> = (
 
 interface ResourceEntry {
   readonly definition: JsonObject;
+  readonly hints: JsonObject;
   readonly handler: ResourceHandler;
 }
 
 interface TemplateEntry {
   readonly definition: JsonObject;
+  readonly hints: JsonObject;
   readonly template: UriTemplate;
   readonly completers: Completers;
   readonly list: TemplateConfig['list'];
@@ -67,14 +76,18 @@ export class Resources {
   readonly templates: Registry<TemplateConfig, TemplateEntry>;
   readonly #pageSize: number;
 
-  constructor(options: Pick<RegistryOptions, 'pageSize' | 'changed'>) {
+  constructor(options: Pick<RegistryOptions, 'pageSize' | 'cache' | 'changed'>) {
     this.#pageSize = options.pageSize;
     this.fixed = new Registry({ ...options, kind: 'Resource', list: 'resources' });
     this.templates = new Registry({ ...options, kind: 'Resource template', list: 'resourceTemplates' });
   }
 
   add(uri: string, config: ResourceConfig, handler: ResourceHandler): Registered<ResourceConfig> {
-    return this.fixed.add(uri, config, (current) => ({ definition: compact({ uri, ...current }), handler }));
+    return this.fixed.add(uri, config, ({ ttlMs, cacheScope, ...shown }) => ({
+      definition: compact({ uri, ...shown }),
+      hints: cacheHints({ ttlMs, cacheScope }, `Resource ${uri}`),
+      handler,
+    }));
   }
 
   addTemplate(
@@ -83,7 +96,7 @@ export class Resources {
     handler: TemplateHandler<string>,
   ): Registered<TemplateConfig> {
     const template = new UriTemplate(uriTemplate);
-    return this.templates.add(uriTemplate, config, ({ complete = {}, list, ...shown }) => {
+    return this.templates.add(uriTemplate, config, ({ complete = {}, list, ttlMs, cacheScope, ...shown }) => {
       for (const variable of Object.keys(complete)) {
         if (!template.names.includes(variable))
           throw new TypeError(`URI template ${uriTemplate} has no variable ${variable} to complete`);
@@ -91,7 +104,14 @@ export class Resources {
       const completers = new Map(
         Object.entries(complete).filter((entry): entry is [string, Completer] => entry[1] !== undefined),
       );
-      return { definition: compact({ uriTemplate, ...shown }), template, completers, list, handler };
+      return {
+        definition: compact({ uriTemplate, ...shown }),
+        hints: cacheHints({ ttlMs, cacheScope }, `Resource template ${uriTemplate}`),
+        template,
+        completers,
+        list,
+        handler,
+      };
     });
   }
 
@@ -100,13 +120,22 @@ export class Resources {
     const listing = [...this.templates.entries()].filter(({ list }) => list !== undefined);
     if (listing.length === 0) return this.fixed.page(cursor);
     const found = await Promise.all(listing.map(async ({ list }) => list?.(new Context(exchange)) ?? []));
-    return page('resources', [...this.fixed.definitions(), ...found.flat()], cursor, this.#pageSize);
+    return page('resources', [...this.fixed.definitions(), ...found.flat()], cursor, this.#pageSize, this.fixed.hints);
+  }
+
+  /** What a caller of `resources/read` must have been granted; nothing where there is no such resource. */
+  scopesOf(uri: string): readonly string[] {
+    if (this.fixed.get(uri) !== undefined) return this.fixed.scopesOf(uri);
+    for (const { template } of this.templates.entries()) {
+      if (template.fits(uri)) return this.templates.scopesOf(template.template);
+    }
+    return [];
   }
 
   /**
    * @throws RpcError where there is no such resource, with the code of the caller's revision
-   * (2025-11-25 and 2026-07-28, server/resources: Error Handling); −32602 where the URI is malformed; and whatever the
-   * handler throws.
+   * (2025-11-25 and 2026-07-28, server/resources: Error Handling); −32602 where the URI is malformed; −32600 where the
+   * caller was not granted what the resource needs; and whatever the handler throws.
    */
   async read(exchange: Exchange): Promise<JsonObject> {
     const uri: unknown = exchange.params['uri'];
@@ -114,26 +143,29 @@ export class Resources {
     const found = this.#find(uri, exchange);
     const reply = await found?.reply;
     if (needsInput(reply)) return reply;
-    const result = resourceResult(reply, uri, found?.mimeType);
-    if (result === undefined) {
+    const result = resourceResult(reply, uri, found?.entry.definition['mimeType']);
+    if (found === undefined || result === undefined) {
       throw new RpcError(REVISIONS[exchange.caller.revision].resourceNotFound, `Resource not found: ${uri}`, {
         data: { uri },
       });
     }
-    return result;
+    const { hints } = found.entry;
+    // What a handler says of its own result goes before what was said of all.
+    return Object.keys(hints).length === 0 ? result : { ...hints, ...result };
   }
 
   /** A fixed resource goes before a template, and a template before those registered later. */
-  #find(uri: string, exchange: Exchange): { reply: unknown; mimeType: string | undefined } | undefined {
+  #find(uri: string, exchange: Exchange): { reply: unknown; entry: ResourceEntry | TemplateEntry } | undefined {
     const fixed = this.fixed.get(uri);
     if (fixed !== undefined) {
-      return { reply: fixed.handler(uri, new Context(exchange)), mimeType: fixed.definition['mimeType'] };
+      this.fixed.authorize(uri, exchange.caller);
+      return { reply: fixed.handler(uri, new Context(exchange)), entry: fixed };
     }
-    for (const { template, handler, definition } of this.templates.entries()) {
-      const variables = template.match(uri);
-      if (variables !== undefined) {
-        return { reply: handler(variables, new Context(exchange), uri), mimeType: definition['mimeType'] };
-      }
+    for (const entry of this.templates.entries()) {
+      const variables = entry.template.match(uri);
+      if (variables === undefined) continue;
+      this.templates.authorize(entry.template.template, exchange.caller);
+      return { reply: entry.handler(variables, new Context(exchange), uri), entry };
     }
     return undefined;
   }

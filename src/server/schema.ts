@@ -1,6 +1,8 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { paramHeaders, type ParamHeader } from './param-headers.ts';
 import { PlainSchema } from './plain-schema.ts';
+import { refuseExternalReferences, subschemasOf } from './subschemas.ts';
 
 /** A Standard Schema that can also say itself as JSON Schema (Zod from 4.2, ArkType, Valibot through its adapter). */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -19,56 +21,75 @@ export interface Schema {
   validate(value: unknown): Verdict | Promise<Verdict>;
 }
 
+/** The schema of a tool's arguments. */
+export interface InputSchema extends Schema {
+  /** What callers over HTTP say again in headers; undefined where that is nothing. */
+  readonly headers: readonly ParamHeader[] | undefined;
+}
+
 /** For tools that take no arguments: whatever comes, the handler sees none. */
-export const NO_INPUT: Schema = {
+export const NO_INPUT: InputSchema = {
   json: { type: 'object', properties: {} },
+  headers: undefined,
   validate: () => ({ value: {} }),
 };
 
 /**
  * The schema of a tool's arguments.
  *
- * @throws TypeError where it cannot be said as JSON Schema, names an unknown dialect, or is not about an object
- * (2025-11-25, server/tools: Tool).
+ * @throws TypeError where it cannot be said as JSON Schema, names an unknown dialect, refers to what is not in it, is
+ * larger than what is checked (2026-07-28, basic: JSON Schema Usage), is not about an object (2025-11-25, server/tools:
+ * Tool), or asks for headers that cannot be (2026-07-28, server/tools: x-mcp-header).
  */
-export function inputSchema(given: AnySchema, owner: string): Schema {
-  const schema = schemaOf(given, 'input', owner);
+export function inputSchema(given: AnySchema, owner: string): InputSchema {
+  const schema = anySchema(given, 'input', owner);
   const { type } = schema.json;
   if (type !== undefined && type !== 'object')
     throw new TypeError(`${owner}: the input schema must have type "object"`);
-  if (type === 'object') return schema;
-  return { json: { type: 'object', ...schema.json }, validate: (value) => schema.validate(value) };
+  const json = type === 'object' ? schema.json : { type: 'object', ...schema.json };
+  const headers = paramHeaders(subschemasOf(json, `${owner}: the input schema`), owner);
+  return { json, headers, validate: (value) => schema.validate(value) };
 }
 
 /** The schema of a tool's structured result. Throws as `inputSchema` does, but takes schemas of any type. */
 export function outputSchema(given: AnySchema, owner: string): Schema {
-  return schemaOf(given, 'output', owner);
+  return anySchema(given, 'output', owner);
 }
 
-function schemaOf(given: AnySchema, side: 'input' | 'output', owner: string): Schema {
+/** What a Standard Schema or a JSON Schema says of what goes in, or of what comes out. Throws as `outputSchema` does. */
+export function anySchema(given: AnySchema, side: 'input' | 'output', owner: string): Schema {
+  const name = `${owner}: the ${side} schema`;
+  const schema = schemaOf(given, side, name);
+  refuseExternalReferences(subschemasOf(schema.json, name), name);
+  return schema;
+}
+
+function schemaOf(given: AnySchema, side: 'input' | 'output', name: string): Schema {
   const standard = (given as Partial<StandardSchema> | null)?.['~standard'];
   if (standard === undefined) {
-    if (!isObject(given))
-      throw new TypeError(`${owner}: the ${side} schema must be a Standard Schema or a JSON Schema object`);
-    return new PlainSchema(given, `${owner}: the ${side} schema`);
+    if (!isObject(given)) throw new TypeError(`${name} must be a Standard Schema or a JSON Schema object`);
+    return new PlainSchema(given, name);
   }
   if (typeof standard.jsonSchema?.[side] !== 'function') {
     throw new TypeError(
-      `${owner}: the ${side} schema (${standard.vendor}) does not offer itself as JSON Schema (~standard.jsonSchema); ` +
-        'use a newer version of its library, or give a JSON Schema',
+      `${name} (${standard.vendor}) does not offer itself as JSON Schema (~standard.jsonSchema); ${remedy(standard.vendor)}`,
     );
   }
   let json: JsonObject;
   try {
     json = { ...standard.jsonSchema[side]({ target: 'draft-2020-12' }) };
   } catch (cause) {
-    throw new TypeError(`${owner}: the ${side} schema cannot be written as JSON Schema: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw new TypeError(`${name} cannot be written as JSON Schema: ${(cause as Error).message}`, { cause });
   }
   // 2020-12 is the default dialect (2025-11-25, basic: Schema Dialect), and some older readers stumble over its name.
   delete json['$schema'];
   return { json, validate: (value) => standard.validate(value) };
+}
+
+function remedy(vendor: string): string {
+  return vendor === 'valibot'
+    ? 'wrap it in toStandardJsonSchema of @valibot/to-json-schema'
+    : 'use a newer version of its library, or give a JSON Schema';
 }
 
 /** Says in one line what is wrong with a value, argument by argument: `a: must be integer; b: is missing`. */

@@ -6,16 +6,29 @@ import type { CallToolResult, Icon, ToolAnnotations } from '../protocol/types.ts
 import { text, toolError, toolResult } from './content.ts';
 import { Context } from './context.ts';
 import type { Arguments, Structured } from './infer.ts';
-import { compact, Registry, type Registered, type RegistryOptions } from './registry.ts';
-import { complaint, inputSchema, NO_INPUT, outputSchema, type AnySchema, type Schema } from './schema.ts';
+import type { InputRequiredResult } from './input-required.ts';
+import { checkParamHeaders } from './param-headers.ts';
+import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
+import {
+  complaint,
+  inputSchema,
+  NO_INPUT,
+  outputSchema,
+  type AnySchema,
+  type InputSchema,
+  type Schema,
+} from './schema.ts';
 
 export interface ToolConfig<
   I extends AnySchema | undefined = AnySchema | undefined,
   O extends AnySchema | undefined = AnySchema | undefined,
-> {
+> extends EntryConfig {
   title?: string;
   description?: string;
-  /** What the arguments must be; without it the tool takes none. */
+  /**
+   * What the arguments must be; without it the tool takes none. A property with `x-mcp-header` is one that callers over
+   * HTTP say again in a header, which is checked (2026-07-28, server/tools: x-mcp-header).
+   */
   input?: I;
   /**
    * What the structured result must be; without it there is none. One that is no object is known from 2026-07-28 on:
@@ -23,6 +36,12 @@ export interface ToolConfig<
    */
   output?: O;
   annotations?: ToolAnnotations;
+  /**
+   * Whether a call may be run again from the start by a process that does not know what came of it: a caller of
+   * 2026-07-28 that comes with its answers may reach another process than the one that asked. Default: what
+   * `annotations` say, true where `readOnlyHint` or `idempotentHint` is. `Context.once` makes steps safe to repeat.
+   */
+  replay?: boolean;
   icons?: Icon[];
   _meta?: JsonObject;
 }
@@ -36,9 +55,11 @@ export interface ToolConfig<
  * With `output`: the value that it describes, which is sent as structured content and as JSON text; a bare string,
  * number or boolean for an output object with one property `result`, which is sent as that and as plain text; or a
  * whole result with `structuredContent` or `isError`.
+ *
+ * Either may return `inputRequired(…)`, which asks the caller something first.
  */
 export type ToolReply<O extends AnySchema | undefined> = O extends AnySchema
-  ? Structured<O> | BareResult<Structured<O>> | CallToolResult
+  ? Structured<O> | BareResult<Structured<O>> | CallToolResult | InputRequiredResult
   : unknown;
 
 type BareResult<T> = T extends { result: infer R extends string | number | boolean } ? R : never;
@@ -51,36 +72,59 @@ export type ToolHandler<I extends AnySchema | undefined, O extends AnySchema | u
 interface ToolEntry {
   readonly name: string;
   readonly definition: JsonObject;
-  readonly input: Schema;
+  readonly input: InputSchema;
   readonly output: Schema | undefined;
+  readonly replay: boolean;
   readonly handler: (args: any, ctx: Context) => unknown;
 }
+
+/** 2026-07-28, server/tools: Tool Names. */
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /** The tools of a server: `tools/list` and `tools/call`. */
 export class Tools {
   readonly registry: Registry<ToolConfig, ToolEntry>;
   readonly #onerror: (error: Error) => void;
 
-  constructor(options: Pick<RegistryOptions, 'pageSize' | 'changed'>, onerror: (error: Error) => void) {
+  constructor(options: Pick<RegistryOptions, 'pageSize' | 'cache' | 'changed'>, onerror: (error: Error) => void) {
     this.registry = new Registry({ ...options, kind: 'Tool', list: 'tools' });
     this.#onerror = onerror;
   }
 
   add(name: string, config: ToolConfig, handler: ToolEntry['handler']): Registered<ToolConfig> {
-    return this.registry.add(name, config, ({ input, output, ...shown }) => {
+    const registered = this.registry.add(name, config, ({ input, output, replay, ...shown }) => {
+      const { readOnlyHint, idempotentHint } = shown.annotations ?? {};
       const entry = {
         name,
         input: input === undefined ? NO_INPUT : inputSchema(input, `Tool ${name}`),
         output: output === undefined ? undefined : outputSchema(output, `Tool ${name}`),
+        replay: replay ?? (readOnlyHint === true || idempotentHint === true),
         handler,
       };
       const schemas = { inputSchema: entry.input.json, outputSchema: entry.output?.json };
       return { ...entry, definition: compact({ name, ...shown, ...schemas }) };
     });
+    if (!NAME.test(name)) {
+      this.#onerror(
+        new Error(`Tool ${JSON.stringify(name)}: some clients take only names of 1 to 128 letters, digits and _ - .`),
+      );
+    }
+    return registered;
+  }
+
+  /** What a caller of `tools/call` must have been granted; nothing where there is no such tool. */
+  scopesOf(name: string): readonly string[] {
+    return this.registry.scopesOf(name);
+  }
+
+  /** Whether a call may be run again from the start by a process that does not know what came of it. */
+  replays(name: string): boolean {
+    return this.registry.get(name)?.replay ?? false;
   }
 
   /**
-   * @throws RpcError −32602 where the request is malformed or names no tool; and what the handler throws, if that is one
+   * @throws RpcError −32602 where the request is malformed or names no tool; −32600 where the caller was not granted what
+   * the tool needs; −32020 where a header does not say what an argument says; and what the handler throws, if that is one
    * (2025-11-25, server/tools: Error Handling). What a model can correct is a result with `isError` instead.
    */
   async call(exchange: Exchange): Promise<JsonObject> {
@@ -88,7 +132,9 @@ export class Tools {
     if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
     const tool = this.registry.get(name);
     if (tool === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${name}`);
+    this.registry.authorize(name, exchange.caller);
     if (!isObject(args)) throw new RpcError(ErrorCode.InvalidParams, '"arguments" must be an object');
+    if (tool.input.headers !== undefined) checkParamHeaders(tool.input.headers, args, exchange);
     let verdict = tool.input.validate(args);
     if (verdict instanceof Promise) verdict = await verdict;
     if (verdict.issues) return toolError(`Invalid arguments for tool ${tool.name}: ${complaint(verdict.issues)}`);

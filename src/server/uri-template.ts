@@ -73,6 +73,15 @@ export class UriTemplate {
     return Object.fromEntries(found.map(([name, raw]) => [name, decode(raw, uri)]));
   }
 
+  /** Whether a URI matches; one whose percent-encoding is broken does not. */
+  fits(uri: string): boolean {
+    try {
+      return this.match(uri) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
   #readQuery(query: string, found: [string, string][]): void {
     for (const pair of query.split('&')) {
       const equals = pair.indexOf('=');

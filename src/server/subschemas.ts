@@ -1,0 +1,109 @@
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+
+/** A schema within a schema, and where it stands. */
+export interface Subschema {
+  readonly schema: JsonObject;
+  /** The way to it for a person: `properties.region`; empty for the whole schema. */
+  readonly where: string;
+  /** The chain of property names that leads to it from the root by `properties` alone; undefined where another keyword is on the way. */
+  readonly properties: readonly string[] | undefined;
+  /** What its `$ref` is relative to (JSON Schema 2020-12 core, section 8.2.1). */
+  readonly base: string;
+}
+
+/** Keywords of 2020-12 and draft-07 whose value is a schema, or in draft-07 a list of them. */
+const ONE = [
+  'items',
+  'additionalItems',
+  'contains',
+  'additionalProperties',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contentSchema',
+];
+const LIST = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
+/** Keywords whose value is schemas by name. */
+const NAMED = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'];
+
+/** Where a schema without `$id` stands: no address that anybody could ask. */
+const ROOT = 'schema://root/';
+
+/** Schemas deeper than this, or of more subschemas, are refused: checking a value takes time that grows with both. */
+const MAX_DEPTH = 64;
+const MAX_SUBSCHEMAS = 10_000;
+
+/**
+ * Every schema within a schema, itself first, in the order in which it is written. Only where a schema can stand: what
+ * `default`, `const`, `enum` and `examples` hold is values.
+ *
+ * @throws TypeError where it is deeper than 64 schemas or has more than 10,000 (2026-07-28, basic: Composition-Keyword
+ * Resource Use).
+ */
+export function subschemasOf(root: JsonObject, name: string): readonly Subschema[] {
+  const found: Subschema[] = [];
+  const visit = (schema: unknown, at: Omit<Subschema, 'schema'>, depth: number): void => {
+    if (!isObject(schema)) return;
+    if (depth > MAX_DEPTH) throw new TypeError(`${name} is deeper than ${MAX_DEPTH} schemas`);
+    if (found.length === MAX_SUBSCHEMAS) throw new TypeError(`${name} has more than ${MAX_SUBSCHEMAS} subschemas`);
+    const base = typeof schema['$id'] === 'string' ? resolved(schema['$id'], at.base) : at.base;
+    found.push({ ...at, schema, base });
+    const within = (path: string, properties?: readonly string[]) => ({
+      where: at.where === '' ? path : `${at.where}.${path}`,
+      properties,
+      base,
+    });
+    for (const keyword of ONE) visit(schema[keyword], within(keyword), depth + 1);
+    for (const keyword of LIST) {
+      const list: unknown = schema[keyword];
+      if (Array.isArray(list)) list.forEach((one, index) => visit(one, within(`${keyword}.${index}`), depth + 1));
+    }
+    for (const keyword of NAMED) {
+      const named: unknown = schema[keyword];
+      if (!isObject(named)) continue;
+      for (const [key, one] of Object.entries(named)) {
+        const chain = keyword === 'properties' && at.properties !== undefined ? [...at.properties, key] : undefined;
+        visit(one, within(`${keyword}.${key}`, chain), depth + 1);
+      }
+    }
+  };
+  visit(root, { where: '', properties: [], base: ROOT }, 1);
+  return found;
+}
+
+/**
+ * Refuses references out of the schema: nothing is ever fetched (2026-07-28, basic: `$ref` Resolution).
+ *
+ * @throws TypeError that names the first reference to what is not in the schema.
+ */
+export function refuseExternalReferences(subschemas: readonly Subschema[], name: string): void {
+  const known = new Set([ROOT, ...subschemas.map(({ base }) => withoutFragment(base))]);
+  for (const { schema, where, base } of subschemas) {
+    for (const keyword of ['$ref', '$dynamicRef']) {
+      const reference: unknown = schema[keyword];
+      if (typeof reference !== 'string' || reference.startsWith('#')) continue;
+      if (known.has(withoutFragment(resolved(reference, base)))) continue;
+      throw new TypeError(
+        `${name} refers to ${JSON.stringify(reference)} (${where === '' ? keyword : `${where}.${keyword}`}), which is not ` +
+          'in the schema; references are not fetched, so put what it means into "$defs"',
+      );
+    }
+  }
+}
+
+function resolved(reference: string, base: string): string {
+  try {
+    return new URL(reference, base).href;
+  } catch {
+    return reference;
+  }
+}
+
+function withoutFragment(address: string): string {
+  const hash = address.indexOf('#');
+  return hash === -1 ? address : address.slice(0, hash);
+}
