@@ -2,7 +2,6 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import {
   errorResponse,
   isObject,
-  notification,
   resultResponse,
   type JsonObject,
   type Notification,
@@ -14,7 +13,7 @@ import type { Exchange, Service } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
 import { needsInput } from '../../core/rounds.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
-import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
+import { isNotificationMethod, Meta, Method } from '../../protocol/methods.ts';
 import { REVISIONS } from '../../protocol/revisions.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import type { MessageExtra, ReplyChannel } from '../../transport/transport.ts';
@@ -304,13 +303,12 @@ export class ModernInbound {
     this.#over(exchange, exchange.ended!);
   }
 
-  /** Tells the subscriber that this is the end, and not a broken connection (2026-07-28, patterns/subscriptions: Graceful Closure). */
+  /**
+   * Tells the subscriber that this is the end, and not a broken connection (2026-07-28, patterns/subscriptions: Graceful
+   * Closure). patterns/cancellation asks for `notifications/cancelled` too; a client that gets it first takes the end for a
+   * failure, and nothing may follow the response.
+   */
   #endSubscription(exchange: ModernExchange, reason: RpcError): void {
-    const { round } = exchange;
-    if (!round) return;
-    // 2026-07-28, patterns/cancellation: a server MUST say so of a subscription that it tears down.
-    const cancelled = notification(Notice.Cancelled, { requestId: round.id, reason: reason.message });
-    round.reply.notify(cancelled).catch(() => {});
     this.#answerResult(exchange, {});
     exchange.abort(reason);
   }
