@@ -1,3 +1,9 @@
+/**
+ * The vocabulary: exchanges, services and middleware, messages and errors, the types of the protocol, and `createInbound`,
+ * which opens a service to clients of every revision.
+ *
+ * @module
+ */
 export * from './core/index.ts';
 export * from './jsonrpc/errors.ts';
 export * from './jsonrpc/message.ts';

@@ -4,6 +4,7 @@ import { LATEST_LEGACY_REVISION } from '../protocol/revisions.ts';
 import { VERSION } from '../version.ts';
 import { RestartingUpstream, type Identity, type UpstreamTransport } from './upstream.ts';
 
+/** What is behind a bridge, and for whom. */
 export interface BridgeOptions {
   /** Makes a new connection to the server behind the bridge. */
   readonly open: () => UpstreamTransport;
@@ -15,7 +16,9 @@ export interface BridgeOptions {
   readonly onerror?: (error: Error) => void;
 }
 
+/** A server behind a transport, as a service. */
 export interface Bridge {
+  /** The server, to be served with `serve` or `createInbound`. Connects when it is first needed. */
   readonly service: Service;
   /** Live connections to the server. */
   readonly upstreams: number;
@@ -25,6 +28,7 @@ export interface Bridge {
    * @throws RpcError where it does not.
    */
   check(): Promise<void>;
+  /** Closes all connections to the server; what is in flight fails. Resolves when they are gone. */
   close(): Promise<void>;
 }
 
@@ -39,7 +43,10 @@ const OWN_IDENTITY: Identity = {
   revision: LATEST_LEGACY_REVISION,
 };
 
-/** Makes one service of a server behind a transport: it is `serve`d to whoever comes, over any other. */
+/**
+ * Makes one service of a server behind a transport: it is `serve`d to whoever comes, over any other. A connection that is
+ * lost is opened again for the next request; what was in flight fails with an `RpcError`.
+ */
 export function createBridge(options: BridgeOptions): Bridge {
   return options.shared ? new SharedBridge(options) : new SessionBridge(options);
 }

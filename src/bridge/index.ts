@@ -1,2 +1,7 @@
+/**
+ * A server behind one transport, to be served over others: what `everwire bridge` is made of.
+ *
+ * @module
+ */
 export { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
 export type { UpstreamTransport } from './upstream.ts';

@@ -16,7 +16,7 @@ export interface Identity {
   readonly revision: Revision;
 }
 
-/** A transport that can tell why it closed. */
+/** A transport that can tell why it closed, in its `closeReason`: what was in flight fails with that. */
 export type UpstreamTransport = Transport & { readonly closeReason?: Error | undefined };
 
 export interface RestartingUpstreamOptions {

@@ -13,7 +13,9 @@ export interface Session {
 
 /** Who is asking, and what they can do. */
 export interface Caller {
+  /** The revision that the caller speaks. */
   readonly revision: Revision;
+  /** What the caller says of itself: nothing to decide by. */
   readonly clientInfo: Implementation | undefined;
   /** The caller's capabilities as it declared them. */
   readonly capabilities: JsonObject;
@@ -26,9 +28,11 @@ export interface Caller {
    * what silence means in its era, and filters; a service may look here to save itself work.
    */
   readonly logLevel: LogLevel | undefined;
+  /** Undefined where the revision has no sessions (2026-07-28). */
   readonly session: Session | undefined;
 }
 
+/** How a question is asked. */
 export interface AskOptions {
   /** Takes the question back. */
   readonly signal?: AbortSignal | undefined;
@@ -84,6 +88,7 @@ export interface Exchange {
  */
 export type Service = (exchange: Exchange) => Promise<JsonObject>;
 
+/** Goes around a service: `(next) => (exchange) => next(exchange)` changes nothing. */
 export type Middleware = (next: Service) => Service;
 
 /** The same exchange with something else in it: what middleware passes on, and what is called again for a request. */

@@ -2,12 +2,14 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { derive, type Exchange, type Service } from './exchange.ts';
 
+/** How far `completeRounds` goes. */
 export interface RoundsOptions {
   /** How often one request may come back with questions before it fails. Default 16. */
   readonly maxRounds?: number;
 }
 
-type InputRequired = JsonObject & { readonly resultType: 'input_required' };
+/** A result that asks its caller for something first (2026-07-28, basic/patterns/mrtr). */
+export type InputRequired = JsonObject & { readonly resultType: 'input_required' };
 
 /** Whether a result asks its caller for something first. */
 export function needsInput(result: unknown): result is InputRequired {

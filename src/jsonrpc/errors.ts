@@ -22,9 +22,15 @@ function isCodeOf(error: Error, code: unknown): code is number {
 /** An error that travels as a JSON-RPC error object: thrown on one side, rejected with on the other. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
+  /** An integer; `ErrorCode` and `McpErrorCode` have the known ones. */
   readonly code: number;
+  /** What else there is to say, as JSON. Undefined for nothing. */
   readonly data: unknown;
 
+  /**
+   * @param message what a person can act on; it is sent to the peer.
+   * @param options `data` is sent to the peer, `cause` is not.
+   */
   constructor(code: number, message: string, options: { data?: unknown; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
@@ -54,6 +60,7 @@ export class RpcError extends Error {
     return new RpcError(error.code, error.message, { data: error.data });
   }
 
+  /** What is sent of it. */
   toObject(): ErrorObject {
     return this.data === undefined
       ? { code: this.code, message: this.message }

@@ -1,11 +1,14 @@
 /** JSON-RPC 2.0 messages and the guards that tell them apart. No word of MCP here. */
 
+/** Any JSON. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+/** A JSON object; what its members hold is for its reader to check. */
 export type JsonObject = { [key: string]: any };
 
 /** A string or an integer; never null (MCP, basic: Requests). */
 export type RequestId = string | number;
 
+/** Asks for a response. */
 export interface Request {
   readonly jsonrpc: '2.0';
   readonly id: RequestId;
@@ -13,24 +16,29 @@ export interface Request {
   readonly params?: JsonObject;
 }
 
+/** Asks for nothing. */
 export interface Notification {
   readonly jsonrpc: '2.0';
   readonly method: string;
   readonly params?: JsonObject;
 }
 
+/** Answers a request. */
 export interface ResultResponse {
   readonly jsonrpc: '2.0';
   readonly id: RequestId;
   readonly result: JsonObject;
 }
 
+/** Why a request failed (JSON-RPC 2.0, section 5.1). */
 export interface ErrorObject {
+  /** An integer; `ErrorCode` and `McpErrorCode` have the known ones. */
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;
 }
 
+/** Answers a request that failed. */
 export interface ErrorResponse {
   readonly jsonrpc: '2.0';
   /** Absent where the request was so malformed that its id could not be read. */
@@ -38,43 +46,55 @@ export interface ErrorResponse {
   readonly error: ErrorObject;
 }
 
+/** Answers a request. */
 export type Response = ResultResponse | ErrorResponse;
+/** What travels: one message, never a batch. */
 export type Message = Request | Notification | Response;
 
+/** Whether a message asks for a response. */
 export function isRequest(message: Message): message is Request {
   return 'method' in message && 'id' in message;
 }
 
+/** Whether a message asks for no response. */
 export function isNotification(message: Message): message is Notification {
   return 'method' in message && !('id' in message);
 }
 
+/** Whether a message answers a request. */
 export function isResponse(message: Message): message is Response {
   return !('method' in message);
 }
 
-/** Integers beyond 2^53 are not told apart by JSON.parse: an answer would go out under another id than the request had. */
+/**
+ * Whether a value may name a request: a string, or an integer up to 2^53. Those beyond are not told apart by `JSON.parse`:
+ * an answer would go out under another id than the request had.
+ */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
+/** Whether a value is an object and no array. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Makes a request. */
 export function request(id: RequestId, method: string, params?: JsonObject): Request {
   return params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };
 }
 
+/** Makes a notification. */
 export function notification(method: string, params?: JsonObject): Notification {
   return params === undefined ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params };
 }
 
+/** Makes the response to a request that succeeded. */
 export function resultResponse(id: RequestId, result: JsonObject): ResultResponse {
   return { jsonrpc: '2.0', id, result };
 }
 
-/** An error response. Without an id it carries none: MCP forbids the null of plain JSON-RPC. */
+/** Makes the response to a request that failed. Without an id it carries none: MCP forbids the null of plain JSON-RPC. */
 export function errorResponse(id: RequestId | undefined, error: ErrorObject): ErrorResponse {
   return id === undefined ? { jsonrpc: '2.0', error } : { jsonrpc: '2.0', id, error };
 }

@@ -1,8 +1,10 @@
 /** Log levels, least severe first (server/utilities/logging: Log Levels; RFC 5424, section 6.2.1). */
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
 
+/** How severe a log message is. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** Whether a value names a log level. */
 export function isLogLevel(value: unknown): value is LogLevel {
   return LOG_LEVELS.includes(value as LogLevel);
 }

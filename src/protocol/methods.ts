@@ -1,5 +1,4 @@
-/** Method names, and `_meta` keys, that this package acts on. All others pass through as strings. */
-
+/** Names of requests that this package acts on. All others pass through as strings. */
 export const Method = {
   Initialize: 'initialize',
   Ping: 'ping',
@@ -25,6 +24,7 @@ export const Method = {
   ListRoots: 'roots/list',
 } as const;
 
+/** Names of notifications that this package acts on. */
 export const Notice = {
   Initialized: 'notifications/initialized',
   Cancelled: 'notifications/cancelled',
@@ -40,6 +40,7 @@ export const Notice = {
   Task: 'notifications/tasks',
 } as const;
 
+/** Keys of `_meta` that this package acts on. */
 export const Meta = {
   ProgressToken: 'progressToken',
   /** What each request says of its sender (2026-07-28, basic: _meta). */
@@ -51,7 +52,7 @@ export const Meta = {
   SubscriptionId: 'io.modelcontextprotocol/subscriptionId',
 } as const;
 
-/** MCP names every notification so; at the waist it tells an exchange that wants no answer. */
+/** Whether a method names a notification, as MCP names every one; such an exchange wants no answer. */
 export function isNotificationMethod(method: string): boolean {
   return method.startsWith('notifications/');
 }

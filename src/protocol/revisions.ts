@@ -6,8 +6,10 @@
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { McpErrorCode } from './errors.ts';
 
+/** A revision of the Model Context Protocol, by its date. */
 export type Revision = '2024-11-05' | '2025-03-26' | '2025-06-18' | '2025-11-25' | '2026-07-28';
 
+/** What a revision has, and how it does it. */
 export interface RevisionProfile {
   readonly revision: Revision;
   /** `legacy` opens a session with `initialize`; `modern` has neither handshake nor session (2026-07-28, basic: Versioning). */
@@ -30,6 +32,7 @@ export interface RevisionProfile {
   readonly resourceNotFound: typeof McpErrorCode.ResourceNotFound | typeof ErrorCode.InvalidParams;
 }
 
+/** The profiles of all revisions that this package speaks. */
 export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
   '2024-11-05': {
     revision: '2024-11-05',

@@ -1,29 +1,42 @@
 /** MCP vocabulary: the shapes that this package builds or reads. What it only passes on stays `JsonObject`. */
 import type { JsonObject } from '../jsonrpc/message.ts';
 
+/** A picture for people (2025-11-25, basic: icons). */
 export interface Icon {
+  /** An `https:` or `data:` URI. */
   src: string;
+  /** Default: what the source says of itself. */
   mimeType?: string;
+  /** `48x48`, or `any` for what scales. Default: any. */
   sizes?: string[];
+  /** The background that it is made for. Default: either. */
   theme?: 'light' | 'dark';
 }
 
 /** Name and version of a client or a server (basic/lifecycle: Initialization). */
 export interface Implementation {
+  /** For programs. */
   name: string;
   version: string;
+  /** For people. Default: the name. */
   title?: string;
+  /** From 2025-11-25, as are `icons` and `websiteUrl`. */
   description?: string;
   icons?: Icon[];
   websiteUrl?: string;
 }
 
+/** Hints for the client on how to use content (server/resources: Annotations). */
 export interface Annotations {
+  /** Whom it is meant for. Default: either. */
   audience?: ('user' | 'assistant')[];
+  /** From 0, optional, to 1, required. */
   priority?: number;
+  /** ISO 8601: `2025-01-12T15:00:58Z`. */
   lastModified?: string;
 }
 
+/** Text for or from a model (server/tools: Text Content). */
 export interface TextContent {
   type: 'text';
   text: string;
@@ -31,6 +44,7 @@ export interface TextContent {
   _meta?: JsonObject;
 }
 
+/** An image for or from a model (server/tools: Image Content). */
 export interface ImageContent {
   type: 'image';
   /** Base64. */
@@ -40,7 +54,7 @@ export interface ImageContent {
   _meta?: JsonObject;
 }
 
-/** From 2025-03-26. */
+/** Sound for or from a model; from 2025-03-26 (server/tools: Audio Content). */
 export interface AudioContent {
   type: 'audio';
   /** Base64. */
@@ -50,7 +64,7 @@ export interface AudioContent {
   _meta?: JsonObject;
 }
 
-/** From 2025-06-18. */
+/** A resource that can be read or subscribed to; from 2025-06-18 (server/tools: Resource Links). */
 export interface ResourceLink {
   type: 'resource_link';
   uri: string;
@@ -58,12 +72,14 @@ export interface ResourceLink {
   title?: string;
   description?: string;
   mimeType?: string;
+  /** Of the contents, in bytes. */
   size?: number;
   icons?: Icon[];
   annotations?: Annotations;
   _meta?: JsonObject;
 }
 
+/** The contents of a resource that is text (server/resources: Resource Contents). */
 export interface TextResourceContents {
   uri: string;
   mimeType?: string;
@@ -71,6 +87,7 @@ export interface TextResourceContents {
   _meta?: JsonObject;
 }
 
+/** The contents of a resource that is not text (server/resources: Resource Contents). */
 export interface BlobResourceContents {
   uri: string;
   mimeType?: string;
@@ -79,8 +96,10 @@ export interface BlobResourceContents {
   _meta?: JsonObject;
 }
 
+/** The contents of a resource. */
 export type ResourceContents = TextResourceContents | BlobResourceContents;
 
+/** A resource with its contents, in the middle of other content (server/tools: Embedded Resources). */
 export interface EmbeddedResource {
   type: 'resource';
   resource: ResourceContents;
@@ -88,40 +107,54 @@ export interface EmbeddedResource {
   _meta?: JsonObject;
 }
 
+/** A part of what a tool returned or of what a prompt says. */
 export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource;
 
+/** What a tool returned (server/tools: Tool Result). */
 export interface CallToolResult {
   content: ContentBlock[];
-  /** From 2025-06-18. */
+  /** What the tool's output schema describes: an object from 2025-06-18, any JSON from 2026-07-28. */
   structuredContent?: unknown;
+  /** The tool has failed, and `content` says why to the model. Default false. */
   isError?: boolean;
   _meta?: JsonObject;
 }
 
+/** What reading a resource gave (server/resources: Reading Resources). */
 export interface ReadResourceResult {
+  /** Of the resource, or of several where it holds others. */
   contents: ResourceContents[];
   _meta?: JsonObject;
 }
 
+/** One message of a prompt (server/prompts: PromptMessage). */
 export interface PromptMessage {
   role: 'user' | 'assistant';
   content: ContentBlock;
 }
 
+/** A prompt with its arguments filled in (server/prompts: Getting a Prompt). */
 export interface GetPromptResult {
   description?: string;
   messages: PromptMessage[];
   _meta?: JsonObject;
 }
 
+/** Hints on what a tool does; clients must not trust those of servers that they do not trust (server/tools: Tool). */
 export interface ToolAnnotations {
+  /** For people. */
   title?: string;
+  /** It changes nothing. Default false. */
   readOnlyHint?: boolean;
+  /** It may destroy something, and does not only add; of tools that change something. Default true. */
   destructiveHint?: boolean;
+  /** To call it again with the same arguments changes nothing more; of tools that change something. Default false. */
   idempotentHint?: boolean;
+  /** It deals with the world outside, as a web search does. Default true. */
   openWorldHint?: boolean;
 }
 
+/** A tool as `tools/list` shows it (server/tools: Tool). */
 export interface Tool {
   name: string;
   title?: string;
@@ -133,19 +166,23 @@ export interface Tool {
   _meta?: JsonObject;
 }
 
+/** A resource as `resources/list` shows it (server/resources: Resource). */
 export interface Resource {
   uri: string;
   name: string;
   title?: string;
   description?: string;
   mimeType?: string;
+  /** Of the contents, in bytes. */
   size?: number;
   annotations?: Annotations;
   icons?: Icon[];
   _meta?: JsonObject;
 }
 
+/** Resources with a URI of one form, as `resources/templates/list` shows them (server/resources: Resource Templates). */
 export interface ResourceTemplate {
+  /** RFC 6570. */
   uriTemplate: string;
   name: string;
   title?: string;
@@ -156,13 +193,16 @@ export interface ResourceTemplate {
   _meta?: JsonObject;
 }
 
+/** An argument of a prompt. */
 export interface PromptArgument {
   name: string;
   title?: string;
   description?: string;
+  /** Default false. */
   required?: boolean;
 }
 
+/** A prompt as `prompts/list` shows it (server/prompts: Prompt). */
 export interface Prompt {
   name: string;
   title?: string;
@@ -172,23 +212,30 @@ export interface Prompt {
   _meta?: JsonObject;
 }
 
+/** A place that a client lets servers work in (client/roots). */
 export interface Root {
+  /** Begins with `file://`. */
   uri: string;
   name?: string;
   _meta?: JsonObject;
 }
 
-/** The answer to an elicitation (client/elicitation). */
+/** The answer to an elicitation (client/elicitation: Response Actions). */
 export interface ElicitResult {
+  /** The person agreed, refused, or dismissed the question. */
   action: 'accept' | 'decline' | 'cancel';
+  /** What was filled in; only where a form was accepted. */
   content?: Record<string, string | number | boolean | string[]>;
   _meta?: JsonObject;
 }
 
 /** The result of `server/discover` (2026-07-28, server/discover), which describes any service at the waist. */
 export interface DiscoverResult {
+  /** Revisions, the preferred one first. */
   supportedVersions: string[];
+  /** What the service can do. */
   capabilities: JsonObject;
+  /** How to use it, for the model. */
   instructions?: string;
   _meta?: JsonObject;
 }
@@ -209,10 +256,12 @@ export interface AuthInfo {
 
 /** What a `subscriptions/listen` exchange wants to hear of (2026-07-28, basic/patterns/subscriptions: Notification Filter). */
 export interface SubscriptionFilter {
+  /** Changes of the list of tools. Default false, as of the lists below. */
   toolsListChanged?: boolean;
   promptsListChanged?: boolean;
   resourcesListChanged?: boolean;
+  /** Updates of the resources with these URIs. */
   resourceSubscriptions?: string[];
-  /** Of the tasks extension. */
+  /** Changes of these tasks (the tasks extension). */
   taskIds?: string[];
 }

@@ -1,3 +1,8 @@
+/**
+ * The server library: a registry of tools, resources and prompts, served over any transport.
+ *
+ * @module
+ */
 export { McpServer, type McpServerOptions } from './mcp-server.ts';
 export { Context, type SampleResult } from './context.ts';
 export { CompletionContext, type Completer } from './completion.ts';

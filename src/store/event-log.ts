@@ -1,11 +1,13 @@
 import type { Message } from '../jsonrpc/message.ts';
 
+/** Names a session; unique among all that share the log. */
 export type SessionId = string;
 /** Names a stream within its session. Letters and digits only. */
 export type StreamId = string;
 /** Unique within its session, names its stream, and is visible ASCII. */
 export type EventId = string;
 
+/** An event as it was appended. */
 export interface LoggedEvent {
   readonly id: EventId;
   /** Undefined for an event that carries an id and nothing else: the priming event of 2025-11-25. */

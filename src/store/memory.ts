@@ -8,6 +8,7 @@ import {
   type StreamId,
 } from './event-log.ts';
 
+/** The bounds of an event log in memory. Where one is reached, the oldest events are dropped. */
 export interface MemoryEventLogOptions {
   /** How many bytes of messages one session may keep. Default 4 MiB. */
   maxBytes?: number;

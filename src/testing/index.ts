@@ -1,2 +1,7 @@
+/**
+ * Suites for those who implement a contract of this package, for any test runner.
+ *
+ * @module
+ */
 export * from './event-log-suite.ts';
 export * from './transport-suite.ts';

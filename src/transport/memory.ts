@@ -1,3 +1,8 @@
+/**
+ * Two transports joined in memory.
+ *
+ * @module
+ */
 import type { Message } from '../jsonrpc/message.ts';
 import { checkMessage } from '../jsonrpc/parse.ts';
 import type { Transport } from './transport.ts';

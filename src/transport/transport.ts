@@ -1,6 +1,7 @@
 import type { Message, Notification, Request, RequestId, Response } from '../jsonrpc/message.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 
+/** What a message that is sent belongs to. */
 export interface SendOptions {
   /** The incoming request that this outgoing request or notification belongs to. */
   readonly relatedRequestId?: RequestId | undefined;
@@ -67,6 +68,11 @@ export const TAKEN: Promise<void> = Promise.resolve();
  * `everwire/testing` has a suite that any implementation can run.
  */
 export interface Transport {
+  /**
+   * Opens the connection and begins to deliver. Called once.
+   *
+   * @throws where it cannot be opened, was started before, or is closed.
+   */
   start(): Promise<void>;
   /**
    * Sends one message; resolves when the transport has taken it, later where the reader is slow.
@@ -79,6 +85,7 @@ export interface Transport {
   /** Told by the owner when a revision has been negotiated. */
   setProtocolVersion?(version: string): void;
 
+  /** A `Message` came; the second argument is `MessageExtra`, where anything is known beside it. */
   onmessage?: ((message: any, extra?: any) => void) | undefined;
   /** The connection is over, for whatever reason. Called once; nothing follows it. */
   onclose?: (() => void) | undefined;
@@ -90,5 +97,6 @@ export interface Transport {
   /** Something went wrong that no caller can be told of. Not fatal by itself. */
   onerror?: ((error: Error) => void) | undefined;
 
+  /** The id of the session on the wire, where the transport has one. A secret: it opens the session to who has it. */
   readonly sessionId?: string | undefined;
 }

@@ -1,11 +1,13 @@
-/** The checks of an HTTP request that need nothing but its headers. Pure, and cheap enough to run on each request. */
-
+/**
+ * Which `Host` and `Origin` headers are answered. Loopback always is; others are refused with 403 unless they are named
+ * here (2025-11-25, basic/transports: Security Warning).
+ */
 export interface HostRules {
-  /** Host names to accept beside loopback: a name, or a name with a port. */
+  /** Host names to accept beside loopback: a name, or a name with a port. Default none. */
   readonly allowedHosts?: readonly string[];
   /**
    * Origins to accept beside those on loopback: `https://app.example`. `*` accepts any. Pages of these, and of no
-   * others, may read what is answered (CORS).
+   * others, may read what is answered (CORS). Default none.
    */
   readonly allowedOrigins?: readonly string[];
   /**

@@ -4,6 +4,7 @@ import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './
 import { isLoopback } from './guards.ts';
 import { nodeListener } from './node.ts';
 
+/** Where to listen, and the options of the handler. */
 export interface ListenOptions extends HttpHandlerOptions {
   /** Default 127.0.0.1. On any other address, name the hosts under which clients reach the server in `allowedHosts`. */
   readonly host?: string;
@@ -11,13 +12,17 @@ export interface ListenOptions extends HttpHandlerOptions {
   readonly port?: number;
 }
 
+/** A server that listens. */
 export interface HttpListener {
+  /** As it was given. */
   readonly host: string;
+  /** The one that was taken, where 0 was given. */
   readonly port: number;
   /** Of the Streamable HTTP endpoint. */
   readonly url: string;
   /** Of the HTTP+SSE transport, where it is on. */
   readonly sseUrl: string | undefined;
+  /** Answers the requests; also ones that came in elsewhere. */
   readonly handler: HttpHandler;
   /**
    * Takes no more connections, ends all sessions and waits for what is being written, at most `timeout` milliseconds
@@ -36,7 +41,8 @@ const answering = new WeakMap<Socket, number>();
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 
 /**
- * Serves HTTP on an address of its own.
+ * Serves HTTP on an address of its own. The head of a request may take 15 seconds, all of it 60 seconds, and an idle
+ * connection is kept for 65 seconds.
  *
  * @throws Error with a sentence for people where the address cannot be had.
  */

@@ -9,8 +9,11 @@ import { ProcessGroup } from './process-group.ts';
 import { StderrLog } from './stderr-log.ts';
 import { StreamTransport } from './stream.ts';
 
+/** What to start, and its bounds. */
 export interface ChildOptions {
+  /** A path, or a name that is looked for in `PATH`. No shell takes it apart. */
   readonly command: string;
+  /** Default none. */
   readonly args?: readonly string[];
   /** Variables for the child beside those of this process; one that is undefined is taken away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -33,8 +36,11 @@ export interface ChildOptions {
   readonly killTimeout?: number;
 }
 
+/** How a process ended. */
 export interface ChildExit {
+  /** Null where a signal ended it. */
   readonly code: number | null;
+  /** Null where it exited by itself. */
   readonly signal: NodeJS.Signals | null;
 }
 
@@ -80,6 +86,7 @@ export class ChildTransport implements Transport {
     this.#stderr = new StderrLog(options.onstderr && ((line) => this.#guard(() => options.onstderr?.(line))));
   }
 
+  /** The id of the child's process; undefined before `start`. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -99,7 +106,11 @@ export class ChildTransport implements Transport {
     return this.#reason;
   }
 
-  /** @throws where the command cannot be started, with a sentence that says why. */
+  /**
+   * Starts the child; resolves when it runs.
+   *
+   * @throws where the command cannot be started, with a sentence that says why.
+   */
   start(): Promise<void> {
     if (this.#starting || this.#closing) {
       return Promise.reject(new Error(this.#closing ? 'The connection is closed' : 'The transport is started already'));

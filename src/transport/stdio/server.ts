@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { StreamTransport } from './stream.ts';
 
+/** Bounds, and other streams than the process's own. */
 export interface StdioServerOptions {
   /** Default `process.stdin`. */
   readonly stdin?: Readable;

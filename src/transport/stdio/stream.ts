@@ -4,6 +4,7 @@ import { TAKEN, type SendOptions, type Transport } from '../transport.ts';
 import { Framing } from './framing.ts';
 import { Outgoing } from './outgoing.ts';
 
+/** Which side of the connection this is, and its bounds. */
 export interface StreamTransportOptions {
   /**
    * Which side this is. Default `server`.
@@ -50,6 +51,7 @@ export function streamTransport(input: Readable, output: Writable, options?: Str
   return new StreamTransport(input, output, options);
 }
 
+/** Messages as lines, over two byte streams. */
 export class StreamTransport implements Transport {
   onmessage: Transport['onmessage'];
   onclose: Transport['onclose'];
