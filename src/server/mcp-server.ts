@@ -11,6 +11,7 @@ import type { NodeRequest } from '../transport/http/node.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { InboundOptions } from '../wire/serve.ts';
+import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { complete, type Completers } from './completion.ts';
 import { Listeners, type ListKind } from './listeners.ts';
 import { Prompts, type PromptArguments, type PromptConfig, type PromptHandler } from './prompts.ts';
@@ -41,6 +42,11 @@ export interface McpServerOptions extends Implementation, WireOptions {
    * Capabilities to declare beside those of what is registered: of tools that are registered later, or experimental ones.
    */
   capabilities?: JsonObject;
+  /**
+   * How long callers may keep the lists and the description of the server, and whether they may share them (2026-07-28,
+   * server/utilities/caching). `resources` is for templates too. Default: not at all.
+   */
+  cache?: Partial<Record<ListKind | 'discover', CacheHints>>;
   /** How HTTP is served, by `listen`, `fetch` and `node`. */
   http?: HttpOptions;
   /** Told of every error that no caller can be told of. Default: writes it to stderr. */
@@ -58,6 +64,7 @@ export class McpServer {
   readonly #info: Implementation;
   readonly #instructions: string | undefined;
   readonly #capabilities: JsonObject;
+  readonly #discoverHints: JsonObject;
   readonly #listeners: Listeners;
   readonly #tools: Tools;
   readonly #resources: Resources;
@@ -71,8 +78,9 @@ export class McpServer {
       instructions,
       pageSize = 1000,
       capabilities = {},
-      onerror = reportToStderr,
+      cache = {},
       http = {},
+      onerror = reportToStderr,
       ...others
     } = options;
     const { eras, askTimeout, maxAskTimeout, stateKey, maxParked, maxParkedPerPrincipal, maxSubscriptions, ...info } =
@@ -81,8 +89,13 @@ export class McpServer {
     this.#info = compact(info) as Implementation;
     this.#instructions = instructions;
     this.#capabilities = capabilities;
+    this.#discoverHints = cacheHints(cache.discover ?? {}, 'server/discover');
     this.#listeners = new Listeners(onerror);
-    const registry = (kind: ListKind) => ({ pageSize, changed: () => this.#listeners.changed(kind) });
+    const registry = (kind: ListKind) => ({
+      pageSize,
+      cache: cache[kind],
+      changed: () => this.#listeners.changed(kind),
+    });
     this.#tools = new Tools(registry('tools'), onerror);
     this.#resources = new Resources(registry('resources'));
     this.#prompts = new Prompts(registry('prompts'));
@@ -240,6 +253,7 @@ export class McpServer {
       supportedVersions: [...MODERN_REVISIONS, ...LEGACY_REVISIONS],
       capabilities,
       _meta: { [Meta.ServerInfo]: this.#info },
+      ...this.#discoverHints,
     };
     if (this.#instructions !== undefined) result['instructions'] = this.#instructions;
     return result;
@@ -248,8 +262,7 @@ export class McpServer {
   /** Whether a request may be run again from the start: what only reads may, and tools that say so. */
   #replays({ method, params }: Pick<Exchange, 'method' | 'params'>): boolean {
     if (method !== Method.CallTool) return true;
-    const annotations = this.#tools.registry.get(params['name'])?.definition['annotations'];
-    return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+    return this.#tools.replays(params['name']);
   }
 
   /** The lists that this server has, or says it may have. */
