@@ -6,6 +6,7 @@
 export { McpServer, type McpServerOptions } from './mcp-server.ts';
 export { Context, type SampleResult } from './context.ts';
 export { CompletionContext, type Completer } from './completion.ts';
+export { inputRequired, type InputRequest, type InputRequiredResult } from './input-required.ts';
 export type {
   PromptArgumentConfig,
   PromptArguments,
@@ -17,6 +18,7 @@ export type {
 export type { Registered } from './registry.ts';
 export type { ResourceConfig, ResourceHandler, ResourceReply, TemplateConfig, TemplateHandler } from './resources.ts';
 export type { AnySchema, StandardSchema } from './schema.ts';
+export type { HttpOptions } from './serving.ts';
 export type { ToolConfig, ToolHandler, ToolReply } from './tools.ts';
 export type { Variables } from './uri-template.ts';
 export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
