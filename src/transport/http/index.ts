@@ -1,6 +1,21 @@
+/**
+ * Serves the protocol over HTTP: one handler for Streamable HTTP of every revision and for HTTP+SSE, with adapters for
+ * `node:http` and for web-standard `Request` and `Response`.
+ *
+ * @module
+ */
 export type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
-export { fetchListener } from './fetch.ts';
+export { fetchListener, type FetchContext } from './fetch.ts';
 export type { HostRules } from './guards.ts';
 export { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 export { listen, type HttpListener, type ListenOptions } from './listen.ts';
 export { nodeListener, type NodeRequest } from './node.ts';
+export {
+  EventsPurged,
+  type EventId,
+  type EventLog,
+  type LoggedEvent,
+  type SessionId,
+  type StreamId,
+} from '../../store/event-log.ts';
+export { memoryEventLog, type MemoryEventLogOptions } from '../../store/memory.ts';
