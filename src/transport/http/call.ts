@@ -16,6 +16,8 @@ export interface HttpCall {
   readonly auth: AuthInfo | undefined;
   /** How large the body was, once it has been read. */
   readonly bodyBytes: number;
+  /** The client went away, as far as that shows. */
+  readonly gone: boolean;
   /** @param name in lower case. A header that came more than once is joined by commas, as HTTP has it. */
   header(name: string): string | undefined;
   /**

@@ -9,7 +9,7 @@ const asked = { origin, 'access-control-request-method': 'POST', 'access-control
 
 const cors = (response: Response): unknown[] =>
   ['access-control-allow-origin', 'access-control-expose-headers', 'vary'].map((name) => response.headers.get(name));
-const readable = [origin, 'Mcp-Session-Id', 'Origin'];
+const readable = [origin, 'Mcp-Session-Id, WWW-Authenticate', 'Origin'];
 const unreadable = [null, null, null];
 
 test.each(['/mcp', '/sse', '/messages'])('a browser learns what a page may send to %s', async (path) => {
@@ -24,7 +24,19 @@ test.each(['/mcp', '/sse', '/messages'])('a browser learns what a page may send 
     'mcp-session-id',
     'mcp-protocol-version',
     'last-event-id',
+    'mcp-method',
+    'mcp-name',
   ]);
+});
+
+test('a page may send the parameters of tools in headers that it asks for', async () => {
+  const headers = {
+    ...asked,
+    'access-control-request-headers': 'Mcp-Param-Region, mcp-param-x y, x-other,mcp-param-db',
+  };
+  const response = await new TestHttp(service, options).send('OPTIONS', '/mcp', headers);
+  const allowed = response.headers.get('access-control-allow-headers')?.split(', ');
+  expect(allowed?.slice(-3)).toEqual(['mcp-name', 'mcp-param-region', 'mcp-param-db']);
 });
 
 test('a page may read answers, streams and errors', async () => {

@@ -2,8 +2,24 @@ import type { AuthInfo } from '../../protocol/types.ts';
 import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
 
 const METHODS = 'GET, POST, DELETE';
-/** What clients send beside the headers that need no leave (2025-11-25, transports: Streamable HTTP; basic/authorization). */
-const HEADERS = 'content-type, accept, authorization, mcp-session-id, mcp-protocol-version, last-event-id';
+/**
+ * What clients send beside the headers that need no leave (2025-11-25 and 2026-07-28, transports: Streamable HTTP;
+ * basic/authorization).
+ */
+const HEADERS = [
+  'content-type',
+  'accept',
+  'authorization',
+  'mcp-session-id',
+  'mcp-protocol-version',
+  'last-event-id',
+  'mcp-method',
+  'mcp-name',
+];
+/** Parameters of tools that clients repeat in headers, each under a name of its own (2026-07-28, transports: Custom Headers). */
+const PARAMETER = /^mcp-param-[!#$%&'*+.^_`|~\w-]+$/;
+/** What pages may read of an answer: the session's id, and what a client is asked to show (RFC 6750, section 3). */
+const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate';
 /** Seconds that a browser need not ask again. */
 const MAX_AGE = '600';
 
@@ -26,7 +42,7 @@ export class CorsCall implements HttpCall {
     this.#call = call;
     this.#headers = {
       'access-control-allow-origin': origin,
-      'access-control-expose-headers': 'Mcp-Session-Id',
+      'access-control-expose-headers': EXPOSED,
       vary: 'Origin',
     };
   }
@@ -36,16 +52,23 @@ export class CorsCall implements HttpCall {
     return this.method === 'OPTIONS' && this.header('access-control-request-method') !== undefined;
   }
 
-  answerPreflight(): void {
+  /** @param credentials further headers that a page may send, in lower case. */
+  answerPreflight(credentials: Iterable<string> = []): void {
+    const asked = (this.header('access-control-request-headers') ?? '').toLowerCase().split(',');
+    const parameters = asked.map((name) => name.trim()).filter((name) => PARAMETER.test(name));
     this.respond(204, {
       'access-control-allow-methods': METHODS,
-      'access-control-allow-headers': HEADERS,
+      'access-control-allow-headers': [...HEADERS, ...credentials, ...parameters].join(', '),
       'access-control-max-age': MAX_AGE,
     });
   }
 
   get bodyBytes(): number {
     return this.#call.bodyBytes;
+  }
+
+  get gone(): boolean {
+    return this.#call.gone;
   }
 
   header(name: string): string | undefined {

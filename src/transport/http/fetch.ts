@@ -2,7 +2,10 @@ import type { AuthInfo } from '../../protocol/types.ts';
 import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 
-/** Makes a web-standard `fetch` function of a handler, for runtimes and frameworks that speak Request and Response. */
+/**
+ * Makes a web-standard `fetch` function of a handler, for runtimes and frameworks that speak Request and Response. It
+ * never rejects. The second argument says who sent the request, where something before it has authenticated them.
+ */
 export function fetchListener(handler: HttpHandler): (request: Request, context?: FetchContext) => Promise<Response> {
   return (request, context) => new Promise((resolve) => handler.handle(new FetchCall(request, context, resolve)));
 }
@@ -34,6 +37,10 @@ class FetchCall implements HttpCall {
     this.#request = request;
     this.#host = url.host;
     this.#resolve = resolve;
+  }
+
+  get gone(): boolean {
+    return this.#request.signal.aborted;
   }
 
   header(name: string): string | undefined {

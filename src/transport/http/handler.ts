@@ -1,13 +1,18 @@
+import type { AuthInfo } from '../../protocol/types.ts';
 import type { EventLog } from '../../store/event-log.ts';
 import { memoryEventLog } from '../../store/memory.ts';
 import type { RequestListener, Transport } from '../transport.ts';
+import { Admission, type ScopesFor } from './admission.ts';
+import { AuthenticatedCall } from './authenticated-call.ts';
 import type { HttpCall } from './call.ts';
 import { OpenConnections } from './connection.ts';
 import { CorsCall } from './cors.ts';
+import { respondDocument } from './document.ts';
 import type { EndpointOptions } from './endpoint.ts';
+import type { Gate, Refusal } from './gate.ts';
 import { GraceLine } from './grace.ts';
 import { hostGuard, namedOriginGuard, originGuard, type HostRules } from './guards.ts';
-import { failed, refuse, shuttingDown } from './refusals.ts';
+import { failed, NO_HEADERS, refuse, shuttingDown, turnAway, unchecked } from './refusals.ts';
 import { SessionTable } from './sessions.ts';
 import { SseEndpoint } from './sse-endpoint.ts';
 import type { SseSession } from './sse-session.ts';
@@ -27,9 +32,20 @@ export interface HttpHandlerOptions extends HostRules {
    * `createInbound` makes this and `onsession` of a service.
    */
   readonly onrequest?: RequestListener | undefined;
+  /**
+   * Lets in only who shows a credential; `bearerAuth` and `apiKeyAuth` of `everwire/auth` make one. Default: none, and
+   * anyone is let in.
+   */
+  readonly gate?: Gate | undefined;
+  /**
+   * The scopes that a request needs. A caller without one of them is refused with 403 before anything is dispatched, and
+   * told of all of them. It is asked only of callers of whom something is known, from the gate or from a framework before
+   * the handler; where neither is there, scopes are not looked at. Default: none are needed.
+   */
+  readonly scopesFor?: ScopesFor | undefined;
   /** Requests without a session that may be in flight, subscriptions among them; beyond it 503. Default 20 000. */
   readonly maxRequests?: number;
-  /** Path of the Streamable HTTP endpoint. Default `/mcp`. */
+  /** Path of the Streamable HTTP endpoint, or `*` for any path, where something in front has chosen. Default `/mcp`. */
   readonly path?: string;
   /** Path of the event stream of the 2024-11-05 transport, or false for none. Default `/sse`. */
   readonly ssePath?: string | false;
@@ -71,6 +87,8 @@ export interface HttpHandler {
   readonly sessions: number;
   /** Answers one request. Never throws. */
   handle(call: HttpCall): void;
+  /** Takes no more sessions and no more requests from now on; what is being answered goes on, questions included. */
+  drain(): void;
   /** Ends all sessions and their streams. */
   close(): Promise<void>;
 }
@@ -97,11 +115,12 @@ class Handler implements HttpHandler {
   readonly #originAllowed: (origin: string) => boolean;
   /** Undefined where no page may read anything. */
   readonly #originReads: ((origin: string) => boolean) | undefined;
+  readonly #gate: Gate | undefined;
   readonly #sessions: SessionTable<StreamableSession | SseSession>;
   readonly #streamable: StreamableEndpoint;
   readonly #sse: SseEndpoint;
   readonly #stateless: StatelessEndpoint | undefined;
-  #closed = false;
+  #phase: 'open' | 'draining' | 'closed' = 'open';
 
   constructor(options: HttpHandlerOptions) {
     checkOptions(options);
@@ -113,6 +132,8 @@ class Handler implements HttpHandler {
     this.#hostAllowed = hostGuard(options);
     this.#originAllowed = originGuard(options);
     this.#originReads = namedOriginGuard(options);
+    const { gate, scopesFor } = options;
+    this.#gate = gate;
     this.#sessions = new SessionTable({
       maxSessions: options.maxSessions ?? 10_000,
       idleTimeout: options.idleTimeout ?? 30 * 60_000,
@@ -125,7 +146,8 @@ class Handler implements HttpHandler {
       maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024,
       onsession: options.onsession,
       onerror: this.#onerror,
-      closed: () => this.#closed,
+      admission: gate || scopesFor ? new Admission(gate, scopesFor) : undefined,
+      closed: () => this.#phase !== 'open',
     };
     const grace = new GraceLine(options.grace ?? 100);
     const { onrequest, maxRequests = 20_000 } = options;
@@ -153,8 +175,12 @@ class Handler implements HttpHandler {
     }
   }
 
+  drain(): void {
+    if (this.#phase === 'open') this.#phase = 'draining';
+  }
+
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#phase = 'closed';
     await this.#sessions.close();
   }
 
@@ -166,16 +192,58 @@ class Handler implements HttpHandler {
   #route(call: HttpCall): void {
     const host = call.header('host');
     if (host === undefined || !this.#hostAllowed(host)) return refuse(call, 403, `Host not allowed: ${host}`);
+    const gate = this.#gate;
+    // Before the check of the origin: that guards what is private, and where to get a token is for every page to know.
+    const document = gate?.documents(call);
+    if (document) return respondDocument(call, document);
     const origin = call.header('origin');
     if (origin !== undefined && !this.#originAllowed(origin)) return refuse(call, 403, `Origin not allowed: ${origin}`);
-    if (call instanceof CorsCall && call.preflight) return call.answerPreflight();
-    if (this.#closed) return shuttingDown(call);
-    if (call.path === this.path) return this.#streamable.handle(call);
+    if (call instanceof CorsCall && call.preflight) return call.answerPreflight(gate?.credentials);
+    if (this.#phase === 'closed') return shuttingDown(call);
+    if (gate && this.#serves(call)) return this.#enter(call, gate);
+    this.#dispatch(call);
+  }
+
+  /** Whether there is anything at the path of a call. Where not, that is no secret, and clients look in many places. */
+  #serves(call: HttpCall): boolean {
+    return this.path === '*' || call.path === this.path || this.#isSse(call);
+  }
+
+  #enter(call: HttpCall, gate: Gate): void {
+    let outcome: ReturnType<Gate['authenticate']>;
+    try {
+      outcome = gate.authenticate(call);
+    } catch (error) {
+      return unchecked(call, error, this.#onerror);
+    }
+    if (!('then' in outcome)) return this.#letIn(call, gate, outcome);
+    outcome
+      .then(
+        (settled) => this.#letIn(call, gate, settled),
+        (error: unknown) => unchecked(call, error, this.#onerror),
+      )
+      .catch((error: unknown) => failed(call, error, this.#onerror));
+  }
+
+  #letIn(call: HttpCall, gate: Gate, outcome: AuthInfo | Refusal): void {
+    // Nobody reads it; but what stands between us and the client may wait for an answer.
+    if (call.gone) return call.respond(400, NO_HEADERS);
+    if (!('principal' in outcome)) return turnAway(call, outcome);
+    if (this.#phase === 'closed') return shuttingDown(call);
+    this.#dispatch(new AuthenticatedCall(call, outcome, gate.credentials));
+  }
+
+  #dispatch(call: HttpCall): void {
+    if (call.path === this.path || (this.path === '*' && !this.#isSse(call))) return this.#streamable.handle(call);
     if (this.ssePath !== false) {
-      if (call.path === this.ssePath) return this.#sse.open(call);
+      if (call.path === this.ssePath) return this.#phase === 'open' ? this.#sse.open(call) : shuttingDown(call);
       if (call.path === this.#messagesPath) return this.#sse.post(call);
     }
     refuse(call, 404, `Nothing here; the endpoint is ${this.path}`);
+  }
+
+  #isSse({ path }: HttpCall): boolean {
+    return this.ssePath !== false && (path === this.ssePath || path === this.#messagesPath);
   }
 }
 
@@ -184,7 +252,8 @@ function checkOptions(options: HttpHandlerOptions): void {
   const { path = '/mcp', ssePath = '/sse', messagesPath = '/messages' } = options;
   const paths = ssePath === false ? [path] : [path, ssePath, messagesPath];
   for (const each of paths) {
-    if (!each.startsWith('/')) throw new TypeError(`A path must begin with a slash: ${JSON.stringify(each)}`);
+    if (!each.startsWith('/') && (each !== '*' || each !== path))
+      throw new TypeError(`A path must begin with a slash: ${JSON.stringify(each)}`);
   }
   if (new Set(paths).size < paths.length) throw new TypeError(`The paths must differ: ${paths.join(', ')}`);
   if (!options.onsession && !options.onrequest) throw new TypeError('Give onsession, onrequest, or both');

@@ -5,7 +5,9 @@
  * @module
  */
 export type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
+export type { ScopesFor } from './admission.ts';
 export { fetchListener, type FetchContext } from './fetch.ts';
+export type { Gate, Refusal } from './gate.ts';
 export type { HostRules } from './guards.ts';
 export { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 export { listen, type HttpListener, type ListenOptions } from './listen.ts';

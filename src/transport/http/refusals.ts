@@ -2,6 +2,7 @@ import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorResponse, type ErrorResponse, type RequestId } from '../../jsonrpc/message.ts';
 import { InvalidMessage, invalidRequest } from '../../jsonrpc/parse.ts';
 import type { HttpCall, HttpHeaders } from './call.ts';
+import type { Refusal } from './gate.ts';
 
 export const NO_HEADERS: HttpHeaders = {};
 export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
@@ -18,6 +19,17 @@ export function failed(call: HttpCall, error: unknown, onerror: (error: Error) =
   if (error instanceof InvalidMessage) return answer(call, 400, errorResponse(error.id, error.toObject()), NO_HEADERS);
   onerror(error as Error);
   answer(call, 500, errorResponse(undefined, { code: ErrorCode.InternalError, message: 'Internal error' }), NO_HEADERS);
+}
+
+/** @param id of the request that is refused, where it is known. */
+export function turnAway(call: HttpCall, { status, message, headers }: Refusal, id?: RequestId): void {
+  answer(call, status, errorResponse(id, { code: REFUSED, message }), headers);
+}
+
+/** The answer where nobody can tell now whether a credential is good, which is reported. */
+export function unchecked(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
+  onerror(error as Error);
+  refuse(call, 503, 'The credential cannot be checked now', { 'retry-after': '5' });
 }
 
 function answer(call: HttpCall, status: number, error: ErrorResponse, headers: HttpHeaders): void {

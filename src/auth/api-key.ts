@@ -1,0 +1,121 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { AuthInfo } from '../protocol/types.ts';
+import type { HttpCall } from '../transport/http/call.ts';
+import { bearerChallenge, insufficientScope } from '../transport/http/challenge.ts';
+import type { Gate, Refusal } from '../transport/http/gate.ts';
+import { bearerCredential, MALFORMED, MAX_CREDENTIAL } from './credential.ts';
+import { withoutSecret } from './redact.ts';
+import { Scopes, type ScopeOptions } from './scopes.ts';
+import { checkAuthInfo } from './token-verifier.ts';
+
+export interface ApiKeyOptions extends ScopeOptions {
+  /** Whose each key is: the principal, who has no scopes then, or all that is known of them. */
+  readonly keys?: Readonly<Record<string, string | AuthInfo>>;
+  /**
+   * Finds out whose a key is, in place of `keys`; undefined where it is nobody's. Called for each HTTP request. Rejects,
+   * or throws, where that cannot be found out now: status 503, and the error is reported without the key.
+   */
+  readonly verify?: (key: string, call: HttpCall) => AuthInfo | undefined | Promise<AuthInfo | undefined>;
+  /** The header for keys beside `Authorization: Bearer`, or false for none. Default `x-api-key`. */
+  readonly header?: string | false;
+}
+
+/** What may be in a key, for it to survive in either header. */
+const KEY = /^[\w.~+/-]+=*$/;
+
+/**
+ * Lets in who shows one of a few keys, as `Authorization: Bearer <key>` or `X-API-Key: <key>`: for deployments without an
+ * authorization server. Keys are compared in constant time. Nothing here tells clients where to get one.
+ *
+ * @throws TypeError for options that cannot work. No error names a key.
+ */
+export function apiKeyAuth(options: ApiKeyOptions): Gate {
+  return new ApiKeyGate(options);
+}
+
+class ApiKeyGate implements Gate {
+  readonly credentials: ReadonlySet<string>;
+  readonly #header: string | undefined;
+  readonly #scopes: Scopes;
+  readonly #verify: NonNullable<ApiKeyOptions['verify']>;
+
+  constructor(options: ApiKeyOptions) {
+    const { keys, verify, header = 'x-api-key' } = options;
+    if ((keys === undefined) === (verify === undefined)) throw new TypeError('Give either keys or verify');
+    if (header !== false && !/^[\w-]+$/.test(header)) throw new TypeError('header must be the name of a header');
+    this.#header = header === false ? undefined : header.toLowerCase();
+    this.credentials = new Set(this.#header === undefined ? [] : [this.#header]);
+    this.#scopes = new Scopes(options);
+    this.#verify = verify ?? knownKeys(keys!);
+  }
+
+  authenticate(call: HttpCall): AuthInfo | Refusal | Promise<AuthInfo | Refusal> {
+    const bearer = bearerCredential(call.header('authorization'));
+    const own = this.#header === undefined ? undefined : call.header(this.#header);
+    if (bearer === undefined && own === undefined) return unauthorized();
+    if (bearer === MALFORMED || (bearer !== undefined && own !== undefined && bearer !== own)) return invalidRequest();
+    const key = bearer ?? own!;
+    if (!KEY.test(key) || key.length > MAX_CREDENTIAL) return invalidRequest();
+    try {
+      const found = this.#verify(key, call);
+      if (!(found && 'then' in found)) return this.#known(found);
+      return found
+        .then((auth) => this.#known(auth))
+        .catch((error: unknown) => Promise.reject(withoutSecret(error, key)));
+    } catch (error) {
+      throw withoutSecret(error, key);
+    }
+  }
+
+  #known(auth: AuthInfo | undefined): AuthInfo | Refusal {
+    if (!auth) return invalidKey();
+    const { expiresAt = Infinity } = checkAuthInfo(auth);
+    if (expiresAt <= Date.now() / 1000) return invalidKey();
+    return this.authorize(auth, undefined, []) ?? auth;
+  }
+
+  authorize(auth: AuthInfo, _request: unknown, scopes: readonly string[]): Refusal | undefined {
+    const needed = this.#scopes.of(scopes);
+    return this.#scopes.suffice(auth, needed) ? undefined : insufficientScope(needed);
+  }
+
+  documents(): undefined {
+    return undefined;
+  }
+}
+
+function knownKeys(keys: Readonly<Record<string, string | AuthInfo>>): (key: string) => AuthInfo | undefined {
+  const known = Object.entries(keys).map(([key, owner]) => {
+    if (!KEY.test(key) || key.length > MAX_CREDENTIAL) {
+      throw new TypeError('A key must consist of letters, digits and -._~+/, with = at the end at most');
+    }
+    const auth = typeof owner === 'string' ? { principal: owner, scopes: [] } : owner;
+    return { digest: digestOf(key), auth: checkAuthInfo(auth) };
+  });
+  return (key) => {
+    const shown = digestOf(key);
+    let found: AuthInfo | undefined;
+    // To the end, whichever it is.
+    for (const { digest, auth } of known) if (timingSafeEqual(digest, shown)) found = auth;
+    return found;
+  };
+}
+
+/** Of one length whatever the key, as the comparison wants it. */
+function digestOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+function unauthorized(): Refusal {
+  return { status: 401, message: 'An API key is needed', headers: bearerChallenge({ realm: 'mcp' }) };
+}
+
+function invalidKey(): Refusal {
+  const headers = bearerChallenge({ realm: 'mcp', error: 'invalid_token' });
+  return { status: 401, message: 'The API key is not valid', headers };
+}
+
+function invalidRequest(): Refusal {
+  const headers = bearerChallenge({ realm: 'mcp', error: 'invalid_request' });
+  return { status: 400, message: 'The headers must hold one API key', headers };
+}

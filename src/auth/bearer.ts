@@ -1,0 +1,96 @@
+import type { AuthInfo } from '../protocol/types.ts';
+import type { HttpCall } from '../transport/http/call.ts';
+import type { Gate, Refusal } from '../transport/http/gate.ts';
+import { bearerCredential, MALFORMED } from './credential.ts';
+import { checkClockTolerance, jwtVerifier, type JwtIssuer } from './jwt.ts';
+import { ProtectedResource, type ResourceOptions } from './protected-resource.ts';
+import { redacted, withoutSecret } from './redact.ts';
+import { Scopes, type ScopeOptions } from './scopes.ts';
+import { checkAuthInfo, InvalidToken, type TokenVerifier } from './token-verifier.ts';
+
+/** Tokens that are checked by a function of one's own: opaque ones, or those of several issuers. */
+export interface VerifiedBy {
+  readonly verify: TokenVerifier;
+  /** Issuers from which clients may get a token, at least one. */
+  readonly authorizationServers: readonly string[];
+  /** Seconds by which clocks may differ where a token is looked at whether it has expired, at most 300. Default 5. */
+  readonly clockTolerance?: number;
+}
+
+/** Tokens that are JWTs of one issuer. */
+export interface IssuedBy extends JwtIssuer {
+  readonly verify?: undefined;
+  /** Default: the issuer. */
+  readonly authorizationServers?: readonly string[];
+  /** Whom tokens must be for: one of these must be in their `aud`. Default: `resource`. */
+  readonly audience?: string | readonly string[];
+}
+
+export type BearerOptions = ResourceOptions & ScopeOptions & (VerifiedBy | IssuedBy);
+
+/**
+ * Lets in who shows an access token that was issued for this server, and tells others where to get one (2025-06-18 to
+ * 2026-07-28, basic/authorization; RFC 6750; RFC 9728).
+ *
+ * A token is taken from the `Authorization` header alone. Without one, or with one that is no good, a call is refused with
+ * 401; with several, with 400; without a scope that it needs, with 403 and all scopes that it needs. Where a token cannot be
+ * checked now, the answer is 503. The metadata of the resource is served at both well-known paths.
+ *
+ * @throws TypeError or RangeError for options that cannot work.
+ */
+export function bearerAuth(options: BearerOptions): Gate {
+  return new BearerGate(options);
+}
+
+class BearerGate implements Gate {
+  readonly #resource: ProtectedResource;
+  readonly #scopes: Scopes;
+  readonly #verify: TokenVerifier;
+  readonly #clockTolerance: number;
+
+  constructor(options: BearerOptions) {
+    const servers = options.verify ? options.authorizationServers : (options.authorizationServers ?? [options.issuer]);
+    this.#scopes = new Scopes(options);
+    this.#resource = new ProtectedResource(options, servers, this.#scopes.base);
+    this.#verify =
+      options.verify ?? jwtVerifier({ ...options, audience: options.audience ?? audienceOf(options.resource) });
+    this.#clockTolerance = options.clockTolerance ?? 5;
+    checkClockTolerance(this.#clockTolerance);
+  }
+
+  authenticate(call: HttpCall): Refusal | Promise<AuthInfo | Refusal> {
+    const token = bearerCredential(call.header('authorization'));
+    if (token === undefined) return this.#resource.unauthorized();
+    if (token === MALFORMED) return this.#resource.invalidRequest();
+    return this.#check(token, call);
+  }
+
+  async #check(token: string, call: HttpCall): Promise<AuthInfo | Refusal> {
+    let auth: AuthInfo | undefined;
+    try {
+      auth = await this.#verify(token, call);
+      if (!auth) throw new InvalidToken('The access token is not valid');
+      const { expiresAt = Infinity } = checkAuthInfo(auth);
+      if (expiresAt + this.#clockTolerance <= Date.now() / 1000) throw new InvalidToken('The access token has expired');
+    } catch (error) {
+      if (error instanceof InvalidToken) return this.#resource.invalidToken(redacted(error.message, token));
+      throw withoutSecret(error, token);
+    }
+    return this.authorize(auth, undefined, []) ?? auth;
+  }
+
+  authorize(auth: AuthInfo, _request: unknown, scopes: readonly string[]): Refusal | undefined {
+    const needed = this.#scopes.of(scopes);
+    return this.#scopes.suffice(auth, needed) ? undefined : this.#resource.insufficientScope(needed);
+  }
+
+  documents(call: HttpCall): ReturnType<Gate['documents']> {
+    return this.#resource.document(call.path);
+  }
+}
+
+/** Clients write a resource without a path as a URL has it, with a slash (2026-07-28, basic/authorization: Canonical Server URI). */
+function audienceOf(resource: string): readonly string[] {
+  const { origin, pathname } = new URL(resource);
+  return pathname === '/' ? [...new Set([resource, origin, `${origin}/`])] : [resource];
+}

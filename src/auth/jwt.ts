@@ -1,0 +1,136 @@
+import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
+import type { AuthInfo } from '../protocol/types.ts';
+import { IssuerKeys } from './issuer-keys.ts';
+import { InvalidToken, type TokenVerifier } from './token-verifier.ts';
+import { identifierUrl, secureUrl } from './urls.ts';
+
+/** Only where the issuer alone can sign: a secret that both sides know would let whoever checks tokens make them. */
+const ASYMMETRIC: ReadonlySet<string> = new Set(
+  'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),
+);
+
+export interface JwtIssuer {
+  /** Who issues the tokens: the `iss` of each, letter for letter, and where metadata is looked for. */
+  readonly issuer: string;
+  /**
+   * Where the issuer's keys are, with https or on loopback. Default: where its metadata says (RFC 8414, OpenID Connect
+   * Discovery).
+   */
+  readonly jwksUri?: string;
+  /** The keys themselves, where they are not to be fetched. */
+  readonly jwks?: JSONWebKeySet;
+  /** Signatures to accept; asymmetric ones only. Default: RS, PS, ES and EdDSA. */
+  readonly algorithms?: readonly string[];
+  /** Accept only tokens whose header says `at+jwt` (RFC 9068, section 4). Default false: many issuers say `JWT`, or nothing. */
+  readonly requireType?: boolean;
+  /** Seconds by which clocks may differ, at most 300. Default 5. */
+  readonly clockTolerance?: number;
+  /** Fetches metadata and keys. Default: the `fetch` of this runtime. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+export interface JwtVerifierOptions extends JwtIssuer {
+  /** Whom tokens must be for: one of these must be in `aud`. */
+  readonly audience: string | readonly string[];
+}
+
+/**
+ * Checks access tokens that are JWTs (RFC 9068). They must be signed by a key of the issuer, be for the audience, and have a
+ * subject and an end. The principal is `<issuer>#<subject>`; scopes are read from `scope` or `scp`, the client from
+ * `client_id` or `azp`. A token that is bound to a key of its owner (`cnf`) is refused, for that cannot be checked here.
+ *
+ * @throws TypeError or RangeError for options that cannot work.
+ */
+export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
+  const { issuer, audience, jwksUri, jwks, requireType = false, clockTolerance = 5 } = options;
+  const { algorithms = [...ASYMMETRIC], fetch = globalThis.fetch } = options;
+  identifierUrl(issuer, 'issuer');
+  if (jwksUri !== undefined) secureUrl(jwksUri, 'jwksUri');
+  if (audience.length === 0) throw new TypeError('audience must name whom tokens are for');
+  for (const algorithm of algorithms) {
+    if (!ASYMMETRIC.has(algorithm)) throw new TypeError(`Not an asymmetric signature: ${algorithm}`);
+  }
+  checkClockTolerance(clockTolerance);
+  const rules: JWTVerifyOptions = {
+    issuer,
+    audience: typeof audience === 'string' ? audience : [...audience],
+    algorithms: [...algorithms],
+    clockTolerance,
+    requiredClaims: ['iss', 'aud', 'exp', 'sub'],
+  };
+  const remote = jwks ? undefined : new IssuerKeys({ issuer, jwksUri, fetch });
+  let keys: JWTVerifyGetKey | undefined = remote?.get;
+  return async (token) => {
+    const { createLocalJWKSet } = await import('jose');
+    keys ??= createLocalJWKSet(jwks!);
+    return authInfoOf(await verified(token, keys, rules, requireType), issuer);
+  };
+}
+
+/** @throws RangeError */
+export function checkClockTolerance(seconds: number): void {
+  if (!(seconds >= 0 && seconds <= 300))
+    throw new RangeError(`clockTolerance must be 0 to 300 seconds, not ${seconds}`);
+}
+
+async function verified(
+  token: string,
+  keys: JWTVerifyGetKey,
+  rules: JWTVerifyOptions,
+  requireType: boolean,
+): Promise<JWTPayload> {
+  const { jwtVerify, errors } = await import('jose');
+  try {
+    const { payload, protectedHeader } = await jwtVerify(token, keys, rules).catch(async (error: unknown) => {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      // A token that does not say which key it was signed with.
+      for await (const key of error) {
+        const result = await jwtVerify(token, key, rules).catch((failure: unknown) => {
+          if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+        });
+        if (result) return result;
+      }
+      throw new errors.JWSSignatureVerificationFailed();
+    });
+    const type = protectedHeader.typ?.toLowerCase().replace(/^application\//, '');
+    // Other types are other things that the issuer signs: proofs, events, logout tokens (RFC 8725, section 3.11).
+    if (type !== 'at+jwt' && (requireType || (type !== undefined && type !== 'jwt'))) {
+      throw new InvalidToken('This is no access token');
+    }
+    if (payload['cnf'] !== undefined)
+      throw new InvalidToken('The access token is bound to a key, which is not supported');
+    return payload;
+  } catch (error) {
+    if (error instanceof errors.JWKInvalid || error instanceof errors.JWKSInvalid) throw error;
+    if (error instanceof errors.JWTExpired) throw new InvalidToken('The access token has expired');
+    if (error instanceof errors.JWTClaimValidationFailed) throw new InvalidToken(whatIsWrong(error.claim));
+    if (error instanceof errors.JOSEError) throw new InvalidToken('The access token is not valid');
+    throw error;
+  }
+}
+
+function whatIsWrong(claim: string): string {
+  if (claim === 'aud') return 'The access token is not for this server';
+  if (claim === 'iss') return 'The access token is of another issuer';
+  if (claim === 'nbf') return 'The access token is not valid yet';
+  return `The access token has no valid ${claim}`;
+}
+
+function authInfoOf(claims: JWTPayload, issuer: string): AuthInfo {
+  const { sub, exp, client_id: clientId, azp } = claims;
+  if (typeof sub !== 'string' || sub === '') throw new InvalidToken(whatIsWrong('sub'));
+  const client = clientId ?? azp;
+  return {
+    principal: `${issuer}#${sub}`,
+    scopes: scopesOf(claims['scope'] ?? claims['scp']),
+    clientId: typeof client === 'string' ? client : undefined,
+    expiresAt: exp,
+    claims,
+  };
+}
+
+/** RFC 8693, section 4.2, has one string; some issuers write a list. */
+function scopesOf(claim: unknown): readonly string[] {
+  if (typeof claim === 'string') return claim.split(' ').filter((scope) => scope !== '');
+  return Array.isArray(claim) ? claim.filter((scope) => typeof scope === 'string') : [];
+}

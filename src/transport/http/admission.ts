@@ -1,0 +1,76 @@
+import { errorResponse, isObject, isRequest, type Message, type Request } from '../../jsonrpc/message.ts';
+import { checkMessage } from '../../jsonrpc/parse.ts';
+import type { AuthInfo } from '../../protocol/types.ts';
+import type { HttpCall } from './call.ts';
+import { insufficientScope } from './challenge.ts';
+import type { Gate, Refusal } from './gate.ts';
+import { JSON_HEADERS, REFUSED, turnAway } from './refusals.ts';
+
+/** The scopes that a request needs, all of them; none where anyone may make it who is let in. */
+export type ScopesFor = (request: Request) => readonly string[];
+
+const NO_SCOPES: readonly string[] = [];
+
+/**
+ * Decides whether the requests in a body may be dispatched. Where a body holds one that its sender may not make, the
+ * whole of it is refused, so that nothing is done twice when it comes again with a better credential.
+ */
+export class Admission {
+  readonly #gate: Gate | undefined;
+  readonly #scopesFor: ScopesFor;
+
+  /** @param gate undefined where something before the handler authenticates; scopes are compared as they are then. */
+  constructor(gate: Gate | undefined, scopesFor: ScopesFor = () => NO_SCOPES) {
+    this.#gate = gate;
+    this.#scopesFor = scopesFor;
+  }
+
+  /**
+   * Whether a body may go on. Where not, the call has been answered. What is no request goes on, for others to judge.
+   *
+   * @param value the body as parsed.
+   * @throws what `scopesFor` and the gate throw: nothing is dispatched then.
+   */
+  admits(call: HttpCall, value: unknown): boolean {
+    const { auth } = call;
+    if (!auth) return true;
+    if (Array.isArray(value)) return this.#admitsBatch(call, auth, value);
+    const request = requestIn(value);
+    const refusal = request && this.#refusal(auth, request, this.#scopesFor(request));
+    if (refusal) turnAway(call, refusal, request.id);
+    return !refusal;
+  }
+
+  #admitsBatch(call: HttpCall, auth: AuthInfo, elements: readonly unknown[]): boolean {
+    const requests = elements.map(requestIn).filter((request) => request !== undefined);
+    const needed = requests.map((request) => this.#scopesFor(request));
+    const refusals = requests.map((request, index) => this.#refusal(auth, request, needed[index]!));
+    const first = refusals.findIndex((refusal) => refusal !== undefined);
+    if (first < 0) return true;
+    const refusal = this.#refusal(auth, requests[first]!, [...new Set(needed.flat())]) ?? refusals[first]!;
+    const errors = requests.map(({ id }, index) => {
+      const message = refusals[index]?.message ?? 'Not done, for another request of this batch is refused';
+      return errorResponse(id, { code: REFUSED, message });
+    });
+    call.respond(refusal.status, { ...JSON_HEADERS, ...refusal.headers }, JSON.stringify(errors));
+    return false;
+  }
+
+  #refusal(auth: AuthInfo, request: Request, scopes: readonly string[]): Refusal | undefined {
+    if (this.#gate) return this.#gate.authorize(auth, request, scopes);
+    return scopes.every((scope) => auth.scopes.includes(scope)) ? undefined : insufficientScope(scopes);
+  }
+}
+
+/** A value as the request that it would be dispatched as; undefined where it would not be. */
+function requestIn(value: unknown): Request | undefined {
+  if (!isObject(value)) return undefined;
+  let message: Message;
+  try {
+    message = checkMessage(value);
+  } catch {
+    // It is refused where it is taken in, with a better word for it.
+    return undefined;
+  }
+  return isRequest(message) ? message : undefined;
+}

@@ -1,0 +1,21 @@
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import type { HttpCall, HttpHeaders } from './call.ts';
+import { JSON_HEADERS, methodNotAllowed } from './refusals.ts';
+
+const METHODS = 'GET, HEAD, OPTIONS';
+/** Clients that run in a page read it before they know whom to ask for leave. */
+const ANY_ORIGIN: HttpHeaders = { 'access-control-allow-origin': '*' };
+const PREFLIGHT: HttpHeaders = {
+  ...ANY_ORIGIN,
+  'access-control-allow-methods': METHODS,
+  'access-control-allow-headers': '*',
+  'access-control-max-age': '600',
+};
+const HEADERS: HttpHeaders = { ...JSON_HEADERS, ...ANY_ORIGIN, 'cache-control': 'public, max-age=3600' };
+
+/** Answers with a document that anyone may read and keep for an hour. */
+export function respondDocument(call: HttpCall, document: JsonObject): void {
+  if (call.method === 'OPTIONS') return call.respond(204, PREFLIGHT);
+  if (call.method !== 'GET' && call.method !== 'HEAD') return methodNotAllowed(call, METHODS);
+  call.respond(200, HEADERS, JSON.stringify(document));
+}
