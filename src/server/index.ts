@@ -4,7 +4,9 @@
  * @module
  */
 export { McpServer, type McpServerOptions } from './mcp-server.ts';
-export { Context, type SampleResult } from './context.ts';
+export { Context, type CallerFeature, type ElicitAnswer, type ElicitForm } from './context.ts';
+export { inputRequired, type InputRequest, type InputRequiredResult } from './input-required.ts';
+export type { CacheHints } from './cache-hints.ts';
 export { CompletionContext, type Completer } from './completion.ts';
 export { inputRequired, type InputRequest, type InputRequiredResult } from './input-required.ts';
 export type {
@@ -15,14 +17,17 @@ export type {
   PromptReply,
   PromptValues,
 } from './prompts.ts';
-export type { Registered } from './registry.ts';
+export type { EntryConfig, Registered } from './registry.ts';
 export type { ResourceConfig, ResourceHandler, ResourceReply, TemplateConfig, TemplateHandler } from './resources.ts';
 export type { AnySchema, StandardSchema } from './schema.ts';
+export type { CacheHints } from './cache-hints.ts';
+export type { ListKind } from './listeners.ts';
 export type { HttpOptions } from './serving.ts';
 export type { ToolConfig, ToolHandler, ToolReply } from './tools.ts';
 export type { Variables } from './uri-template.ts';
 export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 export type { JsonObject } from '../jsonrpc/message.ts';
-export type { Caller, Exchange, Middleware, Service, Session } from '../core/exchange.ts';
+export type { AskOptions, Caller, Exchange, Middleware, Service, Session } from '../core/exchange.ts';
 export type { LogLevel } from '../protocol/logging.ts';
+export type * from '../protocol/sampling.ts';
 export type * from '../protocol/types.ts';
