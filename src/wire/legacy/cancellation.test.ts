@@ -46,6 +46,15 @@ test.each([99, '1', null, {}, undefined])('a cancellation of %j, which is not in
   expect(errors).toEqual([]);
 });
 
+test('a cancellation that comes behind the answer is ignored', async () => {
+  const { client, errors } = await opened(asking.service);
+  expect(await client.request(1, 'echo')).toMatchObject({ id: 1, result: {} });
+  await client.send(cancel(1));
+  expect(client.take()).toEqual([]);
+  expect(asking.seen.at(-1)!.signal.aborted).toBe(false);
+  expect(errors).toEqual([]);
+});
+
 test('cancelling a call takes its question back, and a late answer is ignored', async () => {
   const { client, errors } = await opened(asking.service, { capabilities: { roots: {} } });
   await client.send({ id: 1, method: 'ask' });
