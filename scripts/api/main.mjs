@@ -23,6 +23,7 @@ async function generate(folder) {
     plugin: ['typedoc-plugin-markdown', load],
     router: 'everwire',
     theme: 'everwire',
+    githubPages: false,
     readme: 'none',
     logLevel: LogLevel.Warn,
     validation: { invalidLink: true, notExported: true, rewrittenLink: true },
