@@ -20,7 +20,8 @@ export function missingCapability(
       const { sampling } = capabilities;
       if (!isObject(sampling)) return 'sampling';
       // Servers MUST NOT send tool-enabled requests to clients without `sampling.tools` (2025-11-25, client/sampling: Capabilities).
-      return params['tools'] !== undefined && !isObject(sampling['tools']) ? 'sampling.tools' : undefined;
+      const withTools = params['tools'] !== undefined || params['toolChoice'] !== undefined;
+      return withTools && !(profile.samplingFeatures && isObject(sampling['tools'])) ? 'sampling.tools' : undefined;
     }
     case Method.Elicit: {
       const { elicitation } = capabilities;

@@ -3,4 +3,5 @@ export * from './errors.ts';
 export * from './logging.ts';
 export * from './methods.ts';
 export * from './revisions.ts';
+export * from './sampling.ts';
 export * from './types.ts';

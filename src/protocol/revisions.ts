@@ -22,6 +22,8 @@ export interface RevisionProfile {
   readonly primingEvent: boolean;
   /** Elicitation: `form` from 2025-06-18 (changelog, 6), `url` from 2025-11-25 (changelog, 6). */
   readonly elicitation: 'none' | 'form' | 'url';
+  /** Tools in sampling, and the capabilities `sampling.tools` and `sampling.context` (2025-11-25, changelog, major 7). */
+  readonly samplingFeatures: boolean;
   /** Audio content (2025-03-26, changelog). */
   readonly audio: boolean;
   /** Resource links, `structuredContent` and `outputSchema`, `title` (2025-06-18, changelog). */
@@ -41,6 +43,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     versionHeader: false,
     primingEvent: false,
     elicitation: 'none',
+    samplingFeatures: false,
     audio: false,
     structuredContent: false,
     anyOutput: false,
@@ -53,6 +56,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     versionHeader: false,
     primingEvent: false,
     elicitation: 'none',
+    samplingFeatures: false,
     audio: true,
     structuredContent: false,
     anyOutput: false,
@@ -65,6 +69,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     versionHeader: true,
     primingEvent: false,
     elicitation: 'form',
+    samplingFeatures: false,
     audio: true,
     structuredContent: true,
     anyOutput: false,
@@ -77,6 +82,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     versionHeader: true,
     primingEvent: true,
     elicitation: 'url',
+    samplingFeatures: true,
     audio: true,
     structuredContent: true,
     anyOutput: false,
@@ -89,6 +95,7 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     versionHeader: true,
     primingEvent: false,
     elicitation: 'url',
+    samplingFeatures: true,
     audio: true,
     structuredContent: true,
     anyOutput: true,

@@ -66,7 +66,7 @@ test('questions are asked on the exchange', async () => {
 
 test('an answer without roots is an error', async () => {
   const { ctx } = setUp({}, { onask: () => ({}) });
-  await expect(ctx.roots()).rejects.toMatchObject({ code: -32603 });
+  await expect(ctx.roots()).rejects.toMatchObject({ code: -32602 });
 });
 
 test('the caller and its signal are those of the exchange', () => {

@@ -5,8 +5,6 @@
  */
 export { McpServer, type McpServerOptions } from './mcp-server.ts';
 export { Context, type CallerFeature, type ElicitAnswer, type ElicitForm } from './context.ts';
-export { inputRequired, type InputRequest, type InputRequiredResult } from './input-required.ts';
-export type { CacheHints } from './cache-hints.ts';
 export { CompletionContext, type Completer } from './completion.ts';
 export { inputRequired, type InputRequest, type InputRequiredResult } from './input-required.ts';
 export type {

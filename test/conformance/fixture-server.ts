@@ -111,7 +111,7 @@ const sampling = {
   input: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
 } as const;
 server.tool('test_sampling', sampling, async ({ prompt }, ctx) => {
-  const messages = [{ role: 'user', content: { type: 'text', text: prompt } }];
+  const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: prompt } }];
   const { content } = await ctx.sample({ messages, maxTokens: 100 });
   const first = Array.isArray(content) ? content[0] : content;
   return `LLM response: ${first && 'text' in first ? first.text : JSON.stringify(content)}`;

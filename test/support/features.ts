@@ -90,7 +90,7 @@ export function featureServer(sessions: () => number = () => 0): McpServer {
 
   const prompt = { input: { type: 'object', properties: { prompt: string }, required: ['prompt'] } } as const;
   server.tool('sample', prompt, async (args, ctx) => {
-    const messages = [{ role: 'user', content: { type: 'text', text: args.prompt } }];
+    const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: args.prompt } }];
     return JSON.stringify(await ctx.sample({ messages, maxTokens: 100, systemPrompt: 'Be brief.' }));
   });
 

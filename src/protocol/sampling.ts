@@ -1,0 +1,80 @@
+/** The vocabulary of `sampling/createMessage` (2025-11-25 and 2026-07-28, client/sampling). */
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { AudioContent, ContentBlock, ImageContent, TextContent, Tool } from './types.ts';
+
+/** The model wants a tool to be called; in messages of the assistant. From 2025-11-25. */
+export interface ToolUseContent {
+  type: 'tool_use';
+  /** What the `toolUseId` of the result must be. */
+  id: string;
+  name: string;
+  input: JsonObject;
+  _meta?: JsonObject;
+}
+
+/** What a tool that the model wanted has returned; in messages of the user. From 2025-11-25. */
+export interface ToolResultContent {
+  type: 'tool_result';
+  toolUseId: string;
+  content: ContentBlock[];
+  /** An object up to 2025-11-25, any JSON from 2026-07-28. */
+  structuredContent?: unknown;
+  isError?: boolean;
+  _meta?: JsonObject;
+}
+
+/** A part of a message to or from the caller's model. */
+export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent;
+
+/** A message to the caller's model; `content` is a list from 2025-11-25 on. */
+export interface SamplingMessage {
+  role: 'user' | 'assistant';
+  content: SamplingContent | SamplingContent[];
+  _meta?: JsonObject;
+}
+
+/** Which model the server would like; advisory (client/sampling: Model Preferences). */
+export interface ModelPreferences {
+  /** Parts of model names, the most wanted first. */
+  hints?: { name?: string }[];
+  /** From 0, unimportant, to 1, most important; as are the other priorities. */
+  costPriority?: number;
+  speedPriority?: number;
+  intelligencePriority?: number;
+}
+
+/** Whether the model may, must or must not use tools (client/sampling: Tool Choice Modes). */
+export interface ToolChoice {
+  /** Default `auto`. */
+  mode?: 'auto' | 'required' | 'none';
+}
+
+/** The parameters of `sampling/createMessage`. */
+export interface SampleParams {
+  messages: readonly SamplingMessage[];
+  /** The most tokens that the answer may have. */
+  maxTokens: number;
+  systemPrompt?: string;
+  /** Deprecated but for `none`, and refused unless the caller has `sampling.context`. Default `none`. */
+  includeContext?: 'none' | 'thisServer' | 'allServers';
+  temperature?: number;
+  stopSequences?: string[];
+  modelPreferences?: ModelPreferences;
+  /** For the provider of the model. */
+  metadata?: JsonObject;
+  /** What the model may ask to be called; for callers with `sampling.tools`. */
+  tools?: Tool[];
+  toolChoice?: ToolChoice;
+  _meta?: JsonObject;
+}
+
+/** What the caller's model said. */
+export interface SampleResult {
+  role: 'user' | 'assistant';
+  content: SamplingContent | SamplingContent[];
+  /** The name of the model. */
+  model: string;
+  /** `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or one of the provider's. */
+  stopReason?: string;
+  _meta?: JsonObject;
+}

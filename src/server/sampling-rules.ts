@@ -1,0 +1,42 @@
+import type { SampleParams, SamplingContent, SamplingMessage } from '../protocol/sampling.ts';
+
+/**
+ * Refuses what must not be sent to a model (2025-11-25 and 2026-07-28, client/sampling: Message Content Constraints):
+ * every assistant message with tool uses is followed by one user message that holds their results, all of them, and
+ * nothing else.
+ *
+ * @throws TypeError that names the message by its position.
+ */
+export function checkSampling({ messages, maxTokens }: SampleParams): void {
+  if (!Array.isArray(messages)) throw new TypeError('sample: messages must be an array');
+  if (!Number.isSafeInteger(maxTokens) || maxTokens < 1)
+    throw new TypeError('sample: maxTokens must be a positive integer');
+  let open: readonly string[] = [];
+  for (const [index, message] of messages.entries()) {
+    open = next(open, message, `sample: messages[${index}]`);
+  }
+  if (open.length > 0) throw new TypeError(`sample: no message has the results of the tool uses ${open.join(', ')}`);
+}
+
+/** The tool uses that a message leaves open, where those of `open` were before it. */
+function next(open: readonly string[], { role, content }: SamplingMessage, where: string): readonly string[] {
+  const blocks: readonly SamplingContent[] = Array.isArray(content) ? content : [content];
+  const results = blocks.flatMap((block) => (block.type === 'tool_result' ? [block.toolUseId] : []));
+  const uses = blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
+  if (role !== 'assistant' && uses.length > 0) throw new TypeError(`${where} has tool uses and is not the assistant’s`);
+  if (new Set(uses).size < uses.length) throw new TypeError(`${where} has two tool uses with the same id`);
+  if (open.length === 0 && results.length === 0) return uses;
+  if (role !== 'user') throw new TypeError(`${where} must be the user’s, with the results of ${list(open, results)}`);
+  if (results.length < blocks.length) throw new TypeError(`${where} has tool results, and must have nothing else`);
+  const missing = open.filter((id) => !results.includes(id));
+  if (missing.length > 0) throw new TypeError(`${where} lacks the results of the tool uses ${missing.join(', ')}`);
+  const strange = results.filter((id, at) => !open.includes(id) || results.indexOf(id) !== at);
+  if (strange.length > 0) {
+    throw new TypeError(`${where} has results that answer no tool use of the message before: ${strange.join(', ')}`);
+  }
+  return uses;
+}
+
+function list(open: readonly string[], results: readonly string[]): string {
+  return [...new Set([...open, ...results])].join(', ');
+}
