@@ -36,15 +36,23 @@ export class HttpConnection {
     return new Promise((resolve, reject) => this.send(request, resolve, reject));
   }
 
-  /** Sends a request whose reply does not end, and resolves with its head. What follows is thrown away. */
-  async openStream(request: string): Promise<HttpReply> {
+  /**
+   * Sends a request whose reply does not end, and resolves when it holds `first`. What follows is handed to `ontext`, each
+   * chunk of a text that is short enough to come in one.
+   */
+  async openStream(request: string, first = '', ontext: (text: string) => void = () => {}): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
       this.#onerror = reject;
+      let head = '';
+      const begin = (chunk: unknown): void => {
+        head += chunk as string;
+        if (!head.includes('\r\n\r\n') || !head.includes(first)) return;
+        this.#socket.off('data', begin);
+        this.#socket.on('data', (text: unknown) => ontext(text as string));
+        resolve({ status: statusOf(head), head, body: '' });
+      };
       this.#socket.removeAllListeners('data');
-      this.#socket.once('data', (chunk: unknown) => {
-        this.#socket.on('data', () => {});
-        resolve({ status: statusOf(chunk as string), head: chunk as string, body: '' });
-      });
+      this.#socket.on('data', begin);
       this.#socket.write(request, 'latin1');
     });
   }

@@ -1,9 +1,10 @@
+import { post, type HttpCalls } from './http-calls.ts';
 import { HttpConnection } from './http-connection.ts';
 
 const REVISION = '2025-11-25';
 
 /** A session of a Streamable HTTP server, made with the handshake of 2025-11-25. */
-export class HttpSession {
+export class HttpSession implements HttpCalls {
   readonly url: URL;
   readonly #headers: string;
   // Seven digits, so that all requests are of the same length.
@@ -46,11 +47,4 @@ export class HttpSession {
     if (status !== 200) throw new Error(`GET: ${head}`);
     return connection;
   }
-}
-
-function post({ pathname, host }: URL, headers: string, body: string): string {
-  return (
-    `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\naccept: application/json, text/event-stream\r\n` +
-    `content-type: application/json\r\ncontent-length: ${body.length}\r\n${headers}\r\n${body}`
-  );
 }

@@ -4,23 +4,29 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { HttpConnection } from './http-connection.ts';
 import { loadHttp } from './http-load.ts';
+import type { HttpCalls } from './http-calls.ts';
+import { tryCall } from './http-calls.ts';
 import { HttpSession } from './http-session.ts';
 import { bundledSize, importTimes } from './imports.ts';
+import { ModernCalls, ModernLists } from './modern-calls.ts';
 import { peakMemory, peerScript, startPeer, startProgram, startStdio, stop, type HttpPeer } from './processes.ts';
 import { medianSample, type Sample } from './sample.ts';
 import { bytesPerSession } from './sessions.ts';
 import { StdioLoad } from './stdio-load.ts';
+import { subscriptionCost } from './subscriptions.ts';
 import { table } from './table.ts';
+import { typeCheck } from './type-check.ts';
 
-const USAGE = `npm run bench -- [--only http,stdio,bridge,memory,import] [--seconds 3] [--rounds 3]
+const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,memory,import] [--seconds 3] [--rounds 3]
 
 Measures Everwire beside the official SDKs, other bridges and the bare limit, all in this one run, and prints one table.
 "of bare" compares with the bare peer of the same rows: more is better for rates, less for memory.`;
 
 const CONNECTIONS = 16;
+const SUBSCRIPTIONS = 10_000;
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: 'http,stdio,bridge,memory,import' },
+    only: { type: 'string', default: 'http,modern,tools,subscriptions,stdio,bridge,memory,import' },
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
     help: { type: 'boolean', default: false },
@@ -38,6 +44,44 @@ const sections: Record<string, () => Promise<void>> = {
       'sdk v1': () => startPeer('sdk-v1-http'),
       'sdk v2': () => startPeer('sdk-v2-http'),
     });
+  },
+  async modern() {
+    await overHttp(
+      `HTTP 2026-07-28 tools/call, ${CONNECTIONS} connections`,
+      {
+        bare: () => startPeer('bare-http'),
+        everwire: () => startPeer('everwire-modern'),
+        'sdk v2 handler': () => startPeer('sdk-v2-modern'),
+      },
+      (url) => new ModernCalls(url),
+    );
+  },
+  async tools() {
+    const counts = [5, 500];
+    const peers = Object.fromEntries(
+      counts.map((count) => [`everwire, ${count} tools`, () => startPeer('everwire-modern', [String(count)])]),
+    );
+    await overHttp('tools/call by number of tools', peers, (url) => new ModernCalls(url));
+    await overHttp('tools/list by number of tools', peers, (url) => new ModernLists(url));
+    for (const count of counts) {
+      progress(`type check: ${count} tools`);
+      rows.push([
+        `tsc, a server of ${count} tools`,
+        'everwire',
+        `${(await typeCheck(count)).toFixed(0)} ms`,
+        '',
+        '',
+        '',
+        '',
+      ]);
+    }
+  },
+  async subscriptions() {
+    progress('subscriptions');
+    const { memory, spread } = await subscriptionCost('everwire-modern', SUBSCRIPTIONS);
+    const what = `${SUBSCRIPTIONS} open subscriptions/listen`;
+    rows.push([`${what}, memory above the base`, 'everwire', `${(memory / 1e6).toFixed(0)} MB`, '', '', '', '']);
+    rows.push([`${what}, a change reaches the last`, 'everwire', `${spread.toFixed(0)} ms`, '', '', '', '']);
   },
   async bridge() {
     const child = [process.execPath, peerScript('bare-stdio')];
@@ -97,8 +141,13 @@ const sections: Record<string, () => Promise<void>> = {
 const HTTP_PEERS = { bare: 'bare-http', everwire: 'everwire-http', 'sdk v1': 'sdk-v1-http', 'sdk v2': 'sdk-v2-http' };
 
 /** Starts all peers, then loads them in turns, so that what else the machine does falls on all of them. */
-async function overHttp(what: string, starters: Record<string, () => Promise<HttpPeer>>): Promise<void> {
-  const peers: { who: string; peer: HttpPeer; session: HttpSession; samples: Sample[] }[] = [];
+async function overHttp(
+  what: string,
+  starters: Record<string, () => Promise<HttpPeer>>,
+  prepare: (url: URL, connection: HttpConnection) => HttpCalls | Promise<HttpCalls> = (url, connection) =>
+    HttpSession.open(url, connection),
+): Promise<void> {
+  const peers: { who: string; peer: HttpPeer; calls: HttpCalls; samples: Sample[] }[] = [];
   const started: HttpPeer[] = [];
   try {
     for (const [who, start] of Object.entries(starters)) {
@@ -106,16 +155,17 @@ async function overHttp(what: string, starters: Record<string, () => Promise<Htt
       const peer = await start();
       started.push(peer);
       const connection = new HttpConnection(peer.url);
-      const session = await HttpSession.open(peer.url, connection);
+      const calls = await prepare(peer.url, connection);
+      await tryCall(calls, connection);
       connection.close();
-      peers.push({ who, peer, session, samples: [] });
+      peers.push({ who, peer, calls, samples: [] });
     }
     for (let round = 0; round < rounds; round++) {
-      for (const { who, session, samples } of peers) {
+      for (const { who, calls, samples } of peers) {
         progress(`${what}: ${who}, round ${round + 1}`);
         // The first warm-up is for the compiler, the others for the caches.
-        await loadHttp(session, CONNECTIONS, round === 0 ? 2 : 0.3);
-        samples.push(await loadHttp(session, CONNECTIONS, seconds));
+        await loadHttp(calls, CONNECTIONS, round === 0 ? 2 : 0.3);
+        samples.push(await loadHttp(calls, CONNECTIONS, seconds));
       }
     }
     report(

@@ -3,6 +3,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { page } from './pages.ts';
+import { constant } from '../jsonrpc/stringify.ts';
 
 /** What every tool, resource, resource template and prompt may be given. */
 export interface EntryConfig {
@@ -155,7 +156,7 @@ export class Registry<Config extends EntryConfig, Entry extends { readonly defin
   page(cursor: unknown): JsonObject {
     const { list, pageSize } = this.#options;
     if (cursor !== undefined) return page(list, this.definitions(), cursor, pageSize, this.hints);
-    return (this.#firstPage ??= Object.freeze(page(list, this.definitions(), undefined, pageSize, this.hints)));
+    return (this.#firstPage ??= constant(page(list, this.definitions(), undefined, pageSize, this.hints)));
   }
 
   #set(key: string, slot: Slot<Entry>): void {

@@ -2,6 +2,7 @@ import { isResponse, type Message } from '../../jsonrpc/message.ts';
 import { EventsPurged, type EventId, type EventLog, type SessionId, type StreamId } from '../../store/event-log.ts';
 import type { SseConnection } from './connection.ts';
 import { messageEvent, primingEvent, retryField } from './sse.ts';
+import { stringify } from '../../jsonrpc/stringify.ts';
 
 export interface EventStreamOptions {
   readonly log: EventLog;
@@ -63,7 +64,7 @@ export class EventStream {
    */
   send(message: Message): Promise<void> {
     const { log, session, id: stream, onerror } = this.#options;
-    const json = JSON.stringify(message);
+    const json = stringify(message);
     const sent = this.#tail.then(async () => {
       // A session that has ended is gone from the log, and must not come back to it.
       if (this.#ended) return;
@@ -186,7 +187,7 @@ export class EventStream {
       for await (const { id, message } of log.after(session, place)) {
         if (!current()) return place;
         this.#unsent = this.#unsent.filter((response) => response.id !== id);
-        if (message) connection.write(messageEvent(JSON.stringify(message), id));
+        if (message) connection.write(messageEvent(stringify(message), id));
         this.#sent = place = id;
         if (connection.full) break;
       }

@@ -4,6 +4,7 @@ import type { EventStream } from './event-stream.ts';
 import type { GraceLine, Waiting } from './grace.ts';
 import { TAKEN } from '../transport.ts';
 import { JSON_HEADERS, REFUSED } from './refusals.ts';
+import { stringify } from '../../jsonrpc/stringify.ts';
 
 /** What a reply needs of the session that it belongs to. */
 export interface ReplyOwner {
@@ -59,7 +60,7 @@ export class Reply implements Waiting {
       return sent;
     }
     // What cannot be written as JSON must fail here, while the request can still be answered otherwise.
-    const text = JSON.stringify(message);
+    const text = stringify(message);
     if (this.#batch) {
       this.#batch.push(message);
       if (this.#open === 1) this.#respondBatch(this.#batch);

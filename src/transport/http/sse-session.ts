@@ -10,6 +10,7 @@ import type { HttpCall } from './call.ts';
 import { SseConnection, type OpenConnections } from './connection.ts';
 import { CallExtra } from './extra.ts';
 import { SSE_HEADERS, messageEvent } from './sse.ts';
+import { stringify } from '../../jsonrpc/stringify.ts';
 
 /** A reader may leave this many characters unread before its connection is broken off. */
 const MAX_BEHIND = 16 * 1024 * 1024;
@@ -68,7 +69,7 @@ export class SseSession implements Transport {
   send(message: Message): Promise<void> {
     if (this.#closed) return Promise.reject(new Error('The session is closed'));
     try {
-      const json = JSON.stringify(message);
+      const json = stringify(message);
       this.#inFlight.settle(message);
       const ready = this.#answers.take(message);
       if (ready === undefined) return Promise.resolve();

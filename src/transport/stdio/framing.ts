@@ -6,6 +6,7 @@ import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
 import { LineReader } from './lines.ts';
+import { stringify } from '../../jsonrpc/stringify.ts';
 
 export interface FramingSink {
   /** @param bytes about how large it was. */
@@ -81,7 +82,7 @@ export class Framing {
    */
   encode(message: Message): string | undefined {
     // JSON has no raw newline inside strings, so that a line never holds one (2025-11-25, basic/transports: stdio).
-    const json: string | undefined = JSON.stringify(message);
+    const json: string | undefined = stringify(message);
     if (json === undefined) throw new TypeError('The message cannot be written as JSON');
     this.inFlight.settle(message);
     const ready = this.#answers.take(message);

@@ -25,6 +25,8 @@ export type Asker = (
 
 /** What is said while no request is there to carry it is kept for the next, as much as this. */
 const MAX_HELD = 100;
+/** Made once: an error for each answer would cost more than all else that an answer does. */
+const ANSWERED = new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
 /** What belongs to a subscription alone. */
 const CHANGES: ReadonlySet<string> = new Set([
   Notice.Acknowledged,
@@ -110,7 +112,7 @@ export class ModernExchange implements Exchange {
   /** The request has its answer; nothing may follow it. */
   answered(): void {
     this.#round = undefined;
-    this.#ended ??= new RpcError(ErrorCode.InvalidRequest, `${this.method} has been answered`);
+    this.#ended ??= ANSWERED;
   }
 
   /** The caller has cancelled, or is gone for good. */

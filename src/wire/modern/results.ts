@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { constant, isConstant } from '../../jsonrpc/stringify.ts';
 import { Meta, Method } from '../../protocol/methods.ts';
 import type { Implementation } from '../../protocol/types.ts';
 
@@ -19,7 +20,7 @@ export interface ResultFrame {
 
 /**
  * Makes results of the waist into those of the wire: with what this revision asks of each (2026-07-28, basic: Result
- * Responses, Per-response protocol fields). One that is frozen is served again and again, and made once.
+ * Responses, Per-response protocol fields). One that is constant is made once.
  */
 export class ResultShaper {
   readonly #frame: ResultFrame;
@@ -33,7 +34,7 @@ export class ResultShaper {
     const known = this.#made.get(result);
     if (known) return known;
     const made = this.#make(result, method);
-    if (Object.isFrozen(result)) this.#made.set(result, Object.freeze(made));
+    if (isConstant(result)) this.#made.set(result, constant(made));
     return made;
   }
 

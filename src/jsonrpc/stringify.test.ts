@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { errorResponse, notification, resultResponse } from './message.ts';
+import { constant, isConstant, stringify } from './stringify.ts';
+
+test('a message is written as JSON', () => {
+  for (const message of [
+    resultResponse('a', { x: 1 }),
+    notification('n'),
+    errorResponse(1, { code: 1, message: '"' }),
+  ]) {
+    expect(stringify(message)).toBe(JSON.stringify(message));
+  }
+});
+
+test('a constant result is written once, under any id', () => {
+  let read = 0;
+  const result = constant({
+    get tools() {
+      read += 1;
+      return ['a "quoted" name'];
+    },
+  });
+  expect(isConstant(result)).toBe(true);
+  expect(isConstant({})).toBe(false);
+  for (const id of [1, 'two "2"']) {
+    expect(JSON.parse(stringify(resultResponse(id, result)))).toEqual({
+      jsonrpc: '2.0',
+      id,
+      result: { tools: ['a "quoted" name'] },
+    });
+  }
+  expect(read).toBe(1);
+});
+
+test('a constant cannot be changed', () => {
+  const result = constant<{ a: number }>({ a: 1 });
+  expect(() => (result.a = 2)).toThrow(TypeError);
+});
