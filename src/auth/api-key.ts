@@ -5,7 +5,7 @@ import { bearerChallenge, insufficientScope } from '../transport/http/challenge.
 import type { Gate, Refusal } from '../transport/http/gate.ts';
 import { bearerCredential, MALFORMED, MAX_CREDENTIAL } from './credential.ts';
 import { withoutSecret } from './redact.ts';
-import { Scopes, type ScopeOptions } from './scopes.ts';
+import { Scopes, suffices, type ScopeOptions } from './scopes.ts';
 import { checkAuthInfo } from './token-verifier.ts';
 
 export interface ApiKeyOptions extends ScopeOptions {
@@ -71,12 +71,13 @@ class ApiKeyGate implements Gate {
     if (!auth) return invalidKey();
     const { expiresAt = Infinity } = checkAuthInfo(auth);
     if (expiresAt <= Date.now() / 1000) return invalidKey();
-    return this.authorize(auth, undefined, []) ?? auth;
+    const expanded = this.#scopes.expand(auth);
+    return this.authorize(expanded, undefined, []) ?? expanded;
   }
 
   authorize(auth: AuthInfo, _request: unknown, scopes: readonly string[]): Refusal | undefined {
     const needed = this.#scopes.of(scopes);
-    return this.#scopes.suffice(auth, needed) ? undefined : insufficientScope(needed);
+    return suffices(auth, needed) ? undefined : insufficientScope(needed);
   }
 
   documents(): undefined {

@@ -5,7 +5,7 @@ import { bearerCredential, MALFORMED } from './credential.ts';
 import { checkClockTolerance, jwtVerifier, type JwtIssuer } from './jwt.ts';
 import { ProtectedResource, type ResourceOptions } from './protected-resource.ts';
 import { redacted, withoutSecret } from './redact.ts';
-import { Scopes, type ScopeOptions } from './scopes.ts';
+import { Scopes, suffices, type ScopeOptions } from './scopes.ts';
 import { checkAuthInfo, InvalidToken, type TokenVerifier } from './token-verifier.ts';
 
 /** Tokens that are checked by a function of one's own: opaque ones, or those of several issuers. */
@@ -76,12 +76,13 @@ class BearerGate implements Gate {
       if (error instanceof InvalidToken) return this.#resource.invalidToken(redacted(error.message, token));
       throw withoutSecret(error, token);
     }
-    return this.authorize(auth, undefined, []) ?? auth;
+    const expanded = this.#scopes.expand(auth);
+    return this.authorize(expanded, undefined, []) ?? expanded;
   }
 
   authorize(auth: AuthInfo, _request: unknown, scopes: readonly string[]): Refusal | undefined {
     const needed = this.#scopes.of(scopes);
-    return this.#scopes.suffice(auth, needed) ? undefined : this.#resource.insufficientScope(needed);
+    return suffices(auth, needed) ? undefined : this.#resource.insufficientScope(needed);
   }
 
   documents(call: HttpCall): ReturnType<Gate['documents']> {

@@ -1,3 +1,8 @@
+/**
+ * Says who may call a server over HTTP: access tokens of an authorization server, or API keys.
+ *
+ * @module
+ */
 export { apiKeyAuth, type ApiKeyOptions } from './api-key.ts';
 export { bearerAuth, type BearerOptions, type IssuedBy, type VerifiedBy } from './bearer.ts';
 export { jwtVerifier, type JwtIssuer, type JwtVerifierOptions } from './jwt.ts';

@@ -90,7 +90,8 @@ class NodeCall implements HttpCall {
   /** A framework has read the body before, and left what it made of it. */
   #takenBody(limit: number): Uint8Array | undefined {
     const { body } = this.#request;
-    const bytes = body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? ''));
+    const bytes =
+      body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? ''));
     this.bodyBytes = bytes.length;
     return bytes.length > limit ? undefined : bytes;
   }

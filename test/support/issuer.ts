@@ -1,0 +1,84 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
+
+export interface TokenOptions {
+  /** Default `at+jwt`; null for none. */
+  readonly typ?: string | null;
+  /** The name of the key in the header; null for none. Default: that of the key. */
+  readonly kid?: string | null;
+}
+
+/** An authorization server on loopback, as far as a resource server sees one: its metadata, and its keys. */
+export class TestIssuer {
+  /** The paths that were asked for. */
+  readonly asked: string[] = [];
+  /** The status of every answer, where it is not to be found. */
+  status = 200;
+  /** What the metadata says beside, or instead. */
+  metadata: Record<string, unknown> = {};
+  /** Where the metadata is. */
+  metadataPath = '/.well-known/oauth-authorization-server';
+  readonly #path: string;
+  readonly #server: Server;
+  #key!: CryptoKey;
+  #keys: JWK[] = [];
+  #count = 0;
+
+  private constructor(path: string) {
+    this.#path = path;
+    this.#server = createServer(({ url = '' }, response) => {
+      this.asked.push(url);
+      const body =
+        url === this.metadataPath
+          ? { issuer: this.url, jwks_uri: `${this.origin}/keys`, ...this.metadata }
+          : url === '/keys' && { keys: this.#keys };
+      response.writeHead(body ? this.status : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body));
+    });
+  }
+
+  /** @param path of the issuer's identifier. */
+  static async start(path = ''): Promise<TestIssuer> {
+    const issuer = new TestIssuer(path);
+    await issuer.rotate();
+    await new Promise<void>((resolve) => issuer.#server.listen(0, '127.0.0.1', resolve));
+    return issuer;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get url(): string {
+    return this.origin + this.#path;
+  }
+
+  get jwks(): { keys: JWK[] } {
+    return { keys: this.#keys };
+  }
+
+  /** Signs with a new key from now on; the old ones stay known, unless they are to be forgotten. */
+  async rotate({ forget = true, alg = 'ES256' } = {}): Promise<void> {
+    const { privateKey, publicKey } = await generateKeyPair(alg);
+    this.#key = privateKey;
+    const jwk = { ...(await exportJWK(publicKey)), kid: `key-${++this.#count}`, alg, use: 'sig' };
+    this.#keys = forget ? [jwk] : [...this.#keys, jwk];
+  }
+
+  /** A token for `alice` that ends in 5 minutes; claims that are null are left out. */
+  token(audience: string, claims: JWTPayload = {}, { typ = 'at+jwt', kid }: TokenOptions = {}): Promise<string> {
+    const now = Math.floor(Date.now() / 1000);
+    const usual = { iss: this.url, aud: audience, sub: 'alice', iat: now, exp: now + 300, client_id: 'app' };
+    const all = Object.entries({ ...usual, ...claims }).filter(([, value]) => value !== null);
+    const key = this.#keys.at(-1)!;
+    const name = kid === undefined ? key.kid : (kid ?? undefined);
+    const header = { alg: key.alg!, ...(typ !== null && { typ }), ...(name !== undefined && { kid: name }) };
+    return new SignJWT(Object.fromEntries(all)).setProtectedHeader(header).sign(this.#key);
+  }
+
+  close(): Promise<void> {
+    this.#server.closeAllConnections();
+    return new Promise((resolve) => void this.#server.close(() => resolve()));
+  }
+}
