@@ -23,7 +23,7 @@ import { Conversation, recollect, type Recollection } from './conversation.ts';
 import { requestDigest } from './digest.ts';
 import { ModernExchange, progressTokenOf, type Round } from './exchange.ts';
 import { Parking } from './parking.ts';
-import { missingCapabilityError, Refusal, statusOf } from './refusal.ts';
+import { missingCapabilityError, modernError, Refusal, statusOf } from './refusal.ts';
 import { ResultShaper } from './results.ts';
 import { StateSeal, type RequestState } from './sealed-state.ts';
 
@@ -279,7 +279,7 @@ export class ModernInbound {
   }
 
   #fail(exchange: ModernExchange, thrown: unknown): void {
-    if (exchange.round) this.#answerError(exchange, exchange.round, RpcError.from(thrown));
+    if (exchange.round) this.#answerError(exchange, exchange.round, modernError(thrown));
   }
 
   #answerError(exchange: ModernExchange, round: Round, error: RpcError): void {

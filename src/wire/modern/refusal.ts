@@ -24,6 +24,19 @@ export function missingCapabilityError(what: string, capability: string): RpcErr
   );
 }
 
+/** What is said in place of codes of earlier revisions, which MUST NOT be emitted (2026-07-28, basic: Error Codes). */
+const REPLACED: ReadonlyMap<number, number> = new Map<number, number>([
+  [McpErrorCode.ResourceNotFound, ErrorCode.InvalidParams],
+  [McpErrorCode.UrlElicitationRequired, ErrorCode.InternalError],
+]);
+
+/** An error as this revision says it, whatever stands behind the service. */
+export function modernError(thrown: unknown): RpcError {
+  const error = RpcError.from(thrown);
+  const code = REPLACED.get(error.code);
+  return code === undefined ? error : new RpcError(code, error.message, { data: error.data, cause: error });
+}
+
 /** The HTTP status of an error, where the answer is no stream yet (2026-07-28, transports: Streamable HTTP). */
 export function statusOf(error: RpcError): number {
   if (error instanceof Refusal) return 400;

@@ -1,0 +1,64 @@
+import { onTestFinished } from 'vitest';
+import type { Service } from '../../src/core/exchange.ts';
+import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import type { HttpHandlerOptions } from '../../src/transport/http/handler.ts';
+import { createInbound, type Inbound, type InboundOptions } from '../../src/wire/serve.ts';
+import { TestHttp } from '../support/http.ts';
+
+export const REVISION = '2026-07-28';
+
+/** What every request says of itself, and more. */
+export function meta(capabilities: JsonObject = {}, more: JsonObject = {}): JsonObject {
+  return {
+    'io.modelcontextprotocol/protocolVersion': REVISION,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+    ...more,
+  };
+}
+
+/** A request as it goes over any transport. */
+export function asked(id: number | string, method: string, params: JsonObject = {}, capabilities = {}): JsonObject {
+  return { jsonrpc: '2.0', id, method, params: { ...params, _meta: meta(capabilities, params['_meta']) } };
+}
+
+/** The headers that say what a body says. */
+export function headersOf({ method, params = {} }: JsonObject): Record<string, string> {
+  const name: unknown = params['name'] ?? params['uri'];
+  return {
+    'mcp-protocol-version': REVISION,
+    'mcp-method': method,
+    ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
+  };
+}
+
+export interface ModernHttp {
+  readonly http: TestHttp;
+  readonly inbound: Inbound;
+  /** Posts a body with the headers that go with it; undefined takes one away. */
+  readonly post: (body: JsonObject, headers?: Record<string, string | undefined>) => Promise<Response>;
+  /** Makes a request and gives what came back, whether plain or on a stream. */
+  readonly call: (...request: Parameters<typeof asked>) => Promise<any>;
+}
+
+/** A service, open over HTTP. Closed when the test is over. */
+export function modernHttp(
+  service: Service,
+  options: InboundOptions = {},
+  handling: Partial<HttpHandlerOptions> = {},
+): ModernHttp {
+  const inbound = createInbound(service, options);
+  const { onsession, onrequest } = inbound;
+  const http = new TestHttp(service, { onsession, onrequest, ...handling });
+  onTestFinished(() => inbound.close(0));
+  const post: ModernHttp['post'] = (body, headers = {}) => http.post(body, { ...headersOf(body), ...headers });
+  return { http, inbound, post, call: async (...request) => lastMessage(await post(asked(...request))) };
+}
+
+/** The response that a reply ends with. */
+export async function lastMessage(response: Response): Promise<any> {
+  const text = await response.text();
+  if (response.headers.get('content-type') === 'application/json') return JSON.parse(text);
+  const data = [...text.matchAll(/^data: (.+)$/gm)].map(([, json]) => JSON.parse(json!));
+  return data.at(-1);
+}
