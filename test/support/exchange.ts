@@ -3,6 +3,8 @@ import type { JsonObject } from '../../src/jsonrpc/message.ts';
 
 export interface TestExchangeOptions {
   readonly caller?: Partial<Caller>;
+  /** The headers of the HTTP request, by name in lower case; without them it came over another transport. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Answers questions; without it they are refused. */
   readonly onask?: (method: string, params: JsonObject) => JsonObject | Promise<JsonObject>;
   /** Called for every notification, before it is taken. */
@@ -19,6 +21,7 @@ export class TestExchange implements Exchange {
   /** Every question so far, in order. */
   readonly asked: { method: string; params: JsonObject }[] = [];
   readonly notes = new Map<string, unknown>();
+  readonly header: Exchange['header'];
   readonly #options: TestExchangeOptions;
   readonly #abort = new AbortController();
 
@@ -26,6 +29,8 @@ export class TestExchange implements Exchange {
     this.method = method;
     this.params = params;
     this.#options = options;
+    const { headers } = options;
+    this.header = headers && ((name) => headers[name]);
     this.caller = {
       revision: '2025-11-25',
       clientInfo: undefined,
