@@ -20,6 +20,27 @@ test('session ids are visible ASCII and never the same', async () => {
   for (const id of ids) expect(id).toMatch(/^[\x21-\x7e]{32,}$/);
 });
 
+test('a session id holds more than 100 bits that nobody can guess', async () => {
+  const http = new TestHttp(scripted().service, { maxSessions: 400 });
+  const ids: string[] = [];
+  for (let count = 0; count < 400; count += 1) ids.push((await http.open()).id);
+  // A counter, a time or a short random number would leave most places as they are, or make two of them go together.
+  const places = Array.from(ids[0]!, (_, place) => ids.map((id) => id[place]!));
+  const entropy = (symbols: readonly string[]): number => {
+    const counts = new Map<string, number>();
+    for (const symbol of symbols) counts.set(symbol, (counts.get(symbol) ?? 0) + 1);
+    return [...counts.values()].reduce((sum, n) => sum - (n / symbols.length) * Math.log2(n / symbols.length), 0);
+  };
+  expect(places.map(entropy).reduce((sum, bits) => sum + bits, 0)).toBeGreaterThan(100);
+  const random = places.filter((symbols) => entropy(symbols) > 1);
+  for (const [index, symbols] of random.entries()) {
+    for (const other of random.slice(index + 1)) {
+      const pairs = entropy(symbols.map((symbol, at) => symbol + other[at]!));
+      expect(pairs).toBeGreaterThan(entropy(symbols) + 1);
+    }
+  }
+});
+
 test('DELETE ends a session, and its signal fires', async () => {
   const { service, seen } = scripted();
   const session = await new TestHttp(service).open();

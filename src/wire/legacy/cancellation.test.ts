@@ -55,6 +55,18 @@ test('a cancellation that comes behind the answer is ignored', async () => {
   expect(errors).toEqual([]);
 });
 
+test('a cancellation that comes behind the answer is ignored, and harms no other request', async () => {
+  const { service, seen } = scripted({ wait: ({ signal }) => aborted(signal).then(() => ({})) });
+  const { client, errors } = await opened(service);
+  expect(await client.request(1, 'echo')).toMatchObject({ id: 1, result: {} });
+  const answered = seen.at(-1)!;
+  await client.send(cancel(1), { id: 2, method: 'wait' }, cancel(1));
+  expect(client.take()).toEqual([]);
+  expect(errors).toEqual([]);
+  expect([answered.signal.aborted, seen.at(-1)!.signal.aborted]).toEqual([false, false]);
+  expect(await client.request(1, 'echo')).toMatchObject({ id: 1, result: {} });
+});
+
 test('cancelling a call takes its question back, and a late answer is ignored', async () => {
   const { client, errors } = await opened(asking.service, { capabilities: { roots: {} } });
   await client.send({ id: 1, method: 'ask' });

@@ -1,0 +1,104 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { Context } from '../../src/server/context.ts';
+import { McpServer } from '../../src/server/mcp-server.ts';
+import { opened, type Peer } from '../support/wire.ts';
+
+const everything = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
+
+/** A client of a server whose tool does what the test says, called once. */
+async function calling(handler: (ctx: Context) => unknown, capabilities: object = everything): Promise<Peer> {
+  const server = new McpServer({ name: 'test', version: '1' });
+  server.tool('ask', {}, (_, ctx) => handler(ctx));
+  const { client } = await opened(server.service, { capabilities });
+  await client.send({ id: 'call', method: 'tools/call', params: { name: 'ask' } });
+  return client;
+}
+
+/** The one message is the call's result, which says what was wrong: nothing was asked. */
+function expectRefusal(client: Peer, why: string): void {
+  expect(client.take()).toEqual([
+    {
+      jsonrpc: '2.0',
+      id: 'call',
+      result: { isError: true, content: [{ type: 'text', text: expect.stringContaining(why) }] },
+    },
+  ]);
+}
+
+describe('elicitation', () => {
+  const schema = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'] } as const;
+
+  test('a form has a message, a flat schema and the mode of forms', async () => {
+    const client = await calling((ctx) => ctx.elicit({ message: 'How old?', schema }));
+    const { method, params } = client.next();
+    expect(method).toBe('elicitation/create');
+    expect(['form', undefined]).toContain(params.mode);
+    expect(params).toMatchObject({ message: 'How old?', requestedSchema: schema });
+  });
+
+  test('a schema that no form can have is not sent', async () => {
+    const nested = { type: 'object', properties: { person: { type: 'object', properties: {} } } } as const;
+    expectRefusal(await calling((ctx) => ctx.elicit({ message: 'Who?', schema: nested })), 'person');
+  });
+
+  test('what was filled in is checked against the schema', async () => {
+    const client = await calling(async (ctx) => JSON.stringify(await ctx.elicit({ message: 'How old?', schema })));
+    await client.send({ id: client.next().id, result: { action: 'accept', content: { age: 'young' } } });
+    await vi.waitUntil(() => client.inbox.length > 0);
+    expect(client.next()).toMatchObject({
+      id: 'call',
+      error: { code: -32602, message: expect.stringContaining('age') },
+    });
+  });
+
+  test('a question by URL has that mode, a message, a URL and an id of its own', async () => {
+    const visit = { message: 'Go', url: 'https://example.com/a' };
+    const client = await calling((ctx) => Promise.all([ctx.elicitUrl(visit), ctx.elicitUrl(visit)]));
+    const [one, other] = [client.next(), client.next()];
+    for (const { method, params } of [one, other]) {
+      expect(method).toBe('elicitation/create');
+      expect(params).toEqual({ mode: 'url', ...visit, elicitationId: expect.stringMatching(/./) });
+    }
+    expect(one.params.elicitationId).not.toBe(other.params.elicitationId);
+  });
+
+  test.each(['', 'example.com', '/relative', 'https://'])('the URL %j is none, and is not sent', async (url) => {
+    expectRefusal(await calling((ctx) => ctx.elicitUrl({ message: 'Go', url })), 'not a URL');
+  });
+});
+
+describe('sampling', () => {
+  const text = { type: 'text' as const, text: 'x' };
+  const use = (id: string) => ({ type: 'tool_use' as const, id, name: 't', input: {} });
+  const result = (toolUseId: string) => ({ type: 'tool_result' as const, toolUseId, content: [text] });
+  const user = (...content: any[]) => ({ role: 'user' as const, content });
+  const assistant = (...content: any[]) => ({ role: 'assistant' as const, content });
+
+  test('tool uses and their results are sent where they balance', async () => {
+    const messages = [user(text), assistant(text, use('1'), use('2')), user(result('2'), result('1')), assistant(text)];
+    const client = await calling((ctx) => ctx.sample({ messages, maxTokens: 1 }));
+    expect(client.next()).toMatchObject({ method: 'sampling/createMessage', params: { messages } });
+  });
+
+  test.each([
+    ['results beside something else', [user(text), assistant(use('1')), user(result('1'), text)], 'nothing else'],
+    ['a result that is missing', [user(text), assistant(use('1'), use('2')), user(result('1'))], 'lacks the results'],
+    ['something before the results', [assistant(use('1')), user(text), user(result('1'))], 'messages[1]'],
+    ['results of what was not used', [user(text), assistant(text), user(result('9'))], 'messages[2]'],
+    ['tool uses at the end', [user(text), assistant(use('1'))], 'no message has the results'],
+  ])('%s: that is not sent', async (_, messages, why) => {
+    expectRefusal(await calling((ctx) => ctx.sample({ messages, maxTokens: 1 })), why);
+  });
+
+  test('the context of other servers is not asked for where the client does not offer it', async () => {
+    const sample = (ctx: Context) => ctx.sample({ messages: [user(text)], maxTokens: 1, includeContext: 'allServers' });
+    const client = await calling(sample, { sampling: {} });
+    expect(client.next()).toMatchObject({
+      id: 'call',
+      error: { message: expect.stringContaining('sampling.context') },
+    });
+    expect(client.take()).toEqual([]);
+    const able = await calling(sample, { sampling: { context: {} } });
+    expect(able.next()).toMatchObject({ method: 'sampling/createMessage', params: { includeContext: 'allServers' } });
+  });
+});

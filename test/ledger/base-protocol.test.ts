@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { Meta } from '../../src/protocol/methods.ts';
+import { McpServer } from '../../src/server/mcp-server.ts';
+import { scripted } from '../support/service.ts';
+import { hello, opened, served } from '../support/wire.ts';
+
+/** Keys that revision 2025-11-25 or a later one reserves, but for the one that says of a request that it is of a later one. */
+const RESERVED = [
+  ...Object.values(Meta).filter((key) => key !== Meta.ProtocolVersion),
+  'io.modelcontextprotocol/related-task',
+  'dev.mcp/odd',
+  'com.mcp.tools/odd',
+];
+
+test('whatever stands under the reserved keys of _meta, a request is handed on with it and answered', async () => {
+  const { service, seen } = scripted();
+  const { client } = await opened(service);
+  for (const [id, value] of [null, 0, 'x', [], {}, { taskId: 5 }].entries()) {
+    const _meta = Object.fromEntries(RESERVED.map((key) => [key, value]));
+    expect(await client.request(id, 'echo', { _meta })).toEqual({ jsonrpc: '2.0', id, result: { params: { _meta } } });
+    expect(seen.at(-1)!.params).toEqual({ _meta });
+  }
+});
+
+test('whatever stands under the reserved keys of _meta, a tool is called', async () => {
+  const server = new McpServer({ name: 'test', version: '1' });
+  server.tool('t', {}, async (_, ctx) => {
+    await ctx.progress(1);
+    await ctx.log('info', 'x');
+    return 'done';
+  });
+  const { client } = await opened(server.service);
+  for (const [id, value] of [null, 0.5, [], {}].entries()) {
+    const _meta = Object.fromEntries(RESERVED.map((key) => [key, value]));
+    const { result } = await client.request(`c${id}`, 'tools/call', { name: 't', _meta });
+    expect(result).toEqual({ content: [{ type: 'text', text: 'done' }] });
+    expect(client.take()).toEqual([expect.objectContaining({ method: 'notifications/message' })]);
+  }
+});
+
+test('the keys that the package puts into _meta have the form of the specification', async () => {
+  const label = '[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?';
+  const form = new RegExp(`^(?:${label}(?:\\.${label})*/)?[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$`);
+  for (const key of Object.values(Meta)) {
+    expect(key).toMatch(form);
+    if (key.includes('/')) expect(key.split('/')[0]).toBe('io.modelcontextprotocol');
+  }
+  // Of them a handshake revision is sent none, but what the caller gave.
+  const server = new McpServer({ name: 'test', version: '1' });
+  server.tool('t', {}, () => 1);
+  const { client } = await served(server.service);
+  const answers = [await client.request(1, 'initialize', hello()), await client.request(2, 'tools/list')];
+  answers.push(await client.request(3, 'tools/call', { name: 't' }));
+  expect(JSON.stringify(answers)).not.toContain('_meta');
+});
