@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { compose, type Exchange, type Middleware, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import type { JsonObject } from '../jsonrpc/message.ts';
+import type { JsonObject, Request as RpcRequest } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Meta, Method } from '../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
@@ -111,7 +111,7 @@ export class McpServer {
         serverInfo: this.#info,
         replays: (request) => this.#replays(request),
       },
-      http,
+      http: { scopesFor: (request) => this.#scopesFor(request), ...http },
     });
   }
 
@@ -263,6 +263,20 @@ export class McpServer {
   #replays({ method, params }: Pick<Exchange, 'method' | 'params'>): boolean {
     if (method !== Method.CallTool) return true;
     return this.#tools.replays(params['name']);
+  }
+
+  /** What a caller must have been granted for a request. */
+  #scopesFor({ method, params = {} }: RpcRequest): readonly string[] {
+    switch (method) {
+      case Method.CallTool:
+        return this.#tools.scopesOf(params['name']);
+      case Method.GetPrompt:
+        return this.#prompts.scopesOf(params['name']);
+      case Method.ReadResource:
+        return this.#resources.scopesOf(params['uri']);
+      default:
+        return [];
+    }
   }
 
   /** The lists that this server has, or says it may have. */
