@@ -4,4 +4,5 @@ export * from './logging.ts';
 export * from './methods.ts';
 export * from './revisions.ts';
 export * from './sampling.ts';
+export * from './tasks.ts';
 export * from './types.ts';

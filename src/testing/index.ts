@@ -4,4 +4,5 @@
  * @module
  */
 export * from './event-log-suite.ts';
+export * from './task-store-suite.ts';
 export * from './transport-suite.ts';
