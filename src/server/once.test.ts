@@ -9,7 +9,7 @@ const setUp = (notes?: Map<string, unknown>) => {
 };
 
 test('a value is made once for the request, in another process too', async () => {
-  const make = vi.fn(() => ({ paid: [1, null, 'x', true] }));
+  const make = vi.fn<() => unknown>(() => ({ paid: [1, null, 'x', true] }));
   const { exchange, ctx } = setUp();
   const first = await ctx.once('pay', make);
   expect(first).toEqual({ paid: [1, null, 'x', true] });
@@ -41,7 +41,7 @@ test('each call gets a copy, as it is when it comes back', async () => {
 test('runs at the same time are one, of two contexts too', async () => {
   const { exchange, ctx } = setUp();
   let finish!: (value: string) => void;
-  const make = vi.fn(() => new Promise<string>((resolve) => (finish = resolve)));
+  const make = vi.fn<() => Promise<string>>(() => new Promise((resolve) => (finish = resolve)));
   const runs = [ctx.once('k', make), ctx.once('k', make), new Context(exchange).once('k', make)];
   await vi.waitFor(() => expect(make).toHaveBeenCalled());
   finish('made');
@@ -61,7 +61,7 @@ test('a run that fails is forgotten', async () => {
 
 test('undefined is remembered, and told from null', async () => {
   const { exchange, ctx } = setUp();
-  const nothing = vi.fn(() => undefined);
+  const nothing = vi.fn<() => undefined>(() => undefined);
   expect(await ctx.once('nothing', nothing)).toBeUndefined();
   expect(await ctx.once('null', () => null)).toBeNull();
   const again = setUp(new Map<string, unknown>(JSON.parse(JSON.stringify([...exchange.notes])))).ctx;

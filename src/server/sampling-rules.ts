@@ -27,7 +27,8 @@ function next(open: readonly string[], { role, content }: SamplingMessage, where
   if (new Set(uses).size < uses.length) throw new TypeError(`${where} has two tool uses with the same id`);
   if (open.length === 0 && results.length === 0) return uses;
   if (role !== 'user') throw new TypeError(`${where} must be the user’s, with the results of ${list(open, results)}`);
-  if (results.length < blocks.length) throw new TypeError(`${where} has tool results, and must have nothing else`);
+  if (results.length < blocks.length)
+    throw new TypeError(`${where} must have nothing but the results of ${list(open, results)}`);
   const missing = open.filter((id) => !results.includes(id));
   if (missing.length > 0) throw new TypeError(`${where} lacks the results of the tool uses ${missing.join(', ')}`);
   const strange = results.filter((id, at) => !open.includes(id) || results.indexOf(id) !== at);

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { formOf } from './form.ts';
+
+const form = (properties: JsonObject, more: JsonObject = {}) => formOf({ type: 'object', properties, ...more });
+const field = (schema: JsonObject): unknown => form({ a: schema }).json['properties'].a;
+
+describe('what a form can ask for is asked as it is written', () => {
+  test.each<JsonObject>([
+    { type: 'string', title: 'A', description: 'An a', minLength: 3, maxLength: 50, format: 'email', default: 'a@b.c' },
+    { type: 'string', format: 'uri' },
+    { type: 'string', format: 'date' },
+    { type: 'string', format: 'date-time' },
+    { type: 'number', title: 'A', description: 'An a', minimum: 0, maximum: 0.5, default: 0.25 },
+    { type: 'integer', minimum: -1, default: 0 },
+    { type: 'boolean', title: 'A', description: 'An a', default: false },
+    { type: 'string', title: 'A', enum: ['x', 'y'], default: 'x' },
+    { type: 'string', enum: ['x', 'y'], enumNames: ['X', 'Y'] },
+    { type: 'string', oneOf: [{ const: 'x', title: 'X' }], default: 'x' },
+    {
+      type: 'array',
+      title: 'A',
+      minItems: 1,
+      maxItems: 2,
+      items: { type: 'string', enum: ['x', 'y'] },
+      default: ['x'],
+    },
+    { type: 'array', items: { anyOf: [{ const: 'x', title: 'X' }] }, default: [] },
+  ])('%j', (schema) => {
+    expect(field(schema)).toStrictEqual(schema);
+  });
+
+  test('with what is required', () => {
+    const json = { type: 'object', properties: { a: { type: 'string' }, b: { type: 'boolean' } }, required: ['b'] };
+    expect(formOf(json).json).toStrictEqual(json);
+  });
+});
+
+describe('the same choice written otherwise', () => {
+  test.each<[JsonObject, JsonObject]>([
+    [{ enum: ['x'] }, { type: 'string', enum: ['x'] }],
+    [{ const: 'x' }, { type: 'string', enum: ['x'] }],
+    [{ anyOf: [{ const: 'x' }, { const: 'y' }] }, { type: 'string', enum: ['x', 'y'] }],
+    [{ oneOf: [{ const: 'x', title: 'X' }, { const: 'y' }] }, { type: 'string', enum: ['x', 'y'] }],
+    [{ anyOf: [{ type: 'string', const: 'x', title: 'X' }] }, { type: 'string', oneOf: [{ const: 'x', title: 'X' }] }],
+    [
+      { type: 'array', items: { enum: ['x'] } },
+      { type: 'array', items: { type: 'string', enum: ['x'] } },
+    ],
+    [
+      { type: 'array', uniqueItems: true, items: { oneOf: [{ const: 'x', title: 'X' }] } },
+      { type: 'array', items: { anyOf: [{ const: 'x', title: 'X' }] } },
+    ],
+  ])('%j', (given, asked) => {
+    expect(field(given)).toStrictEqual(asked);
+  });
+});
+
+test('what a form cannot say is left out, and checked all the same', async () => {
+  const schema = form(
+    {
+      a: { type: 'string', pattern: '^a', format: 'uuid', 'x-hint': 1 },
+      b: { type: 'integer', exclusiveMinimum: 0, minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+    },
+    { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'T', additionalProperties: false, required: [] },
+  );
+  expect(schema.json).toStrictEqual({ type: 'object', properties: { a: { type: 'string' }, b: { type: 'integer' } } });
+  expect(await schema.validate({ a: 'abc', b: 1 })).toEqual({ value: { a: 'abc', b: 1 } });
+  expect(await schema.validate({ a: 'b' })).toHaveProperty('issues');
+  expect(await schema.validate({ b: 0 })).toHaveProperty('issues');
+  expect(await schema.validate({ c: 0 })).toHaveProperty('issues');
+});
+
+describe('what is no form is refused', () => {
+  test.each<[string, JsonObject, string]>([
+    ['an object in it', { type: 'object', properties: {} }, 'must be a string, number'],
+    ['null', { type: 'null' }, 'must be a string, number'],
+    ['two types', { type: ['string', 'null'] }, 'must be a string, number'],
+    ['no type', { description: 'any' }, 'must be a string, number'],
+    ['an unknown type', { type: 'toString' }, 'must be a string, number'],
+    ['a list of strings', { type: 'array', items: { type: 'string' } }, 'is a list, and its items must be a choice'],
+    ['a list of anything', { type: 'array' }, 'is a list, and its items must be a choice'],
+    ['a choice of numbers', { enum: [1, 2] }, 'a choice of a form must be one of strings'],
+    ['no choice', { type: 'string', enum: [] }, 'a choice of a form must be one of strings'],
+    ['a constant number', { const: 1 }, 'a choice of a form must be one of strings'],
+    [
+      'a union of types',
+      { anyOf: [{ type: 'string' }, { type: 'number' }] },
+      'a choice of a form must be one of strings',
+    ],
+    ['a condition', { type: 'string', if: {} }, 'has if, which a form cannot have'],
+    ['a reference', { type: 'string', $ref: '#' }, 'has $ref, which a form cannot have'],
+    ['a default of another type', { type: 'integer', default: 0.5 }, 'its default is not of its type'],
+    [
+      'a default of another list',
+      { type: 'array', items: { enum: ['x'] }, default: 'x' },
+      'its default is not of its type',
+    ],
+  ])('%s', (_, schema, message) => {
+    expect(() => field(schema)).toThrow(TypeError);
+    expect(() => field(schema)).toThrow(`Form property a`);
+    expect(() => field(schema)).toThrow(message);
+  });
+
+  test.each<[string, JsonObject, string]>([
+    ['no object', { type: 'string' }, 'must have type "object" and "properties"'],
+    ['no properties', { type: 'object' }, 'must have type "object" and "properties"'],
+    ['no schema', { type: 'object', properties: { a: true } }, 'Form property a has no schema'],
+    ['combined', { type: 'object', properties: {}, allOf: [] }, 'has allOf, which a form cannot have'],
+    [
+      'a stranger',
+      { type: 'object', properties: {}, required: ['b'] },
+      'Form property b is required, but not described',
+    ],
+    ['far away', { type: 'object', properties: { a: { $ref: 'https://example.com/' } } }, 'not in the schema'],
+  ])('as a whole: %s', (_, schema, message) => {
+    expect(() => formOf(schema)).toThrow(TypeError);
+    expect(() => formOf(schema)).toThrow(message);
+  });
+});
+
+test('a schema is turned into a form once', () => {
+  const schema = { type: 'object', properties: {} };
+  expect(formOf(schema)).toBe(formOf(schema));
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import type { SamplingContent, SamplingMessage } from '../protocol/sampling.ts';
+import { checkSampling } from './sampling-rules.ts';
+
+const text: SamplingContent = { type: 'text', text: 'hi' };
+const use = (id: string): SamplingContent => ({ type: 'tool_use', id, name: 'add', input: {} });
+const result = (toolUseId: string): SamplingContent => ({ type: 'tool_result', toolUseId, content: [] });
+const user = (...content: SamplingContent[]): SamplingMessage => ({ role: 'user', content });
+const assistant = (...content: SamplingContent[]): SamplingMessage => ({ role: 'assistant', content });
+const check = (...messages: SamplingMessage[]) => checkSampling({ messages, maxTokens: 1 });
+
+test.each<[string, SamplingMessage[]]>([
+  ['nothing', []],
+  ['one block that is no list', [{ role: 'user', content: text }]],
+  [
+    'one result that is no list',
+    [
+      { role: 'assistant', content: use('1') },
+      { role: 'user', content: result('1') },
+    ],
+  ],
+  ['several results in any order', [user(text), assistant(text, use('1'), use('2')), user(result('2'), result('1'))]],
+  ['one round after another', [assistant(use('1')), user(result('1')), assistant(use('1')), user(result('1'))]],
+  ['two messages of one side', [user(text), user(text), assistant(text), assistant(text)]],
+])('messages may hold %s', (_, messages) => {
+  expect(() => check(...messages)).not.toThrow();
+});
+
+describe('messages must not hold', () => {
+  test.each<[string, SamplingMessage[], string]>([
+    [
+      'results and text',
+      [assistant(use('1')), user(result('1'), text)],
+      'messages[1] must have nothing but the results of 1',
+    ],
+    [
+      'text instead of results',
+      [assistant(use('1')), user(text)],
+      'messages[1] must have nothing but the results of 1',
+    ],
+    [
+      'some of the results',
+      [assistant(use('1'), use('2')), user(result('1'))],
+      'messages[1] lacks the results of the tool uses 2',
+    ],
+    ['results of nothing', [user(text), user(result('1'))], 'messages[1] has results that answer no tool use'],
+    ['a result more', [assistant(use('1')), user(result('1'), result('2'))], 'before: 2'],
+    ['a result twice', [assistant(use('1')), user(result('1'), result('1'))], 'before: 1'],
+    ['results of the assistant', [assistant(use('1')), assistant(result('1'))], 'messages[1] must be the user’s'],
+    ['the assistant again', [assistant(use('1')), assistant(text)], 'messages[1] must be the user’s'],
+    ['uses of the user', [user(use('1'))], 'messages[0] has tool uses and is not the assistant’s'],
+    ['one id for two uses', [assistant(use('1'), use('1'))], 'two tool uses with the same id'],
+    [
+      'uses at the end',
+      [user(text), assistant(use('1'), use('2'))],
+      'no message has the results of the tool uses 1, 2',
+    ],
+  ])('%s', (_, messages, message) => {
+    expect(() => check(...messages)).toThrow(TypeError);
+    expect(() => check(...messages)).toThrow(message);
+  });
+});
+
+test.each([0, -1, 0.5, Number.NaN, undefined])('%s is no number of tokens', (maxTokens) => {
+  expect(() => checkSampling({ messages: [], maxTokens: maxTokens as number })).toThrow('maxTokens');
+});
