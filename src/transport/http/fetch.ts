@@ -79,6 +79,10 @@ class FetchCall implements HttpCall {
   stream(status: number, headers: HttpHeaders): HttpStream {
     const stream = new FetchStream();
     this.#resolve(new Response(stream.body, { status, headers: { ...headers } }));
+    const { signal } = this.#request;
+    // Not every runtime cancels the body of a response whose reader has gone before it came.
+    if (signal.aborted) queueMicrotask(() => stream.destroy());
+    else signal.addEventListener('abort', () => stream.destroy(), { once: true });
     return stream;
   }
 }
