@@ -1,0 +1,290 @@
+import { createServer, get, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { root, startServer } from '../../test/support/process.ts';
+import { eras, reader, textOf } from '../../test/support/reader.ts';
+import { server as cached } from './caching.ts';
+import * as changes from './changes.ts';
+import { app as expressApp } from './express.ts';
+import { app as fastifyApp } from './fastify.ts';
+import { app as honoApp } from './hono.ts';
+import { log, server as timed } from './middleware.ts';
+import { DELETE, GET, OPTIONS, POST } from './next.ts';
+import { http } from './node.ts';
+import { server as dusting } from './progress.ts';
+import { createLibrary } from './once.ts';
+import { server as prompts } from './prompts.ts';
+import { server as asking } from './questions.ts';
+import { pinUp, server as resources } from './resources.ts';
+import { server as rounds } from './rounds.ts';
+import { server as schemas } from './schemas.ts';
+import { server as tools } from './tools.ts';
+import worker from './worker.ts';
+
+const call = (client: Client, name: string, args: Record<string, unknown> = {}) =>
+  client.callTool({ name, arguments: args });
+
+describe.each(eras)('in %s', (era) => {
+  test('tools answer with text, blocks and structured content', async () => {
+    const client = await reader(tools.fetch, { era });
+    const found = await call(client, 'search', { title: 'Story' });
+    expect(found.structuredContent).toEqual({
+      books: [{ title: 'The Neverending Story', author: 'Michael Ende', year: 1979 }],
+    });
+    const { content } = await call(client, 'cover', { title: 'Momo' });
+    expect(content).toMatchObject([{ text: 'Momo, Michael Ende' }, { type: 'image', mimeType: 'image/svg+xml' }]);
+  });
+
+  test('a mistake of the model is a result, a refusal an error', async () => {
+    const client = await reader(tools.fetch, { era });
+    const unknown = await call(client, 'cover', { title: 'Mono' });
+    expect(unknown.isError).toBe(true);
+    expect(textOf(unknown)).toContain('no book called Mono');
+    expect(textOf(await call(client, 'search', { title: 'M' }))).toContain('title');
+    await expect(call(client, 'inventory')).rejects.toMatchObject({ code: -32000, data: { until: '2030-01-01' } });
+  });
+
+  test('schemas of four kinds say and check the same', async () => {
+    const client = await reader(schemas.fetch, { era });
+    const listed = await client.listTools();
+    expect(listed.tools.map(({ name }) => name)).toEqual(['zod', 'valibot', 'arktype', 'plain']);
+    for (const { name, inputSchema } of listed.tools) {
+      expect(inputSchema.properties?.['days']).toMatchObject({ maximum: 60 });
+      expect(textOf(await call(client, name, { days: 14 }))).toBe('14 days');
+      expect((await call(client, name, { days: 61 })).isError).toBe(true);
+    }
+  });
+
+  test('resources are listed, read and completed', async () => {
+    const client = await reader(resources.fetch, { era });
+    const { resources: listed } = await client.listResources();
+    expect(listed.map(({ uri }) => uri)).toContain('library://books/momo');
+    expect(await client.readResource({ uri: 'library://books/momo' })).toMatchObject({
+      contents: [{ mimeType: 'text/plain', text: 'It was a very big city.' }],
+    });
+    await expect(client.readResource({ uri: 'library://books/none' })).rejects.toThrow('not found');
+    const ref = { type: 'ref/resource', uri: 'library://books/{id}' } as const;
+    const { completion } = await client.complete({ ref, argument: { name: 'id', value: 'jim' } });
+    expect(completion.values).toEqual(['jim-button']);
+  });
+
+  test('prompts are filled in, and complete by what is settled', async () => {
+    const client = await reader(prompts.fetch, { era });
+    const { messages } = await client.getPrompt({ name: 'recommend', arguments: { genre: 'crime' } });
+    expect(messages).toMatchObject([{ content: { text: 'Recommend me a crime novel.' } }]);
+    const longer = await client.getPrompt({ name: 'recommend', arguments: { genre: 'crime', author: 'Sayers' } });
+    expect(longer.messages).toHaveLength(2);
+    const { completion } = await client.complete({
+      ref: { type: 'ref/prompt', name: 'recommend' },
+      argument: { name: 'author', value: '' },
+      context: { arguments: { genre: 'fantasy' } },
+    });
+    expect(completion.values).toEqual(['Ende', 'Tolkien']);
+  });
+
+  test('questions reach whoever can answer them', async () => {
+    const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+    const client = await reader(asking.fetch, { era, capabilities });
+    client.setRequestHandler('elicitation/create', ({ params }) =>
+      params.mode === 'url' ? { action: 'accept' } : { action: 'accept', content: { name: 'Ada' } },
+    );
+    client.setRequestHandler('sampling/createMessage', () => ({
+      role: 'assistant',
+      model: 'test',
+      content: { type: 'text', text: 'Superb.' },
+    }));
+    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///shelves' }] }));
+    expect(textOf(await call(client, 'lend', { title: 'Momo' }))).toBe('Lent to Ada for 14 days.');
+    expect(textOf(await call(client, 'pay'))).toBe('The page is open.');
+    expect(textOf(await call(client, 'blurb', { title: 'Momo' }))).toBe('Superb.');
+    expect(textOf(await call(client, 'shelves'))).toBe('file:///shelves');
+  });
+
+  test('a client that cannot be asked is told so', async () => {
+    const client = await reader(asking.fetch, { era });
+    expect(textOf(await call(client, 'lend', { title: 'Momo' }))).toContain('cannot show forms');
+    await expect(call(client, 'shelves')).rejects.toThrow(/roots/);
+  });
+
+  test('questions may be asked by results', async () => {
+    const client = await reader(rounds.fetch, { era, capabilities: { elicitation: { form: {} } } });
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'North' } }));
+    expect(textOf(await call(client, 'reserve', { title: 'Momo' }))).toBe('Momo, shelf M, waits in North.');
+  });
+
+  test('progress is told as it is made', async () => {
+    const client = await reader(dusting.fetch, { era });
+    const told: unknown[] = [];
+    const result = await client.callTool(
+      { name: 'dust', arguments: { shelves: ['A', 'B'] } },
+      { onprogress: (progress) => void told.push(progress) },
+    );
+    expect(textOf(result)).toBe('All clean.');
+    expect(told).toEqual([
+      { progress: 1, total: 2, message: 'Shelf A' },
+      { progress: 2, total: 2, message: 'Shelf B' },
+    ]);
+  });
+
+  test('what is cancelled stops', async () => {
+    const client = await reader(dusting.fetch, { era });
+    const started = vi.fn<() => void>();
+    const stopped = vi.fn<() => void>();
+    dusting.use((next) => (exchange) => {
+      if (exchange.method !== 'tools/call') return next(exchange);
+      started();
+      return next(exchange).finally(stopped);
+    });
+    const abort = new AbortController();
+    const dusted = client.callTool(
+      { name: 'dust', arguments: { shelves: ['A', 'B'], pause: 60_000 } },
+      { signal: abort.signal },
+    );
+    await vi.waitFor(() => expect(started).toHaveBeenCalled());
+    expect(stopped).not.toHaveBeenCalled();
+    abort.abort();
+    await expect(dusted).rejects.toThrow(/abort/i);
+    await vi.waitFor(() => expect(stopped).toHaveBeenCalled());
+  });
+
+  test('entries come and go while the server runs', async () => {
+    const client = await reader(changes.server.fetch, { era });
+    const names = async () => (await client.listTools()).tools.map(({ name, description }) => [name, description]);
+    expect(await names()).toEqual([]);
+    changes.open();
+    expect(await names()).toEqual([['ring', 'Rings for the librarian']]);
+    expect(textOf(await call(client, 'ring'))).toBe('Coming!');
+    changes.close();
+    await expect(call(client, 'ring')).rejects.toThrow('Unknown tool');
+  });
+
+  test('middleware sees every exchange', async () => {
+    const client = await reader(timed.fetch, { era });
+    log.length = 0;
+    await call(client, 'opening_hours');
+    expect(log.find(({ method }) => method === 'tools/call')).toMatchObject({ client: 'reader' });
+  });
+});
+
+test('an entry that is changed or removed is another one', async () => {
+  const client = await reader(changes.server.fetch);
+  changes.open();
+  changes.renovate();
+  expect((await client.listTools()).tools).toMatchObject([{ description: 'Rings for the foreman' }]);
+  changes.tearDown();
+  expect((await client.listTools()).tools).toEqual([]);
+});
+
+test('who subscribed hears of an update', async () => {
+  const client = await reader(resources.fetch);
+  const updated = vi.fn<(uri: string) => void>();
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => updated(params.uri));
+  await client.subscribeResource({ uri: 'library://notices' });
+  pinUp('Open on Monday.');
+  await vi.waitFor(() => expect(updated).toHaveBeenCalledWith('library://notices'));
+  expect(await client.readResource({ uri: 'library://notices' })).toMatchObject({
+    contents: [{ text: 'Closed on Sunday.\nOpen on Monday.' }],
+  });
+});
+
+test('clients of 2026-07-28 hear how long they may keep things', async () => {
+  const client = await reader(cached.fetch, { era: '2026-07-28' });
+  expect(await client.listTools()).toMatchObject({ ttlMs: 60_000, cacheScope: 'public' });
+  expect(await client.readResource({ uri: 'library://rules' })).toMatchObject({ ttlMs: 86_400_000 });
+  expect(await client.readResource({ uri: 'library://loans' })).toMatchObject({ ttlMs: 5_000 });
+});
+
+describe('mounted', () => {
+  const askFor = async (client: Client) => textOf(await call(client, 'search', { title: 'Momo' }));
+
+  async function addressOf(server: Server): Promise<string> {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  }
+
+  const route: Record<string, typeof POST> = { DELETE, GET, OPTIONS, POST };
+
+  test.each([
+    ['Hono', async (request: Request) => honoApp.fetch(request)],
+    ['Workers, Deno and Bun', (request: Request) => worker.fetch(request)],
+    ['Next', (request: Request) => route[request.method]!(request)],
+  ])('in %s', async (_, fetch) => {
+    for (const era of eras) expect(await askFor(await reader(fetch, { era }))).toContain('Momo');
+  });
+
+  test.each([
+    ['Express', () => addressOf(createServer(expressApp))],
+    ['node:http', () => addressOf(http)],
+    [
+      'Fastify',
+      async () => {
+        onTestFinished(() => fastifyApp.close());
+        return `${await fastifyApp.listen({ port: 0, host: '127.0.0.1' })}/mcp`;
+      },
+    ],
+  ])('in %s', async (_, start) => {
+    const url = await start();
+    for (const era of eras) expect(await askFor(await reader(undefined, { era, url }))).toContain('Momo');
+  });
+});
+
+describe('as a process', () => {
+  const start = async (name: string) => {
+    const process = await startServer([`${root}dist/examples/guide/${name}.js`], {
+      PORT: '0',
+      STATE_KEY: 'k'.repeat(32),
+    });
+    onTestFinished(async () => void (await process.stop()));
+    return process;
+  };
+
+  test('the first one listens', async () => {
+    const { url } = await start('first');
+    const client = await reader(undefined, { era: '2026-07-28', url });
+    expect(textOf(await call(client, 'opening_hours'))).toContain('9 to 17');
+  });
+
+  test('the one for stdio talks there', async () => {
+    const client = new Client({ name: 'reader', version: '1.0.0' });
+    const args = [`${root}dist/examples/guide/stdio.js`];
+    await client.connect(new StdioClientTransport({ command: process.execPath, args }));
+    onTestFinished(() => client.close());
+    expect(textOf(await call(client, 'opening_hours'))).toContain('9 to 17');
+  });
+
+  test('the one behind a proxy answers to its public name alone, and ends when it is told to', async () => {
+    const { url, child, exited } = await start('production');
+    const statusFor = (host: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const request = get(url, { headers: { host, accept: 'text/event-stream' } }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        request.on('error', reject);
+      });
+    expect(await statusFor('mcp.library.example')).not.toBe(403);
+    expect(await statusFor('evil.example')).toBe(403);
+    child.kill('SIGTERM');
+    expect(await exited).toEqual({ code: 0, signal: null });
+  });
+});
+
+test('a step that is done once is not done again by another process', async () => {
+  const processes = [createLibrary('k'.repeat(32)), createLibrary('k'.repeat(32))];
+  let requests = 0;
+  const balanced = (request: Request) => processes[requests++ % processes.length]!.fetch(request);
+  const client = await reader(balanced, { era: '2026-07-28', capabilities: { elicitation: { form: {} } } });
+  const asked = vi.fn<() => { action: 'accept'; content: { wrap: boolean } }>(() => ({
+    action: 'accept',
+    content: { wrap: true },
+  }));
+  client.setRequestHandler('elicitation/create', asked);
+  expect(textOf(await call(client, 'order', { title: 'Momo' }))).toBe('Order 1 of 1, wrapped');
+  expect(asked).toHaveBeenCalledTimes(1);
+});

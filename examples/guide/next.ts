@@ -1,0 +1,5 @@
+import { server } from './tools.ts';
+
+const handle = (request: Request): Promise<Response> => server.fetch(request);
+
+export { handle as DELETE, handle as GET, handle as OPTIONS, handle as POST };

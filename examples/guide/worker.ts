@@ -1,0 +1,3 @@
+import { server } from './tools.ts';
+
+export default { fetch: (request: Request) => server.fetch(request) };
