@@ -19,7 +19,7 @@ describe('server/discover', () => {
       description: undefined,
     });
     expect(await ask(server, 'server/discover')).toStrictEqual({
-      supportedVersions: ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'],
+      supportedVersions: ['2026-07-28', '2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'],
       capabilities: { logging: {} },
       instructions: 'Be kind.',
       _meta: {
