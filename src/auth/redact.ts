@@ -1,8 +1,12 @@
 /** How far the causes of an error are followed. */
 const MAX_CAUSES = 5;
 
+/** What is shorter cannot be told from a word, and can be guessed. */
+const MIN_SECRET = 8;
+
 /** A text without a secret in it, as it is or as it stands in an address. */
 export function redacted(text: string, secret: string): string {
+  if (secret.length < MIN_SECRET) return text;
   return text.replaceAll(secret, '[redacted]').replaceAll(encodeURIComponent(secret), '[redacted]');
 }
 

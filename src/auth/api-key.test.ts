@@ -1,0 +1,133 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { POST_HEADERS, TestHttp, initialize } from '../../test/support/http.ts';
+import { scripted } from '../../test/support/service.ts';
+import type { AuthInfo } from '../protocol/types.ts';
+import { apiKeyAuth, type ApiKeyOptions } from './api-key.ts';
+
+const ADA = 'ada-key-0123456789abcdef';
+const BOB = 'bob-key-0123456789abcdef';
+const keys = { [ADA]: 'ada', [BOB]: { principal: 'bob', scopes: ['files:write'] } };
+
+const { service, seen } = scripted({ 'files/write': () => ({}) });
+const over = (options: ApiKeyOptions): TestHttp =>
+  new TestHttp(service, {
+    gate: apiKeyAuth(options),
+    scopesFor: ({ method }) => (method === 'files/write' ? ['files:write'] : []),
+  });
+const status = async (http: TestHttp, headers: Record<string, string>): Promise<number> =>
+  (await http.post(initialize(), headers)).status;
+
+test.each([
+  ['authorization', `Bearer ${ADA}`],
+  ['authorization', `bearer ${ADA}`],
+  ['x-api-key', ADA],
+])('a key in %s lets in', async (name, value) => {
+  expect(await status(over({ keys }), { [name]: value })).toBe(200);
+});
+
+test('the header may have another name, and is hidden from the service all the same', async () => {
+  const http = over({ keys, header: 'X-My-Key' });
+  const headers = { 'x-my-key': ADA };
+  expect(await status(http, { 'x-api-key': ADA })).toBe(401);
+  const opened = await http.post(initialize(), headers);
+  const session = { 'mcp-session-id': opened.headers.get('mcp-session-id')! };
+  await http.post({ jsonrpc: '2.0', id: 1, method: 'echo' }, { ...session, ...headers });
+  expect(seen.at(-1)?.caller.principal).toBe('ada');
+  expect(seen.at(-1)?.header?.('x-my-key')).toBeUndefined();
+});
+
+test('there may be no header but Authorization', async () => {
+  const http = over({ keys, header: false });
+  expect(await status(http, { 'x-api-key': ADA })).toBe(401);
+  expect(await status(http, { authorization: `Bearer ${ADA}` })).toBe(200);
+});
+
+test.each<[number, Record<string, string>, string]>([
+  [401, {}, 'Bearer realm="mcp"'],
+  [401, { authorization: 'Basic YQ==' }, 'Bearer realm="mcp"'],
+  [401, { 'x-api-key': `${ADA}0` }, 'Bearer realm="mcp", error="invalid_token"'],
+  [401, { authorization: `Bearer ${ADA.slice(1)}` }, 'Bearer realm="mcp", error="invalid_token"'],
+  [401, { 'x-api-key': 'constructor' }, 'Bearer realm="mcp", error="invalid_token"'],
+  [400, { 'x-api-key': `${ADA}, ${ADA}` }, 'Bearer realm="mcp", error="invalid_request"'],
+  [400, { 'x-api-key': '' }, 'Bearer realm="mcp", error="invalid_request"'],
+  [400, { authorization: `Bearer ${ADA}, Bearer ${ADA}` }, 'Bearer realm="mcp", error="invalid_request"'],
+  [400, { authorization: `Bearer ${ADA}`, 'x-api-key': BOB }, 'Bearer realm="mcp", error="invalid_request"'],
+])('status %i for %j', async (expected, headers, challenge) => {
+  const response = await over({ keys }).post(initialize(), headers);
+  expect([response.status, response.headers.get('www-authenticate')]).toEqual([expected, challenge]);
+});
+
+test('the same key in both headers is one key', async () => {
+  expect(await status(over({ keys }), { authorization: `Bearer ${ADA}`, 'x-api-key': ADA })).toBe(200);
+});
+
+test('a key has the scopes that it was given', async () => {
+  const http = over({ keys });
+  const write = async (key: string): Promise<Response> => {
+    const opened = await http.post(initialize(), { 'x-api-key': key });
+    const session = { 'mcp-session-id': opened.headers.get('mcp-session-id')! };
+    return http.post({ jsonrpc: '2.0', id: 1, method: 'files/write' }, { ...session, 'x-api-key': key });
+  };
+  expect((await write(BOB)).status).toBe(200);
+  const refused = await write(ADA);
+  expect(refused.status).toBe(403);
+  expect(refused.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="files:write"');
+  expect(await status(over({ keys, scopes: ['files:write'] }), { 'x-api-key': ADA })).toBe(403);
+  const implied = { [ADA]: { principal: 'ada', scopes: ['admin'] } };
+  const options = { keys: implied, scopes: ['files:write'], implies: { admin: ['files:write'] } };
+  expect(await status(over(options), { 'x-api-key': ADA })).toBe(200);
+});
+
+test('a key whose end has come lets nobody in', async () => {
+  const ended = { [ADA]: { principal: 'ada', scopes: [], expiresAt: Date.now() / 1000 - 1 } };
+  expect(await status(over({ keys: ended }), { 'x-api-key': ADA })).toBe(401);
+});
+
+test.each([
+  ['at once', (auth: AuthInfo | undefined) => auth],
+  ['later', (auth: AuthInfo | undefined) => Promise.resolve(auth)],
+])('a function may say %s whose a key is', async (_when, answer) => {
+  const http = over({ verify: (key) => answer(key === ADA ? { principal: 'ada', scopes: [] } : undefined) });
+  expect(await status(http, { 'x-api-key': ADA })).toBe(200);
+  expect(await status(http, { 'x-api-key': BOB })).toBe(401);
+});
+
+test.each<[string, ApiKeyOptions['verify']]>([
+  [
+    'throws',
+    (key) => {
+      throw new Error(`no ${key}`);
+    },
+  ],
+  ['rejects', (key) => Promise.reject(Object.assign(new Error(`no ${key}`), { key }))],
+  ['names nobody', () => ({}) as AuthInfo],
+  ['names nobody later', () => Promise.resolve({} as AuthInfo)],
+])('where that function %s, the key is in no answer and no report', async (_how, verify) => {
+  const http = over({ verify });
+  const response = await http.post(initialize(), { 'x-api-key': ADA });
+  expect(response.status).toBe(503);
+  expect(await response.text()).not.toContain(ADA);
+  expect(http.errors).toHaveLength(1);
+  expect(inspect(http.errors, { depth: Infinity, showHidden: true })).not.toContain(ADA);
+});
+
+test('the session of one key is none for another', async () => {
+  const http = over({ keys });
+  const opened = await http.post(initialize(), { 'x-api-key': ADA });
+  const session = { ...POST_HEADERS, 'mcp-session-id': opened.headers.get('mcp-session-id')! };
+  expect((await http.send('DELETE', '/mcp', { ...session, 'x-api-key': BOB })).status).toBe(404);
+  expect((await http.send('DELETE', '/mcp', { ...session, 'x-api-key': ADA })).status).toBe(204);
+});
+
+test.each<[string, ApiKeyOptions]>([
+  ['either', {}],
+  ['either', { keys, verify: () => undefined }],
+  ['name of a header', { keys, header: 'not a name' }],
+  ['must consist', { keys: { 'secret key': 'ada' } }],
+  ['must consist', { keys: { '': 'ada' } }],
+  ['no principal', { keys: { secret: '' } }],
+])('options that cannot work are refused, without a key in the error: %s', (said, options) => {
+  expect(() => apiKeyAuth(options)).toThrow(said);
+  expect(() => apiKeyAuth(options)).not.toThrow('secret');
+});

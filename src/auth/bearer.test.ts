@@ -1,0 +1,319 @@
+import { request as httpRequest } from 'node:http';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { POST_HEADERS, initialize } from '../../test/support/http.ts';
+import { TestIssuer } from '../../test/support/issuer.ts';
+import { scripted } from '../../test/support/service.ts';
+import type { AuthInfo } from '../protocol/types.ts';
+import { listen, type ListenOptions } from '../transport/http/listen.ts';
+import { createInbound } from '../wire/serve.ts';
+import { bearerAuth, type BearerOptions } from './bearer.ts';
+import { InvalidToken } from './token-verifier.ts';
+
+const RESOURCE = 'https://mcp.example.com/mcp';
+const METADATA = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
+const SERVERS = { authorizationServers: ['https://issuer.example'] };
+
+let issuer: TestIssuer;
+beforeAll(async () => {
+  issuer = await TestIssuer.start();
+});
+afterAll(() => issuer.close());
+
+interface Reached {
+  readonly base: string;
+  readonly errors: Error[];
+  post: (credential: string | undefined, body?: unknown, path?: string) => Promise<Response>;
+}
+
+/** A server that needs a token, over real HTTP. */
+async function serving(options: BearerOptions, more: Partial<ListenOptions> = {}): Promise<Reached> {
+  const { service } = scripted({
+    'files/write': () => ({ written: true }),
+    whoami: ({ caller }) => ({ principal: caller.principal, scopes: caller.auth?.scopes }),
+  });
+  const inbound = createInbound(service);
+  const errors: Error[] = [];
+  const listener = await listen({
+    port: 0,
+    onsession: inbound.onsession,
+    onrequest: inbound.onrequest,
+    onerror: (error) => void errors.push(error),
+    gate: bearerAuth(options),
+    scopesFor: ({ method }) => (method === 'files/write' ? ['files:write'] : []),
+    ...more,
+  });
+  onTestFinished(() => listener.close(0));
+  const base = `http://127.0.0.1:${listener.port}`;
+  const post: Reached['post'] = (credential, body = initialize(), path = '/mcp') =>
+    fetch(base + path, {
+      method: 'POST',
+      headers: { ...POST_HEADERS, ...(credential !== undefined && { authorization: credential }) },
+      body: JSON.stringify(body),
+    });
+  return { base, errors, post };
+}
+
+const jwt = (options: Partial<BearerOptions> = {}): BearerOptions =>
+  ({ resource: RESOURCE, issuer: issuer.url, scopes: ['mcp'], ...options }) as BearerOptions;
+const told = async (response: Response): Promise<unknown[]> => {
+  const { error } = (await response.json()) as { error: { message: string } };
+  return [response.status, response.headers.get('www-authenticate'), error.message];
+};
+/** A request of 2026-07-28. */
+const modern = (method: string) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method,
+  params: {
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  },
+});
+
+test('without a token a client learns where to get one and what to ask for', async () => {
+  const { post } = await serving(jwt());
+  expect(await told(await post(undefined))).toEqual([
+    401,
+    `Bearer resource_metadata="${METADATA}", scope="mcp"`,
+    'An access token is needed',
+  ]);
+  expect((await told(await post('Basic YWRhOnNlY3JldA==')))[1]).toBe(
+    `Bearer resource_metadata="${METADATA}", scope="mcp"`,
+  );
+});
+
+test('a token in the query is none', async () => {
+  const { post } = await serving(jwt());
+  const token = await issuer.token(RESOURCE, { scope: 'mcp' });
+  const [status, challenge] = await told(await post(undefined, initialize(), `/mcp?access_token=${token}`));
+  expect([status, challenge]).toEqual([401, `Bearer resource_metadata="${METADATA}", scope="mcp"`]);
+});
+
+test('a good token lets in, also for 2026-07-28', async () => {
+  const { post, errors } = await serving(jwt());
+  const token = await issuer.token(RESOURCE, { scope: 'mcp' });
+  expect((await post(`Bearer ${token}`)).status).toBe(200);
+  const response = await post(`bearer ${token}`, modern('files/write'));
+  expect(response.status).toBe(403);
+  expect(errors).toEqual([]);
+});
+
+test.each<[string, () => Promise<string>, string]>([
+  ['garbage', () => Promise.resolve('garbage'), 'The access token is not valid'],
+  ['for another server', () => issuer.token('https://other.example'), 'The access token is not for this server'],
+  ['that has expired', () => issuer.token(RESOURCE, { exp: 1 }), 'The access token has expired'],
+])('a token %s is refused, and why is said', async (_what, token, why) => {
+  const { post } = await serving(jwt());
+  expect(await told(await post(`Bearer ${await token()}`))).toEqual([
+    401,
+    `Bearer error="invalid_token", error_description="${why}", resource_metadata="${METADATA}", scope="mcp"`,
+    why,
+  ]);
+});
+
+test('what is no one token is malformed', async () => {
+  const { post } = await serving(jwt());
+  const why = 'The Authorization header must hold one Bearer token';
+  const refusal = [
+    400,
+    `Bearer error="invalid_request", error_description="${why}", resource_metadata="${METADATA}"`,
+    why,
+  ];
+  expect(await told(await post('Bearer'))).toEqual(refusal);
+  expect(await told(await post('Bearer a b'))).toEqual(refusal);
+});
+
+test('two Authorization headers are refused, where node:http would keep the first', async () => {
+  const { base } = await serving(jwt());
+  const token = await issuer.token(RESOURCE, { scope: 'mcp' });
+  const status = await new Promise((resolve, reject) => {
+    const headers = ['Host', 'localhost', 'Content-Type', 'application/json', 'Content-Length', '2'];
+    for (let count = 0; count < 2; count += 1) headers.push('Authorization', `Bearer ${token}`);
+    const request = httpRequest(`${base}/mcp`, { method: 'POST', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on('error', reject);
+    request.end('{}');
+  });
+  expect(status).toBe(400);
+});
+
+test('a token without the scope of every request does not let in', async () => {
+  const { post } = await serving(jwt());
+  expect(await told(await post(`Bearer ${await issuer.token(RESOURCE)}`))).toEqual([
+    403,
+    `Bearer error="insufficient_scope", scope="mcp", resource_metadata="${METADATA}"`,
+    'This needs more than the credential allows: mcp',
+  ]);
+});
+
+test('a request that needs more is refused with all that it needs', async () => {
+  const { post } = await serving(jwt());
+  const token = await issuer.token(RESOURCE, { scope: 'mcp other' });
+  expect(await told(await post(`Bearer ${token}`, modern('files/write')))).toEqual([
+    403,
+    `Bearer error="insufficient_scope", scope="mcp files:write", resource_metadata="${METADATA}"`,
+    'This needs more than the credential allows: mcp files:write',
+  ]);
+});
+
+test('a broader scope does for a narrower one, and the service sees both', async () => {
+  const { base } = await serving(jwt({ implies: { admin: ['mcp', 'files:write'] } }));
+  const authorization = `Bearer ${await issuer.token(RESOURCE, { scope: 'admin' })}`;
+  const call = async (method: string): Promise<any> => {
+    const headers = { ...POST_HEADERS, authorization, 'mcp-method': method, 'mcp-protocol-version': '2026-07-28' };
+    const response = await fetch(`${base}/mcp`, { method: 'POST', headers, body: JSON.stringify(modern(method)) });
+    return ((await response.json()) as { result: unknown }).result;
+  };
+  expect(await call('files/write')).toMatchObject({ written: true });
+  expect(await call('whoami')).toMatchObject({
+    principal: `${issuer.url}#alice`,
+    scopes: ['admin', 'mcp', 'files:write'],
+  });
+});
+
+test('an issuer that cannot be asked is no fault of the token', async () => {
+  const down = await TestIssuer.start();
+  const token = await down.token(RESOURCE, { scope: 'mcp' });
+  const { post, errors } = await serving(jwt({ issuer: down.url }));
+  await down.close();
+  const response = await post(`Bearer ${token}`);
+  expect([response.status, response.headers.get('www-authenticate')]).toEqual([503, null]);
+  expect(errors).toHaveLength(1);
+  expect(errors[0]!.message).toContain('/.well-known/oauth-authorization-server');
+});
+
+test.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource'])(
+  'the metadata is at %s',
+  async (path) => {
+    const { base } = await serving(
+      jwt({
+        scopesSupported: ['mcp', 'files:read'],
+        resourceName: 'Files',
+        resourceDocumentation: 'https://docs.example',
+        metadata: { resource_policy_uri: 'https://policy.example', resource: 'https://evil.example' },
+      }),
+    );
+    const response = await fetch(base + path);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(await response.json()).toEqual({
+      resource: RESOURCE,
+      authorization_servers: [issuer.url],
+      scopes_supported: ['mcp', 'files:read'],
+      bearer_methods_supported: ['header'],
+      resource_name: 'Files',
+      resource_documentation: 'https://docs.example',
+      resource_policy_uri: 'https://policy.example',
+    });
+  },
+);
+
+test('a HEAD of the metadata has no body', async () => {
+  const { base } = await serving(jwt());
+  const response = await fetch(`${base}/.well-known/oauth-protected-resource`, { method: 'HEAD' });
+  expect([response.status, await response.text()]).toEqual([200, '']);
+});
+
+test('the metadata of other paths is none of ours', async () => {
+  const { base } = await serving(jwt());
+  for (const path of ['/.well-known/oauth-protected-resource/other', '/.well-known/oauth-protected-resource/']) {
+    expect((await fetch(base + path)).status).toBe(404);
+  }
+});
+
+test.each([
+  ['https://mcp.example.com', 'https://mcp.example.com/.well-known/oauth-protected-resource'],
+  ['https://mcp.example.com/', 'https://mcp.example.com/.well-known/oauth-protected-resource'],
+  ['https://mcp.example.com/a/b', 'https://mcp.example.com/.well-known/oauth-protected-resource/a/b'],
+])('the metadata of %s is at %s', async (resource, address) => {
+  const { post } = await serving({ resource, verify: () => undefined, ...SERVERS });
+  expect((await post(undefined)).headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${address}"`);
+});
+
+test('a resource without a path has two names', async () => {
+  for (const resource of ['https://mcp.example.com', 'https://mcp.example.com/']) {
+    const { post } = await serving({ resource, issuer: issuer.url });
+    for (const audience of ['https://mcp.example.com', 'https://mcp.example.com/']) {
+      expect((await post(`Bearer ${await issuer.token(audience)}`)).status).toBe(200);
+    }
+    expect((await post(`Bearer ${await issuer.token(`https://mcp.example.com/mcp`)}`)).status).toBe(401);
+  }
+});
+
+test('a function of one’s own says whose a token is', async () => {
+  const asked: unknown[] = [];
+  const { post } = await serving({
+    resource: RESOURCE,
+    ...SERVERS,
+    verify: (token, call) => {
+      asked.push([token, call.path]);
+      return token === 'opaque' ? { principal: 'ada', scopes: [] } : undefined;
+    },
+  });
+  expect((await post('Bearer opaque')).status).toBe(200);
+  expect((await told(await post('Bearer other')))[2]).toBe('The access token is not valid');
+  expect(asked).toEqual([
+    ['opaque', '/mcp'],
+    ['other', '/mcp'],
+  ]);
+});
+
+test('a token whose end has come is refused, whatever its verifier remembers', async () => {
+  const expiresAt = Date.now() / 1000 - 6;
+  const verify = (): AuthInfo => ({ principal: 'ada', scopes: [], expiresAt });
+  const strict = await serving({ resource: RESOURCE, ...SERVERS, verify });
+  expect((await told(await strict.post('Bearer a')))[2]).toBe('The access token has expired');
+  const lenient = await serving({ resource: RESOURCE, ...SERVERS, verify, clockTolerance: 60 });
+  expect((await lenient.post('Bearer a')).status).toBe(200);
+});
+
+const TOKEN = 'tok.secret-4711';
+test.each<[string, number, () => AuthInfo | undefined]>([
+  ['refuses it', 401, () => undefined],
+  [
+    'says why',
+    401,
+    () => {
+      throw new InvalidToken(`revoked: ${TOKEN}`);
+    },
+  ],
+  [
+    'fails',
+    503,
+    () => {
+      throw Object.assign(new Error(`GET /introspect?token=${TOKEN}`), { config: { headers: { token: TOKEN } } });
+    },
+  ],
+  ['names nobody', 503, () => ({ principal: '', scopes: [] })],
+  ['grants nothing at all', 503, () => ({ principal: 'ada' }) as AuthInfo],
+])('a token is in no answer and no report where its verifier %s', async (_what, status, verify) => {
+  const { post, errors } = await serving({ resource: RESOURCE, ...SERVERS, verify });
+  const response = await post(`Bearer ${TOKEN}`);
+  const all = [...response.headers].flat().join('\n') + (await response.text());
+  expect(response.status).toBe(status);
+  expect(all).not.toContain(TOKEN);
+  expect(errors).toHaveLength(status === 503 ? 1 : 0);
+  expect(inspect(errors, { depth: Infinity, showHidden: true })).not.toContain(TOKEN);
+});
+
+test.each<[string, Partial<BearerOptions>]>([
+  ['absolute', { resource: 'mcp.example.com' }],
+  ['https', { resource: 'http://mcp.example.com/mcp' }],
+  ['fragment', { resource: `${RESOURCE}#here` }],
+  ['query', { resource: `${RESOURCE}?a=b` }],
+  ['at least one', { authorizationServers: [] }],
+  ['https', { authorizationServers: ['http://issuer.example'] }],
+  ['offline_access', { scopes: ['offline_access'] }],
+  ['Not a scope', { scopesSupported: ['a b'] }],
+  ['clockTolerance', { clockTolerance: -1 }],
+])('options that cannot work are refused: %s', (said, options) => {
+  const verify = (): undefined => undefined;
+  expect(() => bearerAuth({ resource: RESOURCE, ...SERVERS, verify, ...options })).toThrow(said);
+});

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { bearerCredential, MALFORMED } from './credential.ts';
+
+test.each([
+  [undefined, undefined],
+  ['', undefined],
+  ['Basic YWRhOnNlY3JldA==', undefined],
+  ['Digest username="ada", uri="/mcp"', undefined],
+  ['BearerToken abc', undefined],
+  ['Bearer abc', 'abc'],
+  ['bearer abc', 'abc'],
+  ['BEARER   a.b-c_d~e+f/g== ', 'a.b-c_d~e+f/g=='],
+])('%j holds %j', (header, token) => {
+  expect(bearerCredential(header)).toBe(token);
+});
+
+test.each([
+  'Bearer',
+  'Bearer ',
+  'Bearer a b',
+  'Bearer a, Bearer b',
+  'Bearer, Bearer b',
+  'Bearer a=b',
+  'Bearer "a"',
+  'Bearer ä',
+  `Bearer ${'a'.repeat(16 * 1024 + 1)}`,
+])('%j is no one credential', (header) => {
+  expect(bearerCredential(header)).toBe(MALFORMED);
+});

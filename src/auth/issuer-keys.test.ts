@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { TestIssuer } from '../../test/support/issuer.ts';
+import type { HttpCall } from '../transport/http/call.ts';
+import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
+import { InvalidToken, type TokenVerifier } from './token-verifier.ts';
+
+const AUDIENCE = 'https://mcp.example.com/mcp';
+let issuer: TestIssuer;
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  issuer = await TestIssuer.start();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await issuer.close();
+});
+
+const verifier = (options: Partial<JwtVerifierOptions> = {}): TokenVerifier =>
+  jwtVerifier({ issuer: issuer.url, audience: AUDIENCE, ...options });
+const check = async (verify: TokenVerifier, token: string): Promise<unknown> => {
+  const auth = await verify(token, {} as HttpCall);
+  return auth?.principal;
+};
+const later = (seconds: number): void => void vi.setSystemTime(Date.now() + seconds * 1000);
+
+test('keys are found by the metadata of the issuer, once for many tokens at a time', async () => {
+  const verify = verifier();
+  const tokens = await Promise.all([1, 2, 3].map(() => issuer.token(AUDIENCE)));
+  const alice = `${issuer.url}#alice`;
+  expect(await Promise.all(tokens.map((token) => check(verify, token)))).toEqual([alice, alice, alice]);
+  expect(issuer.asked).toEqual(['/.well-known/oauth-authorization-server', '/keys']);
+  await check(verify, tokens[0]!);
+  expect(issuer.asked).toHaveLength(2);
+});
+
+test('where keys are may be said at once', async () => {
+  expect(await check(verifier({ jwksUri: `${issuer.origin}/keys` }), await issuer.token(AUDIENCE))).toBeDefined();
+  expect(issuer.asked).toEqual(['/keys']);
+});
+
+test.each([
+  ['/tenant', '/.well-known/oauth-authorization-server/tenant', 1],
+  ['/tenant', '/.well-known/openid-configuration/tenant', 2],
+  ['/tenant', '/tenant/.well-known/openid-configuration', 3],
+  ['/', '/.well-known/openid-configuration', 2],
+  ['', '/.well-known/openid-configuration', 2],
+])('the metadata of an issuer at %j is found at %s', async (path, metadataPath, tries) => {
+  await issuer.close();
+  issuer = await TestIssuer.start(path);
+  issuer.metadataPath = metadataPath;
+  expect(await check(verifier(), await issuer.token(AUDIENCE))).toBe(`${issuer.url}#alice`);
+  expect(issuer.asked.indexOf(metadataPath)).toBe(tries - 1);
+});
+
+test.each([
+  [{ issuer: 'https://honest.example' }, 'of another issuer'],
+  [{ jwks_uri: 7 }, 'names no jwks_uri'],
+  [{ jwks_uri: 'http://issuer.example/keys' }, 'must be an https URL'],
+])('metadata that says %j is not used', async (metadata, said) => {
+  issuer.metadata = metadata;
+  await expect(check(verifier(), await issuer.token(AUDIENCE))).rejects.toThrow(said);
+});
+
+test('a key that came later is found, and one that is gone is given up with the age of the others', async () => {
+  const verify = verifier();
+  const old = await issuer.token(AUDIENCE, { exp: Math.floor(Date.now() / 1000) + 3600 });
+  await check(verify, old);
+  await issuer.rotate();
+  const token = await issuer.token(AUDIENCE, { exp: Math.floor(Date.now() / 1000) + 3600 });
+  // So soon after the others it is not looked for.
+  await expect(check(verify, token)).rejects.toThrow(InvalidToken);
+  expect(issuer.asked).toHaveLength(2);
+  later(31);
+  expect(await check(verify, token)).toBeDefined();
+  expect(issuer.asked).toHaveLength(4);
+  await expect(check(verify, old)).rejects.toThrow(InvalidToken);
+});
+
+test('a key that was withdrawn is not used for longer than 10 minutes', async () => {
+  const verify = verifier();
+  const token = await issuer.token(AUDIENCE, { exp: Math.floor(Date.now() / 1000) + 3600 });
+  await check(verify, token);
+  await issuer.rotate();
+  later(599);
+  expect(await check(verify, token)).toBeDefined();
+  later(2);
+  await expect(check(verify, token)).rejects.toThrow(InvalidToken);
+});
+
+test('tokens of unknown keys do not turn into requests to the issuer', async () => {
+  const verify = verifier();
+  await check(verify, await issuer.token(AUDIENCE));
+  later(31);
+  const made = await Promise.all([1, 2, 3, 4].map((n) => issuer.token(AUDIENCE, {}, { kid: `made-up-${n}` })));
+  const outcomes = await Promise.allSettled(made.map((token) => check(verify, token)));
+  expect(outcomes.map(({ status }) => status)).toEqual(made.map(() => 'rejected'));
+  expect(issuer.asked).toHaveLength(4);
+});
+
+test('an issuer that is not to be found is an error, and asked again after 5 seconds', async () => {
+  const verify = verifier();
+  const token = await issuer.token(AUDIENCE);
+  issuer.status = 503;
+  const failure = await check(verify, token).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(Error);
+  expect(failure).not.toBeInstanceOf(InvalidToken);
+  expect((failure as Error).message).toContain('/.well-known/oauth-authorization-server: status 503');
+  const asked = issuer.asked.length;
+  issuer.status = 200;
+  await expect(check(verify, token)).rejects.toBe(failure);
+  expect(issuer.asked).toHaveLength(asked);
+  later(5);
+  expect(await check(verify, token)).toBeDefined();
+});
+
+test('keys that are none are the fault of the issuer, not of the token', async () => {
+  const fetch = (): Promise<Response> => Promise.resolve(new Response('{"keys":"none"}'));
+  const verify = verifier({ jwksUri: 'https://issuer.example/keys', fetch });
+  const failure = await check(verify, await issuer.token(AUDIENCE)).catch((error: unknown) => error);
+  expect(failure).not.toBeInstanceOf(InvalidToken);
+  expect((failure as Error).message).toContain('malformed');
+});

@@ -1,0 +1,176 @@
+import { generateSecret, SignJWT, UnsecuredJWT } from 'jose';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TestIssuer, type TokenOptions } from '../../test/support/issuer.ts';
+import type { HttpCall } from '../transport/http/call.ts';
+import type { AuthInfo } from '../protocol/types.ts';
+import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
+import { InvalidToken } from './token-verifier.ts';
+
+const AUDIENCE = 'https://mcp.example.com/mcp';
+let issuer: TestIssuer;
+beforeAll(async () => {
+  issuer = await TestIssuer.start();
+});
+afterAll(() => issuer.close());
+
+const now = (): number => Math.floor(Date.now() / 1000);
+async function check(token: string, options: Partial<JwtVerifierOptions> = {}): Promise<AuthInfo | undefined> {
+  const verify = jwtVerifier({ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, ...options });
+  return verify(token, {} as HttpCall);
+}
+
+test('a token says who calls, for which client, what was granted and until when', async () => {
+  const exp = now() + 60;
+  const auth = await check(
+    await issuer.token(AUDIENCE, { exp, scope: 'files:read  files:write', email: 'a@b.example' }),
+  );
+  expect(auth).toEqual({
+    principal: `${issuer.url}#alice`,
+    clientId: 'app',
+    scopes: ['files:read', 'files:write'],
+    expiresAt: exp,
+    claims: expect.objectContaining({ sub: 'alice', email: 'a@b.example' }),
+  });
+});
+
+test.each([
+  [{ scope: 'a b' }, ['a', 'b']],
+  [{ scp: 'a b' }, ['a', 'b']],
+  [{ scp: ['a', 'b', 7] }, ['a', 'b']],
+  [{ scope: 'a', scp: ['b'] }, ['a']],
+  [{ scope: { a: true } }, []],
+  [{}, []],
+])('%j grants %j', async (claims, scopes) => {
+  expect((await check(await issuer.token(AUDIENCE, claims)))?.scopes).toEqual(scopes);
+});
+
+test('the client may be the authorized party', async () => {
+  expect((await check(await issuer.token(AUDIENCE, { client_id: null, azp: 'web' })))?.clientId).toBe('web');
+  expect((await check(await issuer.token(AUDIENCE, { client_id: 7 })))?.clientId).toBeUndefined();
+});
+
+test.each<[string, Record<string, unknown>, TokenOptions, string]>([
+  ['for another server', { aud: 'https://other.example/mcp' }, {}, 'not for this server'],
+  ['for the host alone', { aud: 'https://mcp.example.com' }, {}, 'not for this server'],
+  ['for nobody', { aud: null }, {}, 'not for this server'],
+  ['of another issuer', { iss: 'https://other.example' }, {}, 'of another issuer'],
+  ['of nobody', { iss: null }, {}, 'of another issuer'],
+  ['that has expired', { exp: now() - 10 }, {}, 'has expired'],
+  ['that is not valid yet', { nbf: now() + 600 }, {}, 'not valid yet'],
+  ['without an end', { exp: null }, {}, 'no valid exp'],
+  ['without a subject', { sub: null }, {}, 'no valid sub'],
+  ['with an empty subject', { sub: '' }, {}, 'no valid sub'],
+  ['bound to a key', { cnf: { jkt: 'thumbprint' } }, {}, 'bound to a key'],
+  ['of another kind', {}, { typ: 'logout+jwt' }, 'no access token'],
+  ['that proves a key', {}, { typ: 'dpop+jwt' }, 'no access token'],
+  ['of an unknown key', {}, { kid: 'unknown' }, 'not valid'],
+])('a token %s is refused', async (_what, claims, options, said) => {
+  const failure = check(await issuer.token(AUDIENCE, claims, options));
+  await expect(failure).rejects.toThrow(InvalidToken);
+  await expect(failure).rejects.toThrow(said);
+});
+
+test('an issuer is compared letter for letter', async () => {
+  await expect(check(await issuer.token(AUDIENCE, { iss: `${issuer.url}/` }))).rejects.toThrow('of another issuer');
+});
+
+test.each(['at+jwt', 'application/at+jwt', 'AT+JWT', 'JWT', null])('a token of type %j is taken', async (typ) => {
+  expect(await check(await issuer.token(AUDIENCE, {}, { typ }))).toBeDefined();
+});
+
+test.each(['JWT', null])('where the type must be there, %j is refused', async (typ) => {
+  await expect(check(await issuer.token(AUDIENCE, {}, { typ }), { requireType: true })).rejects.toThrow(
+    'no access token',
+  );
+  expect(await check(await issuer.token(AUDIENCE), { requireType: true })).toBeDefined();
+});
+
+test('a token may be for several, and a server may be known by several names', async () => {
+  expect(await check(await issuer.token(AUDIENCE, { aud: ['https://other.example', AUDIENCE] }))).toBeDefined();
+  expect(await check(await issuer.token('api://mcp'), { audience: [AUDIENCE, 'api://mcp'] })).toBeDefined();
+});
+
+test('clocks may differ by the tolerance and no more', async () => {
+  const token = await issuer.token(AUDIENCE, { exp: now() - 3 });
+  expect(await check(token)).toBeDefined();
+  await expect(check(token, { clockTolerance: 0 })).rejects.toThrow('has expired');
+});
+
+test('a token without a signature is refused', async () => {
+  const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'alice', exp: now() + 60 };
+  await expect(check(new UnsecuredJWT(claims).encode())).rejects.toThrow(InvalidToken);
+});
+
+test('a token that is signed with what everyone knows is refused', async () => {
+  const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'alice', exp: now() + 60 };
+  const key = issuer.jwks.keys[0]!;
+  for (const secret of [Buffer.from(JSON.stringify(key)), Buffer.from(key.x!, 'base64url')]) {
+    const header = { alg: 'HS256', kid: key.kid!, typ: 'at+jwt' };
+    const token = await new SignJWT(claims).setProtectedHeader(header).sign(secret);
+    await expect(check(token)).rejects.toThrow(InvalidToken);
+  }
+});
+
+test('a token that names its own key is refused', async () => {
+  const other = await TestIssuer.start();
+  const token = await other.token(AUDIENCE, { iss: issuer.url });
+  await other.close();
+  await expect(check(token)).rejects.toThrow('not valid');
+});
+
+test.each(['', 'garbage', 'a.b.c', 'a.b.c.d.e', '..', `${'a'.repeat(5000)}.b.c`])(
+  '%.20j is no token',
+  async (token) => {
+    await expect(check(token)).rejects.toThrow(InvalidToken);
+  },
+);
+
+test('a token may not say which key it is signed with', async () => {
+  const several = await TestIssuer.start();
+  const first = await several.token(AUDIENCE, {}, { kid: null });
+  await several.rotate({ forget: false });
+  const second = await several.token(AUDIENCE, {}, { kid: null });
+  const options = { issuer: several.url, jwks: several.jwks };
+  for (const token of [first, second]) expect(await check(token, options)).toBeDefined();
+  await several.rotate();
+  const third = await several.token(AUDIENCE, {}, { kid: null });
+  await several.close();
+  await expect(check(third, options)).rejects.toThrow('not valid');
+});
+
+test.each(['RS256', 'PS256', 'ES384', 'EdDSA'])('a signature may be %s', async (alg) => {
+  const other = await TestIssuer.start();
+  await other.rotate({ alg });
+  const options = { issuer: other.url, jwks: other.jwks };
+  const token = await other.token(AUDIENCE);
+  await other.close();
+  expect(await check(token, options)).toBeDefined();
+  await expect(check(token, { ...options, algorithms: ['ES256'] })).rejects.toThrow(InvalidToken);
+});
+
+test.each<[string, Partial<JwtVerifierOptions>]>([
+  ['asymmetric', { algorithms: ['HS256'] }],
+  ['asymmetric', { algorithms: ['none'] }],
+  ['https', { issuer: 'http://issuer.example' }],
+  ['https', { jwksUri: 'http://issuer.example/keys' }],
+  ['absolute', { issuer: 'issuer.example' }],
+  ['query', { issuer: 'https://issuer.example/?a' }],
+  ['fragment', { issuer: 'https://issuer.example/#a' }],
+  ['credentials', { jwksUri: 'https://ada:secret@issuer.example/keys' }],
+  ['audience', { audience: [] }],
+  ['clockTolerance', { clockTolerance: 301 }],
+  ['clockTolerance', { clockTolerance: NaN }],
+])('options that cannot work are refused: %s', (said, options) => {
+  const make = () => jwtVerifier({ issuer: 'https://issuer.example', audience: AUDIENCE, ...options });
+  expect(make).toThrow(said);
+  expect(make).not.toThrow('secret');
+});
+
+test('a secret among the keys of an issuer signs nothing', async () => {
+  const secret = await generateSecret('HS256', { extractable: true });
+  const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'alice', exp: now() + 60 };
+  const token = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+  const { exportJWK } = await import('jose');
+  const jwks = { keys: [{ ...(await exportJWK(secret)), alg: 'HS256' }] };
+  await expect(check(token, { jwks })).rejects.toThrow(InvalidToken);
+});

@@ -1,0 +1,42 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { redacted, withoutSecret } from './redact.ts';
+
+const SECRET = 'sec/ret+token==';
+
+test('a secret is taken out of a text, as it is and as it stands in an address', () => {
+  expect(redacted(`a ${SECRET} b ?token=${encodeURIComponent(SECRET)}`, SECRET)).toBe(
+    'a [redacted] b ?token=[redacted]',
+  );
+});
+
+test('words are left where somebody made a secret of one', () => {
+  expect(redacted('a token', 'a')).toBe('a token');
+});
+
+test('of an error and its causes only the words are left', () => {
+  const config = { headers: { authorization: `Bearer ${SECRET}` } };
+  const cause = Object.assign(new Error(`refused for ${SECRET}`), { config });
+  const thrown = Object.assign(new TypeError(`POST /introspect?token=${SECRET} failed`, { cause }), { config });
+  const error = withoutSecret(thrown, SECRET);
+  expect(error.message).toBe(
+    'The credential cannot be checked: POST /introspect?token=[redacted] failed: refused for [redacted]',
+  );
+  expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain(SECRET);
+  expect(error.stack).toContain('redact.test.ts');
+});
+
+test.each([
+  [`no ${SECRET}`, 'no [redacted]'],
+  [{ token: SECRET }, 'something that is no error was thrown'],
+  [undefined, 'something that is no error was thrown'],
+])('what is thrown may be no error: %j', (thrown, said) => {
+  const error = withoutSecret(thrown, SECRET);
+  expect(error.message).toBe(`The credential cannot be checked: ${said}`);
+});
+
+test('causes that lead in a circle come to an end', () => {
+  const error = new Error('round');
+  error.cause = error;
+  expect(withoutSecret(error, SECRET).message.match(/round/g)).toHaveLength(5);
+});

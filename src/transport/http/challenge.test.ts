@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { bearerChallenge, insufficientScope } from './challenge.ts';
+
+test('a challenge has its parameters in the order given, without those that are empty', () => {
+  expect(bearerChallenge({ b: '2', a: '1', none: undefined, empty: '' })).toEqual({
+    'www-authenticate': 'Bearer b="2", a="1"',
+  });
+});
+
+test('nothing breaks out of a parameter', () => {
+  expect(bearerChallenge({ a: 'x", b="y\\\r\nSet-Cookie: ä' })['www-authenticate']).toBe(
+    `Bearer a="x', b='y'??Set-Cookie: ?"`,
+  );
+});
+
+test('who lacks a scope is told of all that are needed', () => {
+  expect(insufficientScope(['a', 'b'], 'https://x.example/meta')).toEqual({
+    status: 403,
+    message: 'This needs more than the credential allows: a b',
+    headers: {
+      'www-authenticate': 'Bearer error="insufficient_scope", scope="a b", resource_metadata="https://x.example/meta"',
+    },
+  });
+});
