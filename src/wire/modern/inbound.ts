@@ -13,7 +13,7 @@ import type { Exchange, Service } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
 import { needsInput } from '../../core/rounds.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
-import { isNotificationMethod, Meta, Method } from '../../protocol/methods.ts';
+import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { REVISIONS } from '../../protocol/revisions.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import type { MessageExtra, ReplyChannel } from '../../transport/transport.ts';
@@ -55,6 +55,11 @@ const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
   Method.Subscribe,
   Method.Unsubscribe,
 ]);
+/**
+ * Notifications that mean nothing here, or came too late to mean anything. Behind the service a request of somebody else
+ * may have the id, or a question the token, that they name.
+ */
+const IGNORED: ReadonlySet<string> = new Set([Notice.Cancelled, Notice.Initialized, Notice.Progress]);
 /** What may be answered with questions (2026-07-28, patterns/mrtr: Supported Requests). */
 const MAY_ASK: ReadonlySet<string> = new Set([Method.CallTool, Method.GetPrompt, Method.ReadResource]);
 
@@ -111,6 +116,7 @@ export class ModernInbound {
         throw new Error(`A notification named ${JSON.stringify(message.method)} was ignored`);
       }
       const caller = readCaller(message, extra, supportedVersions);
+      if (IGNORED.has(message.method)) return;
       const nowhere: ReplyChannel = { notify: () => Promise.resolve(), answer: () => {}, onclose: undefined };
       const round: Round = { id: '', caller, extra, reply: nowhere, progressToken: undefined };
       const exchange = new ModernExchange(message.method, message.params ?? {}, round, this.#ask);
