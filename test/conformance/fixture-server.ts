@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { McpServer } from 'everwire/server';
+import { registerInputRequired } from './fixture-input-required.ts';
+import { registerSkills } from './fixture-skills.ts';
+import { registerStateless } from './fixture-stateless.ts';
 
 /**
  * The server that the official conformance suite asks for: its scenarios call these tools, resources and prompts by
@@ -214,6 +217,10 @@ server.prompt('test_prompt_with_image', { description: 'A text about an image' }
   { role: 'user', content: { type: 'image', data: PNG, mimeType: 'image/png' } },
   { role: 'user', content: { type: 'text', text: 'Please analyze the image above.' } },
 ]);
+
+registerInputRequired(server);
+registerStateless(server);
+registerSkills(server);
 
 const { values } = parseArgs({ options: { port: { type: 'string', default: '8000' } } });
 const listener = await server.listen({ port: Number(values.port), streamDuration: STREAM_DURATION });
