@@ -38,6 +38,8 @@ export const Notice = {
   RootsListChanged: 'notifications/roots/list_changed',
   /** Of the tasks extension. */
   Task: 'notifications/tasks',
+  /** The same in 2025-11-25. */
+  TaskStatus: 'notifications/tasks/status',
 } as const;
 
 /** Keys of `_meta` that this package acts on. */

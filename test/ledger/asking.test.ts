@@ -81,11 +81,11 @@ describe('sampling', () => {
   });
 
   test.each([
-    ['results beside something else', [user(text), assistant(use('1')), user(result('1'), text)], 'nothing else'],
-    ['a result that is missing', [user(text), assistant(use('1'), use('2')), user(result('1'))], 'lacks the results'],
+    ['results beside something else', [user(text), assistant(use('1')), user(result('1'), text)], 'messages[2]'],
+    ['a result that is missing', [user(text), assistant(use('1'), use('2')), user(result('1'))], 'messages[2]'],
     ['something before the results', [assistant(use('1')), user(text), user(result('1'))], 'messages[1]'],
     ['results of what was not used', [user(text), assistant(text), user(result('9'))], 'messages[2]'],
-    ['tool uses at the end', [user(text), assistant(use('1'))], 'no message has the results'],
+    ['tool uses at the end', [user(text), assistant(use('1'))], 'tool uses 1'],
   ])('%s: that is not sent', async (_, messages, why) => {
     expectRefusal(await calling((ctx) => ctx.sample({ messages, maxTokens: 1 })), why);
   });

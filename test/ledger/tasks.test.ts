@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { McpServer } from '../../src/server/mcp-server.ts';
-import { hello, opened, served } from '../support/wire.ts';
+import { memoryTransportPair } from '../../src/transport/memory.ts';
+import { connectLegacy } from '../../src/wire/legacy/outbound.ts';
+import { settled } from '../support/service.ts';
+import { hello, opened, Peer, served } from '../support/wire.ts';
 
 const REVISION = '2025-11-25';
 
@@ -31,4 +34,73 @@ test('a call that asks for a task is answered as any other', async () => {
   expect(plain).toEqual({ content: [{ type: 'text', text: 'noon' }] });
   expect((await client.request(2, 'tools/call', { ...params, task: { ttl: 60_000 } })).result).toEqual(plain);
   expect((await client.request(3, 'tools/call', { ...params, task: {}, _meta: related })).result).toEqual(plain);
+});
+
+/** Two clients of one server that is spoken by hand, over its bridge. */
+async function bridged(): Promise<{ clients: Peer[]; server: Peer; errors: Error[] }> {
+  const [near, far] = memoryTransportPair();
+  const server = new Peer(far);
+  await far.start();
+  const errors: Error[] = [];
+  const clientInfo = { name: 'bridge', version: '1' };
+  const connecting = connectLegacy(near, { clientInfo, onerror: (error) => void errors.push(error) });
+  await settled();
+  const capabilities = { tasks: { requests: { tools: { call: {} } } } };
+  const result = { protocolVersion: REVISION, capabilities, serverInfo: { name: 's', version: '1' } };
+  await server.send({ id: server.next().id, result });
+  const { service } = await connecting;
+  const clients = [await opened(service), await opened(service)].map(({ client }) => client);
+  await settled();
+  server.take();
+  return { clients, server, errors };
+}
+
+const progress = (progressToken: unknown, n: number) => ({
+  jsonrpc: '2.0',
+  method: 'notifications/progress',
+  params: { progressToken, progress: n },
+});
+
+/** Begins a task under a token of the client's, and gives the token that the server has for it. */
+async function begin(client: Peer, server: Peer, taskId: string, progressToken: string | number): Promise<unknown> {
+  await client.send({ id: taskId, method: 'tools/call', params: { name: 't', task: {}, _meta: { progressToken } } });
+  const { id, params } = server.next();
+  await server.send({ id, result: { task: { taskId, status: 'working' } } });
+  expect(client.next()).toMatchObject({ id: taskId, result: { task: { taskId } } });
+  return params['_meta'].progressToken;
+}
+
+test('the progress of a task behind a bridge goes on after its request is answered, to its client alone', async () => {
+  const { clients, server, errors } = await bridged();
+  const [one, other] = clients as [Peer, Peer];
+  const tokens = [
+    await begin(one, server, 'a', 'p'),
+    await begin(other, server, 'b', 'p'),
+    await begin(one, server, 'c', 7),
+  ];
+  expect(new Set(tokens).size).toBe(3);
+  await server.send(...tokens.map((token, n) => progress(token, n)));
+  expect(one.take()).toEqual([progress('p', 0), progress(7, 2)]);
+  expect(other.take()).toEqual([progress('p', 1)]);
+  expect(errors).toEqual([]);
+});
+
+test.each([
+  ['a notification says so', 'notifications/tasks/status', undefined],
+  ['its status was asked for', 'tasks/get', { status: 'completed' }],
+  ['it was cancelled', 'tasks/cancel', { status: 'cancelled' }],
+  ['its result was had', 'tasks/result', { content: [] }],
+])('the progress of a task behind a bridge stops when the task has ended: %s', async (_, method, result) => {
+  const { clients, server, errors } = await bridged();
+  const client = clients[0]!;
+  const token = await begin(client, server, 'a', 'p');
+  const going = await begin(client, server, 'b', 'q');
+  if (result) {
+    await client.send({ id: 'x', method, params: { taskId: 'a' } });
+    await server.send({ id: server.next().id, result: { taskId: 'a', ...result } });
+  } else await server.send({ method, params: { taskId: 'a', status: 'failed' } });
+  client.take();
+  await server.send(progress(token, 1), progress(going, 2));
+  expect(client.take()).toEqual([progress('q', 2)]);
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('no active request')]);
 });

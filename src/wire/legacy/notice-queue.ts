@@ -141,8 +141,8 @@ function sizeOf(params: JsonObject): number {
 
 /** What waits under the same key gives way to what comes later. */
 function keyOf(method: string, params: JsonObject): unknown {
-  // An exchange has one progress token.
-  if (method === Notice.Progress) return method;
+  // A call has one progress token, a session one for each of its tasks.
+  if (method === Notice.Progress) return `${method} ${typeof params['progressToken']} ${params['progressToken']}`;
   if (method === Notice.ResourceUpdated) return `${method} ${params['uri']}`;
   return CHANGES.has(method) ? method : Symbol();
 }

@@ -17,6 +17,7 @@ import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { NoticeQueue } from './notice-queue.ts';
+import { TaskTokens } from './task-tokens.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
 
 export interface OutboundOptions {
@@ -94,6 +95,7 @@ class LegacyOutbound implements Upstream {
   /** Requests in flight by the progress token that the server was given for them. */
   readonly #tokens = new Map<RequestId, RequestId>();
   #lastToken = 0;
+  readonly #tasks = new TaskTokens();
   /** Questions of the server that are being answered. */
   readonly #questions = new Map<RequestId, AbortController>();
   readonly #listeners: UpstreamListeners;
@@ -192,13 +194,14 @@ class LegacyOutbound implements Upstream {
     };
     signal.addEventListener('abort', cancel);
     // Registered before anybody else hears of the result: progress MUST stop after completion (basic/utilities/progress).
-    const done = (): void => {
+    const done = (answer?: JsonObject): void => {
       call.notices?.flush();
       signal.removeEventListener('abort', cancel);
       this.#calls.delete(id);
       if (upstreamToken !== undefined) this.#tokens.delete(upstreamToken);
+      if (answer) this.#tasks.answered(exchange, answer, upstreamToken);
     };
-    result.then(done, done);
+    result.then(done, () => done());
     return result;
   }
 
@@ -289,6 +292,9 @@ class LegacyOutbound implements Upstream {
           new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? reason : 'Cancelled by the server'),
         );
       }
+      case Notice.TaskStatus:
+        this.#tasks.said(params);
+        break;
       case Notice.Message:
         // With one call in flight it is that call's; with several nothing tells whose, so it is the session's.
         if (this.#calls.size === 1) {
@@ -303,6 +309,8 @@ class LegacyOutbound implements Upstream {
     const id = this.#tokens.get(params['progressToken']);
     const call = id === undefined ? undefined : this.#calls.get(id);
     if (id === undefined || !call) {
+      const task = this.#tasks.of(params['progressToken']);
+      if (task) return this.#listeners.deliver(Notice.Progress, { ...params, progressToken: task.token }, task.session);
       return this.#onerror(
         new Error(`Progress came for ${JSON.stringify(params['progressToken'])}, which is no active request`),
       );

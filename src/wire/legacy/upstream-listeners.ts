@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../jsonrpc/message.ts';
-import type { Exchange } from '../../core/exchange.ts';
+import type { Exchange, Session } from '../../core/exchange.ts';
 import { LOG_LEVELS, type LogLevel } from '../../protocol/logging.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
@@ -84,8 +84,13 @@ export class UpstreamListeners {
     }
   }
 
-  deliver(method: string, params: JsonObject): void {
-    this.#deliver(method, params, this.#listeners);
+  /** Tells whoever listens to such things, or the one session that it is for. */
+  deliver(method: string, params: JsonObject, session?: Session): void {
+    this.#deliver(method, params, session ? this.#ofSession(session) : this.#listeners);
+  }
+
+  #ofSession(session: Session): Listener[] {
+    return [...this.#listeners].filter(({ exchange }) => exchange.caller.session === session);
   }
 
   #deliver(method: string, params: JsonObject, listeners: Iterable<Listener>): void {
@@ -110,8 +115,7 @@ export class UpstreamListeners {
   #handOver({ exchange, notices }: Listener): void {
     const { session } = exchange.caller;
     if (!session) return;
-    const successors = [...this.#listeners].filter((other) => other.exchange.caller.session === session);
-    for (const { method, params } of notices.take()) this.#deliver(method, params, successors);
+    for (const { method, params } of notices.take()) this.#deliver(method, params, this.#ofSession(session));
   }
 
   close(error: Error): void {
