@@ -5,18 +5,19 @@ import { describe, expect, test } from 'vitest';
 import { server as librarian } from '../examples/context.ts';
 import { fetch as mounted, http } from '../examples/mount.ts';
 import { TestExchange } from './support/exchange.ts';
+import { filesShownIn } from './support/shown.ts';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
 describe('the README', () => {
-  const shown = [...readme.matchAll(/<!-- file: (\S+) -->\n\n```ts\n([\s\S]*?)```/g)];
+  const files = filesShownIn('README.md');
 
   test('shows files', () => {
-    expect(shown.map(([, file]) => file)).toEqual(['examples/demo.ts', 'examples/context.ts', 'examples/mount.ts']);
+    expect(files.map(({ file }) => file)).toEqual(['examples/demo.ts', 'examples/context.ts', 'examples/mount.ts']);
   });
 
-  test.each(shown.map(([, file, code]) => [file!, code!]))('shows %s as it is', (file, code) => {
-    expect(code).toBe(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'));
+  test.each(files)('shows $file as it is', ({ shown, actual }) => {
+    expect(shown).toBe(actual);
   });
 
   test('names commands that exist', () => {

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { createServer, get, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client } from '@modelcontextprotocol/client';
@@ -5,6 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { root, startServer } from '../../test/support/process.ts';
 import { eras, reader, textOf } from '../../test/support/reader.ts';
+import { filesShownIn } from '../../test/support/shown.ts';
 import { server as cached } from './caching.ts';
 import * as changes from './changes.ts';
 import { app as expressApp } from './express.ts';
@@ -22,6 +24,21 @@ import { server as rounds } from './rounds.ts';
 import { server as schemas } from './schemas.ts';
 import { server as tools } from './tools.ts';
 import worker from './worker.ts';
+
+describe('the guide', () => {
+  const files = filesShownIn('docs/guide.md');
+
+  test('shows every file here, once', () => {
+    const here = readdirSync(new URL('.', import.meta.url)).filter((name) => !name.endsWith('.test.ts'));
+    expect(files.map(({ file }) => file).toSorted((a, b) => a.localeCompare(b))).toEqual(
+      here.map((name) => `examples/guide/${name}`).toSorted((a, b) => a.localeCompare(b)),
+    );
+  });
+
+  test.each(files)('shows $file as it is', ({ shown, actual }) => {
+    expect(shown).toBe(actual);
+  });
+});
 
 const call = (client: Client, name: string, args: Record<string, unknown> = {}) =>
   client.callTool({ name, arguments: args });

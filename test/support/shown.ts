@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+
+/** A code block that shows a file, whose path stands in a comment before it: `<!-- file: examples/demo.ts -->`. */
+export interface ShownFile {
+  /** From the root of the project. */
+  readonly file: string;
+  readonly shown: string;
+  readonly actual: string;
+}
+
+const BLOCK = /<!-- file: (\S+) -->\n\n```ts\n([\s\S]*?)```/g;
+
+/** The files that a page shows, in order. @param page its path from the root of the project. */
+export function filesShownIn(page: string): ShownFile[] {
+  return [...read(page).matchAll(BLOCK)].map(([, file, shown]) => ({
+    file: file!,
+    shown: shown!,
+    actual: read(file!),
+  }));
+}
+
+function read(path: string): string {
+  return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+}
