@@ -12,15 +12,11 @@ server.tool(
 
     const answer = await context.elicit({
       message: `Lend "${title}" for ${days} days?`,
-      requestedSchema: {
-        type: 'object',
-        properties: { name: { type: 'string', title: 'Your name' } },
-        required: ['name'],
-      },
+      schema: z.object({ name: z.string().min(1).meta({ title: 'Your name' }) }),
     });
     if (answer.action !== 'accept') return 'Not lent.';
 
     await context.log('info', { lent: title });
-    return `Lent to ${String(answer.content?.['name'])}.`;
+    return `Lent to ${answer.content.name}.`;
   },
 );

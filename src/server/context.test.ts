@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
 import { TestExchange, type TestExchangeOptions } from '../../test/support/exchange.ts';
 import { unhandled } from '../../test/support/service.ts';
-import { Context } from './context.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { Revision } from '../protocol/revisions.ts';
+import { Context, type CallerFeature } from './context.ts';
 
 function setUp(params = {}, options: TestExchangeOptions = {}) {
   const exchange = new TestExchange('tools/call', params, options);
@@ -48,11 +51,14 @@ test('questions are asked on the exchange', async () => {
   const roots = [{ uri: 'file:///a' }];
   const { exchange, ctx } = setUp(
     {},
-    { onask: (method) => (method === 'roots/list' ? { roots } : { action: 'accept', content: { a: 1 } }) },
+    {
+      onask: (method) =>
+        method === 'roots/list' ? { roots } : { action: 'accept', role: 'assistant', content: { a: 1 }, model: 'm' },
+    },
   );
   const form = { message: 'Who?', requestedSchema: { type: 'object', properties: { a: { type: 'number' } } } };
   const visit = { message: 'Go', url: 'https://example.com', elicitationId: '1' };
-  expect(await ctx.elicit(form)).toEqual({ action: 'accept', content: { a: 1 } });
+  expect(await ctx.elicit(form)).toMatchObject({ action: 'accept', content: { a: 1 } });
   await ctx.elicitUrl(visit);
   await ctx.sample({ messages: [], maxTokens: 1 });
   expect(await ctx.roots()).toEqual(roots);
@@ -86,4 +92,226 @@ test('what is lost and not awaited ends nothing, and whoever awaits it hears of 
   expect(await rejections()).toEqual([]);
   await expect(ctx.log('info', 'x')).rejects.toThrow('lost');
   await expect(ctx.progress(2)).rejects.toThrow('lost');
+});
+
+test('what is known of the caller and its request', () => {
+  const auth = { principal: 'ada', scopes: ['read'] };
+  const { ctx } = setUp({}, { caller: { auth }, headers: { 'x-tenant': 'blue' } });
+  expect(ctx.auth).toBe(auth);
+  expect(ctx.header('X-Tenant')).toBe('blue');
+  expect(ctx.header('x-other')).toBeUndefined();
+  expect(setUp().ctx.auth).toBeUndefined();
+  expect(setUp().ctx.header('x-tenant')).toBeUndefined();
+});
+
+test.each<[CallerFeature, JsonObject, JsonObject]>([
+  ['elicitation', { elicitation: {} }, { elicitation: { url: {} } }],
+  ['elicitation.url', { elicitation: { url: {} } }, { elicitation: {} }],
+  ['sampling', { sampling: {} }, {}],
+  ['sampling.tools', { sampling: { tools: {} } }, { sampling: {} }],
+  ['roots', { roots: {} }, {}],
+])('whether a caller can do %s', (feature, enough, little) => {
+  const can = (capabilities: JsonObject, revision: Revision) =>
+    setUp({}, { caller: { capabilities, revision } }).ctx.can(feature);
+  expect(can(enough, '2025-11-25')).toBe(true);
+  expect(can(enough, '2026-07-28')).toBe(true);
+  expect(can(little, '2026-07-28')).toBe(false);
+  expect(can(enough, '2024-11-05')).toBe(feature === 'sampling' || feature === 'roots');
+});
+
+test('every question passes on its key and its signal', async () => {
+  const asked: unknown[] = [];
+  const { exchange, ctx } = setUp();
+  exchange.ask = (method, _params, options) => {
+    asked.push([method, options]);
+    return Promise.resolve({ action: 'decline', content: [], roots: [] });
+  };
+  const options = { key: 'k', signal: new AbortController().signal };
+  await ctx.elicit({ message: 'm', schema: z.object({}) }, options);
+  await ctx.elicitUrl({ message: 'm', url: 'https://example.com' }, options);
+  await ctx.sample({ messages: [], maxTokens: 1 }, options);
+  await ctx.roots(options);
+  expect(asked).toEqual([
+    ['elicitation/create', options],
+    ['elicitation/create', options],
+    ['sampling/createMessage', options],
+    ['roots/list', options],
+  ]);
+});
+
+describe('a form', () => {
+  const answering = (answer: JsonObject) => setUp({}, { onask: () => answer });
+  const schema = z.object({
+    name: z.string().min(2),
+    days: z.int().max(60).default(14),
+    by: z.enum(['post', 'desk']).optional(),
+  });
+
+  test('of a Standard Schema gives what it makes of the answer', async () => {
+    const { exchange, ctx } = answering({ action: 'accept', content: { name: 'Ada' }, _meta: { a: 1 } });
+    const answer = await ctx.elicit({ message: 'Who?', schema });
+    expect(answer).toStrictEqual({ action: 'accept', content: { name: 'Ada', days: 14 }, _meta: { a: 1 } });
+    expect(exchange.asked[0]!.params).toStrictEqual({
+      message: 'Who?',
+      requestedSchema: {
+        type: 'object',
+        properties: {
+          name: { type: 'string', minLength: 2 },
+          days: { type: 'integer', maximum: 60, default: 14 },
+          by: { type: 'string', enum: ['post', 'desk'] },
+        },
+        required: ['name'],
+      },
+    });
+    if (answer.action === 'accept') {
+      expectTypeOf(answer.content).toEqualTypeOf<{ name: string; days: number; by?: 'post' | 'desk' | undefined }>();
+    } else {
+      expectTypeOf(answer.content).toEqualTypeOf<undefined>();
+    }
+  });
+
+  test('of a JSON Schema literal is typed by it', async () => {
+    const { ctx } = answering({ action: 'accept', content: { size: 's', tags: ['x'] } });
+    const answer = await ctx.elicit({
+      message: 'Which?',
+      requestedSchema: {
+        type: 'object',
+        properties: {
+          size: {
+            type: 'string',
+            oneOf: [
+              { const: 's', title: 'Small' },
+              { const: 'l', title: 'Large' },
+            ],
+          },
+          tags: { type: 'array', items: { type: 'string', enum: ['x', 'y'] } },
+          note: { type: 'string' },
+        },
+        required: ['size'],
+      },
+    });
+    expect(answer.content).toEqual({ size: 's', tags: ['x'] });
+    if (answer.action !== 'accept') return;
+    expectTypeOf(answer.content).toEqualTypeOf<{ size: 's' | 'l'; tags?: ('x' | 'y')[]; note?: string }>();
+  });
+
+  test.each([
+    [{ name: 'A' }, 'name: '],
+    [{ name: 'Ada', days: 61 }, 'days: '],
+    [{ name: 5 }, 'name: '],
+    [{}, 'name: '],
+    [undefined, 'name: '],
+    ['Ada', 'not filled in as asked'],
+  ])('filled in with %j is no answer', async (content, message) => {
+    const { ctx } = answering({ action: 'accept', content });
+    const answer = ctx.elicit({ message: 'Who?', schema });
+    await expect(answer).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(message) });
+  });
+
+  test.each(['decline', 'cancel'])('that is answered with %s is not looked at', async (action) => {
+    const { ctx } = answering({ action, content: { name: 5 } });
+    expect(await ctx.elicit({ message: 'Who?', schema })).toStrictEqual({ action });
+  });
+
+  test.each([{}, { action: 'maybe' }, { action: 5 }])('%j is no answer to a question', async (answer) => {
+    const { ctx } = answering(answer);
+    await expect(ctx.elicit({ message: 'Who?', schema })).rejects.toMatchObject({ code: -32602 });
+    await expect(ctx.elicitUrl({ message: 'Go', url: 'https://example.com' })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('that is none is refused before anything is sent', async () => {
+    const { exchange, ctx } = answering({ action: 'accept' });
+    const nested = ctx.elicit({ message: 'Who?', schema: z.object({ deep: z.object({}) }) });
+    await expect(nested).rejects.toThrow(
+      new TypeError(
+        'Form property deep must be a string, number, integer, boolean, a choice of strings or a list of such choices',
+      ),
+    );
+    expect(exchange.asked).toEqual([]);
+  });
+});
+
+describe('an address', () => {
+  const visit = { message: 'Go', url: 'https://example.com/a' };
+  const go = async (revision: Revision, elicitationId?: string) => {
+    const { exchange, ctx } = setUp(
+      {},
+      { caller: { revision }, onask: () => ({ action: 'accept', content: { a: 1 } }) },
+    );
+    const answer = await ctx.elicitUrl(elicitationId === undefined ? visit : { ...visit, elicitationId });
+    expect(answer).toEqual({ action: 'accept' });
+    return exchange.asked[0]!.params;
+  };
+
+  test('has an id in 2025-11-25, made up where none is given', async () => {
+    expect(await go('2025-11-25', 'mine')).toEqual({ mode: 'url', ...visit, elicitationId: 'mine' });
+    expect((await go('2025-11-25'))['elicitationId']).toMatch(/^[\da-f-]{36}$/);
+  });
+
+  test('has none in 2026-07-28', async () => {
+    expect(await go('2026-07-28', 'mine')).toStrictEqual({ mode: 'url', ...visit });
+  });
+
+  test('must be one', async () => {
+    const { exchange, ctx } = setUp();
+    await expect(ctx.elicitUrl({ message: 'Go', url: 'example.com' })).rejects.toThrow(TypeError);
+    expect(exchange.asked).toEqual([]);
+  });
+});
+
+describe('sampling', () => {
+  const messages = [{ role: 'user', content: { type: 'text', text: 'hi' } }] as const;
+  const reply = { role: 'assistant', content: [{ type: 'tool_use', id: '1', name: 'add', input: {} }], model: 'm' };
+
+  test('with tools is sent as it is, and its answer is typed', async () => {
+    const { exchange, ctx } = setUp({}, { onask: () => reply });
+    const params = {
+      messages: [...messages],
+      maxTokens: 10,
+      tools: [{ name: 'add', inputSchema: { type: 'object' } }],
+      toolChoice: { mode: 'required' as const },
+    };
+    const { content } = await ctx.sample(params);
+    expect(exchange.asked).toEqual([{ method: 'sampling/createMessage', params }]);
+    for (const block of Array.isArray(content) ? content : [content]) {
+      if (block.type === 'tool_use') expectTypeOf(block.input).toEqualTypeOf<JsonObject>();
+    }
+    expect(content).toEqual(reply.content);
+  });
+
+  test('that breaks the rules is refused before anything is sent', async () => {
+    const { exchange, ctx } = setUp({}, { onask: () => reply });
+    const result = { type: 'tool_result' as const, toolUseId: '1', content: [] };
+    const sampled = ctx.sample({ messages: [{ role: 'user', content: result }], maxTokens: 1 });
+    await expect(sampled).rejects.toThrow(TypeError);
+    expect(exchange.asked).toEqual([]);
+  });
+
+  const withContext = async (revision: Revision, sampling: JsonObject, includeContext: 'none' | 'thisServer') => {
+    const { exchange, ctx } = setUp({}, { caller: { revision, capabilities: { sampling } }, onask: () => reply });
+    const outcome = await ctx.sample({ messages, maxTokens: 1, includeContext }).catch((error: unknown) => error);
+    return { outcome, asked: exchange.asked.length };
+  };
+
+  test.each<[Revision, JsonObject]>([
+    ['2025-06-18', {}],
+    ['2025-11-25', { context: {} }],
+    ['2026-07-28', { context: {} }],
+  ])('with context from servers is sent in %s to a caller that has %j', async (revision, sampling) => {
+    expect(await withContext(revision, sampling, 'thisServer')).toEqual({ outcome: reply, asked: 1 });
+  });
+
+  test.each<[Revision, number]>([
+    ['2025-11-25', -32601],
+    ['2026-07-28', -32021],
+  ])('with context from servers is not sent in %s to a caller without the capability', async (revision, code) => {
+    const message = expect.stringContaining('sampling.context');
+    expect(await withContext(revision, {}, 'thisServer')).toMatchObject({ outcome: { code, message }, asked: 0 });
+    expect(await withContext(revision, {}, 'none')).toMatchObject({ asked: 1 });
+  });
+
+  test('without content is no answer', async () => {
+    const { ctx } = setUp({}, { onask: () => ({ role: 'assistant', model: 'm' }) });
+    await expect(ctx.sample({ messages, maxTokens: 1 })).rejects.toMatchObject({ code: -32602 });
+  });
 });

@@ -6,6 +6,7 @@ import { McpErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpServer } from './mcp-server.ts';
 import type { StandardSchema } from './schema.ts';
+import { Tools, type ToolConfig } from './tools.ts';
 
 function setUp() {
   const errors: Error[] = [];
@@ -293,6 +294,38 @@ describe('schemas', () => {
     server.tool('a', {}, () => 1);
     expect(await list()).toHaveLength(1);
   });
+});
+
+test('a call may be run again where the tool says so, or its annotations', () => {
+  const tools = new Tools({ pageSize: 9, changed: () => {} }, () => {});
+  const replays = (config: ToolConfig) => {
+    const registered = tools.add('t', config, () => 1);
+    const answer = tools.replays('t');
+    expect(tools.registry.get('t')!.definition).not.toHaveProperty('replay');
+    registered.remove();
+    return answer;
+  };
+  expect(replays({})).toBe(false);
+  expect(replays({ annotations: { readOnlyHint: true } })).toBe(true);
+  expect(replays({ annotations: { idempotentHint: true } })).toBe(true);
+  expect(replays({ annotations: { readOnlyHint: true }, replay: false })).toBe(false);
+  expect(replays({ replay: true })).toBe(true);
+  expect(tools.replays('t')).toBe(false);
+});
+
+test.each([
+  ['getUser', 0],
+  ['DATA_EXPORT-v2.x', 0],
+  ['a'.repeat(128), 0],
+  ['a'.repeat(129), 1],
+  ['', 1],
+  ['two words', 1],
+  ['größe', 1],
+])('the name %j is taken, and said to be doubtful %i times', async (name, times) => {
+  const { server, list, errors } = setUp();
+  server.tool(name, {}, () => 1).update({ title: 'T' });
+  expect(await list()).toMatchObject([{ name, title: 'T' }]);
+  expect(errors).toHaveLength(times);
 });
 
 describe('types', () => {
