@@ -17,6 +17,8 @@ export class TestIssuer {
   status = 200;
   /** What the metadata says beside, or instead. */
   metadata: Record<string, unknown> = {};
+  /** What the token endpoint gives out. */
+  grant: () => Promise<string> = () => Promise.reject(new Error('nothing is granted'));
   /** Where the metadata is. */
   metadataPath = '/.well-known/oauth-authorization-server';
   readonly #path: string;
@@ -29,12 +31,10 @@ export class TestIssuer {
     this.#path = path;
     this.#server = createServer(({ url = '' }, response) => {
       this.asked.push(url);
-      const body =
-        url === this.metadataPath
-          ? { issuer: this.url, jwks_uri: `${this.origin}/keys`, ...this.metadata }
-          : url === '/keys' && { keys: this.#keys };
-      response.writeHead(body ? this.status : 404, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(body));
+      void this.#answer(url).then((body) => {
+        response.writeHead(body ? this.status : 404, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(body));
+      });
     });
   }
 
@@ -44,6 +44,21 @@ export class TestIssuer {
     await issuer.rotate();
     await new Promise<void>((resolve) => issuer.#server.listen(0, '127.0.0.1', resolve));
     return issuer;
+  }
+
+  async #answer(path: string): Promise<object | undefined> {
+    if (path === '/keys') return this.jwks;
+    if (path === '/token') return { access_token: await this.grant(), token_type: 'Bearer', expires_in: 300 };
+    if (path !== this.metadataPath) return undefined;
+    return {
+      issuer: this.url,
+      jwks_uri: `${this.origin}/keys`,
+      authorization_endpoint: `${this.origin}/authorize`,
+      token_endpoint: `${this.origin}/token`,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+      ...this.metadata,
+    };
   }
 
   get origin(): string {
