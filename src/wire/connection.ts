@@ -48,7 +48,7 @@ export class Connection {
     const transport = this.#transport;
     transport.onmessage = (message: Message, extra?: MessageExtra) => this.#receive(message, extra);
     transport.onerror = this.#options.onerror;
-    transport.onend = () => this.#legacy?.end();
+    transport.onend = () => this.#end();
     transport.onclose = () => this.#closed();
     return transport.start();
   }
@@ -110,6 +110,12 @@ export class Connection {
   #refuse(id: RequestId | undefined, why: string): void {
     const error = { code: ErrorCode.InvalidRequest, message: `Invalid request: ${why}` };
     this.#transport.send(errorResponse(id, error)).catch(this.#options.onerror);
+  }
+
+  /** Servers SHOULD exit promptly when their input ends (2026-07-28, transports/stdio: Shutdown). */
+  #end(): void {
+    this.#legacy?.end();
+    if (this.#replies.size > 0) this.#options.modern?.endSubscriptions(new Set(this.#replies.values()));
   }
 
   #closed(): void {

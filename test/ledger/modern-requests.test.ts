@@ -151,6 +151,23 @@ describe('headers', () => {
     expect(await response.json()).toMatchObject({ id: 1, result: { content: [{ text: 'made' }] } });
   });
 
+  test('of arguments must say what the arguments say, and others are ignored', async () => {
+    const routed = new McpServer({ name: 'test', version: '1' });
+    const region = { type: 'string', 'x-mcp-header': 'Region' };
+    routed.tool('t', { input: { type: 'object', properties: { region } } as const }, () => 'done');
+    const { post } = modernHttp(routed.service);
+    const body = asked(1, 'tools/call', { name: 't', arguments: { region: 'eu' } });
+    for (const headers of [{}, { 'mcp-param-region': 'us' }, { 'mcp-param-region': '=?base64?@@?=' }]) {
+      const response = await post(body, headers);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ id: 1, error: { code: -32020 } });
+    }
+    for (const value of ['eu', '=?base64?ZXU=?=']) {
+      const response = await post(body, { 'MCP-Param-REGION': value, 'mcp-param-other': 'x' });
+      expect(await response.json()).toMatchObject({ id: 1, result: { content: [{ text: 'done' }] } });
+    }
+  });
+
   test('those of sessions and of resumption mean nothing', async () => {
     const { http, post } = modernHttp(server.service);
     const response = await post(read, { 'mcp-session-id': 'no-such-session', 'last-event-id': '1-1' });

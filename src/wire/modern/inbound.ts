@@ -126,6 +126,14 @@ export class ModernInbound {
     }
   }
 
+  /** The client will send nothing more: the subscriptions that are answered by these would wait for ever. */
+  endSubscriptions(replies: ReadonlySet<ReplyChannel>): void {
+    const reason = new RpcError(CONNECTION_CLOSED, 'The client has closed its side of the connection');
+    for (const exchange of this.#subscriptions) {
+      if (exchange.round && replies.has(exchange.round.reply)) this.#endSubscription(exchange, reason);
+    }
+  }
+
   /**
    * Takes no more requests, ends subscriptions and what waits for its caller, and lets what is being answered finish.
    *
