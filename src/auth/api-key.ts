@@ -8,6 +8,7 @@ import { withoutSecret } from './redact.ts';
 import { Scopes, suffices, type ScopeOptions } from './scopes.ts';
 import { checkAuthInfo } from './token-verifier.ts';
 
+/** The keys that are let in, and where they are looked for. */
 export interface ApiKeyOptions extends ScopeOptions {
   /** Whose each key is: the principal, who has no scopes then, or all that is known of them. */
   readonly keys?: Readonly<Record<string, string | AuthInfo>>;

@@ -26,6 +26,7 @@ export interface IssuedBy extends JwtIssuer {
   readonly audience?: string | readonly string[];
 }
 
+/** The resource, the scopes that it needs, and how its tokens are checked. */
 export type BearerOptions = ResourceOptions & ScopeOptions & (VerifiedBy | IssuedBy);
 
 /**

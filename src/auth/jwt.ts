@@ -9,6 +9,7 @@ const ASYMMETRIC: ReadonlySet<string> = new Set(
   'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),
 );
 
+/** Who issues tokens, and how they are signed. */
 export interface JwtIssuer {
   /** Who issues the tokens: the `iss` of each, letter for letter, and where metadata is looked for. */
   readonly issuer: string;
@@ -29,6 +30,7 @@ export interface JwtIssuer {
   readonly fetch?: typeof globalThis.fetch;
 }
 
+/** Who issues tokens, and for whom they must be. */
 export interface JwtVerifierOptions extends JwtIssuer {
   /** Whom tokens must be for: one of these must be in `aud`. */
   readonly audience: string | readonly string[];

@@ -6,6 +6,7 @@ import { identifierUrl, wellKnown } from './urls.ts';
 
 const SUFFIX = 'oauth-protected-resource';
 
+/** What clients are told of the server (RFC 9728). */
 export interface ResourceOptions {
   /**
    * The address under which clients reach the endpoint, as they see it: `https://mcp.example.com/mcp`. It is the resource

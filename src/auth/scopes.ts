@@ -1,5 +1,6 @@
 import type { AuthInfo } from '../protocol/types.ts';
 
+/** What callers must have been granted. */
 export interface ScopeOptions {
   /**
    * What every request needs, whatever it is. Clients are told to ask for these first (2026-07-28, basic/authorization:

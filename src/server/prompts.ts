@@ -9,19 +9,24 @@ import { Context } from './context.ts';
 import type { InputRequiredResult } from './input-required.ts';
 import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
 
+/** An argument of a prompt. */
 export interface PromptArgumentConfig {
   title?: string;
   description?: string;
   /** Default false. */
   required?: boolean;
+  /** Suggests values. Default: none are suggested. */
   complete?: Completer;
 }
 
+/** The arguments of a prompt, by name. */
 export type PromptArguments = Readonly<Record<string, PromptArgumentConfig>>;
 
+/** A prompt, as lists show it, and who may have it. */
 export interface PromptConfig<A extends PromptArguments = PromptArguments> extends EntryConfig {
   title?: string;
   description?: string;
+  /** Default none. */
   arguments?: A;
   icons?: Icon[];
   _meta?: JsonObject;
@@ -35,6 +40,7 @@ export type PromptValues<A extends PromptArguments> = {
   [K in keyof A]: A[K] extends { required: true } ? string : string | undefined;
 };
 
+/** Makes a prompt of its arguments. What it throws is an error of the protocol. */
 export type PromptHandler<A extends PromptArguments> = (
   args: PromptValues<A>,
   ctx: Context,

@@ -27,6 +27,7 @@ export interface ResourceConfig extends EntryConfig, CacheHints {
   _meta?: JsonObject;
 }
 
+/** Resources with a URI of one form; `ttlMs` and `cacheScope` are of their contents. */
 export interface TemplateConfig<T extends string = string> extends Omit<ResourceConfig, 'size'> {
   /** Suggests values for variables. */
   complete?: { readonly [K in keyof Variables<T>]?: Completer };
@@ -47,8 +48,10 @@ export type ResourceReply =
   | InputRequiredResult
   | undefined;
 
+/** Reads a resource. What it throws is an error of the protocol. */
 export type ResourceHandler = (uri: string, ctx: Context) => ResourceReply | Promise<ResourceReply>;
 
+/** Reads a resource of a template; the variables are decoded. What it throws is an error of the protocol. */
 export type TemplateHandler<T extends string> = (
   variables: Variables<T>,
   ctx: Context,

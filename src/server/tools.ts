@@ -19,6 +19,7 @@ import {
   type Schema,
 } from './schema.ts';
 
+/** A tool, as lists show it, what its arguments and its result must be, and who may call it. */
 export interface ToolConfig<
   I extends AnySchema | undefined = AnySchema | undefined,
   O extends AnySchema | undefined = AnySchema | undefined,
@@ -64,6 +65,10 @@ export type ToolReply<O extends AnySchema | undefined> = O extends AnySchema
 
 type BareResult<T> = T extends { result: infer R extends string | number | boolean } ? R : never;
 
+/**
+ * Does the work of a tool. Its arguments are checked. An `RpcError` that it throws is an error of the protocol; anything
+ * else is a result that says so to the model (server/tools: Error Handling).
+ */
 export type ToolHandler<I extends AnySchema | undefined, O extends AnySchema | undefined> = (
   args: Arguments<I>,
   ctx: Context,

@@ -6,6 +6,7 @@ import { Connection, type ConnectionOptions } from './connection.ts';
 import type { LegacyInboundOptions } from './legacy/inbound.ts';
 import { ModernInbound } from './modern/inbound.ts';
 
+/** Which revisions are served, and the bounds of what waits for callers. */
 export interface InboundOptions extends LegacyInboundOptions {
   /**
    * Which revisions are served: those that open with a handshake (`legacy`: 2024-11-05 to 2025-11-25), the one without

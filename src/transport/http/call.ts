@@ -5,6 +5,7 @@ import type { AuthInfo } from '../../protocol/types.ts';
  * thin adapter stands between it and web-standard `Request` and `Response`.
  */
 export interface HttpCall {
+  /** In upper case. */
   readonly method: string;
   /** Without the query. */
   readonly path: string;
@@ -18,7 +19,11 @@ export interface HttpCall {
   readonly bodyBytes: number;
   /** The client went away, as far as that shows. */
   readonly gone: boolean;
-  /** @param name in lower case. A header that came more than once is joined by commas, as HTTP has it. */
+  /**
+   * A header of the request; undefined where it has none.
+   *
+   * @param name in lower case. A header that came more than once is joined by commas, as HTTP has it.
+   */
   header(name: string): string | undefined;
   /**
    * Reads the body, then calls back once: with the body, or with undefined where it is larger than `limit` bytes.
@@ -31,16 +36,20 @@ export interface HttpCall {
   stream(status: number, headers: HttpHeaders): HttpStream;
 }
 
+/** Headers of an answer, by name. */
 export type HttpHeaders = Readonly<Record<string, string>>;
 
+/** An answer that is written bit by bit. */
 export interface HttpStream {
   /** False where the reader is behind: `ondrain` is called when it has caught up. What was written is kept all the same. */
   write(text: string): boolean;
+  /** Nothing more follows; what was written goes out. */
   end(): void;
   /** Breaks the connection off. */
   destroy(): void;
   /** Breaks it off when the reader has taken nothing for so many milliseconds, from now on; 0 to stop watching. */
   watch(timeout: number): void;
+  /** The reader that was behind has caught up. */
   ondrain: (() => void) | undefined;
   /** The client is gone, or the stream was ended or destroyed. Called once. */
   onclose: (() => void) | undefined;

@@ -20,6 +20,7 @@ import { StatelessEndpoint } from './stateless-endpoint.ts';
 import { StreamableEndpoint } from './streamable-endpoint.ts';
 import type { StreamableSession } from './streamable-session.ts';
 
+/** What is served, at which paths, to whom, and the bounds. */
 export interface HttpHandlerOptions extends HostRules {
   /**
    * Called with the server's end of each new session of a handshake revision: attach to it and start it, for example with
@@ -78,8 +79,11 @@ export interface HttpHandlerOptions extends HostRules {
   readonly onerror?: (error: Error) => void;
 }
 
+/** Answers HTTP requests. */
 export interface HttpHandler {
+  /** Of the Streamable HTTP endpoint. */
   readonly path: string;
+  /** Of the event stream of the 2024-11-05 transport; false where it is off. */
   readonly ssePath: string | false;
   /** Milliseconds that a reader may take nothing of an answer before it is cut off. */
   readonly stallTimeout: number;
