@@ -25,7 +25,6 @@ import {
 } from './resources.ts';
 import type { AnySchema } from './schema.ts';
 import { Serving, type HttpOptions } from './serving.ts';
-import { Tasks, type TasksOptions } from './tasks.ts';
 import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
 
 /** Which revisions are served, and the bounds of what waits for callers: see `InboundOptions`. */
@@ -49,8 +48,6 @@ export interface McpServerOptions extends Implementation, WireOptions {
    * server/utilities/caching). `resources` is for templates too. Default: not at all.
    */
   cache?: Partial<Record<ListKind | 'discover', CacheHints>>;
-  /** How tasks are kept, where tools work as tasks (`ToolConfig.task`). Default: in this process. */
-  tasks?: TasksOptions;
   /** How HTTP is served, by `listen`, `fetch` and `node`. */
   http?: HttpOptions;
   /** Told of every error that no caller can be told of. Default: writes it to stderr. */
@@ -70,7 +67,6 @@ export class McpServer {
   readonly #capabilities: JsonObject;
   readonly #discoverHints: JsonObject;
   readonly #listeners: Listeners;
-  readonly #tasks: Tasks;
   readonly #tools: Tools;
   readonly #resources: Resources;
   readonly #prompts: Prompts;
@@ -84,7 +80,6 @@ export class McpServer {
       pageSize = 1000,
       capabilities = {},
       cache = {},
-      tasks = {},
       http = {},
       onerror = reportToStderr,
       ...others
@@ -96,15 +91,13 @@ export class McpServer {
     this.#instructions = instructions;
     this.#capabilities = capabilities;
     this.#discoverHints = cacheHints(cache.discover ?? {}, 'server/discover');
-    this.#listeners = new Listeners();
-    this.#tasks = new Tasks(tasks, onerror);
-    this.#tasks.onchange = (principal, task) => this.#listeners.taskChanged(principal, task);
+    this.#listeners = new Listeners(onerror);
     const registry = (kind: ListKind) => ({
       pageSize,
       cache: cache[kind],
       changed: () => this.#listeners.changed(kind),
     });
-    this.#tools = new Tools(registry('tools'), onerror, this.#tasks);
+    this.#tools = new Tools(registry('tools'), onerror);
     this.#resources = new Resources(registry('resources'));
     this.#prompts = new Prompts(registry('prompts'));
     const bounds = { maxParked, maxParkedPerPrincipal, maxSubscriptions };
@@ -214,8 +207,8 @@ export class McpServer {
    *
    * @param timeout milliseconds after which the rest is given up. Default 5 000.
    */
-  async close(timeout = 5000): Promise<void> {
-    await Promise.all([this.#tasks.close(timeout), this.#serving.close(timeout)]);
+  close(timeout = 5000): Promise<void> {
+    return this.#serving.close(timeout);
   }
 
   #answer(exchange: Exchange): Promise<JsonObject> {
@@ -241,13 +234,7 @@ export class McpServer {
       case Method.Discover:
         return Promise.resolve(this.#discover());
       case Method.Listen:
-        return this.#listeners.listen(exchange, this.#lists(), this.#hasTasks(exchange) ? this.#tasks : undefined);
-      case Method.GetTask:
-        return this.#hasTasks(exchange) ? this.#tasks.get(exchange) : notFound(exchange);
-      case Method.UpdateTask:
-        return this.#hasTasks(exchange) ? this.#tasks.update(exchange) : notFound(exchange);
-      case Method.CancelTask:
-        return this.#hasTasks(exchange) ? this.#tasks.cancel(exchange) : notFound(exchange);
+        return this.#listeners.listen(exchange, this.#lists());
       default:
         if (isNotificationMethod(exchange.method)) return Promise.resolve({});
         return notFound(exchange);
