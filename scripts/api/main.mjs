@@ -13,7 +13,10 @@ import { load } from './layout.mjs';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const committed = path.join(root, 'docs', 'api');
 
-/** Writes the reference to a folder. Fails where a link leads nowhere, or where a type that is shown is not exported. */
+/**
+ * Writes the reference to a folder. Fails where what is exported has no docstring, where a type that is shown is not
+ * exported, and where a link leads nowhere.
+ */
 async function generate(folder) {
   const faces = facesOf(JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')));
   const app = await Application.bootstrapWithPlugins({
@@ -26,7 +29,8 @@ async function generate(folder) {
     githubPages: false,
     readme: 'none',
     logLevel: LogLevel.Warn,
-    validation: { invalidLink: true, notExported: true, rewrittenLink: true },
+    validation: { invalidLink: true, notDocumented: true, notExported: true, rewrittenLink: true },
+    requiredToBeDocumented: ['Function', 'Class', 'Interface', 'TypeAlias', 'Variable', 'Method', 'Accessor'],
     intentionallyNotExported,
     // Lines and revisions change with each edit.
     disableGit: true,
