@@ -14,6 +14,7 @@ import type { Arguments } from './infer.ts';
 import { once } from './once.ts';
 import { checkSampling } from './sampling-rules.ts';
 import { complaint, type AnySchema } from './schema.ts';
+import { TaskExchange, type StartTaskOptions } from './task-exchange.ts';
 
 /** What a form asks: a flat object of strings, numbers, integers, booleans and choices (client/elicitation: Requested Schema). */
 export type ElicitForm<S extends AnySchema> =
@@ -112,6 +113,21 @@ export class Context {
   log(level: LogLevel, data: unknown, logger?: string): Promise<void> {
     if (!reaches(level, this.exchange.caller.logLevel)) return inTurn(DROPPED);
     return this.#notify(Notice.Message, logger === undefined ? { level, data } : { level, logger, data });
+  }
+
+  /**
+   * Makes a task of the call, in a tool whose `task.start` is `by-handler`: its caller is told at once that there is one,
+   * and what the handler does from then on belongs to the task. Questions that must come before are to be answered by then
+   * (tasks extension: Task Creation). Resolves when the task is stored, with true; with false where the caller cannot have
+   * one, or no more are taken, and the call goes on as it is. Further calls change only how the task stands.
+   *
+   * @throws Error where the tool does not work as a task; RpcError −32603 where it works as a task only and no more are
+   * taken; the reason of the signal where the caller has left.
+   */
+  async startTask(options: StartTaskOptions = {}): Promise<boolean> {
+    if (!(this.exchange instanceof TaskExchange))
+      throw new Error('startTask is for tools that work as tasks: see ToolConfig.task');
+    return this.exchange.call.start(options);
   }
 
   /** From 2025-11-25 on (client/sampling: Capabilities); before, every client might be asked for context. */

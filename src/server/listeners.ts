@@ -1,91 +1,191 @@
-import type { Exchange } from '../core/exchange.ts';
+import type { Caller, Exchange } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Notice } from '../protocol/methods.ts';
+import type { DetailedTask } from '../protocol/tasks.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 
 /** The lists that can change, by the name that the filter and the capabilities have for them. */
 export type ListKind = 'tools' | 'prompts' | 'resources';
+
+/** The tasks that can be listened to. */
+export interface TaskSource {
+  /** @throws RpcError −32021 where the caller must not ask for tasks. */
+  demand(caller: Caller): void;
+  /** Of these ids, those that the caller hears of, each with its task as it is. */
+  audible(ids: readonly string[], caller: Caller): Promise<ReadonlyMap<string, DetailedTask>>;
+}
 
 const CHANGED = {
   tools: Notice.ToolsListChanged,
   prompts: Notice.PromptsListChanged,
   resources: Notice.ResourcesListChanged,
 } as const;
+const KINDS = Object.keys(CHANGED) as ListKind[];
+
+/** URIs, and ids of tasks, in one filter. */
+const MAX_NAMES = 1000;
+/** Characters of one of them. */
+const MAX_NAME = 8192;
+/** Characters of all of them. */
+const MAX_FILTER = 256 * 1024;
 
 type Due = [method: string, params: JsonObject | undefined];
 
 /** One open `subscriptions/listen`. There may be ten thousand, so it holds no more than it must. */
-interface Listener {
+class Listener {
   readonly exchange: Exchange;
   readonly filter: SubscriptionFilter;
-  /** What is still to be sent while one notification is on its way; at most one of each. */
+  readonly #onend: (listener: Listener) => void;
+  readonly #resolve: (result: JsonObject) => void;
+  /** What is still to be sent while one notification is on its way, or before the first; at most one of each. */
   due: Map<string, Due> | undefined;
+  open = true;
+
+  constructor(
+    exchange: Exchange,
+    filter: SubscriptionFilter,
+    onend: (listener: Listener) => void,
+    resolve: (result: JsonObject) => void,
+  ) {
+    this.exchange = exchange;
+    this.filter = filter;
+    this.#onend = onend;
+    this.#resolve = resolve;
+    exchange.signal.addEventListener('abort', this, { once: true });
+  }
+
+  /** The exchange's signal has fired. */
+  handleEvent(): void {
+    this.end();
+    this.#resolve({});
+  }
+
+  end(): void {
+    this.open = false;
+    this.due = undefined;
+    this.exchange.signal.removeEventListener('abort', this);
+    this.#onend(this);
+  }
+}
+
+/** Listeners by what they listen to. */
+class Index {
+  readonly #listeners = new Map<string, Set<Listener>>();
+
+  add(name: string, listener: Listener): void {
+    const known = this.#listeners.get(name);
+    if (known) known.add(listener);
+    else this.#listeners.set(name, new Set([listener]));
+  }
+
+  delete(name: string, listener: Listener): void {
+    const known = this.#listeners.get(name);
+    if (known?.delete(listener) && known.size === 0) this.#listeners.delete(name);
+  }
+
+  has(name: string): boolean {
+    return this.#listeners.has(name);
+  }
+
+  of(name: string): Iterable<Listener> {
+    return this.#listeners.get(name) ?? [];
+  }
 }
 
 /** The open `subscriptions/listen` exchanges of a server (2026-07-28, basic/patterns/subscriptions). */
 export class Listeners {
-  readonly #listeners = new Set<Listener>();
+  readonly #byKind = new Index();
+  readonly #byUri = new Index();
+  readonly #byTask = new Index();
   readonly #changed = new Set<ListKind>();
-  readonly #onerror: (error: Error) => void;
-
-  constructor(onerror: (error: Error) => void) {
-    this.#onerror = onerror;
-  }
 
   /**
    * Registers at once, before it returns; acknowledges first; resolves when the exchange's signal fires.
    *
    * @param supported the lists that the server has.
-   * @throws RpcError −32602 (rejects) where the filter is malformed; and the reason for which the acknowledgement could
-   * not be sent.
+   * @param tasks the tasks that it has, if any.
+   * @throws RpcError −32602 (rejects) where the filter is malformed or too large; −32021 where it names tasks and the
+   * caller did not declare the extension; and the reason for which the acknowledgement could not be sent.
    */
-  listen(exchange: Exchange, supported: ReadonlySet<ListKind>): Promise<JsonObject> {
+  listen(exchange: Exchange, supported: ReadonlySet<ListKind>, tasks?: TaskSource): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
-      const { signal } = exchange;
-      const filter = honoured(exchange.params['notifications'], supported);
-      if (signal.aborted) {
+      const filter = honoured(exchange.params['notifications'], supported, tasks !== undefined);
+      // The tasks extension: Task Status Notifications.
+      if (filter.taskIds) tasks!.demand(exchange.caller);
+      if (exchange.signal.aborted) {
         resolve({});
         return;
       }
-      const listener: Listener = { exchange, filter, due: undefined };
-      const end = () => {
-        this.#listeners.delete(listener);
-        resolve({});
-      };
-      // Nothing else may come before the acknowledgement (2026-07-28, basic/patterns/subscriptions: Acknowledgment).
-      exchange.notify(Notice.Acknowledged, { notifications: filter }).catch((error: unknown) => {
-        signal.removeEventListener('abort', end);
-        this.#listeners.delete(listener);
+      const listener = new Listener(exchange, filter, this.#leave, resolve);
+      this.#enter(listener);
+      const acknowledged = filter.taskIds
+        ? this.#acknowledgeTasks(listener, filter.taskIds, tasks!)
+        : exchange.notify(Notice.Acknowledged, { notifications: filter });
+      acknowledged.catch((error: unknown) => {
+        listener.end();
         reject(error);
       });
-      this.#listeners.add(listener);
-      signal.addEventListener('abort', end, { once: true });
     });
   }
 
   /** A list has changed. All changes made in one go are one notification. */
   changed(kind: ListKind): void {
-    if (this.#listeners.size === 0 || this.#changed.has(kind)) return;
+    if (this.#changed.has(kind) || !this.#byKind.has(kind)) return;
     if (this.#changed.size === 0) queueMicrotask(() => this.#flush());
     this.#changed.add(kind);
   }
 
   /** A resource has changed. */
   updated(uri: string): void {
-    for (const listener of this.#listeners) {
-      if (listener.filter.resourceSubscriptions?.includes(uri))
-        this.#deliver(listener, uri, Notice.ResourceUpdated, { uri });
+    for (const listener of this.#byUri.of(uri)) this.#deliver(listener, `uri ${uri}`, Notice.ResourceUpdated, { uri });
+  }
+
+  /** A task of this principal has changed. */
+  taskChanged(principal: string | undefined, task: DetailedTask): void {
+    for (const listener of this.#byTask.of(task.taskId)) {
+      if (listener.exchange.caller.principal !== principal) continue;
+      this.#deliver(listener, taskKey(task), Notice.Task, { ...task });
     }
+  }
+
+  #enter(listener: Listener): void {
+    const { filter } = listener;
+    for (const kind of KINDS) if (filter[`${kind}ListChanged`]) this.#byKind.add(kind, listener);
+    for (const uri of filter.resourceSubscriptions ?? []) this.#byUri.add(uri, listener);
+    for (const id of filter.taskIds ?? []) this.#byTask.add(id, listener);
+  }
+
+  readonly #leave = (listener: Listener): void => {
+    const { filter } = listener;
+    for (const kind of KINDS) if (filter[`${kind}ListChanged`]) this.#byKind.delete(kind, listener);
+    for (const uri of filter.resourceSubscriptions ?? []) this.#byUri.delete(uri, listener);
+    for (const id of filter.taskIds ?? []) this.#byTask.delete(id, listener);
+  };
+
+  /** Asks for the tasks first; what changes in the meantime comes behind the acknowledgement. */
+  async #acknowledgeTasks(listener: Listener, ids: readonly string[], tasks: TaskSource): Promise<void> {
+    const { exchange, filter } = listener;
+    listener.due = new Map();
+    const audible = await tasks.audible(ids, exchange.caller);
+    if (!listener.open) return;
+    for (const id of ids) if (!audible.has(id)) this.#byTask.delete(id, listener);
+    filter.taskIds = [...audible.keys()];
+    if (audible.size === 0) delete filter.taskIds;
+    // Who comes when a task is over, or asks something, would hear nothing more of it.
+    for (const task of audible.values()) {
+      const key = taskKey(task);
+      if (task.status !== 'working' && !listener.due.has(key)) listener.due.set(key, [Notice.Task, { ...task }]);
+    }
+    await exchange.notify(Notice.Acknowledged, { notifications: filter });
+    void this.#send(listener, take(listener.due));
   }
 
   #flush(): void {
     const kinds = [...this.#changed];
     this.#changed.clear();
-    for (const listener of this.#listeners) {
-      for (const kind of kinds) {
-        if (listener.filter[`${kind}ListChanged`]) this.#deliver(listener, CHANGED[kind], CHANGED[kind], undefined);
-      }
+    for (const kind of kinds) {
+      for (const listener of this.#byKind.of(kind)) this.#deliver(listener, kind, CHANGED[kind], undefined);
     }
   }
 
@@ -96,21 +196,23 @@ export class Listeners {
       return;
     }
     listener.due = new Map();
-    void this.#send(listener, method, params);
+    void this.#send(listener, [method, params]);
   }
 
-  async #send(listener: Listener, method: string, params: JsonObject | undefined): Promise<void> {
-    let next: Due | undefined = [method, params];
-    while (next !== undefined && this.#listeners.has(listener)) {
+  async #send(listener: Listener, first: Due | undefined): Promise<void> {
+    for (let next = first; next !== undefined && listener.open; next = take(listener.due)) {
       try {
         await listener.exchange.notify(...next);
-      } catch (error) {
-        if (this.#listeners.has(listener)) this.#onerror(RpcError.from(error));
+      } catch {
+        // The side that made the exchange reports it.
       }
-      next = take(listener.due);
     }
     listener.due = undefined;
   }
+}
+
+function taskKey({ taskId }: DetailedTask): string {
+  return `task ${taskId}`;
 }
 
 function take(due: Map<string, Due> | undefined): Due | undefined {
@@ -121,18 +223,33 @@ function take(due: Map<string, Due> | undefined): Due | undefined {
   return undefined;
 }
 
-/** The part of what was asked for that this server can do. */
-function honoured(asked: unknown, supported: ReadonlySet<ListKind>): SubscriptionFilter {
+/** The part of what was asked for that this server can do; which tasks those are is to be seen. */
+function honoured(asked: unknown, supported: ReadonlySet<ListKind>, tasks: boolean): SubscriptionFilter {
   if (!isObject(asked)) throw new RpcError(ErrorCode.InvalidParams, '"notifications" must be an object');
   const filter: SubscriptionFilter = {};
   for (const kind of supported) {
     if (asked[`${kind}ListChanged`] === true) filter[`${kind}ListChanged`] = true;
   }
-  const uris: unknown = asked['resourceSubscriptions'];
-  if (uris === undefined) return filter;
-  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) {
-    throw new RpcError(ErrorCode.InvalidParams, '"resourceSubscriptions" must be an array of strings');
-  }
+  const uris = names(asked, 'resourceSubscriptions');
+  const ids = tasks ? names(asked, 'taskIds') : [];
   if (supported.has('resources') && uris.length > 0) filter.resourceSubscriptions = uris;
+  if (ids.length > 0) filter.taskIds = ids;
   return filter;
+}
+
+function names(asked: JsonObject, property: string): string[] {
+  const given: unknown = asked[property];
+  if (given === undefined) return [];
+  if (!Array.isArray(given) || !given.every((name) => typeof name === 'string')) {
+    throw new RpcError(ErrorCode.InvalidParams, `"${property}" must be an array of strings`);
+  }
+  const distinct = [...new Set<string>(given)];
+  const characters = distinct.reduce((sum, { length }) => sum + length, 0);
+  if (given.length > MAX_NAMES || characters > MAX_FILTER || distinct.some(({ length }) => length > MAX_NAME)) {
+    throw new RpcError(
+      ErrorCode.InvalidParams,
+      `"${property}" must not have more than ${MAX_NAMES} entries, of ${MAX_NAME} characters each and ${MAX_FILTER} in all`,
+    );
+  }
+  return distinct;
 }

@@ -3,7 +3,8 @@ import { compose, type Exchange, type Middleware, type Service } from '../core/e
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject, Request as RpcRequest } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Meta, Method } from '../protocol/methods.ts';
-import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
+import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS } from '../protocol/revisions.ts';
+import { TASKS_EXTENSION } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { FetchContext } from '../transport/http/fetch.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
@@ -25,6 +26,7 @@ import {
 } from './resources.ts';
 import type { AnySchema } from './schema.ts';
 import { Serving, type HttpOptions } from './serving.ts';
+import { Tasks, type TasksOptions } from './tasks.ts';
 import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
 
 /** Which revisions are served, and the bounds of what waits for callers: see `InboundOptions`. */
@@ -48,6 +50,8 @@ export interface McpServerOptions extends Implementation, WireOptions {
    * server/utilities/caching). `resources` is for templates too. Default: not at all.
    */
   cache?: Partial<Record<ListKind | 'discover', CacheHints>>;
+  /** How tasks are kept, where tools work as tasks (`ToolConfig.task`). Default: in this process. */
+  tasks?: TasksOptions;
   /** How HTTP is served, by `listen`, `fetch` and `node`. */
   http?: HttpOptions;
   /** Told of every error that no caller can be told of. Default: writes it to stderr. */
@@ -67,6 +71,7 @@ export class McpServer {
   readonly #capabilities: JsonObject;
   readonly #discoverHints: JsonObject;
   readonly #listeners: Listeners;
+  readonly #tasks: Tasks;
   readonly #tools: Tools;
   readonly #resources: Resources;
   readonly #prompts: Prompts;
@@ -80,6 +85,7 @@ export class McpServer {
       pageSize = 1000,
       capabilities = {},
       cache = {},
+      tasks = {},
       http = {},
       onerror = reportToStderr,
       ...others
@@ -91,13 +97,15 @@ export class McpServer {
     this.#instructions = instructions;
     this.#capabilities = capabilities;
     this.#discoverHints = cacheHints(cache.discover ?? {}, 'server/discover');
-    this.#listeners = new Listeners(onerror);
+    this.#listeners = new Listeners();
+    this.#tasks = new Tasks(tasks, onerror);
+    this.#tasks.onchange = (principal, task) => this.#listeners.taskChanged(principal, task);
     const registry = (kind: ListKind) => ({
       pageSize,
       cache: cache[kind],
       changed: () => this.#listeners.changed(kind),
     });
-    this.#tools = new Tools(registry('tools'), onerror);
+    this.#tools = new Tools(registry('tools'), onerror, this.#tasks);
     this.#resources = new Resources(registry('resources'));
     this.#prompts = new Prompts(registry('prompts'));
     const bounds = { maxParked, maxParkedPerPrincipal, maxSubscriptions };
@@ -203,12 +211,12 @@ export class McpServer {
 
   /**
    * Stops serving, in every way at once: takes no more requests, ends subscriptions, lets what is being answered finish,
-   * and closes sessions, connections and listeners.
+   * and closes sessions, connections and listeners. Tasks hear it by their signal; what is not over in time fails.
    *
    * @param timeout milliseconds after which the rest is given up. Default 5 000.
    */
-  close(timeout = 5000): Promise<void> {
-    return this.#serving.close(timeout);
+  async close(timeout = 5000): Promise<void> {
+    await Promise.all([this.#tasks.close(timeout), this.#serving.close(timeout)]);
   }
 
   #answer(exchange: Exchange): Promise<JsonObject> {
@@ -232,9 +240,15 @@ export class McpServer {
         if (!this.#completes()) return notFound(exchange);
         return complete(exchange, (type, name) => this.#completers(type, name));
       case Method.Discover:
-        return Promise.resolve(this.#discover());
+        return Promise.resolve(this.#discover(exchange));
       case Method.Listen:
-        return this.#listeners.listen(exchange, this.#lists());
+        return this.#listeners.listen(exchange, this.#lists(), this.#hasTasks(exchange) ? this.#tasks : undefined);
+      case Method.GetTask:
+        return this.#hasTasks(exchange) ? this.#tasks.get(exchange) : notFound(exchange);
+      case Method.UpdateTask:
+        return this.#hasTasks(exchange) ? this.#tasks.update(exchange) : notFound(exchange);
+      case Method.CancelTask:
+        return this.#hasTasks(exchange) ? this.#tasks.cancel(exchange) : notFound(exchange);
       default:
         if (isNotificationMethod(exchange.method)) return Promise.resolve({});
         return notFound(exchange);
@@ -242,7 +256,7 @@ export class McpServer {
   }
 
   /** 2026-07-28, server/discover. */
-  #discover(): JsonObject {
+  #discover(exchange: Exchange): JsonObject {
     const capabilities: JsonObject = { logging: {} };
     const lists = this.#lists();
     if (lists.has('tools')) capabilities['tools'] = { listChanged: true };
@@ -250,6 +264,9 @@ export class McpServer {
     if (lists.has('resources')) capabilities['resources'] = { subscribe: true, listChanged: true };
     if (this.#completes()) capabilities['completions'] = {};
     Object.assign(capabilities, this.#capabilities);
+    if (this.#hasTasks(exchange)) {
+      capabilities['extensions'] = { ...capabilities['extensions'], [TASKS_EXTENSION]: {} };
+    }
     const result: JsonObject = {
       supportedVersions: [...MODERN_REVISIONS, ...LEGACY_REVISIONS],
       capabilities,
@@ -278,6 +295,11 @@ export class McpServer {
       default:
         return [];
     }
+  }
+
+  /** Whether any tool works as a task, and the caller's revision has such; those of earlier ones know another kind. */
+  #hasTasks({ caller }: Exchange): boolean {
+    return this.#tasks.used && REVISIONS[caller.revision].era === 'modern';
   }
 
   /** The lists that this server has, or says it may have. */

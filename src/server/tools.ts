@@ -18,6 +18,8 @@ import {
   type InputSchema,
   type Schema,
 } from './schema.ts';
+import { taskSettings, type TaskConfig, type TaskSettings } from './task-config.ts';
+import { Tasks } from './tasks.ts';
 
 /** A tool, as lists show it, what its arguments and its result must be, and who may call it. */
 export interface ToolConfig<
@@ -43,6 +45,11 @@ export interface ToolConfig<
    * `annotations` say, true where `readOnlyHint` or `idempotentHint` is. `Context.once` makes steps safe to repeat.
    */
   replay?: boolean;
+  /**
+   * The tool works as a task: its calls may go on while the caller looks in from time to time (the tasks extension, from
+   * 2026-07-28). True for the defaults of `TaskConfig`. Default: it does not.
+   */
+  task?: true | TaskConfig;
   icons?: Icon[];
   _meta?: JsonObject;
 }
@@ -80,8 +87,11 @@ interface ToolEntry {
   readonly input: InputSchema;
   readonly output: Schema | undefined;
   readonly replay: boolean;
+  readonly task: TaskSettings | undefined;
   readonly handler: (args: any, ctx: Context) => unknown;
 }
+
+const NOTHING = [{ message: 'there is none' }];
 
 /** 2026-07-28, server/tools: Tool Names. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
@@ -90,22 +100,30 @@ const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 export class Tools {
   readonly registry: Registry<ToolConfig, ToolEntry>;
   readonly #onerror: (error: Error) => void;
+  readonly #tasks: Tasks;
 
-  constructor(options: Pick<RegistryOptions, 'pageSize' | 'cache' | 'changed'>, onerror: (error: Error) => void) {
+  constructor(
+    options: Pick<RegistryOptions, 'pageSize' | 'cache' | 'changed'>,
+    onerror: (error: Error) => void,
+    tasks = new Tasks({}, onerror),
+  ) {
+    this.#tasks = tasks;
     this.registry = new Registry({ ...options, kind: 'Tool', list: 'tools' });
     this.#onerror = onerror;
   }
 
   add(name: string, config: ToolConfig, handler: ToolEntry['handler']): Registered<ToolConfig> {
-    const registered = this.registry.add(name, config, ({ input, output, replay, ...shown }) => {
+    const registered = this.registry.add(name, config, ({ input, output, replay, task, ...shown }) => {
       const { readOnlyHint, idempotentHint } = shown.annotations ?? {};
       const entry = {
         name,
         input: input === undefined ? NO_INPUT : inputSchema(input, `Tool ${name}`),
         output: output === undefined ? undefined : outputSchema(output, `Tool ${name}`),
         replay: replay ?? (readOnlyHint === true || idempotentHint === true),
+        task: task === undefined ? undefined : taskSettings(task, `Tool ${name}`),
         handler,
       };
+      if (entry.task) this.#tasks.use();
       const schemas = { inputSchema: entry.input.json, outputSchema: entry.output?.json };
       return { ...entry, definition: compact({ name, ...shown, ...schemas }) };
     });
@@ -129,7 +147,7 @@ export class Tools {
 
   /**
    * @throws RpcError −32602 where the request is malformed or names no tool; −32600 where the caller was not granted what
-   * the tool needs; −32020 where a header does not say what an argument says; and what the handler throws, if that is one
+   * the tool needs; −32021 where it works as a task only and the caller has none; −32020 where a header does not say what an argument says; and what the handler throws, if that is one
    * (2025-11-25, server/tools: Error Handling). What a model can correct is a result with `isError` instead.
    */
   async call(exchange: Exchange): Promise<JsonObject> {
@@ -143,8 +161,14 @@ export class Tools {
     let verdict = tool.input.validate(args);
     if (verdict instanceof Promise) verdict = await verdict;
     if (verdict.issues) return toolError(`Invalid arguments for tool ${tool.name}: ${complaint(verdict.issues)}`);
+    const { value } = verdict;
+    const run = (running: Exchange): Promise<JsonObject> => this.#run(tool, value, running);
+    return tool.task === undefined ? run(exchange) : this.#tasks.call(tool.task, exchange, run);
+  }
+
+  async #run(tool: ToolEntry, args: unknown, exchange: Exchange): Promise<JsonObject> {
     try {
-      const reply = await tool.handler(verdict.value, new Context(exchange));
+      const reply = await tool.handler(args, new Context(exchange));
       if (needsInput(reply)) return reply;
       return tool.output === undefined ? toolResult(reply) : await this.#structured(tool, tool.output, reply);
     } catch (error) {
@@ -160,12 +184,14 @@ export class Tools {
     const value = whole ? whole['structuredContent'] : bare ? { result: reply } : reply;
     let verdict = schema.validate(value);
     if (verdict instanceof Promise) verdict = await verdict;
-    if (verdict.issues) {
-      const message = `The result of tool ${tool.name} does not match its output schema: ${complaint(verdict.issues)}`;
+    // What a schema lets through as undefined cannot be sent (2025-11-25, server/tools: Output Schema).
+    const issues = verdict.issues ?? (verdict.value === undefined ? NOTHING : undefined);
+    if (issues) {
+      const message = `The result of tool ${tool.name} does not match its output schema: ${complaint(issues)}`;
       this.#onerror(new Error(message));
       return toolError(message);
     }
-    const structuredContent = verdict.value;
+    const structuredContent: unknown = (verdict as { value: unknown }).value;
     if (whole) return structuredContent === value ? whole : { ...whole, structuredContent };
     // The same as text, for clients that know no structured content (2025-11-25, server/tools: Structured Content).
     return { content: [text(bare ? String(reply) : JSON.stringify(structuredContent))], structuredContent };

@@ -91,9 +91,10 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     await store.create(task('a', { statusMessage: '' }));
     const add = (mark: string) =>
       store.update('a', 'ann', (before) => ({ ...before, statusMessage: `${before.statusMessage}${mark}` }));
-    await Promise.all([...'abcdefgh'].map(add));
+    const marks = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    await Promise.all(marks.map(add));
     const { statusMessage } = (await store.get('a', 'ann'))!;
-    assert.deepEqual([...statusMessage!].toSorted(), [...'abcdefgh']);
+    assert.deepEqual(statusMessage!.split('').toSorted(), marks);
   });
 
   for (const status of ['completed', 'failed', 'cancelled'] as const) {

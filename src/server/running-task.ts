@@ -1,0 +1,331 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AskOptions, Caller } from '../core/exchange.ts';
+import { inTurn } from '../core/turn.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { isObject, type ErrorObject, type JsonObject } from '../jsonrpc/message.ts';
+import { missingCapability } from '../protocol/capabilities.ts';
+import { Notice } from '../protocol/methods.ts';
+import { REVISIONS } from '../protocol/revisions.ts';
+import { isTerminal } from '../protocol/tasks.ts';
+import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
+import { checkAnswer, QUESTIONS } from '../wire/modern/answers.ts';
+import { missingCapabilityError } from '../wire/modern/refusal.ts';
+
+interface Question {
+  readonly method: string;
+  readonly params: JsonObject;
+  resolve(answer: JsonObject): void;
+  reject(error: Error): void;
+}
+
+/** How a task ends. */
+export type Outcome =
+  | { readonly status: 'completed'; readonly result: JsonObject }
+  | { readonly status: 'failed'; readonly error: ErrorObject; readonly statusMessage: string }
+  | { readonly status: 'cancelled'; readonly statusMessage: string };
+
+/** The outcome of a call that ended with an error (tasks extension: Task Execution Errors). */
+export function failure(error: RpcError): Outcome {
+  return { status: 'failed', error: error.toObject(), statusMessage: error.message };
+}
+
+export interface RunningTaskOptions {
+  readonly store: TaskStore;
+  /** Fires when nobody wants the result any more: the task was cancelled, has expired, or the server ends. */
+  readonly controller: AbortController;
+  /** Who is asked the task's questions. */
+  readonly caller: Caller;
+  /** Called with the task as it was stored, after each change. */
+  readonly onchange: (task: TaskRecord) => void;
+  /** Called when nothing about the task will be stored any more. */
+  readonly onover: () => void;
+  /** Hears of what could not be stored. */
+  readonly onerror: (error: Error) => void;
+}
+
+/** Milliseconds between two changes of the status message that a handler's progress makes. */
+const PROGRESS_INTERVAL = 1000;
+/** Characters of a status message. */
+const MAX_MESSAGE = 2000;
+/** Questions over the life of one task. */
+const MAX_QUESTIONS = 10_000;
+/** Milliseconds after which a write that failed is tried again. */
+const RETRIES = [100, 1000, 5000];
+const UNKEPT: Outcome = failure(new RpcError(ErrorCode.InternalError, 'What came of the task could not be kept'));
+
+/**
+ * A task that this process works on. Its state is here; what is stored follows, one write at a time, each with all that has
+ * changed since the last.
+ */
+export class RunningTask {
+  readonly #options: RunningTaskOptions;
+  #record: TaskRecord;
+  readonly #questions = new Map<string, Question>();
+  /** Keys of all questions so far: none is used twice (tasks extension: Task Update Requests). */
+  readonly #keys = new Set<string>();
+  #statusMessage: string | undefined;
+  #outcome: Outcome | undefined;
+  #changed = false;
+  #writing: Promise<void> | undefined;
+  #lastWrite = Date.now();
+  #later: ReturnType<typeof setTimeout> | undefined;
+  readonly #expiry: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param record as it was created. */
+  constructor(record: TaskRecord, options: RunningTaskOptions) {
+    this.#record = record;
+    this.#options = options;
+    this.#statusMessage = record.statusMessage;
+    if (record.ttlMs === null) return;
+    this.#expiry = setTimeout(() => void this.#expire(), Math.max(0, record.createdAt + record.ttlMs - Date.now()));
+    this.#expiry.unref?.();
+  }
+
+  get id(): string {
+    return this.#record.id;
+  }
+
+  get principal(): string | undefined {
+    return this.#record.principal;
+  }
+
+  /** As it was stored last. */
+  get record(): TaskRecord {
+    return this.#record;
+  }
+
+  /** Fires when nobody wants the result any more. */
+  get signal(): AbortSignal {
+    return this.#options.controller.signal;
+  }
+
+  /** Whether it is decided how the task ends. */
+  get over(): boolean {
+    return this.#outcome !== undefined;
+  }
+
+  /** What the handler says: progress becomes the status message; all else has no place in a task (Task Status Notifications). */
+  notify(method: string, params: JsonObject = {}): Promise<void> {
+    if (method === Notice.Progress) this.#progress(params);
+    return inTurn(Promise.resolve());
+  }
+
+  /** Says how the task stands, to people. */
+  describe(statusMessage: string): void {
+    this.#statusMessage = statusMessage.slice(0, MAX_MESSAGE);
+    this.#change();
+  }
+
+  /** Puts a question to whoever looks at the task, and waits for `tasks/update`. */
+  ask(method: string, params: JsonObject, { key: given, signal }: AskOptions = {}): Promise<JsonObject> {
+    try {
+      signal?.throwIfAborted();
+      this.signal.throwIfAborted();
+      if (this.over) throw new RpcError(ErrorCode.InvalidRequest, `${method} was not asked: the task is over`);
+      this.#checkQuestion(method, params);
+      const key = this.#newKey(method, given);
+      return this.#put(key, method, params, signal);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /**
+   * Takes answers; those to questions that are not open are ignored. Resolves when that is stored.
+   *
+   * @throws RpcError −32602 (rejects) where an answer is none to its question; nothing has changed then.
+   */
+  async answer(responses: JsonObject): Promise<void> {
+    const answered = [...this.#questions].filter(([key]) => Object.hasOwn(responses, key));
+    for (const [key, { method }] of answered) {
+      const response: unknown = responses[key];
+      if (!isObject(response)) {
+        const message = `Invalid params: the response ${JSON.stringify(key)} in "inputResponses" must be an object`;
+        throw new RpcError(ErrorCode.InvalidParams, message);
+      }
+      checkAnswer(key, method, response);
+    }
+    if (answered.length === 0) return;
+    for (const [key, question] of answered) {
+      this.#questions.delete(key);
+      question.resolve(responses[key]);
+    }
+    this.#change();
+    await this.#stored();
+  }
+
+  /** The signal fires, and it stays open how the task ends. */
+  interrupt(reason: Error): void {
+    this.#options.controller.abort(reason);
+    this.#dismiss(reason);
+  }
+
+  /** Decides how the task ends, where that is not decided; the signal fires if it is not by the handler. Resolves when stored. */
+  async end(outcome: Outcome): Promise<void> {
+    if (this.#decide(outcome)) this.#change();
+    await this.#stored();
+  }
+
+  #decide(outcome: Outcome): boolean {
+    if (this.#outcome) return false;
+    this.#outcome = outcome;
+    clearTimeout(this.#expiry);
+    clearTimeout(this.#later);
+    const reason =
+      outcome.status === 'completed'
+        ? new RpcError(ErrorCode.InvalidRequest, 'The task is over')
+        : new RpcError(ErrorCode.InternalError, `The task is over: ${outcome.statusMessage}`);
+    this.#dismiss(reason);
+    if (outcome.status !== 'completed') this.#options.controller.abort(reason);
+    return true;
+  }
+
+  async #expire(): Promise<void> {
+    if (!this.#decide(failure(new RpcError(ErrorCode.InternalError, 'The task has expired')))) return;
+    // The store has let go of it, or will; whoever listens hears how it ended.
+    this.#options.onchange(this.#apply(this.#record));
+    try {
+      await this.#options.store.delete(this.id, this.principal);
+    } catch (problem) {
+      this.#options.onerror(problem as Error);
+    }
+    this.#options.onover();
+  }
+
+  #progress({ progress, total, message }: JsonObject): void {
+    if (this.over) return;
+    const amount = total === undefined ? String(progress) : `${String(progress)} of ${String(total)}`;
+    this.#statusMessage = (typeof message === 'string' ? message : amount).slice(0, MAX_MESSAGE);
+    if (this.#later !== undefined) return;
+    this.#later = setTimeout(
+      () => {
+        this.#later = undefined;
+        this.#change();
+      },
+      Math.max(0, this.#lastWrite + PROGRESS_INTERVAL - Date.now()),
+    );
+    this.#later.unref?.();
+  }
+
+  #checkQuestion(method: string, params: JsonObject): void {
+    const { caller } = this.#options;
+    if (!QUESTIONS.has(method)) {
+      throw new RpcError(
+        ErrorCode.MethodNotFound,
+        `${method} was not sent: a client of ${caller.revision} has no such method`,
+      );
+    }
+    const missing = missingCapability(method, params, caller.capabilities, REVISIONS[caller.revision]);
+    if (missing !== undefined) throw missingCapabilityError(method, missing);
+  }
+
+  #newKey(method: string, given: string | undefined): string {
+    if (this.#keys.size >= MAX_QUESTIONS) {
+      throw new RpcError(ErrorCode.InternalError, `${method} was not asked: the task has asked too often`);
+    }
+    let key = given ?? `question-${this.#keys.size + 1}`;
+    // A handler that asks again, by the same name, asks something new to those who have seen the first.
+    for (let again = 2; this.#keys.has(key); again += 1) key = `${given ?? 'question'}-${again}`;
+    this.#keys.add(key);
+    return key;
+  }
+
+  #put(key: string, method: string, params: JsonObject, signal: AbortSignal | undefined): Promise<JsonObject> {
+    return new Promise((resolve, reject) => {
+      const takeBack = (): void => {
+        if (!this.#questions.delete(key)) return;
+        this.#change();
+        reject(signal!.reason);
+      };
+      const settled = (): void => signal?.removeEventListener('abort', takeBack);
+      signal?.addEventListener('abort', takeBack, { once: true });
+      this.#questions.set(key, {
+        method,
+        params,
+        resolve: (answer) => {
+          settled();
+          resolve(answer);
+        },
+        reject: (error) => {
+          settled();
+          reject(error);
+        },
+      });
+      this.#change();
+    });
+  }
+
+  #dismiss(reason: Error): void {
+    const open = [...this.#questions.values()];
+    this.#questions.clear();
+    for (const question of open) question.reject(reason);
+  }
+
+  #change(): void {
+    this.#changed = true;
+    this.#writing ??= this.#write();
+  }
+
+  /** Resolves when all that has changed so far is stored, or cannot be. */
+  async #stored(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    // What this turn still changes goes along.
+    await Promise.resolve();
+    let attempt = 0;
+    while (this.#changed) {
+      this.#changed = false;
+      this.#lastWrite = Date.now();
+      try {
+        const record = await this.#options.store.update(this.id, this.principal, (task) => this.#apply(task));
+        attempt = 0;
+        this.#wrote(record);
+      } catch (error) {
+        this.#options.onerror(error as Error);
+        const pause = error instanceof TaskStoreFull || error instanceof TypeError ? undefined : RETRIES[attempt];
+        attempt += 1;
+        if (pause === undefined) this.#giveUp();
+        else {
+          await delay(pause, undefined, { ref: false });
+          this.#changed = true;
+        }
+      }
+    }
+    this.#writing = undefined;
+    if (this.#outcome) this.#options.onover();
+  }
+
+  #wrote(record: TaskRecord | undefined): void {
+    if (!record) {
+      // Its time was over, or somebody deleted it.
+      this.#decide({ status: 'cancelled', statusMessage: 'It is not kept any more' });
+      return;
+    }
+    // Another process may have cancelled it.
+    if (isTerminal(record.status)) this.#decide({ status: 'cancelled', statusMessage: 'Cancelled' });
+    this.#record = record;
+    this.#options.onchange(record);
+  }
+
+  /** What cannot be stored ends the task with an error, which is small and perhaps can. */
+  #giveUp(): void {
+    if (this.#outcome === UNKEPT) return;
+    this.#decide(UNKEPT);
+    this.#outcome = UNKEPT;
+    this.#changed = true;
+  }
+
+  #apply(task: TaskRecord): TaskRecord {
+    const { inputRequests: _questions, statusMessage: _message, ...rest } = task;
+    const base: TaskRecord = { ...rest, lastUpdatedAt: Math.max(Date.now(), task.lastUpdatedAt) };
+    if (this.#outcome) return { ...base, ...this.#outcome };
+    const message = this.#statusMessage === undefined ? {} : { statusMessage: this.#statusMessage };
+    if (this.#questions.size === 0) return { ...base, ...message, status: 'working' };
+    const inputRequests = Object.fromEntries(
+      [...this.#questions].map(([key, { method, params }]) => [key, { method, params }]),
+    );
+    return { ...base, ...message, status: 'input_required', inputRequests };
+  }
+}

@@ -1,0 +1,361 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Caller, Exchange } from '../core/exchange.ts';
+import { completeRounds, needsInput } from '../core/rounds.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { McpErrorCode } from '../protocol/errors.ts';
+import { REVISIONS } from '../protocol/revisions.ts';
+import { declaresTasks, isTerminal, TASKS_EXTENSION, type DetailedTask, type Task } from '../protocol/tasks.ts';
+import { memoryTaskStore } from '../store/memory-tasks.ts';
+import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
+import { failure, RunningTask } from './running-task.ts';
+import type { TaskSettings } from './task-config.ts';
+import { TaskCall, TaskExchange, type StartTaskOptions } from './task-exchange.ts';
+
+/** How a server keeps its tasks. */
+export interface TasksOptions {
+  /** Default: `memoryTaskStore()`, whose tasks end with the process. */
+  store?: TaskStore;
+  /**
+   * What this server is called among those that share the store: its own alone, and the same after a restart. What it left
+   * behind when it ended then fails when it starts again. Default: a random name; such tasks stay until their time is over.
+   */
+  runner?: string;
+}
+
+/** Runs a handler for an exchange. */
+type Run = (exchange: Exchange) => Promise<JsonObject>;
+
+/** Longer ids are nobody's, in characters. */
+const MAX_ID = 256;
+const STOPPED = 'The server was shut down before the task was done';
+
+/** The tasks of a server: tools that go on while their caller looks in (the tasks extension, `io.modelcontextprotocol/tasks`). */
+export class Tasks {
+  /** Called with whose task it is, and the task, after each change of it. */
+  onchange: ((principal: string | undefined, task: DetailedTask) => void) | undefined;
+  readonly #store: TaskStore;
+  readonly #runner: string;
+  readonly #onerror: (error: Error) => void;
+  readonly #running = new Map<string, RunningTask>();
+  #recovered: Promise<void> | undefined;
+  #used = false;
+  #closed = false;
+  #onidle: (() => void) | undefined;
+
+  constructor({ store = memoryTaskStore(), runner }: TasksOptions, onerror: (error: Error) => void) {
+    this.#store = store;
+    this.#runner = runner ?? randomUUID();
+    // Without a name of its own nobody has left anything behind under it.
+    if (runner === undefined) this.#recovered = Promise.resolve();
+    this.#onerror = onerror;
+  }
+
+  /** Whether any tool works as a task, or did. */
+  get used(): boolean {
+    return this.#used;
+  }
+
+  /** There is a tool that works as a task. */
+  use(): void {
+    this.#used = true;
+  }
+
+  /** Whether a caller has the extension, in a revision that has it. */
+  supportedBy({ revision, capabilities }: Caller): boolean {
+    return REVISIONS[revision].era === 'modern' && declaresTasks(capabilities);
+  }
+
+  /** @throws RpcError −32021 where the caller did not declare the extension. */
+  demand(caller: Caller): void {
+    if (!this.supportedBy(caller)) throw undeclared();
+  }
+
+  /**
+   * Runs a tool, as a task where its caller can have one.
+   *
+   * @throws RpcError −32021 (rejects) where the tool works as a task only and the caller did not declare the extension;
+   * −32603 where it works as a task only and no more tasks are taken.
+   */
+  async call(settings: TaskSettings, exchange: Exchange, run: Run): Promise<JsonObject> {
+    const { caller } = exchange;
+    if (settings.required) this.demand(caller);
+    if (!this.supportedBy(caller)) return run(new TaskExchange(new TaskCall(exchange, async () => undefined)));
+    return settings.start === 'at-once'
+      ? this.#callAtOnce(settings, exchange, run)
+      : this.#callByHandler(settings, exchange, run);
+  }
+
+  /** `tasks/get`. @throws RpcError −32021, −32602 (tasks extension: Protocol Errors). */
+  async get({ params, caller }: Exchange): Promise<JsonObject> {
+    this.demand(caller);
+    return { resultType: 'complete', ...detailed(await this.#find(params, caller)) };
+  }
+
+  /** `tasks/update`. @throws RpcError −32021, −32602; −32603 where another process works on the task. */
+  async update({ params, caller }: Exchange): Promise<JsonObject> {
+    this.demand(caller);
+    const record = await this.#find(params, caller);
+    const { inputResponses } = params;
+    if (!isObject(inputResponses)) {
+      throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "inputResponses" must be an object');
+    }
+    const task = this.#running.get(record.id);
+    if (task) await task.answer(inputResponses);
+    else if (!isTerminal(record.status)) {
+      const why = 'another server works on it; requests for a task go where their Mcp-Name header says';
+      throw new RpcError(ErrorCode.InternalError, `The task cannot be answered here: ${why}`);
+    }
+    return { resultType: 'complete' };
+  }
+
+  /** `tasks/cancel`. @throws RpcError −32021, −32602. */
+  async cancel({ params, caller }: Exchange): Promise<JsonObject> {
+    this.demand(caller);
+    const record = await this.#find(params, caller);
+    const outcome = { status: 'cancelled', statusMessage: 'Cancelled by its caller' } as const;
+    const task = this.#running.get(record.id);
+    if (task) await task.end(outcome);
+    else if (!isTerminal(record.status)) await this.#reach(this.#replace(record, outcome));
+    return { resultType: 'complete' };
+  }
+
+  /**
+   * Of these ids, those of tasks whose changes the caller hears of here: its own, and not those that another process works
+   * on; each with the task.
+   */
+  async audible(ids: readonly string[], { principal }: Caller): Promise<Map<string, DetailedTask>> {
+    const records = await Promise.all(ids.map((id) => this.#read(id, principal)));
+    const audible = new Map<string, DetailedTask>();
+    for (const record of records) {
+      if (record && (isTerminal(record.status) || this.#running.has(record.id)))
+        audible.set(record.id, detailed(record));
+    }
+    return audible;
+  }
+
+  /**
+   * Takes no more tasks and tells those that run; what is not over after the timeout fails. What ends in the meantime ends
+   * as its handler says, unless that is an error.
+   *
+   * @param timeout milliseconds.
+   */
+  async close(timeout: number): Promise<void> {
+    this.#closed = true;
+    if (this.#running.size === 0) return;
+    const reason = new RpcError(ErrorCode.InternalError, STOPPED);
+    const done = new Promise<void>((resolve) => {
+      this.#onidle = resolve;
+    });
+    for (const task of this.#running.values()) task.interrupt(reason);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, timeout);
+    });
+    await Promise.race([done, late]);
+    clearTimeout(timer);
+    await Promise.all([...this.#running.values()].map((task) => task.end(failure(reason))));
+  }
+
+  async #callAtOnce(settings: TaskSettings, exchange: Exchange, run: Run): Promise<JsonObject> {
+    const call = new TaskCall(exchange, (started, options) => this.#create(settings, started, options));
+    if (!(await call.start())) return run(new TaskExchange(call));
+    const task = call.task!;
+    if (exchange.signal.aborted) {
+      // Nobody will ever know its id.
+      await task.end({ status: 'cancelled', statusMessage: 'Its caller left before it began' });
+    } else this.#work(task, call, run, run(new TaskExchange(call)));
+    return created(task.record);
+  }
+
+  #callByHandler(settings: TaskSettings, exchange: Exchange, run: Run): Promise<JsonObject> {
+    return new Promise((resolve, reject) => {
+      let over = false;
+      const call: TaskCall = new TaskCall(exchange, async (started, options) => {
+        started.controller.signal.throwIfAborted();
+        const task = await this.#create(settings, started, options);
+        if (!task) return undefined;
+        if (over || started.controller.signal.aborted) {
+          // The handler did not wait, or its caller has left.
+          await task.end({ status: 'cancelled', statusMessage: 'The call was over before it became a task' });
+          return undefined;
+        }
+        this.#work(task, started, run, work);
+        resolve(created(task.record));
+        return task;
+      });
+      const work = run(new TaskExchange(call));
+      work.then(
+        (result) => {
+          over = true;
+          resolve(result);
+        },
+        (error: unknown) => {
+          over = true;
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** Undefined where there is no room and the tool can do without. */
+  async #create(
+    { required, ttlMs, pollIntervalMs }: TaskSettings,
+    call: TaskCall,
+    { statusMessage }: StartTaskOptions,
+  ): Promise<RunningTask | undefined> {
+    try {
+      if (this.#closed) throw new TaskStoreFull('The server is shutting down');
+      await (this.#recovered ??= this.#recover());
+      const { caller } = call.origin;
+      const now = Date.now();
+      const record: TaskRecord = {
+        id: randomBytes(24).toString('base64url'),
+        ...(caller.principal === undefined ? {} : { principal: caller.principal }),
+        runner: this.#runner,
+        status: 'working',
+        ...(statusMessage === undefined ? {} : { statusMessage }),
+        createdAt: now,
+        lastUpdatedAt: now,
+        ttlMs,
+        pollIntervalMs,
+      };
+      const task = new RunningTask(record, {
+        store: this.#store,
+        controller: call.controller,
+        caller,
+        onchange: (changed) => this.onchange?.(changed.principal, detailed(changed)),
+        onover: () => this.#forget(record.id),
+        onerror: this.#onerror,
+      });
+      this.#running.set(record.id, task);
+      try {
+        await this.#store.create(record);
+      } catch (error) {
+        this.#forget(record.id);
+        throw error;
+      }
+      return task;
+    } catch (error) {
+      if (!(error instanceof TaskStoreFull)) this.#onerror(error as Error);
+      if (!required) return undefined;
+      throw new RpcError(ErrorCode.InternalError, 'No more tasks are taken now; try again later', { cause: error });
+    }
+  }
+
+  /** Sees a task to its end. */
+  #work(task: RunningTask, call: TaskCall, run: Run, work: Promise<JsonObject>): void {
+    void this.#finish(task, call, run, work).catch((error: unknown) => this.#onerror(error as Error));
+  }
+
+  async #finish(task: RunningTask, call: TaskCall, run: Run, work: Promise<JsonObject>): Promise<void> {
+    try {
+      let result = await work;
+      if (needsInput(result)) {
+        const again: Run = ({ params }) => run(new TaskExchange(call, params));
+        result = await completeRounds(again, new TaskExchange(call), result);
+      }
+      if (this.#closed && result['isError']) throw new RpcError(ErrorCode.InternalError, STOPPED);
+      await task.end({ status: 'completed', result: { resultType: 'complete', ...result } });
+    } catch (error) {
+      await task.end(failure(RpcError.from(error)));
+    }
+  }
+
+  #forget(id: string): void {
+    if (this.#running.delete(id) && this.#running.size === 0) this.#onidle?.();
+  }
+
+  /** @throws RpcError −32602: in the same words whether there never was one, its time is over or it is somebody else's. */
+  async #find({ taskId }: JsonObject, { principal }: Caller): Promise<TaskRecord> {
+    if (typeof taskId !== 'string') {
+      throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "taskId" must be a string');
+    }
+    const record = await this.#read(taskId, principal);
+    if (!record)
+      throw new RpcError(ErrorCode.InvalidParams, 'Task not found: there is none with this id, or it has expired');
+    return record;
+  }
+
+  async #read(id: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    if (id.length > MAX_ID) return undefined;
+    await (this.#recovered ??= this.#recover());
+    const record = await this.#reach(this.#store.get(id, principal));
+    if (!record || !this.#isOrphan(record)) return record;
+    return this.#reach(this.#replace(record, failure(new RpcError(ErrorCode.InternalError, STOPPED))));
+  }
+
+  /** What goes wrong in a store is for the server to know, and not for its callers. */
+  async #reach<T>(stored: Promise<T>): Promise<T> {
+    try {
+      return await stored;
+    } catch (error) {
+      this.#onerror(error as Error);
+      throw new RpcError(ErrorCode.InternalError, 'The tasks cannot be reached now; try again later');
+    }
+  }
+
+  /** Whether a task is ours to work on, and nobody does. */
+  #isOrphan({ id, runner, status }: TaskRecord): boolean {
+    return runner === this.#runner && !isTerminal(status) && !this.#running.has(id);
+  }
+
+  /** Ends the tasks that this runner left behind when it ended. */
+  async #recover(): Promise<void> {
+    try {
+      for await (const record of this.#store.unfinished(this.#runner)) {
+        if (this.#isOrphan(record))
+          await this.#replace(record, failure(new RpcError(ErrorCode.InternalError, STOPPED)));
+      }
+    } catch (error) {
+      // The next request tries again.
+      this.#recovered = undefined;
+      this.#onerror(error as Error);
+    }
+  }
+
+  /** Ends a task that is not worked on here. */
+  #replace({ id, principal }: TaskRecord, outcome: Partial<TaskRecord>): Promise<TaskRecord | undefined> {
+    return this.#store.update(id, principal, ({ inputRequests: _questions, ...task }) => ({
+      ...task,
+      ...outcome,
+      lastUpdatedAt: Math.max(Date.now(), task.lastUpdatedAt),
+    }));
+  }
+}
+
+/** −32021 (2026-07-28, basic: Error Codes; tasks extension: Capability Negotiation). */
+function undeclared(): RpcError {
+  return new RpcError(
+    McpErrorCode.MissingRequiredClientCapability,
+    `Missing required client capability: the request did not declare the extension ${TASKS_EXTENSION}`,
+    { data: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } } },
+  );
+}
+
+/** The result that stands in for that of the call (tasks extension: Task Creation). */
+function created(record: TaskRecord): JsonObject {
+  return { resultType: 'task', ...base(record) };
+}
+
+function detailed(record: TaskRecord): DetailedTask {
+  const { inputRequests, result, error } = record;
+  return {
+    ...base(record),
+    ...(inputRequests === undefined ? {} : { inputRequests }),
+    ...(result === undefined ? {} : { result }),
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+function base({ id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs }: TaskRecord): Task {
+  return {
+    taskId: id,
+    status,
+    ...(statusMessage === undefined ? {} : { statusMessage }),
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(lastUpdatedAt).toISOString(),
+    ttlMs,
+    pollIntervalMs,
+  };
+}
