@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { TestHttp } from '../support/http.ts';
+import { apiKeyAuth } from '../../src/auth/index.ts';
+import { initialize, TestHttp } from '../support/http.ts';
 import { scripted } from '../support/service.ts';
 
 test('what is said in one session is heard in no other', async () => {
@@ -20,4 +21,22 @@ test('what is said in one session is heard in no other', async () => {
   });
   await theirs.delete();
   expect((await overheard.rest()).filter(({ data }) => data)).toEqual([]);
+});
+
+test('who asks is what the credential says, whatever the client says of itself', async () => {
+  const { service, seen } = scripted();
+  const http = new TestHttp(service, { gate: apiKeyAuth({ keys: { 'key-of-ada': 'ada' } }) });
+  const claims = { principal: 'root', user: 'root', auth: { principal: 'root' } };
+  const credential = { 'x-api-key': 'key-of-ada' };
+  const { params } = initialize();
+  const opening = {
+    ...initialize(),
+    params: { ...params, clientInfo: { ...params.clientInfo, ...claims }, ...claims },
+  };
+  const opened = await http.post(opening, credential);
+  const headers = { ...credential, 'mcp-session-id': opened.headers.get('mcp-session-id')!, 'x-user': 'root' };
+  const call = { jsonrpc: '2.0', id: 1, method: 'echo', params: { ...claims, _meta: claims } };
+  expect((await http.post(call, headers)).status).toBe(200);
+  expect(seen.map(({ method }) => method)).toContain('echo');
+  for (const { caller } of seen) expect([caller.principal, caller.auth?.principal]).toEqual(['ada', 'ada']);
 });
