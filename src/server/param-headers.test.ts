@@ -131,3 +131,37 @@ describe('a call over HTTP', () => {
     expect(await call({ region: 'eu' }, {})).toEqual(done);
   });
 });
+
+test('over real HTTP the refusal has status 400', async () => {
+  const server = new McpServer({ name: 'test', version: '1' });
+  const input = { type: 'object', properties: { region: named('string', 'Region') } };
+  server.tool('t', { input }, (_, ctx) => ctx.header('Mcp-Param-Region') ?? 'none');
+  const post = async (headers: Record<string, string>) => {
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const params = { name: 't', arguments: { region: 'Zürich' }, _meta: meta };
+    const response = await server.fetch(
+      new Request('http://localhost/mcp', {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/call',
+          'mcp-name': 't',
+          ...headers,
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+      }),
+    );
+    return [response.status, await response.json()];
+  };
+  const region = encodeHeaderValue('Zürich');
+  expect(await post({})).toMatchObject([400, { error: { code: -32020 } }]);
+  expect(await post({ 'mcp-param-region': 'Bern' })).toMatchObject([400, { error: { code: -32020 } }]);
+  expect(await post({ 'mcp-param-region': region })).toMatchObject([200, { result: { content: [{ text: region }] } }]);
+  await server.close();
+});

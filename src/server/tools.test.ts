@@ -130,6 +130,16 @@ describe('what a tool with output returns', () => {
     expect(errors.map((error) => error.message)).toEqual([message]);
   });
 
+  test('nothing is a mismatch, though the schema may take it', async () => {
+    const { server, call, errors } = setUp();
+    server.tool('any', { output: z.any() }, () => undefined);
+    expect(await call('any')).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('there is none') }],
+    });
+    expect(errors).toHaveLength(1);
+  });
+
   test('a Standard Schema gives what it makes of the value', async () => {
     const { server, call } = setUp();
     server.tool('six', { output: z.object({ result: z.number() }) }, () => {

@@ -91,8 +91,6 @@ interface ToolEntry {
   readonly handler: (args: any, ctx: Context) => unknown;
 }
 
-const NOTHING = [{ message: 'there is none' }];
-
 /** 2026-07-28, server/tools: Tool Names. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
@@ -184,17 +182,19 @@ export class Tools {
     const value = whole ? whole['structuredContent'] : bare ? { result: reply } : reply;
     let verdict = schema.validate(value);
     if (verdict instanceof Promise) verdict = await verdict;
-    // What a schema lets through as undefined cannot be sent (2025-11-25, server/tools: Output Schema).
-    const issues = verdict.issues ?? (verdict.value === undefined ? NOTHING : undefined);
-    if (issues) {
-      const message = `The result of tool ${tool.name} does not match its output schema: ${complaint(issues)}`;
-      this.#onerror(new Error(message));
-      return toolError(message);
-    }
-    const structuredContent: unknown = (verdict as { value: unknown }).value;
+    if (verdict.issues) return this.#mismatch(tool, complaint(verdict.issues));
+    const structuredContent = verdict.value;
+    // A schema may take undefined, but there must be a result (2025-11-25, server/tools: Output Schema).
+    if (structuredContent === undefined) return this.#mismatch(tool, 'there is none');
     if (whole) return structuredContent === value ? whole : { ...whole, structuredContent };
     // The same as text, for clients that know no structured content (2025-11-25, server/tools: Structured Content).
     return { content: [text(bare ? String(reply) : JSON.stringify(structuredContent))], structuredContent };
+  }
+
+  #mismatch(tool: ToolEntry, why: string): JsonObject {
+    const message = `The result of tool ${tool.name} does not match its output schema: ${why}`;
+    this.#onerror(new Error(message));
+    return toolError(message);
   }
 }
 
