@@ -11,6 +11,7 @@ export interface ResourceOptions {
   /**
    * The address under which clients reach the endpoint, as they see it: `https://mcp.example.com/mcp`. It is the resource
    * identifier (RFC 8707, section 2): tokens must be issued for it. Without a path, best without the slash at its end.
+   * Where HTTP+SSE is served too, the origin: clients take no resource for theirs whose path is not above their own.
    */
   readonly resource: string;
   /** Scopes that the metadata names. Default: `scopes`. */

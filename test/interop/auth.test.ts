@@ -195,10 +195,13 @@ describe.each(peers.filter(({ resource }) => resource === '/mcp'))('$name', ({ m
     const provider = new Person();
     const token = await issuer.token(base + resource, { scope: 'mcp' });
     provider.saveTokens({ access_token: token, token_type: 'Bearer', issuer: issuer.url });
-    const { client, connect } = make({ provider });
+    const { client, connect, finishAuth } = make({ provider });
     await connect();
     await expect(client.callTool({ name: 'write' })).rejects.toBeInstanceOf(unauthorized);
     expect(provider.visited[0]?.searchParams.get('scope')?.split(' ').toSorted()).toEqual(['files:write', 'mcp']);
+    issuer.grant = () => issuer.token(base + resource, { scope: 'mcp files:write' });
+    await finishAuth('code');
+    expect(text(await client.callTool({ name: 'write' }))).toBe('written');
     await client.close();
   });
 });
