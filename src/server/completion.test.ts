@@ -75,3 +75,22 @@ test('a server that completes nothing has no such method', async () => {
   server.prompt('p', { arguments: { a: {} } }, () => 'x');
   await expect(complete({ ref: prompt, argument: { name: 'a', value: '' } })).rejects.toMatchObject({ code: -32601 });
 });
+
+test.each([
+  ['a prompt', prompt],
+  ['a template', { type: 'ref/resource', uri: 'a://{x}' }],
+])('values for %s are for those who were granted what it needs', async (_, ref) => {
+  const { server } = setUp();
+  server.prompt('p', { scopes: ['s'], arguments: { x: { complete: ['secret'] } } }, () => 'x');
+  server.resourceTemplate('a://{x}', { name: 'a', scopes: ['s'], complete: { x: ['secret'] } }, () => 'x');
+  const complete = (scopes: string[]) =>
+    server.service(
+      new TestExchange(
+        'completion/complete',
+        { ref, argument: { name: 'x', value: '' } },
+        { caller: { auth: { principal: 'ada', scopes } } },
+      ),
+    );
+  await expect(complete([])).rejects.toMatchObject({ code: -32600 });
+  expect(await complete(['s'])).toMatchObject({ completion: { values: ['secret'] } });
+});

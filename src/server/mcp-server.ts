@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { compose, type Exchange, type Middleware, type Service } from '../core/exchange.ts';
+import { compose, type Caller, type Exchange, type Middleware, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import type { JsonObject, Request as RpcRequest } from '../jsonrpc/message.ts';
+import { isObject, type JsonObject, type Request as RpcRequest } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Meta, Method } from '../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS } from '../protocol/revisions.ts';
 import { TASKS_EXTENSION } from '../protocol/tasks.ts';
@@ -238,7 +238,7 @@ export class McpServer {
       case Method.Complete:
         // Without the capability there is no such method (2025-11-25, server/utilities/completion: Error Handling).
         if (!this.#completes()) return notFound(exchange);
-        return complete(exchange, (type, name) => this.#completers(type, name));
+        return complete(exchange, (type, name) => this.#completers(type, name, exchange.caller));
       case Method.Discover:
         return Promise.resolve(this.#discover(exchange));
       case Method.Listen:
@@ -292,6 +292,11 @@ export class McpServer {
         return this.#prompts.scopesOf(params['name']);
       case Method.ReadResource:
         return this.#resources.scopesOf(params['uri']);
+      case Method.Complete: {
+        const ref: JsonObject = isObject(params['ref']) ? params['ref'] : {};
+        const isPrompt = ref['type'] === 'ref/prompt';
+        return isPrompt ? this.#prompts.scopesOf(ref['name']) : this.#resources.templates.scopesOf(ref['uri']);
+      }
       default:
         return [];
     }
@@ -319,10 +324,15 @@ export class McpServer {
     return false;
   }
 
-  #completers(type: unknown, name: unknown): Completers | undefined {
+  /** @throws RpcError where the caller was not granted what the prompt or the template needs. */
+  #completers(type: unknown, name: unknown, caller: Caller): Completers | undefined {
     if (typeof name !== 'string') return undefined;
-    if (type === 'ref/prompt') return this.#prompts.registry.get(name)?.completers;
+    if (type === 'ref/prompt') {
+      this.#prompts.registry.authorize(name, caller);
+      return this.#prompts.registry.get(name)?.completers;
+    }
     if (type !== 'ref/resource') return undefined;
+    this.#resources.templates.authorize(name, caller);
     const template = this.#resources.templates.get(name);
     return template?.completers ?? (this.#resources.fixed.get(name) && NO_COMPLETERS);
   }
