@@ -131,14 +131,15 @@ test('two Authorization headers are refused, where node:http would keep the firs
   const { base } = await serving(jwt());
   const token = await issuer.token(RESOURCE, { scope: 'mcp' });
   const status = await new Promise((resolve, reject) => {
-    const headers = ['Host', 'localhost', 'Content-Type', 'application/json', 'Content-Length', '2'];
+    const body = JSON.stringify(initialize());
+    const headers = ['Host', 'localhost', 'Content-Type', 'application/json', 'Content-Length', String(body.length)];
     for (let count = 0; count < 2; count += 1) headers.push('Authorization', `Bearer ${token}`);
     const request = httpRequest(`${base}/mcp`, { method: 'POST', headers }, (response) => {
       response.resume();
       resolve(response.statusCode);
     });
     request.on('error', reject);
-    request.end('{}');
+    request.end(body);
   });
   expect(status).toBe(400);
 });

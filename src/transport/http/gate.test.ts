@@ -190,10 +190,10 @@ test('what a route refuses after a slow gate is refused as after a quick one', a
   expect(http.errors).toEqual([]);
 });
 
-test('nobody is let in who is known only after the handler was closed', async () => {
+test.each(['POST', 'GET'])('nobody is let in who is known only after the handler was closed: %s', async (method) => {
   const known = deferred<AuthInfo>();
   const http = gated({ authenticate: () => known.promise });
-  const response = http.post(initialize());
+  const response = method === 'POST' ? http.post(initialize()) : http.send(method, '/mcp');
   await http.handler.close();
   known.resolve({ principal: 'a', scopes: [] });
   expect((await response).status).toBe(503);

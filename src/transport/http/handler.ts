@@ -203,7 +203,6 @@ class Handler implements HttpHandler {
     const origin = call.header('origin');
     if (origin !== undefined && !this.#originAllowed(origin)) return refuse(call, 403, `Origin not allowed: ${origin}`);
     if (call instanceof CorsCall && call.preflight) return call.answerPreflight(gate?.credentials);
-    if (this.#phase === 'closed') return shuttingDown(call);
     if (gate && this.#serves(call)) return this.#enter(call, gate);
     this.#dispatch(call);
   }
@@ -233,11 +232,11 @@ class Handler implements HttpHandler {
     // Nobody reads it; but what stands between us and the client may wait for an answer.
     if (call.gone) return call.respond(400, NO_HEADERS);
     if (!('principal' in outcome)) return turnAway(call, outcome);
-    if (this.#phase === 'closed') return shuttingDown(call);
     this.#dispatch(new AuthenticatedCall(call, outcome, gate.credentials));
   }
 
   #dispatch(call: HttpCall): void {
+    if (this.#phase === 'closed') return shuttingDown(call);
     if (call.path === this.path || (this.path === '*' && !this.#isSse(call))) return this.#streamable.handle(call);
     if (this.ssePath !== false) {
       if (call.path === this.ssePath) return this.#phase === 'open' ? this.#sse.open(call) : shuttingDown(call);
