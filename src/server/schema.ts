@@ -42,13 +42,12 @@ export const NO_INPUT: InputSchema = {
  * Tool), or asks for headers that cannot be (2026-07-28, server/tools: x-mcp-header).
  */
 export function inputSchema(given: AnySchema, owner: string): InputSchema {
-  const schema = anySchema(given, 'input', owner);
+  const { subschemas, ...schema } = checkedSchema(given, 'input', owner);
   const { type } = schema.json;
   if (type !== undefined && type !== 'object')
     throw new TypeError(`${owner}: the input schema must have type "object"`);
   const json = type === 'object' ? schema.json : { type: 'object', ...schema.json };
-  const headers = paramHeaders(subschemasOf(json, `${owner}: the input schema`), owner);
-  return { json, headers, validate: (value) => schema.validate(value) };
+  return { json, headers: paramHeaders(subschemas, owner), validate: schema.validate };
 }
 
 /** The schema of a tool's structured result. Throws as `inputSchema` does, but takes schemas of any type. */
@@ -58,10 +57,16 @@ export function outputSchema(given: AnySchema, owner: string): Schema {
 
 /** What a Standard Schema or a JSON Schema says of what goes in, or of what comes out. Throws as `outputSchema` does. */
 export function anySchema(given: AnySchema, side: 'input' | 'output', owner: string): Schema {
+  const { json, validate } = checkedSchema(given, side, owner);
+  return { json, validate };
+}
+
+function checkedSchema(given: AnySchema, side: 'input' | 'output', owner: string) {
   const name = `${owner}: the ${side} schema`;
   const schema = schemaOf(given, side, name);
-  refuseExternalReferences(subschemasOf(schema.json, name), name);
-  return schema;
+  const subschemas = subschemasOf(schema.json, name);
+  refuseExternalReferences(subschemas, name);
+  return { json: schema.json, validate: (value: unknown) => schema.validate(value), subschemas };
 }
 
 function schemaOf(given: AnySchema, side: 'input' | 'output', name: string): Schema {

@@ -11,24 +11,34 @@ export interface Subschema {
   readonly base: string;
 }
 
-/** Keywords of 2020-12 and draft-07 whose value is a schema, or in draft-07 a list of them. */
-const ONE = [
+/** Keywords of 2020-12 and draft-07 whose value is a schema or a list of schemas. */
+const HOLDING: ReadonlySet<string> = new Set([
   'items',
+  'prefixItems',
   'additionalItems',
   'contains',
   'additionalProperties',
   'unevaluatedItems',
   'unevaluatedProperties',
   'propertyNames',
+  'allOf',
+  'anyOf',
+  'oneOf',
   'not',
   'if',
   'then',
   'else',
   'contentSchema',
-];
-const LIST = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
+]);
 /** Keywords whose value is schemas by name. */
-const NAMED = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'];
+const NAMED: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+  'dependencies',
+]);
 
 /** Where a schema without `$id` stands: no address that anybody could ask. */
 const ROOT = 'schema://root/';
@@ -52,22 +62,17 @@ export function subschemasOf(root: JsonObject, name: string): readonly Subschema
     if (found.length === MAX_SUBSCHEMAS) throw new TypeError(`${name} has more than ${MAX_SUBSCHEMAS} subschemas`);
     const base = typeof schema['$id'] === 'string' ? resolved(schema['$id'], at.base) : at.base;
     found.push({ ...at, schema, base });
-    const within = (path: string, properties?: readonly string[]) => ({
-      where: at.where === '' ? path : `${at.where}.${path}`,
-      properties,
-      base,
-    });
-    for (const keyword of ONE) visit(schema[keyword], within(keyword), depth + 1);
-    for (const keyword of LIST) {
-      const list: unknown = schema[keyword];
-      if (Array.isArray(list)) list.forEach((one, index) => visit(one, within(`${keyword}.${index}`), depth + 1));
-    }
-    for (const keyword of NAMED) {
-      const named: unknown = schema[keyword];
-      if (!isObject(named)) continue;
-      for (const [key, one] of Object.entries(named)) {
-        const chain = keyword === 'properties' && at.properties !== undefined ? [...at.properties, key] : undefined;
-        visit(one, within(`${keyword}.${key}`, chain), depth + 1);
+    for (const [keyword, value] of Object.entries<unknown>(schema)) {
+      const isNamed = NAMED.has(keyword);
+      if (typeof value !== 'object' || value === null || !(isNamed || HOLDING.has(keyword))) continue;
+      const where = at.where === '' ? keyword : `${at.where}.${keyword}`;
+      if (!isNamed && !Array.isArray(value)) {
+        visit(value, { where, properties: undefined, base }, depth + 1);
+        continue;
+      }
+      const chain = keyword === 'properties' ? at.properties : undefined;
+      for (const [key, one] of Object.entries<unknown>(value as JsonObject)) {
+        visit(one, { where: `${where}.${key}`, properties: chain && [...chain, key], base }, depth + 1);
       }
     }
   };
