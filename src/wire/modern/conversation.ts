@@ -78,7 +78,7 @@ export class Conversation {
       this.#answered.set(key, known);
       return Promise.resolve(known[1]);
     }
-    return new Promise((resolve, reject) => {
+    const answer = new Promise<JsonObject>((resolve, reject) => {
       const takeBack = (): void => {
         if (this.#open.delete(key)) reject(signal!.reason);
       };
@@ -99,6 +99,9 @@ export class Conversation {
       });
       this.#schedule();
     });
+    // A handler that does not wait for the answer must not end the process by it.
+    answer.catch(() => {});
+    return answer;
   }
 
   /**
