@@ -22,17 +22,125 @@ export interface RevisionProfile {
   readonly primingEvent: boolean;
   /** Elicitation: `form` from 2025-06-18 (changelog, 6), `url` from 2025-11-25 (changelog, 6). */
   readonly elicitation: 'none' | 'form' | 'url';
-  /** Tools in sampling, and the capabilities `sampling.tools` and `sampling.context` (2025-11-25, changelog, major 7). */
+  /** What a form may ask beside one value of a field: titles by `oneOf`, several of a choice, defaults of all (2025-11-25, changelog, major 5 and minor 9). */
+  readonly richForms: boolean;
+  /** A visit to an address has an id, by which its end is told of: in 2025-11-25 alone (2026-07-28, changelog, minor 11). */
+  readonly elicitationId: boolean;
+  /**
+   * Tools in sampling, and the capabilities `sampling.tools` and `sampling.context` (2025-11-25, changelog, major 7). With
+   * them a message got a list of content, and content of tools (2025-11-25, client/sampling: Messages).
+   */
   readonly samplingFeatures: boolean;
   /** Audio content (2025-03-26, changelog). */
   readonly audio: boolean;
-  /** Resource links, `structuredContent` and `outputSchema`, `title` (2025-06-18, changelog). */
+  /** Resource links and `structuredContent` (2025-06-18, changelog, major 7 and 2). */
   readonly structuredContent: boolean;
-  /** An output schema and a structured result may be of any type, not of objects alone (2026-07-28, changelog, minor 10). */
+  /**
+   * An output schema and a structured result may be of any type, not of objects alone, and the schema of a property may be
+   * a boolean (2026-07-28, changelog, minor 10).
+   */
   readonly anyOutput: boolean;
   /** The code for a resource that does not exist (2026-07-28, changelog, minor 6). */
   readonly resourceNotFound: typeof McpErrorCode.ResourceNotFound | typeof ErrorCode.InvalidParams;
+  /** Error codes of other revisions, and the nearest that this one has. A code that is not in it is sent as it is. */
+  readonly errorCodes: ReadonlyMap<number, number>;
+  /** What came later than this revision, and is left out for it. */
+  readonly unknown: UnknownVocabulary;
 }
+
+/** Vocabulary of later revisions. What no revision knows is not in it: that passes as it is. */
+export interface UnknownVocabulary {
+  /** Properties, by the object that has them. */
+  readonly properties: Readonly<Partial<Record<ShapedObject, readonly string[]>>>;
+  /** Notifications of servers. */
+  readonly notifications: ReadonlySet<string>;
+}
+
+/** The objects in a server's messages that got properties after the first revision, by their names in the schema or near them. */
+export type ShapedObject =
+  | 'Annotations'
+  | 'CreateMessageParams'
+  | 'ElicitParams'
+  | 'FormSchema'
+  | 'Implementation'
+  | 'ProgressParams'
+  | 'Prompt'
+  | 'PromptArgument'
+  | 'Resource'
+  | 'ResourceLink'
+  | 'ResourceTemplate'
+  | 'Result'
+  | 'ServerCapabilities'
+  | 'Tool';
+
+type Additions = Partial<Record<ShapedObject, readonly string[]>> & { readonly notifications?: readonly string[] };
+
+/** Cache hints (changelog, minor 5), `resultType` (major 8), extensions (minor 1) with that for tasks, subscriptions (major 4). */
+const SINCE_2026_07_28: Additions = {
+  Result: ['resultType', 'ttlMs', 'cacheScope'],
+  ServerCapabilities: ['extensions'],
+  notifications: ['notifications/subscriptions/acknowledged', 'notifications/tasks'],
+};
+
+/**
+ * Icons (changelog, major 2) and what else an implementation says of itself (minor 2), tasks in the core (major 9; until
+ * 2026-07-28), modes of elicitation (major 6), the dialect of a form (minor 10).
+ */
+const SINCE_2025_11_25: Additions = {
+  CreateMessageParams: ['task'],
+  ElicitParams: ['mode', 'task'],
+  FormSchema: ['$schema'],
+  Implementation: ['description', 'icons', 'websiteUrl'],
+  Prompt: ['icons'],
+  Resource: ['icons'],
+  ResourceLink: ['icons'],
+  ResourceTemplate: ['icons'],
+  ServerCapabilities: ['tasks'],
+  Tool: ['icons', 'execution'],
+  notifications: ['notifications/elicitation/complete', 'notifications/tasks/status'],
+};
+
+/** Titles (changelog, other 3), output schemas (major 2), `lastModified` (schema: Annotations). */
+const SINCE_2025_06_18: Additions = {
+  Annotations: ['lastModified'],
+  Implementation: ['title'],
+  Prompt: ['title'],
+  PromptArgument: ['title'],
+  Resource: ['title'],
+  ResourceTemplate: ['title'],
+  Tool: ['title', 'outputSchema'],
+};
+
+/** Annotations of tools (changelog, major 4), `message` and `completions` (other schema changes). */
+const SINCE_2025_03_26: Additions = {
+  ProgressParams: ['message'],
+  ServerCapabilities: ['completions'],
+  Tool: ['annotations'],
+};
+
+function unknown(...additions: readonly Additions[]): UnknownVocabulary {
+  const properties: Partial<Record<ShapedObject, readonly string[]>> = {};
+  const later: string[] = [];
+  for (const { notifications = [], ...objects } of additions) {
+    later.push(...notifications);
+    for (const [object, names] of Object.entries(objects) as [ShapedObject, readonly string[]][])
+      properties[object] = [...(properties[object] ?? []), ...names];
+  }
+  return { properties, notifications: new Set(later) };
+}
+
+/**
+ * The codes of 2026-07-28 (basic: Error Codes) before it. An unsupported version was one of invalid parameters in every
+ * handshake revision (basic/lifecycle: Error Handling); a missing capability is what this package says −32601 for.
+ */
+const NEWEST_CODES: readonly (readonly [number, number])[] = [
+  [McpErrorCode.HeaderMismatch, ErrorCode.InvalidRequest],
+  [McpErrorCode.MissingRequiredClientCapability, ErrorCode.MethodNotFound],
+  [McpErrorCode.UnsupportedProtocolVersion, ErrorCode.InvalidParams],
+];
+/** Of 2025-11-25 alone. */
+const URL_REQUIRED = [McpErrorCode.UrlElicitationRequired, ErrorCode.InternalError] as const;
+const NEWEST_CODES_BEFORE_URLS: ReadonlyMap<number, number> = new Map([...NEWEST_CODES, URL_REQUIRED]);
 
 /** The profiles of all revisions that this package speaks. */
 export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
@@ -43,11 +151,15 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     versionHeader: false,
     primingEvent: false,
     elicitation: 'none',
+    richForms: false,
+    elicitationId: false,
     samplingFeatures: false,
     audio: false,
     structuredContent: false,
     anyOutput: false,
     resourceNotFound: McpErrorCode.ResourceNotFound,
+    errorCodes: NEWEST_CODES_BEFORE_URLS,
+    unknown: unknown(SINCE_2025_03_26, SINCE_2025_06_18, SINCE_2025_11_25, SINCE_2026_07_28),
   },
   '2025-03-26': {
     revision: '2025-03-26',
@@ -56,11 +168,15 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     versionHeader: false,
     primingEvent: false,
     elicitation: 'none',
+    richForms: false,
+    elicitationId: false,
     samplingFeatures: false,
     audio: true,
     structuredContent: false,
     anyOutput: false,
     resourceNotFound: McpErrorCode.ResourceNotFound,
+    errorCodes: NEWEST_CODES_BEFORE_URLS,
+    unknown: unknown(SINCE_2025_06_18, SINCE_2025_11_25, SINCE_2026_07_28),
   },
   '2025-06-18': {
     revision: '2025-06-18',
@@ -69,11 +185,15 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     versionHeader: true,
     primingEvent: false,
     elicitation: 'form',
+    richForms: false,
+    elicitationId: false,
     samplingFeatures: false,
     audio: true,
     structuredContent: true,
     anyOutput: false,
     resourceNotFound: McpErrorCode.ResourceNotFound,
+    errorCodes: NEWEST_CODES_BEFORE_URLS,
+    unknown: unknown(SINCE_2025_11_25, SINCE_2026_07_28),
   },
   '2025-11-25': {
     revision: '2025-11-25',
@@ -82,11 +202,15 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     versionHeader: true,
     primingEvent: true,
     elicitation: 'url',
+    richForms: true,
+    elicitationId: true,
     samplingFeatures: true,
     audio: true,
     structuredContent: true,
     anyOutput: false,
     resourceNotFound: McpErrorCode.ResourceNotFound,
+    errorCodes: new Map(NEWEST_CODES),
+    unknown: unknown(SINCE_2026_07_28),
   },
   '2026-07-28': {
     revision: '2026-07-28',
@@ -95,11 +219,15 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
     versionHeader: true,
     primingEvent: false,
     elicitation: 'url',
+    richForms: true,
+    elicitationId: false,
     samplingFeatures: true,
     audio: true,
     structuredContent: true,
     anyOutput: true,
     resourceNotFound: ErrorCode.InvalidParams,
+    errorCodes: new Map([[McpErrorCode.ResourceNotFound, ErrorCode.InvalidParams], URL_REQUIRED]),
+    unknown: unknown(),
   },
 };
 

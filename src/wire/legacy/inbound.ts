@@ -19,10 +19,19 @@ import { inTurn } from '../../core/turn.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
-import { LATEST_LEGACY_REVISION, profileOf, REVISIONS, type Revision } from '../../protocol/revisions.ts';
+import {
+  LATEST_LEGACY_REVISION,
+  profileOf,
+  REVISIONS,
+  type Revision,
+  type RevisionProfile,
+} from '../../protocol/revisions.ts';
 import type { AuthInfo, Implementation } from '../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../transport/transport.ts';
 import { NoticeExchange, RequestExchange, type Asking, type Connection, type Question } from './exchange.ts';
+import { toLegacyError } from './errors.ts';
+import { knowsNotice, toLegacyNotice } from './notices.ts';
+import { toLegacyQuestion, type LegacyQuestion } from './questions.ts';
 import { toInitializeResult, toLegacyResult } from './results.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
 
@@ -122,6 +131,10 @@ export class LegacyInbound implements Connection {
     this.#subscriptions = new SessionSubscriptions(this, service, this.#onerror);
   }
 
+  get #profile(): RevisionProfile {
+    return REVISIONS[this.caller.revision];
+  }
+
   /** Requests that are being answered. */
   get inFlight(): number {
     return this.#requests.size;
@@ -198,7 +211,7 @@ export class LegacyInbound implements Connection {
     try {
       // A session's caller can be asked while it waits.
       if (needsInput(result)) this.#answerWith(exchange, completeRounds(this.#service, exchange, result));
-      else this.#answer(exchange, resultResponse(exchange.id, toLegacyResult(result, REVISIONS[this.caller.revision])));
+      else this.#answer(exchange, resultResponse(exchange.id, toLegacyResult(result, exchange.method, this.#profile)));
     } catch (error) {
       // A service that gives no object: its caller is waiting all the same.
       this.#fail(exchange, error);
@@ -206,7 +219,7 @@ export class LegacyInbound implements Connection {
   }
 
   #fail(exchange: RequestExchange, error: unknown): void {
-    this.#answer(exchange, errorResponse(exchange.id, RpcError.from(error).toObject()));
+    this.#answer(exchange, errorResponse(exchange.id, toLegacyError(error, this.#profile).toObject()));
   }
 
   /** The requests that concern the session itself, and those that its era does not have. */
@@ -280,9 +293,9 @@ export class LegacyInbound implements Connection {
       const discovered = await this.#service(exchange);
       this.#serverCapabilities = discovered['capabilities'] ?? {};
       this.#transport.setProtocolVersion?.(caller.revision);
-      this.#open('open', exchange, resultResponse(id, toInitializeResult(discovered, caller.revision)));
+      this.#open('open', exchange, resultResponse(id, toInitializeResult(discovered, this.#profile)));
     } catch (error) {
-      this.#open('new', exchange, errorResponse(id, RpcError.from(error).toObject()));
+      this.#open('new', exchange, errorResponse(id, toLegacyError(error, this.#profile).toObject()));
     }
   }
 
@@ -373,7 +386,10 @@ export class LegacyInbound implements Connection {
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void> {
     if (this.#phase === 'closed') return inTurn(TAKEN);
     if (method === Notice.Message && !reaches(params?.['level'], this.caller.logLevel)) return inTurn(TAKEN);
-    const sent = this.#transport.send(notification(method, params), { relatedRequestId: related });
+    const profile = this.#profile;
+    if (!knowsNotice(method, profile)) return inTurn(TAKEN);
+    const message = notification(method, toLegacyNotice(method, params, profile));
+    const sent = this.#transport.send(message, { relatedRequestId: related });
     // Whoever awaits it gets the error. Whoever does not must not end the process by it.
     if (sent !== TAKEN) sent.catch(this.#onerror);
     return inTurn(sent);
@@ -382,7 +398,7 @@ export class LegacyInbound implements Connection {
   ask({ method, params, signal }: Question, related: RequestId | undefined, asking: Asking): Promise<JsonObject> {
     if (asking.ended) return Promise.reject(asking.ended);
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const missing = missingCapability(method, params, this.caller.capabilities, REVISIONS[this.caller.revision]);
+    const missing = missingCapability(method, params, this.caller.capabilities, this.#profile);
     if (missing) {
       return Promise.reject(
         new RpcError(
@@ -391,9 +407,16 @@ export class LegacyInbound implements Connection {
         ),
       );
     }
+    let asked: LegacyQuestion;
+    try {
+      asked = toLegacyQuestion(method, params, this.#profile);
+    } catch (error) {
+      return Promise.reject(RpcError.from(error));
+    }
+    const { restore } = asked;
     const { id, result } = this.#questions.open(
       method,
-      params,
+      asked.params,
       this.#limits,
       (message) => this.#sendQuestion(message, related),
       (expired, reason) => this.#withdraw(expired, reason, related),
@@ -406,7 +429,7 @@ export class LegacyInbound implements Connection {
     signal?.addEventListener('abort', taken);
     const token: unknown = params['_meta']?.[Meta.ProgressToken];
     if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
-    return result.finally(() => {
+    return (restore ? result.then(restore) : result).finally(() => {
       asking.questions?.delete(giveUp);
       signal?.removeEventListener('abort', taken);
       if (isRequestId(token)) this.#tokens?.delete(token);

@@ -1,44 +1,54 @@
 import { expect, test } from 'vitest';
 import { LEGACY_REVISIONS, REVISIONS } from '../../protocol/revisions.ts';
+import { shapeTool } from './lists.ts';
 import { shapeOutput } from './output.ts';
 
 const profile = REVISIONS['2025-11-25'];
 const plain = { name: 'plain', inputSchema: { type: 'object' } };
-const record = { ...plain, name: 'record', outputSchema: { type: 'object' } };
-const array = { ...plain, name: 'array', outputSchema: { type: 'array' } };
-const union = { ...plain, name: 'union', outputSchema: { anyOf: [{ type: 'object' }, { type: 'string' }] } };
+const array = { ...plain, outputSchema: { type: 'array' } };
+const union = { ...plain, outputSchema: { anyOf: [{ type: 'object' }, { type: 'string' }] } };
+const said = [{ type: 'text', text: 'said' }];
 
 test.each(LEGACY_REVISIONS)('%s gets no output schema that is not about an object', (revision) => {
-  const result = { tools: [plain, record, array, union], nextCursor: 'c' };
-  expect(shapeOutput(result, REVISIONS[revision])).toEqual({
-    tools: [plain, record, { ...plain, name: 'array' }, { ...plain, name: 'union' }],
-    nextCursor: 'c',
-  });
+  for (const tool of [array, union]) expect(shapeTool(tool, REVISIONS[revision])).toEqual(plain);
+});
+
+test.each(['2025-06-18', '2025-11-25'] as const)('%s gets an output schema that is about an object', (revision) => {
+  const record = { ...plain, outputSchema: { type: 'object' } };
+  expect(shapeTool(record, REVISIONS[revision])).toBe(record);
 });
 
 test.each([[[1, 2]], ['text'], [3], [true], [null]])(
   'a structured value that is no object is left out: %j',
   (value) => {
-    const content = [{ type: 'text', text: JSON.stringify(value) }];
-    expect(shapeOutput({ content, structuredContent: value }, profile)).toEqual({ content });
+    expect(shapeOutput({ content: said, structuredContent: value }, profile)).toEqual({ content: said });
   },
 );
 
+test.each(['2024-11-05', '2025-03-26'] as const)('%s gets no structured value at all', (revision) => {
+  const result = { content: said, structuredContent: { a: 1 }, isError: false };
+  expect(shapeOutput(result, REVISIONS[revision])).toEqual({ content: said, isError: false });
+});
+
+const image = { type: 'image', data: '', mimeType: 'image/png' };
+test.each([
+  ['no content', undefined, []],
+  ['empty content', [], []],
+  ['an image alone', [image], [image]],
+])('a value that is left out becomes text where there is %s', (_, content, kept) => {
+  const text = { type: 'text', text: '{"a":1}' };
+  expect(shapeOutput({ content, structuredContent: { a: 1 } }, REVISIONS['2025-03-26'])).toEqual({
+    content: [...kept, text],
+  });
+});
+
 test('the newest revision gets all as it is', () => {
-  for (const result of [{ tools: [array] }, { content: [], structuredContent: [] }])
-    expect(shapeOutput(result, REVISIONS['2026-07-28'])).toBe(result);
+  const newest = REVISIONS['2026-07-28'];
+  const result = { content: [], structuredContent: [] };
+  expect(shapeOutput(result, newest)).toBe(result);
+  expect(shapeTool(array, newest)).toBe(array);
 });
 
 test('what needs no shaping stays the same object', () => {
-  for (const result of [{}, { tools: [plain, record, null] }, { content: [], structuredContent: {} }])
-    expect(shapeOutput(result, profile)).toBe(result);
-});
-
-test('a list that cannot change is shaped once, any other each time', () => {
-  const frozen = Object.freeze({ tools: Object.freeze([array]) });
-  expect(shapeOutput(frozen, profile)).toBe(shapeOutput(frozen, profile));
-  const open = { tools: [plain] };
-  expect(shapeOutput(open, profile)).toBe(open);
-  open.tools.push(array);
-  expect(shapeOutput(open, profile)['tools'][1]).not.toHaveProperty('outputSchema');
+  for (const result of [{}, { content: [], structuredContent: {} }]) expect(shapeOutput(result, profile)).toBe(result);
 });

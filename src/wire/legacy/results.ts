@@ -1,31 +1,79 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
-import { Meta } from '../../protocol/methods.ts';
+import { constant, isConstant } from '../../jsonrpc/stringify.ts';
+import { Meta, Method } from '../../protocol/methods.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
 import { shapeContent } from './content.ts';
+import { shapePrompt, shapeResource, shapeResourceTemplate, shapeTool } from './lists.ts';
 import { withoutMeta } from './meta.ts';
 import { shapeOutput } from './output.ts';
+import { each, inside, put, without } from './shape.ts';
 
-/**
- * A result of the waist as a handshake revision knows it: without what only the newest revision has, and with content
- * and output that it knows. Often the same object.
- */
-export function toLegacyResult(result: JsonObject, profile: RevisionProfile): JsonObject {
-  return shapeOutput(shapeContent(withoutNewest(result), profile), profile);
+type Shape = (value: JsonObject, profile: RevisionProfile) => JsonObject;
+
+const SHAPES: ReadonlyMap<string, Shape> = new Map<string, Shape>([
+  // The output first: a block of text that only tells of another says nothing of it.
+  [Method.CallTool, (result, profile) => shapeContent(shapeOutput(result, profile), profile)],
+  [Method.GetPrompt, shapeContent],
+  [Method.ListTools, listOf('tools', shapeTool)],
+  [Method.ListResources, listOf('resources', shapeResource)],
+  [Method.ListResourceTemplates, listOf('resourceTemplates', shapeResourceTemplate)],
+  [Method.ListPrompts, listOf('prompts', shapePrompt)],
+]);
+
+function listOf(name: string, shape: Shape): Shape {
+  return (result, profile) =>
+    put(
+      result,
+      name,
+      each(result[name], (value) => shape(value, profile)),
+    );
 }
 
-function withoutNewest(result: JsonObject): JsonObject {
-  const bare = withoutMeta(result, Meta.ServerInfo);
-  if (bare['resultType'] === undefined && bare['ttlMs'] === undefined && bare['cacheScope'] === undefined) return bare;
-  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest } = bare;
-  return rest;
+/** What became of results that never change, by who got them. */
+const made = new WeakMap<RevisionProfile, WeakMap<JsonObject, JsonObject>>();
+
+/**
+ * A result of the waist as a handshake revision knows it. What it does not know arrives as the nearest thing that it
+ * does, and is left out where there is none: a title of what is no tool is lost so, for a name may be what programs tell
+ * things apart by. `_meta` stays wherever it stands, and so does what no revision knows. Often the same object; of a
+ * result that is constant the same each time, and constant too.
+ *
+ * @throws RpcError −32603 where the result is of a kind that the revision does not have.
+ */
+export function toLegacyResult(result: JsonObject, method: string, profile: RevisionProfile): JsonObject {
+  if (!isConstant(result)) return shapeResult(result, method, profile);
+  let known = made.get(profile);
+  if (known === undefined) made.set(profile, (known = new WeakMap()));
+  let shaped = known.get(result);
+  if (shaped === undefined) {
+    shaped = shapeResult(result, method, profile);
+    known.set(result, shaped === result ? result : constant(shaped));
+  }
+  return shaped;
+}
+
+function shapeResult(result: JsonObject, method: string, profile: RevisionProfile): JsonObject {
+  const { resultType } = result;
+  if (resultType !== undefined && resultType !== 'complete') {
+    throw new RpcError(
+      ErrorCode.InternalError,
+      `${method} was answered with a result of type ${JSON.stringify(resultType)}, which revision ${profile.revision} does not have`,
+    );
+  }
+  const bare = without(withoutMeta(result, Meta.ServerInfo), profile.unknown.properties.Result);
+  return SHAPES.get(method)?.(bare, profile) ?? bare;
 }
 
 /** The answer to `initialize`, from a service's description of itself (2025-11-25, basic/lifecycle: Initialization). */
-export function toInitializeResult(discovered: JsonObject, revision: string): JsonObject {
-  return {
-    protocolVersion: revision,
+export function toInitializeResult(discovered: JsonObject, profile: RevisionProfile): JsonObject {
+  const { properties } = profile.unknown;
+  const told = {
+    protocolVersion: profile.revision,
     capabilities: discovered['capabilities'] ?? {},
     serverInfo: discovered['_meta']?.[Meta.ServerInfo] ?? { name: 'unnamed', version: '0' },
     ...(discovered['instructions'] === undefined ? {} : { instructions: discovered['instructions'] }),
   };
+  const named = inside(told, 'serverInfo', (info) => without(info, properties.Implementation));
+  return inside(named, 'capabilities', (capabilities) => without(capabilities, properties.ServerCapabilities));
 }

@@ -1,6 +1,8 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
+import { MODERN_REVISIONS, REVISIONS } from '../../protocol/revisions.ts';
+import { errorIn } from '../errors.ts';
 
 /** A request that never reaches the service. Over HTTP its status is 400. */
 export class Refusal extends RpcError {
@@ -24,17 +26,9 @@ export function missingCapabilityError(what: string, capability: string): RpcErr
   );
 }
 
-/** What is said in place of codes of earlier revisions, which MUST NOT be emitted (2026-07-28, basic: Error Codes). */
-const REPLACED: ReadonlyMap<number, number> = new Map<number, number>([
-  [McpErrorCode.ResourceNotFound, ErrorCode.InvalidParams],
-  [McpErrorCode.UrlElicitationRequired, ErrorCode.InternalError],
-]);
-
-/** An error as this revision says it, whatever stands behind the service. */
+/** An error as this revision says it: codes of earlier ones MUST NOT be emitted (2026-07-28, basic: Error Codes). */
 export function modernError(thrown: unknown): RpcError {
-  const error = RpcError.from(thrown);
-  const code = REPLACED.get(error.code);
-  return code === undefined ? error : new RpcError(code, error.message, { data: error.data, cause: error });
+  return errorIn(thrown, REVISIONS[MODERN_REVISIONS[0]!]);
 }
 
 /** The HTTP status of an error, where the answer is no stream yet (2026-07-28, transports: Streamable HTTP). */

@@ -1,0 +1,109 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { without } from './shape.ts';
+
+/** A form of plain fields, and what makes of its content that of the form that it stands for. */
+export interface PlainForm {
+  readonly schema: JsonObject;
+  readonly restore: (content: JsonObject) => JsonObject;
+}
+
+/** A choice of several, asked by one boolean field for each option. */
+interface Several {
+  readonly name: string;
+  readonly required: boolean;
+  /** It may be answered with none. */
+  readonly mayBeEmpty: boolean;
+  /** The fields and what each stands for. */
+  readonly fields: readonly (readonly [field: string, value: string])[];
+}
+
+interface Option {
+  readonly value: string;
+  readonly title: string;
+}
+
+/**
+ * A form as it was before 2025-11-25 (2025-06-18, client/elicitation: Requested Schema). A choice with titles becomes
+ * `enum` with `enumNames`, a choice of several a boolean for each option, and no default is told but that of a boolean.
+ * What was filled in is put together again.
+ *
+ * @throws RpcError −32603 where a choice of several says no options.
+ */
+export function plainForm(schema: JsonObject): PlainForm {
+  const { properties, required } = schema;
+  if (!isObject(properties)) return { schema, restore: (content) => content };
+  const demanded: readonly unknown[] = Array.isArray(required) ? required : [];
+  const taken = new Set(Object.keys(properties));
+  const fields: [string, unknown][] = [];
+  const choices: Several[] = [];
+  for (const [name, field] of Object.entries<unknown>(properties)) {
+    if (!isObject(field) || field['type'] !== 'array') {
+      fields.push([name, isObject(field) ? plainField(field) : field]);
+      continue;
+    }
+    const made = booleans(name, field, taken);
+    fields.push(...made);
+    choices.push({
+      name,
+      required: demanded.includes(name),
+      mayBeEmpty: !(field['minItems'] > 0),
+      fields: optionsOf(name, field).map(({ value }, index) => [made[index]![0], value] as const),
+    });
+  }
+  const left = demanded.filter((name) => !choices.some((choice) => choice.name === name));
+  const plain: JsonObject = { ...schema, properties: Object.fromEntries(fields) };
+  if (left.length > 0) plain['required'] = left;
+  else delete plain['required'];
+  return { schema: plain, restore: (content) => choices.reduce(putTogether, content) };
+}
+
+function plainField(field: JsonObject): JsonObject {
+  const shown = field['type'] === 'boolean' ? field : without(field, ['default']);
+  const options = titled(shown['oneOf']);
+  if (options === undefined) return shown;
+  const { oneOf: _options, ...rest } = shown;
+  return { ...rest, enum: options.map(({ value }) => value), enumNames: options.map(({ title }) => title) };
+}
+
+/** A field for each option, named and titled for both. */
+function booleans(name: string, field: JsonObject, taken: Set<string>): [string, JsonObject][] {
+  const { title = name, description, default: chosen } = field;
+  return optionsOf(name, field).map((option) => {
+    let own = `${name}.${option.value}`;
+    while (taken.has(own)) own += '_';
+    taken.add(own);
+    const shown: JsonObject = { type: 'boolean', title: `${String(title)}: ${option.title}` };
+    if (description !== undefined) shown['description'] = description;
+    if (Array.isArray(chosen)) shown['default'] = chosen.includes(option.value);
+    return [own, shown];
+  });
+}
+
+function optionsOf(name: string, { items }: JsonObject): readonly Option[] {
+  const listed: unknown = isObject(items) ? items['enum'] : undefined;
+  if (Array.isArray(listed)) return listed.map((value: unknown) => ({ value: String(value), title: String(value) }));
+  const options = isObject(items) ? titled(items['anyOf'] ?? items['oneOf']) : undefined;
+  if (options !== undefined) return options;
+  throw new RpcError(
+    ErrorCode.InternalError,
+    `elicitation/create was not sent: field ${JSON.stringify(name)} is a list of what is no choice`,
+  );
+}
+
+/** Options that are written as a schema each (2025-11-25, client/elicitation: Requested Schema). */
+function titled(options: unknown): readonly Option[] | undefined {
+  if (!Array.isArray(options)) return undefined;
+  return options.filter(isObject).map(({ const: value, title = value }) => {
+    return { value: String(value), title: String(title) };
+  });
+}
+
+function putTogether(content: JsonObject, { name, required, mayBeEmpty, fields }: Several): JsonObject {
+  const own = fields.map(([field]) => field);
+  const answered = own.some((field) => content[field] !== undefined);
+  const chosen = fields.filter(([field]) => content[field] === true).map(([, value]) => value);
+  const rest = without(content, own);
+  // Nothing chosen of a choice that may be left out, but not be empty: it was left out.
+  return chosen.length > 0 || required || (answered && mayBeEmpty) ? { ...rest, [name]: chosen } : rest;
+}
