@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../test/support/exchange.ts';
+import { deferred } from '../../test/support/service.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpServer } from './mcp-server.ts';
 
@@ -162,9 +163,170 @@ test.each<JsonObject>([
   { notifications: [] },
   { notifications: { resourceSubscriptions: 'a://1' } },
   { notifications: { resourceSubscriptions: [1] } },
-])('the filter in %j is refused', async (params) => {
+  { notifications: { resourceSubscriptions: Array.from({ length: 1001 }, (_, n) => `a://${n}`) } },
+  { notifications: { resourceSubscriptions: ['a'.repeat(8193)] } },
+  { notifications: { resourceSubscriptions: Array.from({ length: 100 }, (_, n) => `${n}`.padEnd(8000)) } },
+])('the filter in %#, malformed or too large, is refused', async (params) => {
   const { server } = setUp();
   await expect(server.service(new TestExchange('subscriptions/listen', params))).rejects.toMatchObject({
     code: -32602,
   });
+});
+
+test('a thousand URIs are not too many, and each is heard once', async () => {
+  const { server, listen } = setUp();
+  const uris = Array.from({ length: 999 }, (_, n) => `a://${n}`);
+  const one = listen({ resourceSubscriptions: [...uris, 'a://7'] });
+  expect(one.exchange.notified[0]?.params).toEqual({ notifications: { resourceSubscriptions: uris } });
+  server.resourceUpdated('a://7');
+  server.resourceUpdated('a://998');
+  server.resourceUpdated('a://999');
+  await settled();
+  expect(one.exchange.notified.slice(1).map(({ params }) => params?.['uri'])).toEqual(['a://7', 'a://998']);
+});
+
+test('an update costs nothing for those who listen to something else', async () => {
+  const { server, listen } = setUp();
+  const others = Array.from({ length: 2000 }, (_, n) => listen({ resourceSubscriptions: [`b://${n}`] }));
+  const one = listen({ resourceSubscriptions: ['a://1'] });
+  // A look at any filter would be seen.
+  for (const { exchange } of others) Object.freeze(exchange.notified);
+  server.resourceUpdated('a://1');
+  await settled();
+  expect(one.methods()).toEqual(['subscriptions/acknowledged', 'resources/updated']);
+  for (const { exchange } of others) exchange.abort();
+  expect(await Promise.all(others.map(({ done }) => done))).toEqual(others.map(() => ({})));
+});
+
+describe('tasks', () => {
+  const TASKS = 'io.modelcontextprotocol/tasks';
+  const caller = (principal?: string, capabilities: JsonObject = { elicitation: {}, extensions: { [TASKS]: {} } }) => ({
+    caller: { revision: '2026-07-28', capabilities, principal } as const,
+  });
+
+  function withTasks() {
+    const base = setUp();
+    const asks = deferred();
+    base.server.tool('asks', { task: true }, async (_, ctx) => {
+      await asks.promise;
+      await ctx.elicit({ message: 'Sure?', requestedSchema: { type: 'object', properties: {} } }, { key: 'q' });
+      return 'done';
+    });
+    const send = (method: string, params: JsonObject, principal?: string) =>
+      base.server.service(new TestExchange(method, params, caller(principal)));
+    const begin = async (principal?: string): Promise<string> =>
+      (await send('tools/call', { name: 'asks' }, principal))['taskId'];
+    // An answer is checked by a library that is loaded then.
+    const until = (id: string, status: string) =>
+      vi.waitFor(async () => expect(await send('tasks/get', { taskId: id })).toMatchObject({ status }));
+    return { ...base, send, begin, until, goOn: asks.resolve };
+  }
+
+  const changes = ({ exchange }: { exchange: TestExchange }) =>
+    exchange.notified
+      .filter(({ method }) => method === 'notifications/tasks')
+      .map(({ params }) => [params?.['taskId'], params?.['status']]);
+
+  test('that change are heard of, whole, by those who asked for them', async () => {
+    const { listen, begin, goOn, send, until } = withTasks();
+    const [first, second] = [await begin(), await begin()];
+    const one = listen({ taskIds: [first] }, caller());
+    await settled();
+    expect(one.exchange.notified).toEqual([
+      { method: 'notifications/subscriptions/acknowledged', params: { notifications: { taskIds: [first] } } },
+    ]);
+    goOn();
+    await settled();
+    await send('tasks/update', { taskId: first, inputResponses: { q: { action: 'accept', content: {} } } });
+    await send('tasks/cancel', { taskId: second });
+    await until(first, 'completed');
+    expect(changes(one).at(0)).toEqual([first, 'input_required']);
+    expect(changes(one).at(-1)).toEqual([first, 'completed']);
+    const { resultType, ...task } = await send('tasks/get', { taskId: first });
+    expect(resultType).toBe('complete');
+    expect(one.exchange.notified.at(-1)?.params).toEqual(task);
+  });
+
+  test('of others, and such as never were, are not acknowledged and not heard of', async () => {
+    const { listen, begin, goOn } = withTasks();
+    const [anns, bobs] = [await begin('ann'), await begin('bob')];
+    const ann = listen({ ...everything, taskIds: [bobs, 'none', anns] }, caller('ann'));
+    const nobody = listen({ taskIds: [anns, bobs] }, caller());
+    await settled();
+    expect(ann.exchange.notified[0]?.params).toEqual({ notifications: { ...everything, taskIds: [anns] } });
+    expect(nobody.exchange.notified[0]?.params).toEqual({ notifications: {} });
+    goOn();
+    await settled();
+    expect(changes(ann)).toEqual([[anns, 'input_required']]);
+    expect(changes(nobody)).toEqual([]);
+  });
+
+  test('that wait or are over when the listener comes are told of at once, behind the acknowledgement', async () => {
+    const { server, listen, begin, goOn, send } = withTasks();
+    const [asking, over] = [await begin(), await begin()];
+    goOn();
+    await settled();
+    await send('tasks/cancel', { taskId: over });
+    const late = listen({ toolsListChanged: true, taskIds: [asking, over] }, caller());
+    server.tool('another', {}, () => 1);
+    await settled();
+    expect(late.methods()[0]).toBe('subscriptions/acknowledged');
+    expect(late.methods()).toContain('tools/list_changed');
+    expect(changes(late)).toEqual([
+      [asking, 'input_required'],
+      [over, 'cancelled'],
+    ]);
+  });
+
+  test('are not for callers that did not declare the extension', async () => {
+    const { listen, begin } = withTasks();
+    const id = await begin();
+    await expect(listen({ taskIds: [id] }, caller(undefined, {})).done).rejects.toMatchObject({
+      code: -32021,
+      data: { requiredCapabilities: { extensions: { [TASKS]: {} } } },
+    });
+  });
+
+  test('pile up no more than their newest state for a reader who does not read', async () => {
+    const { listen, begin, goOn, send, until } = withTasks();
+    const id = await begin();
+    const taken: (() => void)[] = [];
+    const onnotify = (method: string): Promise<void> | void => {
+      if (method === 'notifications/tasks') return new Promise((resolve) => taken.push(resolve));
+    };
+    const slow = listen({ taskIds: [id] }, { ...caller(), onnotify });
+    await settled();
+    goOn();
+    await settled();
+    await send('tasks/update', { taskId: id, inputResponses: { q: { action: 'accept', content: {} } } });
+    await until(id, 'completed');
+    expect(changes(slow)).toEqual([[id, 'input_required']]);
+    while (taken.length > 0) {
+      taken.shift()?.();
+      await settled();
+    }
+    expect(changes(slow)).toEqual([
+      [id, 'input_required'],
+      [id, 'completed'],
+    ]);
+  });
+
+  test('are forgotten with the listener, also while it waits for them', async () => {
+    const { listen, begin, goOn } = withTasks();
+    const id = await begin();
+    const leaves = listen({ taskIds: [id] }, caller());
+    leaves.exchange.abort();
+    expect(await leaves.done).toEqual({});
+    goOn();
+    await settled();
+    expect(leaves.exchange.notified).toEqual([]);
+  });
+
+  test.each([[['x', 1]], ['x'], [Array.from({ length: 1001 }, (_, n) => `${n}`)]])(
+    'are not named by %#, malformed or too many',
+    async (taskIds) => {
+      const { listen } = withTasks();
+      await expect(listen({ taskIds }, caller()).done).rejects.toMatchObject({ code: -32602 });
+    },
+  );
 });

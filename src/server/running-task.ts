@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AskOptions, Caller } from '../core/exchange.ts';
 import { inTurn } from '../core/turn.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -288,7 +287,7 @@ export class RunningTask {
         attempt += 1;
         if (pause === undefined) this.#giveUp();
         else {
-          await delay(pause, undefined, { ref: false });
+          await after(pause);
           this.#changed = true;
         }
       }
@@ -328,4 +327,9 @@ export class RunningTask {
     );
     return { ...base, ...message, status: 'input_required', inputRequests };
   }
+}
+
+/** A pause that keeps no process alive. */
+function after(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref?.());
 }

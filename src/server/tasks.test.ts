@@ -1,0 +1,665 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { TestExchange, type TestExchangeOptions } from '../../test/support/exchange.ts';
+import { aborted, deferred } from '../../test/support/service.ts';
+import type { Caller } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { memoryTaskStore } from '../store/memory-tasks.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { inputRequired } from './input-required.ts';
+import { McpServer, type McpServerOptions } from './mcp-server.ts';
+
+const TASKS = 'io.modelcontextprotocol/tasks';
+const ABLE: JsonObject = { elicitation: {}, sampling: {}, roots: {}, extensions: { [TASKS]: {} } };
+const CALLER: Partial<Caller> = { revision: '2026-07-28', capabilities: ABLE };
+const FORM = {
+  message: 'Sure?',
+  requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } },
+} as const;
+const YES = { action: 'accept', content: { ok: true } };
+
+/** A store as an object of functions, of which a test replaces some. */
+const through = (store: TaskStore): TaskStore => ({
+  create: (task) => store.create(task),
+  get: (id, principal) => store.get(id, principal),
+  update: (id, principal, change) => store.update(id, principal, change),
+  delete: (id, principal) => store.delete(id, principal),
+  unfinished: (runner) => store.unfinished(runner),
+});
+
+/** Lets all run that waits for nothing but its turn. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();
+};
+
+function setUp(options: Partial<McpServerOptions> = {}) {
+  const errors: Error[] = [];
+  const server = new McpServer({ name: 'test', version: '1', onerror: (error) => errors.push(error), ...options });
+  const request = (
+    method: string,
+    params: JsonObject = {},
+    caller: Partial<Caller> = {},
+    more: TestExchangeOptions = {},
+  ) => new TestExchange(method, params, { ...more, caller: { ...CALLER, ...caller } });
+  const send = (method: string, params?: JsonObject, caller?: Partial<Caller>): Promise<any> =>
+    server.service(request(method, params, caller));
+  return {
+    server,
+    errors,
+    request,
+    send,
+    call: (name: string, caller?: Partial<Caller>) => send('tools/call', { name }, caller),
+    get: async (taskId: string, caller?: Partial<Caller>) => {
+      await settled();
+      return send('tasks/get', { taskId }, caller);
+    },
+    update: (taskId: string, inputResponses: unknown, caller?: Partial<Caller>) =>
+      send('tasks/update', { taskId, inputResponses }, caller),
+    cancel: (taskId: string, caller?: Partial<Caller>) => send('tasks/cancel', { taskId }, caller),
+  };
+}
+
+/** A tool that runs until it is told, and what it saw. */
+function held() {
+  const release = deferred<unknown>();
+  const signals: AbortSignal[] = [];
+  const handler = (_: unknown, { signal }: { signal: AbortSignal }): Promise<unknown> => {
+    signals.push(signal);
+    return release.promise;
+  };
+  return { ...release, handler, signals };
+}
+
+describe('a call', () => {
+  test('of a caller that declared the extension becomes a task at once, and the task has its result', async () => {
+    const { server, call, get } = setUp();
+    const { handler, resolve } = held();
+    server.tool('slow', { task: { ttlMs: 5000, pollIntervalMs: 50 } }, handler);
+    const begun = await call('slow');
+    expect(begun).toEqual({
+      resultType: 'task',
+      taskId: expect.stringMatching(/^[\w-]{22,}$/),
+      status: 'working',
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      lastUpdatedAt: begun.createdAt,
+      ttlMs: 5000,
+      pollIntervalMs: 50,
+    });
+    expect(await get(begun.taskId)).toEqual({ ...begun, resultType: 'complete' });
+    resolve('done');
+    const result = { resultType: 'complete', content: [{ type: 'text', text: 'done' }] };
+    expect(await get(begun.taskId)).toMatchObject({ status: 'completed', result });
+  });
+
+  test.each([
+    ['declared nothing', { capabilities: {} }],
+    ['speaks an earlier revision', { revision: '2025-11-25' } as const],
+  ])('of a caller that %s is an ordinary one', async (_, caller) => {
+    const { server, call } = setUp();
+    server.tool('slow', { task: true }, async (_args, ctx) => ((await ctx.startTask()) ? 'task' : 'no task'));
+    expect(await call('slow', caller)).toEqual({ content: [{ type: 'text', text: 'no task' }] });
+  });
+
+  test('of a tool that works as a task only is refused before the handler runs', async () => {
+    const { server, call } = setUp();
+    const handler = vi.fn<() => string>(() => 'ran');
+    server.tool('slow', { task: { required: true } }, handler);
+    await expect(call('slow', { capabilities: {} })).rejects.toMatchObject({
+      code: -32021,
+      data: { requiredCapabilities: { extensions: { [TASKS]: {} } } },
+    });
+    expect(handler).not.toHaveBeenCalled();
+    expect(await call('slow')).toMatchObject({ resultType: 'task' });
+  });
+
+  test('with arguments that do not match is answered at once', async () => {
+    const { server, call } = setUp();
+    server.tool('slow', { task: true, input: { type: 'object', required: ['x'] } }, () => 1);
+    expect(await call('slow')).toMatchObject({ isError: true });
+  });
+
+  test('whose caller left before it began is worked on by nobody', async () => {
+    const { server, request } = setUp();
+    const handler = vi.fn<() => string>(() => 'ran');
+    server.tool('slow', { task: true }, handler);
+    const exchange = request('tools/call', { name: 'slow' });
+    exchange.abort();
+    await server.service(exchange);
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test('goes on as a task when its caller leaves', async () => {
+    const { server, request, get } = setUp();
+    const { handler, resolve, signals } = held();
+    server.tool('slow', { task: true }, handler);
+    const exchange = request('tools/call', { name: 'slow' });
+    const { taskId } = await server.service(exchange);
+    exchange.abort();
+    expect(signals[0]?.aborted).toBe(false);
+    resolve('done');
+    expect(await get(taskId)).toMatchObject({ status: 'completed' });
+  });
+
+  test.each<[string, () => never, JsonObject]>([
+    [
+      'a tool error is a result',
+      () => {
+        throw new Error('no disk');
+      },
+      { status: 'completed', result: { isError: true, content: [{ type: 'text', text: 'no disk' }] } },
+    ],
+    [
+      'an error of the protocol is a failure',
+      () => {
+        throw new RpcError(ErrorCode.InvalidParams, 'not so', { data: { why: 1 } });
+      },
+      { status: 'failed', statusMessage: 'not so', error: { code: -32602, message: 'not so', data: { why: 1 } } },
+    ],
+  ])('%s', async (_, handler, expected) => {
+    const { server, call, get } = setUp();
+    server.tool('breaks', { task: true }, handler);
+    const { taskId } = await call('breaks');
+    expect(await get(taskId)).toMatchObject(expected);
+  });
+
+  test('ids are not alike', async () => {
+    const { server, call } = setUp();
+    server.tool('slow', { task: true }, () => 1);
+    const ids = await Promise.all(Array.from({ length: 50 }, async () => (await call('slow')).taskId));
+    expect(new Set(ids).size).toBe(50);
+    // 128 bits in base64url are 22 characters.
+    for (const id of ids) expect(id.length).toBeGreaterThanOrEqual(22);
+  });
+});
+
+describe('started by the handler', () => {
+  test('a call is an ordinary request until then, and its questions are ordinary ones', async () => {
+    const { server, request, get } = setUp();
+    const { promise, resolve } = deferred();
+    server.tool('slow', { task: { start: 'by-handler' } }, async (_, ctx) => {
+      const { content } = await ctx.elicit(FORM);
+      expect(await ctx.startTask({ statusMessage: 'begun' })).toBe(true);
+      await promise;
+      return String(content?.['ok']);
+    });
+    const exchange = request('tools/call', { name: 'slow' }, {}, { onask: () => YES });
+    const { taskId, ...begun } = await server.service(exchange);
+    expect(begun).toMatchObject({ resultType: 'task', status: 'working', statusMessage: 'begun' });
+    expect(exchange.asked).toHaveLength(1);
+    resolve();
+    expect(await get(taskId)).toMatchObject({ status: 'completed', result: { content: [{ text: 'true' }] } });
+  });
+
+  test('a handler that does not start one answers the request', async () => {
+    const { server, call } = setUp();
+    server.tool('fast', { task: { start: 'by-handler', required: true } }, () => 'at once');
+    expect(await call('fast')).toEqual({ content: [{ type: 'text', text: 'at once' }] });
+  });
+
+  test('the signal is that of the request before, and that of the task after', async () => {
+    const { server, request, cancel } = setUp();
+    const before: AbortSignal[] = [];
+    const go = deferred();
+    server.tool('slow', { task: { start: 'by-handler' } }, async (_, ctx) => {
+      before.push(ctx.signal);
+      await go.promise;
+      await ctx.startTask();
+      return new Promise(() => {});
+    });
+    const left = request('tools/call', { name: 'slow' });
+    void server.service(left);
+    await settled();
+    left.abort();
+    expect(before[0]?.aborted).toBe(true);
+
+    const stays = request('tools/call', { name: 'slow' });
+    const answered = server.service(stays);
+    go.resolve();
+    const { taskId } = await answered;
+    stays.abort();
+    expect(before[1]?.aborted).toBe(false);
+    await cancel(taskId);
+    expect(before[1]?.aborted).toBe(true);
+  });
+
+  test('is one task, however often it is started', async () => {
+    const { server, call, get } = setUp();
+    server.tool('slow', { task: { start: 'by-handler' } }, async (_, ctx) => {
+      await Promise.all([ctx.startTask(), ctx.startTask()]);
+      await ctx.startTask({ statusMessage: 'still at it' });
+      return new Promise(() => {});
+    });
+    const { taskId } = await call('slow');
+    expect(await get(taskId)).toMatchObject({ status: 'working', statusMessage: 'still at it' });
+  });
+
+  test('nothing is started for a caller that has left, or by a handler that has finished', async () => {
+    const store = memoryTaskStore();
+    const create = vi.fn<TaskStore['create']>((record) => store.create(record));
+    const { server, request, call } = setUp({ tasks: { store: { ...through(store), create } } });
+    const go = deferred();
+    const refused: unknown[] = [];
+    server.tool('slow', { task: { start: 'by-handler' } }, async (_, ctx) => {
+      await go.promise;
+      await ctx.startTask().catch((error: unknown) => refused.push(error));
+    });
+    server.tool('hasty', { task: { start: 'by-handler' } }, (_, ctx) => {
+      void ctx.startTask();
+      return 'done already';
+    });
+    const exchange = request('tools/call', { name: 'slow' });
+    const answered = server.service(exchange);
+    exchange.abort();
+    go.resolve();
+    await answered;
+    expect(refused).toHaveLength(1);
+    expect(create).not.toHaveBeenCalled();
+
+    expect(await call('hasty')).toEqual({ content: [{ type: 'text', text: 'done already' }] });
+  });
+
+  test('a tool that does not work as a task cannot start one', async () => {
+    const { server, call } = setUp();
+    server.tool('plain', {}, async (_, ctx) => ctx.startTask());
+    expect(await call('plain')).toMatchObject({ isError: true });
+  });
+});
+
+describe('questions', () => {
+  test('of a task wait for its caller, and all answers make it go on', async () => {
+    const { server, call, get, update } = setUp();
+    server.tool('asks', { task: true }, async (_, ctx) => {
+      const answers = await Promise.all([ctx.elicit(FORM, { key: 'first' }), ctx.elicit(FORM)]);
+      return answers.map(({ action }) => action).join();
+    });
+    const { taskId } = await call('asks');
+    const waiting = await get(taskId);
+    expect(waiting).toMatchObject({ status: 'input_required' });
+    const [first, second, ...others] = Object.keys(waiting.inputRequests);
+    expect([first, others]).toEqual(['first', []]);
+    expect(waiting.inputRequests.first).toMatchObject({ method: 'elicitation/create', params: { message: 'Sure?' } });
+
+    expect(await update(taskId, { first: YES, unheard: YES })).toEqual({ resultType: 'complete' });
+    const half = await get(taskId);
+    expect([half.status, Object.keys(half.inputRequests)]).toEqual(['input_required', [second]]);
+    // What was answered already is ignored.
+    expect(await update(taskId, { first: { action: 'cancel' } })).toEqual({ resultType: 'complete' });
+    await update(taskId, { [second!]: { action: 'decline' } });
+    const { inputRequests, ...done } = await get(taskId);
+    expect(inputRequests).toBeUndefined();
+    expect(done).toMatchObject({ status: 'completed', result: { content: [{ text: 'accept,decline' }] } });
+    expect(await update(taskId, { first: YES })).toEqual({ resultType: 'complete' });
+  });
+
+  test('have keys that are not used again', async () => {
+    const { server, call, get, update } = setUp();
+    server.tool('asks', { task: true }, async (_, ctx) => {
+      for (let n = 0; n < 2; n += 1) await ctx.elicit(FORM, { key: 'same' });
+    });
+    const { taskId } = await call('asks');
+    expect(Object.keys((await get(taskId)).inputRequests)).toEqual(['same']);
+    await update(taskId, { same: YES });
+    expect(Object.keys((await get(taskId)).inputRequests)).toEqual(['same-2']);
+  });
+
+  test.each([
+    [undefined],
+    [[]],
+    [{ q: 'yes' }],
+    [{ q: { action: 'perhaps' } }],
+    [{ q: { action: 'accept', content: 1 } }],
+  ])('are not answered by %j', async (responses) => {
+    const { server, call, get, update } = setUp();
+    server.tool('asks', { task: true }, (_, ctx) => ctx.elicit(FORM, { key: 'q' }));
+    const { taskId } = await call('asks');
+    await settled();
+    await expect(update(taskId, responses)).rejects.toMatchObject({ code: -32602 });
+    expect(await get(taskId)).toMatchObject({ status: 'input_required', inputRequests: { q: {} } });
+  });
+
+  test('that a caller cannot be asked are refused', async () => {
+    const { server, call, get } = setUp();
+    server.tool('asks', { task: true }, (_, ctx) => ctx.elicit(FORM));
+    const { taskId } = await call('asks', { capabilities: { extensions: { [TASKS]: {} } } });
+    expect(await get(taskId)).toMatchObject({ status: 'failed', error: { code: -32021 } });
+  });
+
+  test('that are taken back are gone', async () => {
+    const { server, call, get } = setUp();
+    const back = new AbortController();
+    server.tool('asks', { task: true }, async (_, ctx) => {
+      await ctx.elicit(FORM, { signal: back.signal }).catch(() => {});
+      return new Promise(() => {});
+    });
+    const { taskId } = await call('asks');
+    expect(await get(taskId)).toMatchObject({ status: 'input_required' });
+    back.abort();
+    const after = await get(taskId);
+    expect([after.status, after.inputRequests]).toEqual(['working', undefined]);
+  });
+
+  test('may be a result', async () => {
+    const { server, call, get, update } = setUp();
+    server.tool('asks', { task: true }, (_, ctx) => {
+      if (ctx.requestState === 'asked') return `it is ${ctx.inputResponses['q']?.['action']}`;
+      const inputRequests = { q: { method: 'elicitation/create', params: FORM } } as const;
+      return inputRequired({ inputRequests, requestState: 'asked' });
+    });
+    const { taskId } = await call('asks');
+    expect(await get(taskId)).toMatchObject({ status: 'input_required', inputRequests: { q: {} } });
+    await update(taskId, { q: YES });
+    expect(await get(taskId)).toMatchObject({ status: 'completed', result: { content: [{ text: 'it is accept' }] } });
+  });
+});
+
+describe('the methods', () => {
+  test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
+    '%s: one who did not declare the extension is told so, whether there is a task or not',
+    async (method) => {
+      const { server, send, call } = setUp();
+      server.tool('slow', { task: true }, () => 1);
+      const { taskId } = await call('slow');
+      for (const id of [taskId, 'none', 1]) {
+        const sent = send(method, { taskId: id, inputResponses: {} }, { capabilities: {} });
+        await expect(sent).rejects.toMatchObject({
+          code: -32021,
+          data: { requiredCapabilities: { extensions: { [TASKS]: {} } } },
+        });
+      }
+    },
+  );
+
+  test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
+    "%s: another's task is unknown, in the words for one that never was",
+    async (method) => {
+      const { server, send, call } = setUp();
+      const { handler, signals } = held();
+      server.tool('slow', { task: true }, handler);
+      const { taskId } = await call('slow', { principal: 'ann' });
+      const refusal = async (id: unknown, principal?: string) => {
+        const sent = send(method, { taskId: id, inputResponses: {} }, { principal });
+        const error: unknown = await sent.catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ code: -32602 });
+        return (error as Error).message;
+      };
+      const words = await refusal('none', 'bob');
+      expect(await refusal(taskId, 'bob')).toBe(words);
+      expect(await refusal(taskId)).toBe(words);
+      expect(await refusal('x'.repeat(100_000), 'ann')).toBe(words);
+      await refusal(1, 'ann');
+      expect(signals[0]?.aborted).toBe(false);
+      expect(await send('tasks/get', { taskId }, { principal: 'ann' })).toMatchObject({ status: 'working' });
+    },
+  );
+
+  test.each(['tasks/list', 'tasks/result', 'tasks/other'])('there is no %s', async (method) => {
+    const { server, send } = setUp();
+    server.tool('slow', { task: true }, () => 1);
+    await expect(send(method, { taskId: 'none' })).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test('a server without such tools, and a caller of an earlier revision, know none of it', async () => {
+    const { server, send } = setUp({ capabilities: { extensions: { other: {} } } });
+    server.tool('plain', {}, () => 1);
+    await expect(send('tasks/get', { taskId: 'none' })).rejects.toMatchObject({ code: -32601 });
+    expect((await send('server/discover')).capabilities.extensions).toEqual({ other: {} });
+    server.tool('slow', { task: true }, () => 1);
+    expect((await send('server/discover')).capabilities.extensions).toEqual({ other: {}, [TASKS]: {} });
+    const early = { revision: '2025-11-25' } as const;
+    await expect(send('tasks/get', { taskId: 'none' }, early)).rejects.toMatchObject({ code: -32601 });
+    expect((await send('server/discover', {}, early)).capabilities.extensions).toEqual({ other: {} });
+  });
+
+  test('cancelling is acknowledged, fires the signal, and is over then', async () => {
+    const { server, call, get, cancel } = setUp();
+    const { handler, signals, resolve } = held();
+    server.tool('slow', { task: true }, handler);
+    const { taskId } = await call('slow');
+    expect(await cancel(taskId)).toEqual({ resultType: 'complete' });
+    expect(signals[0]?.aborted).toBe(true);
+    expect(await get(taskId)).toMatchObject({ status: 'cancelled' });
+    resolve('too late');
+    const { result, status } = await get(taskId);
+    expect([result, status]).toEqual([undefined, 'cancelled']);
+    expect(await cancel(taskId)).toEqual({ resultType: 'complete' });
+  });
+
+  test('cancelling what is done changes nothing', async () => {
+    const { server, call, get, cancel } = setUp();
+    server.tool('fast', { task: true }, () => 'done');
+    const { taskId } = await call('fast');
+    const before = await get(taskId);
+    expect(await cancel(taskId)).toEqual({ resultType: 'complete' });
+    expect(await get(taskId)).toEqual(before);
+  });
+
+  test('a question of a cancelled task is refused, and asks nobody', async () => {
+    const { server, call, get, cancel } = setUp();
+    const go = deferred();
+    const refused: unknown[] = [];
+    server.tool('asks', { task: true }, async (_, ctx) => {
+      await ctx.elicit(FORM).catch((error: unknown) => refused.push(error));
+      await go.promise;
+      await ctx.elicit(FORM).catch((error: unknown) => refused.push(error));
+    });
+    const { taskId } = await call('asks');
+    await get(taskId);
+    await cancel(taskId);
+    go.resolve();
+    const { status, inputRequests } = await get(taskId);
+    expect([status, inputRequests, refused.length]).toEqual(['cancelled', undefined, 2]);
+  });
+});
+
+describe('in time', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('progress becomes the status message, once a second at most; log messages go nowhere', async () => {
+    const { server, request, get } = setUp();
+    const go = deferred();
+    server.tool('slow', { task: true }, async (_, ctx) => {
+      for (let n = 1; n <= 100; n += 1) void ctx.progress(n, 100, n === 50 ? undefined : `step ${n}`);
+      void ctx.log('error', 'unheard');
+      await go.promise;
+      await ctx.progress(101, 200);
+      return new Promise(() => {});
+    });
+    const exchange = request('tools/call', { name: 'slow' });
+    const { taskId, createdAt } = await server.service(exchange);
+    expect(await get(taskId)).toMatchObject({ lastUpdatedAt: createdAt });
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await get(taskId)).toMatchObject({ status: 'working', statusMessage: 'step 100' });
+    go.resolve();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await get(taskId)).toMatchObject({ statusMessage: 'step 100' });
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await get(taskId)).toMatchObject({ statusMessage: '101 of 200' });
+    expect(exchange.notified).toEqual([]);
+  });
+
+  test('a handler that never returns is told when its time is over, and the task is gone', async () => {
+    const { server, call, get, send, request } = setUp();
+    const { handler, signals } = held();
+    server.tool('stuck', { task: { ttlMs: 60_000 } }, handler);
+    const { taskId } = await call('stuck');
+    const listening = request('subscriptions/listen', { notifications: { taskIds: [taskId] } });
+    void server.service(listening);
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(await get(taskId)).toMatchObject({ status: 'working' });
+    expect(signals[0]?.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(signals[0]?.aborted).toBe(true);
+    await expect(send('tasks/get', { taskId })).rejects.toMatchObject({ code: -32602 });
+    expect(listening.notified.at(-1)?.params).toMatchObject({ taskId, status: 'failed', error: { code: -32603 } });
+  });
+
+  test('what is done stays until its time is over', async () => {
+    const { server, call, get } = setUp();
+    server.tool('fast', { task: { ttlMs: 60_000 } }, () => 'done');
+    const { taskId } = await call('fast');
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(await get(taskId)).toMatchObject({ status: 'completed' });
+    await vi.advanceTimersByTimeAsync(1);
+    await expect(get(taskId)).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('a task without a time of its own goes on', async () => {
+    const { server, call, get } = setUp();
+    const { handler, resolve } = held();
+    server.tool('slow', { task: { ttlMs: null } }, handler);
+    const { taskId, ttlMs } = await call('slow');
+    expect(ttlMs).toBeNull();
+    await vi.advanceTimersByTimeAsync(30 * 24 * 3_600_000);
+    resolve('at last');
+    expect(await get(taskId)).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('a flood', () => {
+  test('is refused where a tool works as a task only, and what runs goes on', async () => {
+    const { server, call, get, errors } = setUp({ tasks: { store: memoryTaskStore({ maxTasks: 2 }) } });
+    const { handler, resolve } = held();
+    server.tool('slow', { task: { required: true } }, handler);
+    const running = await Promise.all([call('slow'), call('slow')]);
+    await expect(call('slow')).rejects.toMatchObject({ code: -32603, message: expect.stringContaining('later') });
+    resolve('done');
+    for (const { taskId } of running) expect(await get(taskId)).toMatchObject({ status: 'completed' });
+    expect(errors).toEqual([]);
+  });
+
+  test('of one caller leaves room for others; beyond it, calls are ordinary ones where they may', async () => {
+    const { server, call } = setUp({ tasks: { store: memoryTaskStore({ maxPerPrincipal: 1 }) } });
+    server.tool('fast', { task: true }, () => 'done');
+    expect(await call('fast', { principal: 'ann' })).toMatchObject({ resultType: 'task' });
+    expect(await call('fast', { principal: 'ann' })).toEqual({ content: [{ type: 'text', text: 'done' }] });
+    expect(await call('fast', { principal: 'bob' })).toMatchObject({ resultType: 'task' });
+  });
+
+  test('a result that is too large to keep is a failure', async () => {
+    const { server, call, get, errors } = setUp({ tasks: { store: memoryTaskStore({ maxTaskBytes: 1000 }) } });
+    server.tool('large', { task: true }, () => 'x'.repeat(5000));
+    const { taskId } = await call('large');
+    expect(await get(taskId)).toMatchObject({ status: 'failed', error: { code: -32603 } });
+    expect(errors.map(({ name }) => name)).toEqual(['TaskStoreFull']);
+  });
+
+  test('a result that is not JSON is a failure', async () => {
+    const { server, call, get, errors } = setUp();
+    server.tool('odd', { task: true }, () => ({ content: [], structuredContent: { big: 1n } }));
+    const { taskId } = await call('odd');
+    expect(await get(taskId)).toMatchObject({ status: 'failed', error: { code: -32603 } });
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe('a store', () => {
+  test('that cannot be reached says nothing of itself to callers', async () => {
+    const broken = () => Promise.reject(new Error('connect ECONNREFUSED db.internal'));
+    const { server, call, send, errors } = setUp({
+      tasks: { store: { ...through(memoryTaskStore()), create: broken, get: broken } },
+    });
+    server.tool('slow', { task: { required: true } }, () => 1);
+    for (const sent of [call('slow'), send('tasks/get', { taskId: 'x' })]) {
+      await expect(sent).rejects.toMatchObject({ code: -32603, message: expect.not.stringContaining('db.internal') });
+    }
+    expect(errors.map(({ message }) => message)).toEqual(Array(2).fill('connect ECONNREFUSED db.internal'));
+  });
+
+  test('that fails for a while is written to again', async () => {
+    vi.useFakeTimers();
+    try {
+      const store = memoryTaskStore();
+      let failures = 2;
+      const update: TaskStore['update'] = (...change) =>
+        failures-- > 0 ? Promise.reject(new Error('busy')) : store.update(...change);
+      const { server, call, get, errors } = setUp({ tasks: { store: { ...through(store), update } } });
+      server.tool('fast', { task: true }, () => 'done');
+      const { taskId } = await call('fast');
+      await vi.advanceTimersByTimeAsync(1100);
+      expect(await get(taskId)).toMatchObject({ status: 'completed' });
+      expect(errors).toHaveLength(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('in which another process cancelled a task stops the handler with its next change', async () => {
+    const store = memoryTaskStore();
+    const one = setUp({ tasks: { store } });
+    const two = setUp({ tasks: { store } });
+    const { handler, signals } = held();
+    one.server.tool('slow', { task: { start: 'by-handler' } }, async (args, ctx) => {
+      await ctx.startTask();
+      await ctx.elicit(FORM, { key: 'q' }).catch(() => {});
+      void handler(args, ctx);
+      await ctx.elicit(FORM);
+    });
+    two.server.tool('slow', { task: true }, () => 1);
+    const { taskId } = await one.call('slow');
+    expect(await two.get(taskId)).toMatchObject({ status: 'input_required' });
+    await expect(two.update(taskId, { q: YES })).rejects.toMatchObject({ code: -32603 });
+    await two.cancel(taskId);
+    await one.update(taskId, { q: YES });
+    await settled();
+    expect(signals[0]?.aborted).toBe(true);
+    expect(await one.get(taskId)).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('a server that starts again ends what it left behind; others do not', async () => {
+    const store = memoryTaskStore();
+    const start = (runner?: string) => {
+      const made = setUp({ tasks: runner === undefined ? { store } : { store, runner } });
+      made.server.tool('slow', { task: true }, () => new Promise(() => {}));
+      return made;
+    };
+    const { taskId } = await start('one').call('slow');
+    expect(await start('two').get(taskId)).toMatchObject({ status: 'working' });
+    expect(await start().get(taskId)).toMatchObject({ status: 'working' });
+    const again = start('one');
+    const other = await again.call('slow');
+    expect(await start('two').get(taskId)).toMatchObject({ status: 'failed', error: { code: -32603 } });
+    expect(await again.get(other.taskId)).toMatchObject({ status: 'working' });
+  });
+});
+
+describe('closing', () => {
+  test('tells what runs; what ends in time ends as it says, and the rest fails', async () => {
+    const { server, call, get } = setUp();
+    server.tool('obeys', { task: true }, async (_, { signal }) => {
+      await aborted(signal);
+      return 'so far';
+    });
+    server.tool('throws', { task: true }, async (_, { signal }) => {
+      await aborted(signal);
+      throw new Error('interrupted');
+    });
+    server.tool('ignores', { task: true }, () => new Promise(() => {}));
+    const ids: string[] = [];
+    for (const name of ['obeys', 'throws', 'ignores']) ids.push((await call(name)).taskId);
+    await server.close(20);
+    const ends = await Promise.all(ids.map(async (id) => (await get(id)).status));
+    expect(ends).toEqual(['completed', 'failed', 'failed']);
+    server.tool('late', { task: true }, () => 'ordinary');
+    expect(await call('late')).toEqual({ content: [{ type: 'text', text: 'ordinary' }] });
+  });
+
+  test('takes no time where nothing runs', async () => {
+    const { server, call, get } = setUp();
+    server.tool('fast', { task: true }, () => 'done');
+    const { taskId } = await call('fast');
+    await get(taskId);
+    await server.close(600_000);
+  });
+});
+
+test.each([
+  [{ ttlMs: 0 }],
+  [{ ttlMs: 1.5 }],
+  [{ ttlMs: 2 ** 31 }],
+  [{ pollIntervalMs: 0 }],
+  [{ start: 'later' as 'at-once' }],
+])('the configuration %j is refused', (task) => {
+  const { server } = setUp();
+  expect(() => server.tool('slow', { task }, () => 1)).toThrow(TypeError);
+});
