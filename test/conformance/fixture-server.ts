@@ -4,6 +4,7 @@ import { McpServer } from 'everwire/server';
 import { registerInputRequired } from './fixture-input-required.ts';
 import { registerSkills } from './fixture-skills.ts';
 import { registerStateless } from './fixture-stateless.ts';
+import { registerTasks } from './fixture-tasks.ts';
 
 /**
  * The server that the official conformance suite asks for: its scenarios call these tools, resources and prompts by
@@ -221,6 +222,7 @@ server.prompt('test_prompt_with_image', { description: 'A text about an image' }
 registerInputRequired(server);
 registerStateless(server);
 registerSkills(server);
+registerTasks(server);
 
 const { values } = parseArgs({ options: { port: { type: 'string', default: '8000' } } });
 const listener = await server.listen({ port: Number(values.port), streamDuration: STREAM_DURATION });

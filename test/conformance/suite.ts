@@ -20,11 +20,13 @@ export interface Check {
 
 export interface Scenario {
   readonly name: string;
+  /** Whether the set of scenarios that was run counts it; others run along. */
+  readonly scored: boolean;
   readonly checks: readonly Check[];
 }
 
 export interface SuiteRun {
-  /** 0 where all that is required passed, apart from what is expected to fail. */
+  /** 0 where nothing that is scored failed, apart from what is expected to. */
   readonly exitCode: number | null;
   readonly output: string;
   /** In the order in which they ran. */
@@ -32,19 +34,20 @@ export interface SuiteRun {
 }
 
 /**
- * Runs what the official suite requires of a server of one revision.
+ * Runs scenarios of the official suite against a server.
  *
+ * @param selection the options of `conformance server` that say which.
  * @throws Error where the suite could not be run at all: most often because npm cannot reach its registry.
  */
-export async function runServerSuite(url: string, revision: string, expectedFailures: string): Promise<SuiteRun> {
+export async function runServerSuite(url: string, selection: readonly string[]): Promise<SuiteRun> {
   const results = mkdtempSync(path.join(tmpdir(), 'everwire-conformance-'));
   try {
     // The suite needs Node 22. npm has Node itself as a package, whose `node` goes before the one in use.
     const node = Number.parseInt(process.versions.node, 10) < 22 ? ['-p', 'node@24'] : [];
-    const options = ['--url', url, '--requirements', revision, '--expected-failures', expectedFailures, '-o', results];
+    const options = ['--url', url, ...selection, '-o', results];
     const command = ['-y', '--prefer-offline', ...node, '-p', SUITE, 'conformance', 'server', ...options];
     const { exitCode, output } = await run('npx', command, SUITE_TIMEOUT);
-    const scenarios = readScenarios(results);
+    const scenarios = readScenarios(results, unscored(output));
     if (scenarios.length === 0) {
       throw new Error(
         `The conformance suite (${SUITE}) did not run: npx ended with ${exitCode}. It needs the npm registry or npm's cache.\n${output}`,
@@ -67,7 +70,8 @@ export async function startFixture(): Promise<{ url: string; stop(): Promise<voi
       clearTimeout(timer);
       resolve(undefined);
     });
-    child.stdout!.resume();
+    // The compiler complains on stdout.
+    createInterface(child.stdout!).on('line', (line) => lines.push(line));
     createInterface(child.stderr!).on('line', (line) => {
       lines.push(line);
       const address = /^listening on (http:\S+)$/.exec(line)?.[1];
@@ -83,14 +87,20 @@ export async function startFixture(): Promise<{ url: string; stop(): Promise<voi
   return { url, stop: () => stop(child) };
 }
 
-function readScenarios(results: string): Scenario[] {
+/** The scenarios that the suite names, each with a reason, behind the scores of a set of requirements. */
+function unscored(output: string): Set<string> {
+  const [, list = ''] = output.split(/^Not scored for .*$/m);
+  return new Set([...list.matchAll(/^ {2}[✓✗] (\S+) \([^)]+\)$/gm)].map((match) => match[1]!));
+}
+
+function readScenarios(results: string, outside: ReadonlySet<string>): Scenario[] {
   return readdirSync(results)
     .map((folder) => {
       const [, name, time] = /^server-(.+)-(\d{4}-\d\d-\d\dT[\d-]+Z)$/.exec(folder) ?? [];
       if (name === undefined || time === undefined)
         throw new Error(`The suite left a folder of an unknown form: ${folder}`);
       const checks = JSON.parse(readFileSync(path.join(results, folder, 'checks.json'), 'utf8')) as Check[];
-      return { name, time, checks };
+      return { name, scored: !outside.has(name), time, checks };
     })
     .toSorted((a, b) => (a.time < b.time ? -1 : 1));
 }
