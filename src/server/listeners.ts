@@ -24,7 +24,7 @@ const CHANGED = {
 const KINDS = Object.keys(CHANGED) as ListKind[];
 
 /** URIs, and ids of tasks, in one filter. */
-const MAX_NAMES = 1000;
+export const MAX_NAMES = 1000;
 /** Characters of one of them. */
 const MAX_NAME = 8192;
 /** Characters of all of them. */

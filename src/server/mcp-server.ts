@@ -14,7 +14,7 @@ import type { Transport } from '../transport/transport.ts';
 import type { InboundOptions } from '../wire/serve.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { complete, type Completers } from './completion.ts';
-import { Listeners, type ListKind } from './listeners.ts';
+import { Listeners, MAX_NAMES, type ListKind } from './listeners.ts';
 import { Prompts, type PromptArguments, type PromptConfig, type PromptHandler } from './prompts.ts';
 import { compact, type Registered } from './registry.ts';
 import {
@@ -291,7 +291,13 @@ export class McpServer {
       case Method.GetPrompt:
         return this.#prompts.scopesOf(params['name']);
       case Method.ReadResource:
+      case Method.Subscribe:
         return this.#resources.scopesOf(params['uri']);
+      case Method.Listen: {
+        // That a resource has changed is for those to know who may read it.
+        const uris: unknown = params['notifications']?.['resourceSubscriptions'];
+        return Array.isArray(uris) ? uris.slice(0, MAX_NAMES).flatMap((uri) => this.#resources.scopesOf(uri)) : [];
+      }
       case Method.Complete: {
         const ref: JsonObject = isObject(params['ref']) ? params['ref'] : {};
         const isPrompt = ref['type'] === 'ref/prompt';

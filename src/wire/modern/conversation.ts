@@ -6,7 +6,7 @@ import { Method } from '../../protocol/methods.ts';
 import { checkAnswer } from './answers.ts';
 import { digest } from './digest.ts';
 import type { ModernExchange, Round } from './exchange.ts';
-import type { Parking } from './parking.ts';
+import type { Parked, Parking } from './parking.ts';
 import { Refusal } from './refusal.ts';
 import type { RequestState } from './sealed-state.ts';
 
@@ -40,14 +40,14 @@ const NAMES: Readonly<Record<string, string>> = {
  * The questions and answers of one exchange. What is asked in one turn of the event loop goes out together; then the
  * exchange waits, without a request, until its caller comes again with answers (2026-07-28, patterns/mrtr).
  */
-export class Conversation {
+export class Conversation implements Parked {
   readonly id = randomUUID();
   readonly exchange: ModernExchange;
   readonly principal: string | undefined;
   readonly bytes: number;
   /** Counts the times that the caller was sent away; a state is good for the newest only. */
   round = 0;
-  readonly #parking: Parking;
+  readonly #parking: Parking<Conversation>;
   readonly #inquire: Inquirer;
   readonly #recollection: Recollection | undefined;
   readonly #open = new Map<string, Question>();
@@ -57,7 +57,7 @@ export class Conversation {
   /** Answers the next request at once: the handler has finished while the caller was away. */
   #outcome: (() => void) | undefined;
 
-  constructor(exchange: ModernExchange, parking: Parking, inquire: Inquirer, recollection: Recollection | undefined) {
+  constructor(exchange: ModernExchange, parking: Parking<Conversation>, inquire: Inquirer, recollection: Recollection | undefined) {
     this.exchange = exchange;
     this.principal = exchange.caller.principal;
     this.bytes = exchange.round?.extra?.bytes ?? 0;

@@ -73,7 +73,7 @@ export class ModernInbound {
   readonly #options: ModernInboundOptions;
   readonly #results: ResultShaper;
   readonly #seal: StateSeal;
-  readonly #parking: Parking;
+  readonly #parking: Parking<Conversation>;
   /** Being answered now; those that wait for their callers are not among them. */
   readonly #running = new Set<ModernExchange>();
   readonly #subscriptions = new Set<ModernExchange>();
@@ -255,8 +255,9 @@ export class ModernInbound {
     );
   }
 
-  #cancelled(exchange: ModernExchange): () => void {
-    return () => exchange.abort(new RpcError(ErrorCode.InternalError, 'Cancelled: the caller closed the connection'));
+  #cancelled(exchange: ModernExchange): NonNullable<ReplyChannel['onclose']> {
+    return (reason = 'the caller does not wait for the answer') =>
+      exchange.abort(new RpcError(ErrorCode.InternalError, `Cancelled: ${reason}`));
   }
 
   /** The handler has finished. */

@@ -1,5 +1,13 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import type { Conversation } from './conversation.ts';
+
+/** What waits, and can be given up. */
+export interface Parked {
+  readonly id: string;
+  readonly principal: string | undefined;
+  /** Of the request that it is about. */
+  readonly bytes: number;
+  giveUp(reason: Error): void;
+}
 
 export interface ParkingOptions {
   /** Milliseconds that a caller may stay away with questions. */
@@ -15,8 +23,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** Where there is no room, what has waited for this long is given up for what comes. Milliseconds. */
 const EVICTABLE_AFTER = 60_000;
 
-interface Place {
-  readonly conversation: Conversation;
+interface Place<P extends Parked> {
+  readonly parked: P;
   readonly since: number;
   readonly timer: ReturnType<typeof setTimeout>;
 }
@@ -25,10 +33,10 @@ interface Place {
  * The exchanges whose callers are away with questions: bounded in number, size and time. A full table gives up the one that
  * has waited the longest, if that was a minute or more, before it refuses new ones.
  */
-export class Parking {
+export class Parking<P extends Parked> {
   readonly #options: ParkingOptions;
   /** Oldest first. */
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, Place<P>>();
   readonly #perPrincipal = new Map<string, number>();
   #bytes = 0;
 
@@ -40,29 +48,29 @@ export class Parking {
     return this.#places.size;
   }
 
-  get(id: string): Conversation | undefined {
-    return this.#places.get(id)?.conversation;
+  get(id: string): P | undefined {
+    return this.#places.get(id)?.parked;
   }
 
   /** @throws RpcError where there is no room. */
-  add(conversation: Conversation): void {
-    const { principal } = conversation;
+  add(parked: P): void {
+    const { principal } = parked;
     const { lifetime, maxParked, maxParkedPerPrincipal } = this.#options;
     if (principal !== undefined && (this.#perPrincipal.get(principal) ?? 0) >= maxParkedPerPrincipal) {
       this.#makeRoom(principal);
     }
-    if (this.#places.size >= maxParked || this.#bytes + conversation.bytes > MAX_BYTES) this.#makeRoom(undefined);
+    if (this.#places.size >= maxParked || this.#bytes + parked.bytes > MAX_BYTES) this.#makeRoom(undefined);
     const timer = setTimeout(
-      () => conversation.giveUp(gone(`the caller did not come back with its answers within ${lifetime} ms`)),
+      () => parked.giveUp(gone(`the caller did not come back with its answers within ${lifetime} ms`)),
       lifetime,
     );
     timer.unref?.();
-    this.#places.set(conversation.id, { conversation, since: Date.now(), timer });
-    this.#bytes += conversation.bytes;
+    this.#places.set(parked.id, { parked, since: Date.now(), timer });
+    this.#bytes += parked.bytes;
     if (principal !== undefined) this.#perPrincipal.set(principal, (this.#perPrincipal.get(principal) ?? 0) + 1);
   }
 
-  delete({ id, bytes, principal }: Conversation): void {
+  delete({ id, bytes, principal }: P): void {
     const place = this.#places.get(id);
     if (!place) return;
     clearTimeout(place.timer);
@@ -75,15 +83,15 @@ export class Parking {
   }
 
   close(reason: Error): void {
-    for (const { conversation } of this.#places.values()) conversation.giveUp(reason);
+    for (const { parked } of this.#places.values()) parked.giveUp(reason);
   }
 
   /** @param principal whose place is to be given up; anyone's where there is none. */
   #makeRoom(principal: string | undefined): void {
-    for (const { conversation, since } of this.#places.values()) {
-      if (principal !== undefined && conversation.principal !== principal) continue;
+    for (const { parked, since } of this.#places.values()) {
+      if (principal !== undefined && parked.principal !== principal) continue;
       if (Date.now() - since < EVICTABLE_AFTER) break;
-      return conversation.giveUp(gone('too many others came after it'));
+      return parked.giveUp(gone('too many others came after it'));
     }
     throw new RpcError(ErrorCode.InternalError, 'Too many requests wait for answers of their callers; try again later');
   }

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { meta, MODERN } from '../../test/support/modern.ts';
+import type { AuthInfo } from '../protocol/types.ts';
+import { McpServer } from './mcp-server.ts';
+
+function gated(): McpServer {
+  const server = new McpServer({ name: 'gated', version: '1', onerror: () => {} });
+  server.tool('write', { scopes: ['files:write'] }, () => 'written');
+  server.prompt('plan', { scopes: ['plans:read'], arguments: { for: { complete: ['a'] } } }, () => 'a plan');
+  server.resource('file:///a', { name: 'a', scopes: ['files:read'] }, () => 'a');
+  server.resourceTemplate('file:///b/{name}', { name: 'b', scopes: ['files:read'] }, () => 'b');
+  return server;
+}
+
+async function ask(method: string, params: Record<string, unknown>, scopes: string[]): Promise<Response> {
+  const authInfo: AuthInfo = { principal: 'ada', scopes };
+  const name = (params['name'] ?? params['uri']) as string | undefined;
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': MODERN,
+    'mcp-method': method,
+    ...(name === undefined ? {} : { 'mcp-name': name }),
+  };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta() } });
+  return gated().fetch(new Request('http://localhost/mcp', { method: 'POST', headers, body }), { authInfo });
+}
+
+test.each([
+  ['tools/call', { name: 'write' }, 'files:write'],
+  ['prompts/get', { name: 'plan' }, 'plans:read'],
+  ['resources/read', { uri: 'file:///a' }, 'files:read'],
+  ['resources/read', { uri: 'file:///b/x' }, 'files:read'],
+  ['subscriptions/listen', { notifications: { resourceSubscriptions: ['file:///a'] } }, 'files:read'],
+  ['subscriptions/listen', { notifications: { resourceSubscriptions: ['file:///b/x'] } }, 'files:read'],
+  [
+    'completion/complete',
+    { ref: { type: 'ref/prompt', name: 'plan' }, argument: { name: 'for', value: '' } },
+    'plans:read',
+  ],
+])('%s %j is refused without its scope', async (method, params, scope) => {
+  const refused = await ask(method, params, ['other']);
+  expect(refused.status).toBe(403);
+  expect(await refused.json()).toMatchObject({ id: 1, error: { message: expect.stringContaining(scope) } });
+  const granted = await ask(method, params, [scope]);
+  expect(granted.status).toBe(200);
+  await granted.body?.cancel();
+});
