@@ -28,12 +28,12 @@ export function registerStateless(server: McpServer): void {
   let changes = 0;
   const changingTool = server.tool('test_changing_tool', { description: 'Never changed' }, () => 'Unchanged.');
   server.tool('test_trigger_tool_change', { description: 'Changes the list of tools' }, () => {
-    changingTool.update({ description: `Changed for the ${++changes}th time` });
+    changingTool.update({ description: `Changed, as change ${++changes}` });
     return 'The list of tools has changed.';
   });
   const changingPrompt = server.prompt('test_changing_prompt', { description: 'Never changed' }, () => 'Unchanged.');
   server.tool('test_trigger_prompt_change', { description: 'Changes the list of prompts' }, () => {
-    changingPrompt.update({ description: `Changed for the ${++changes}th time` });
+    changingPrompt.update({ description: `Changed, as change ${++changes}` });
     return 'The list of prompts has changed.';
   });
 
