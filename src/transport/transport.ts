@@ -36,8 +36,11 @@ export interface ReplyChannel {
    * @throws at once where the response cannot be written as JSON; it can still be answered otherwise.
    */
   answer(response: Response, status?: number): void;
-  /** The caller went away before it was answered: that cancels the request. Called at most once. */
-  onclose: (() => void) | undefined;
+  /**
+   * The caller cancelled the request, or went away before it was answered, which cancels it. Called at most once, with the
+   * reason where one was given.
+   */
+  onclose: ((reason?: string) => void) | undefined;
 }
 
 /**

@@ -102,8 +102,9 @@ export class Connection {
   /** Whether a message cancels a request that said its revision itself; one that does is done with. */
   #cancel(message: Message): boolean {
     if (!('method' in message) || message.method !== Notice.Cancelled) return false;
-    const reply = this.#replies.get(message.params?.['requestId']);
-    reply?.cancel();
+    const { requestId, reason } = message.params ?? {};
+    const reply = this.#replies.get(requestId);
+    reply?.cancel(typeof reason === 'string' ? reason : undefined);
     return reply !== undefined;
   }
 
@@ -119,7 +120,7 @@ export class Connection {
   }
 
   #closed(): void {
-    for (const reply of this.#replies.values()) reply.cancel();
+    for (const reply of this.#replies.values()) reply.cancel('the connection is closed');
     this.#legacy?.close();
     this.#options.onclose(this);
   }
@@ -127,7 +128,7 @@ export class Connection {
 
 /** The way back for a request that shares its connection with others. */
 class ConnectionReply implements ReplyChannel {
-  onclose: (() => void) | undefined;
+  onclose: ReplyChannel['onclose'];
   readonly #transport: Transport;
   readonly #id: RequestId;
   readonly #onerror: (error: Error) => void;
@@ -158,10 +159,10 @@ class ConnectionReply implements ReplyChannel {
     });
   }
 
-  cancel(): void {
+  cancel(reason?: string): void {
     this.#ondone();
     const { onclose } = this;
     this.onclose = undefined;
-    onclose?.();
+    onclose?.(reason);
   }
 }

@@ -138,6 +138,7 @@ describe('over a shared connection', () => {
     client.take();
     await client.send({ method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough', _meta: meta() } });
     expect(seen.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    expect(String(seen[0]!.signal.reason)).toContain('enough');
     go.resolve();
     await expect.poll(() => client.inbox).toEqual([progress('b', { progress: 2 }), done(2)]);
   });

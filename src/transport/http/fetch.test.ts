@@ -39,7 +39,7 @@ test('a request whose signal fires while it is answered is over', async () => {
   const responding = send(abort.signal);
   const reply = await asked;
   const closed = new Promise<void>((resolve) => {
-    reply.onclose = resolve;
+    reply.onclose = () => resolve();
   });
   const response = await responding;
   expect(response.headers.get('content-type')).toContain('text/event-stream');
@@ -54,7 +54,7 @@ test('a request whose signal has fired before the answer begins is over too', as
   const responding = send(abort.signal);
   const reply = await asked;
   const closed = new Promise<void>((resolve) => {
-    reply.onclose = resolve;
+    reply.onclose = () => resolve();
   });
   abort.abort();
   await responding.catch(() => {});
