@@ -22,9 +22,11 @@ export class RevisionSchema {
   /** The definition of a request or a notification, by who sends it and by its method. */
   readonly #byMethod: Record<Side, Map<string, string>>;
 
-  constructor(revision: string) {
+  /** @param strict whether a property that the schema does not name is wrong, though it says nothing of others. */
+  constructor(revision: string, { strict = false }: { strict?: boolean } = {}) {
     this.revision = revision;
     const schema = JSON.parse(readFileSync(`${SPEC}/${revision}/schema.json`, 'utf8'));
+    if (strict) closeObjects(schema.$defs ?? schema.definitions);
     const options = { strict: false, validateFormats: false, allErrors: false };
     this.#ajv = schema.$schema.includes('2020-12') ? new Ajv2020(options) : new Ajv(options);
     this.#key = schema.$defs ? '$defs' : 'definitions';
@@ -100,6 +102,27 @@ export class RevisionSchema {
     if (validate(value)) return undefined;
     return `no ${definition}: ${this.#ajv.errorsText(validate.errors)}: ${JSON.stringify(value).slice(0, 500)}`;
   }
+}
+
+/** Properties that may hold anything, though the schema names some of it. */
+const OPEN = new Set(['inputSchema', 'outputSchema', '_meta']);
+
+/** Forbids properties that are not named, but for `_meta`. What other schemas are made of stays open. */
+function closeObjects(definitions: Record<string, JsonObject>): void {
+  const parts = new Set<string>();
+  for (const [, all] of JSON.stringify(definitions).matchAll(/"allOf":\[([^\]]*)\]/g))
+    for (const [, name] of all!.matchAll(/\/(\w+)"/g)) parts.add(name!);
+  const close = (schema: JsonObject): void => {
+    const { properties, items, anyOf, additionalProperties } = schema;
+    for (const inner of [items, additionalProperties, ...(anyOf ?? [])]) if (typeof inner === 'object') close(inner);
+    if (properties === undefined) return;
+    for (const [name, inner] of Object.entries<JsonObject>(properties)) if (!OPEN.has(name)) close(inner);
+    if (additionalProperties !== undefined) return;
+    schema['additionalProperties'] = false;
+    // Older schemas leave out what makes a request or a notification of a method and its parameters.
+    schema['properties'] = { _meta: {}, ...(properties.method && { jsonrpc: {}, id: {} }), ...properties };
+  };
+  for (const [name, schema] of Object.entries(definitions)) if (!parts.has(name)) close(schema);
 }
 
 /**
