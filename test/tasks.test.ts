@@ -20,6 +20,8 @@ interface Sending {
   readonly signal?: AbortSignal;
 }
 
+const json = (response: Response): Promise<any> => response.json();
+
 /** A server on a port of its own, and a client that is nothing but `fetch`. */
 async function serve(register: (server: McpServer) => void, options: Partial<McpServerOptions> = {}) {
   const errors: Error[] = [];
@@ -42,7 +44,7 @@ async function serve(register: (server: McpServer) => void, options: Partial<Mcp
   /** The response, whether it came as JSON or as the last message of a stream. */
   const send = async (method: string, params?: JsonObject, sending?: Sending): Promise<any> => {
     const response = await post(method, params, sending);
-    if (response.headers.get('content-type')?.includes('application/json')) return response.json();
+    if (response.headers.get('content-type')?.includes('application/json')) return json(response);
     const events = await new Events(response).rest();
     return JSON.parse(events.findLast(({ data }) => data)!.data!);
   };
@@ -144,7 +146,7 @@ describe('tasks over HTTP', () => {
     });
     const leaving = new AbortController();
     const response = await post('tools/call', { name: 'slow' }, { signal: leaving.signal });
-    const { taskId } = (await response.json()).result;
+    const { taskId } = (await json(response)).result;
     leaving.abort();
     go.resolve();
     await until(taskId, 'completed');
@@ -208,7 +210,7 @@ describe('tasks over HTTP', () => {
     const { taskId } = await call('slow');
     const response = await post('tasks/get', { taskId }, { headers });
     expect(response.status).toBe(400);
-    expect((await response.json()).error.code).toBe(-32020);
+    expect((await json(response)).error.code).toBe(-32020);
   });
 
   test('a client that did not declare the extension gets results, and no tasks', async () => {
@@ -229,7 +231,7 @@ describe('tasks over HTTP', () => {
     ] as const) {
       const response = await post(method, params, without);
       expect(response.status).toBe(400);
-      const { error } = await response.json();
+      const { error } = await json(response);
       expect(error).toMatchObject({
         code: -32021,
         data: { requiredCapabilities: { extensions: { [TASKS]: {} } } },
