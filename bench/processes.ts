@@ -75,6 +75,13 @@ export async function memoryInUse(child: ChildProcess): Promise<number> {
   return rss;
 }
 
+/** Microseconds of processor time that a process of `startPeer` has spent. */
+export async function cpuTime(child: ChildProcess): Promise<number> {
+  child.send('cpu');
+  const [{ cpu }] = (await once(child, 'message')) as [{ cpu: number }];
+  return cpu;
+}
+
 /** The most bytes of memory that a running process has used. Undefined where the system does not say. */
 export function peakMemory({ pid }: ChildProcess): number | undefined {
   try {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { cpuPerRequest } from './cpu.ts';
 import { HttpConnection } from './http-connection.ts';
 import { loadHttp } from './http-load.ts';
 import type { HttpCalls } from './http-calls.ts';
@@ -20,10 +21,11 @@ import { typeCheck } from './type-check.ts';
 const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,memory,import] [--seconds 3] [--rounds 3]
 
 Measures Everwire beside the official SDKs, other bridges and the bare limit, all in this one run, and prints one table.
-"of bare" compares with the bare peer of the same rows: more is better for rates, less for memory.`;
+"of bare" compares with the first of the same rows: more is better for rates, less for memory and processor time.`;
 
 const CONNECTIONS = 16;
 const SUBSCRIPTIONS = 10_000;
+const TOOLS = [5, 500];
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: 'http,modern,tools,subscriptions,stdio,bridge,memory,import' },
@@ -57,23 +59,28 @@ const sections: Record<string, () => Promise<void>> = {
     );
   },
   async tools() {
-    const counts = [5, 500];
-    const peers = Object.fromEntries(
-      counts.map((count) => [`everwire, ${count} tools`, () => startPeer('everwire-modern', [String(count)])]),
-    );
-    await overHttp('tools/call by number of tools', peers, (url) => new ModernCalls(url));
-    await overHttp('tools/list by number of tools', peers, (url) => new ModernLists(url));
-    for (const count of counts) {
+    const kinds = { 'tools/call': ModernCalls, 'tools/list': ModernLists };
+    for (const [what, Calls] of Object.entries(kinds)) {
+      let few: number | undefined;
+      for (const count of TOOLS) {
+        progress(`${what}: ${count} tools`);
+        const cost = await cpuPerRequest('everwire-modern', [String(count)], (url) => new Calls(url), seconds);
+        few ??= cost;
+        rows.push([
+          `${what} of ${count} tools, processor`,
+          'everwire',
+          `${cost.toFixed(0)} µs`,
+          '',
+          '',
+          '',
+          ratio(cost, few),
+        ]);
+      }
+    }
+    for (const count of TOOLS) {
       progress(`type check: ${count} tools`);
-      rows.push([
-        `tsc, a server of ${count} tools`,
-        'everwire',
-        `${(await typeCheck(count)).toFixed(0)} ms`,
-        '',
-        '',
-        '',
-        '',
-      ]);
+      const time = await typeCheck(count);
+      rows.push([`tsc, a server of ${count} tools`, 'everwire', `${time.toFixed(0)} ms`, '', '', '', '']);
     }
   },
   async subscriptions() {

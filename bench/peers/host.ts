@@ -1,6 +1,6 @@
 /**
- * Tells the bench where a peer listens, and answers when it asks for the memory in use. The peer ends with the bench,
- * however that ends.
+ * Tells the bench where a peer listens, and answers when it asks for the memory in use and the processor time spent. The
+ * peer ends with the bench, however that ends.
  */
 export function ready(url: string): void {
   process.send!({ url });
@@ -9,6 +9,7 @@ export function ready(url: string): void {
     // Twice: what a finaliser frees goes with the second.
     globalThis.gc!();
     globalThis.gc!();
-    process.send!({ rss: process.memoryUsage.rss() });
+    const { user, system } = process.cpuUsage();
+    process.send!({ rss: process.memoryUsage.rss(), cpu: user + system });
   });
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { errorResponse, notification, resultResponse } from './message.ts';
-import { constant, isConstant, stringify } from './stringify.ts';
+import { constant, encode, isConstant, stringify } from './stringify.ts';
 
 test('a message is written as JSON', () => {
   for (const message of [
@@ -35,4 +35,15 @@ test('a constant result is written once, under any id', () => {
 test('a constant cannot be changed', () => {
   const result = constant<{ a: number }>({ a: 1 });
   expect(() => (result.a = 2)).toThrow(TypeError);
+});
+
+test('a large constant is joined from bytes', () => {
+  const result = constant({ text: 'é'.repeat(5000) });
+  const message = resultResponse('"x"', result);
+  const body = encode(message);
+  expect(body).toBeInstanceOf(Uint8Array);
+  expect(new TextDecoder().decode(body as Uint8Array)).toBe(JSON.stringify(message));
+  expect(stringify(message)).toBe(JSON.stringify(message));
+  expect(encode(resultResponse(1, constant({ small: true })))).toBe('{"jsonrpc":"2.0","id":1,"result":{"small":true}}');
+  expect(encode(notification('n'))).toBe('{"jsonrpc":"2.0","method":"n"}');
 });

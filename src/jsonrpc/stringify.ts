@@ -1,25 +1,51 @@
 import type { JsonObject, Message } from './message.ts';
 
 /** The JSON of values that never change, once somebody has wanted it. */
-const texts = new WeakMap<JsonObject, string | undefined>();
+interface Written {
+  text?: string;
+  bytes?: Buffer;
+}
+
+const constants = new WeakMap<JsonObject, Written>();
+
+/** Below this, in bytes, to join bytes costs more than to write the text. */
+const SMALL = 4096;
 
 /**
  * Says that a value never changes, with all that is in it: where it is a result, it is written as JSON once, however often
  * it is sent. Freezes it, not what is in it.
  */
 export function constant<T extends JsonObject>(value: T): T {
-  texts.set(value, undefined);
+  constants.set(value, {});
   return Object.freeze(value);
 }
 
 export function isConstant(value: JsonObject): boolean {
-  return texts.has(value);
+  return constants.has(value);
 }
 
 /** A message as JSON. @throws TypeError (or RangeError) where it cannot be written so. */
 export function stringify(message: Message): string {
-  if (!('result' in message) || !texts.has(message.result)) return JSON.stringify(message);
-  let text = texts.get(message.result);
-  if (text === undefined) texts.set(message.result, (text = JSON.stringify(message.result)));
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${text}}`;
+  const written = 'result' in message ? constants.get(message.result) : undefined;
+  if (!written || !('result' in message)) return JSON.stringify(message);
+  written.text ??= JSON.stringify(message.result);
+  return head(message) + written.text + '}';
+}
+
+/** As `stringify`, in UTF-8 where that is at hand. Throws as it does. */
+export function encode(message: Message): string | Uint8Array {
+  const written = 'result' in message ? constants.get(message.result) : undefined;
+  if (!written || !('result' in message)) return JSON.stringify(message);
+  if (!written.bytes) {
+    written.text ??= JSON.stringify(message.result);
+    written.bytes = Buffer.from(written.text);
+  }
+  if (written.bytes.length < SMALL) return stringify(message);
+  return Buffer.concat([Buffer.from(head(message)), written.bytes, END]);
+}
+
+const END = Buffer.from('}');
+
+function head({ id }: { readonly id: string | number }): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
 }

@@ -38,7 +38,7 @@ export class AuthenticatedCall implements HttpCall {
     this.#call.readBody(limit, done);
   }
 
-  respond(status: number, headers: HttpHeaders, body?: string): void {
+  respond(status: number, headers: HttpHeaders, body?: string | Uint8Array): void {
     this.#call.respond(status, headers, body);
   }
 

@@ -31,7 +31,7 @@ export interface HttpCall {
    */
   readBody(limit: number, done: (body: Uint8Array | undefined) => void): void;
   /** Answers at once and for good. */
-  respond(status: number, headers: HttpHeaders, body?: string): void;
+  respond(status: number, headers: HttpHeaders, body?: string | Uint8Array): void;
   /** Begins a streamed answer. */
   stream(status: number, headers: HttpHeaders): HttpStream;
 }

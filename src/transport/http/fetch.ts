@@ -72,7 +72,7 @@ class FetchCall implements HttpCall {
     return Buffer.concat(chunks, length);
   }
 
-  respond(status: number, headers: HttpHeaders, body?: string): void {
+  respond(status: number, headers: HttpHeaders, body?: string | Uint8Array): void {
     this.#resolve(new Response(body ?? null, { status, headers: { ...headers } }));
   }
 

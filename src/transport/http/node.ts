@@ -96,7 +96,7 @@ class NodeCall implements HttpCall {
     return bytes.length > limit ? undefined : bytes;
   }
 
-  respond(status: number, headers: HttpHeaders, body?: string): void {
+  respond(status: number, headers: HttpHeaders, body?: string | Uint8Array): void {
     if (answers.length === 0) setImmediate(writeAnswers);
     answers.push(() => this.#write(status, headers, body));
   }
@@ -105,7 +105,7 @@ class NodeCall implements HttpCall {
     return new NodeStream(this.#response, this.#stallTimeout, status, headers);
   }
 
-  #write(status: number, headers: HttpHeaders, body: string | undefined): void {
+  #write(status: number, headers: HttpHeaders, body: string | Uint8Array | undefined): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
     // Names and values in turn: the form that `node:http` takes as it is.
@@ -187,7 +187,7 @@ class NodeStream implements HttpStream {
 }
 
 /** Ends a response. A reader that takes nothing of what is left is cut off: `node:http` would wait for it for ever. */
-function endResponse(response: ServerResponse, stallTimeout: number, body?: string): void {
+function endResponse(response: ServerResponse, stallTimeout: number, body?: string | Uint8Array): void {
   response.end(body);
   if (response.writableLength === 0) return;
   const { socket } = response;

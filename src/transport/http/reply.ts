@@ -4,7 +4,7 @@ import type { EventStream } from './event-stream.ts';
 import type { GraceLine, Waiting } from './grace.ts';
 import { TAKEN } from '../transport.ts';
 import { JSON_HEADERS, REFUSED } from './refusals.ts';
-import { stringify } from '../../jsonrpc/stringify.ts';
+import { encode } from '../../jsonrpc/stringify.ts';
 
 /** What a reply needs of the session that it belongs to. */
 export interface ReplyOwner {
@@ -60,14 +60,14 @@ export class Reply implements Waiting {
       return sent;
     }
     // What cannot be written as JSON must fail here, while the request can still be answered otherwise.
-    const text = stringify(message);
+    const body = encode(message);
     if (this.#batch) {
       this.#batch.push(message);
       if (this.#open === 1) this.#respondBatch(this.#batch);
       this.#close();
     } else {
       this.#close();
-      this.call.respond(200, this.headers, text);
+      this.call.respond(200, this.headers, body);
     }
     return TAKEN;
   }

@@ -5,7 +5,7 @@ import { SseConnection, type OpenConnections } from './connection.ts';
 import type { GraceLine, Waiting } from './grace.ts';
 import { JSON_HEADERS } from './refusals.ts';
 import { messageEvent, SSE_HEADERS } from './sse.ts';
-import { stringify } from '../../jsonrpc/stringify.ts';
+import { encode, stringify } from '../../jsonrpc/stringify.ts';
 
 /** What may wait for a reader that is behind, in characters; notifications beyond it are dropped. */
 const MAX_BEHIND = 1024 * 1024;
@@ -64,10 +64,14 @@ export class StatelessReply implements Waiting, ReplyChannel {
 
   answer(response: Response, status = 200): void {
     if (this.#over) return;
-    const json = stringify(response);
+    if (!this.#connection) {
+      const body = encode(response);
+      this.#end();
+      return this.#call.respond(status, JSON_HEADERS, body);
+    }
+    const event = messageEvent(stringify(response), undefined);
     this.#end();
-    if (!this.#connection) return this.#call.respond(status, JSON_HEADERS, json);
-    this.#connection.write(messageEvent(json, undefined));
+    this.#connection.write(event);
     this.#connection.end();
   }
 
