@@ -111,6 +111,7 @@ export class RunningTask {
 
   /** Says how the task stands, to people. */
   describe(statusMessage: string): void {
+    if (this.over) return;
     this.#statusMessage = statusMessage.slice(0, MAX_MESSAGE);
     this.#change();
   }

@@ -591,6 +591,52 @@ describe('a store', () => {
     }
   });
 
+  test('that takes its time, and makes changes again where it was too late, loses nothing', async () => {
+    const store = memoryTaskStore();
+    const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
+    const slow: TaskStore = {
+      create: (task) => turn().then(() => store.create(task)),
+      get: (id, principal) => turn().then(() => store.get(id, principal)),
+      update: async (id, principal, change) => {
+        await turn();
+        const before = await store.get(id, principal);
+        if (before?.status === 'working' || before?.status === 'input_required') change(before);
+        await turn();
+        return store.update(id, principal, change);
+      },
+      delete: (id, principal) => turn().then(() => store.delete(id, principal)),
+      unfinished: (runner) => store.unfinished(runner),
+    };
+    const { server, request, call, send, until, update, cancel } = setUp({ tasks: { store: slow, runner: 'one' } });
+    server.tool('asks', { task: true }, async (_, ctx) => {
+      const answers = [];
+      for (const key of ['a', 'b', 'c']) answers.push((await ctx.elicit(FORM, { key })).action);
+      return answers.join();
+    });
+    const [{ taskId }, other] = await Promise.all([call('asks'), call('asks')]);
+    expect(await send('tasks/get', { taskId })).toMatchObject({ taskId });
+    const listening = request('subscriptions/listen', { notifications: { taskIds: [taskId, other.taskId] } });
+    void server.service(listening);
+    for (const key of ['a', 'b', 'c']) {
+      await until(taskId, { status: 'input_required', inputRequests: { [key]: {} } });
+      await update(taskId, { [key]: YES });
+      expect((await send('tasks/get', { taskId })).inputRequests?.[key]).toBeUndefined();
+    }
+    await until(taskId, { status: 'completed', result: { content: [{ text: 'accept,accept,accept' }] } });
+    await cancel(other.taskId);
+    expect(await send('tasks/get', { taskId: other.taskId })).toMatchObject({ status: 'cancelled' });
+    await vi.waitFor(() => {
+      const last = new Map(listening.notified.slice(1).map(({ params }) => [params?.['taskId'], params?.['status']]));
+      expect(last).toEqual(
+        new Map([
+          [taskId, 'completed'],
+          [other.taskId, 'cancelled'],
+        ]),
+      );
+    });
+    expect(listening.notified[0]?.params).toEqual({ notifications: { taskIds: [taskId, other.taskId] } });
+  });
+
   test('in which another process cancelled a task stops the handler with its next change', async () => {
     const store = memoryTaskStore();
     const one = setUp({ tasks: { store } });
