@@ -170,6 +170,37 @@ describe('a question', () => {
   });
 });
 
+test('progress goes to the token of the newest request, and nowhere where that has none', async () => {
+  const { service } = scripted({
+    'tools/call': async (exchange) => {
+      for (const [progress, key] of ['a', 'b'].entries()) {
+        // As a handler says it, or a server behind a bridge, that knows of the first request alone.
+        await exchange.notify('notifications/progress', { progressToken: 'first', progress });
+        await exchange.ask('roots/list', {}, { key });
+      }
+      await exchange.notify('notifications/progress', { progressToken: 'first', progress: 9 });
+      return {};
+    },
+  });
+  const { client } = await served(service);
+  let requestState: string | undefined;
+  for (const [id, progressToken, said] of [
+    [1, 'first', ['first']],
+    [2, undefined, []],
+    [3, 7, [7]],
+  ] as const) {
+    const inputResponses = { a: { roots: [] }, b: { roots: [] } };
+    const answers = requestState === undefined ? {} : { requestState, inputResponses };
+    const token = progressToken === undefined ? {} : { _meta: { progressToken } };
+    await client.send(asked(id, 'tools/call', { name: 'a', ...answers, ...token }, everything));
+    await expect.poll(() => client.inbox.at(-1)).toMatchObject({ id });
+    const messages: any[] = client.take();
+    expect(messages.slice(0, -1).map(({ params }) => params.progressToken)).toEqual(said);
+    requestState = messages.at(-1).result.requestState;
+  }
+  expect(requestState).toBeUndefined();
+});
+
 describe('answers', () => {
   test('that are missing are asked for again, and what was not asked for is ignored', async () => {
     const { call } = modernHttp(scripted({ 'tools/call': both }).service);
