@@ -8,7 +8,7 @@ interface Written {
 
 const constants = new WeakMap<JsonObject, Written>();
 
-/** Below this, in bytes, to join bytes costs more than to write the text. */
+/** Below this, in bytes, several writes cost more than one of text. */
 const SMALL = 4096;
 
 /**
@@ -32,8 +32,8 @@ export function stringify(message: Message): string {
   return head(message) + written.text + '}';
 }
 
-/** As `stringify`, in UTF-8 where that is at hand. Throws as it does. */
-export function encode(message: Message): string | Uint8Array {
+/** As `stringify`, or as the parts of it in UTF-8 where they are at hand. Throws as it does. */
+export function encode(message: Message): string | readonly Uint8Array[] {
   const written = 'result' in message ? constants.get(message.result) : undefined;
   if (!written || !('result' in message)) return JSON.stringify(message);
   if (!written.bytes) {
@@ -41,7 +41,7 @@ export function encode(message: Message): string | Uint8Array {
     written.bytes = Buffer.from(written.text);
   }
   if (written.bytes.length < SMALL) return stringify(message);
-  return Buffer.concat([Buffer.from(head(message)), written.bytes, END]);
+  return [Buffer.from(head(message)), written.bytes, END];
 }
 
 const END = Buffer.from('}');

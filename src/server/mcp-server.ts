@@ -5,8 +5,7 @@ import { isObject, type JsonObject, type Request as RpcRequest } from '../jsonrp
 import { isNotificationMethod, Meta, Method } from '../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS } from '../protocol/revisions.ts';
 import { TASKS_EXTENSION } from '../protocol/tasks.ts';
-import type { Implementation } from '../protocol/types.ts';
-import type { FetchContext } from '../transport/http/fetch.ts';
+import type { AuthInfo, Implementation } from '../protocol/types.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
 import type { NodeRequest } from '../transport/http/node.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
@@ -199,8 +198,10 @@ export class McpServer {
   /**
    * Answers one web-standard request, on whatever path it comes: to be mounted in Hono, Next, Workers, Deno or Bun. Behind
    * a public name, allow it: `http: { allowedHosts: ['mcp.example.com'] }`.
+   *
+   * @param context who is calling, where something before has found out; anything else that a runtime passes is ignored.
    */
-  readonly fetch = (request: Request, context?: FetchContext): Promise<Response> =>
+  readonly fetch = (request: Request, context?: { readonly authInfo?: AuthInfo | undefined }): Promise<Response> =>
     this.#serving.fetch(request, context);
 
   /**

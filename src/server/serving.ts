@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Service } from '../core/exchange.ts';
+import { isObject } from '../jsonrpc/message.ts';
+import type { AuthInfo } from '../protocol/types.ts';
 import type { FetchContext } from '../transport/http/fetch.ts';
 import type { HttpHandler, HttpHandlerOptions } from '../transport/http/handler.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
@@ -79,8 +81,8 @@ export class Serving {
     return { ...listener, close: (timeout = 5000) => close(timeout) };
   }
 
-  async fetch(request: Request, context?: FetchContext): Promise<Response> {
-    return (await this.#mount()).fetch(request, context);
+  async fetch(request: Request, context: unknown): Promise<Response> {
+    return (await this.#mount()).fetch(request, knownCaller(context));
   }
 
   node(request: NodeRequest, response: ServerResponse): void {
@@ -142,4 +144,16 @@ export class Serving {
     this.#open.add(close);
     return close;
   }
+}
+
+/**
+ * What a context says of the caller. Runtimes pass a second argument of their own to what they take for a fetch handler:
+ * only what has the shape of an `AuthInfo` is taken for one.
+ */
+function knownCaller(context: unknown): FetchContext | undefined {
+  const authInfo: unknown = isObject(context) ? context['authInfo'] : undefined;
+  if (!isObject(authInfo) || typeof authInfo['principal'] !== 'string' || !Array.isArray(authInfo['scopes'])) {
+    return undefined;
+  }
+  return { authInfo: authInfo as AuthInfo };
 }

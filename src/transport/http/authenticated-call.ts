@@ -1,5 +1,5 @@
 import type { AuthInfo } from '../../protocol/types.ts';
-import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
 
 /** A call whose sender has shown who they are. It shows the credential to nobody any more. */
 export class AuthenticatedCall implements HttpCall {
@@ -38,7 +38,7 @@ export class AuthenticatedCall implements HttpCall {
     this.#call.readBody(limit, done);
   }
 
-  respond(status: number, headers: HttpHeaders, body?: string | Uint8Array): void {
+  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
     this.#call.respond(status, headers, body);
   }
 

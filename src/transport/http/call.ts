@@ -31,12 +31,15 @@ export interface HttpCall {
    */
   readBody(limit: number, done: (body: Uint8Array | undefined) => void): void;
   /** Answers at once and for good. */
-  respond(status: number, headers: HttpHeaders, body?: string | Uint8Array): void;
+  respond(status: number, headers: HttpHeaders, body?: HttpBody): void;
   /** Begins a streamed answer. */
   stream(status: number, headers: HttpHeaders): HttpStream;
 }
 
 /** Headers of an answer, by name. */
+/** Text, or bytes in parts. */
+export type HttpBody = string | readonly Uint8Array[];
+
 export type HttpHeaders = Readonly<Record<string, string>>;
 
 /** An answer that is written bit by bit. */

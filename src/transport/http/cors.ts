@@ -1,5 +1,5 @@
 import type { AuthInfo } from '../../protocol/types.ts';
-import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
 
 const METHODS = 'GET, POST, DELETE';
 /**
@@ -79,7 +79,7 @@ export class CorsCall implements HttpCall {
     this.#call.readBody(limit, done);
   }
 
-  respond(status: number, headers: HttpHeaders, body?: string | Uint8Array): void {
+  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
     this.#call.respond(status, { ...headers, ...this.#headers }, body);
   }
 

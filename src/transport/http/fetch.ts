@@ -1,5 +1,5 @@
 import type { AuthInfo } from '../../protocol/types.ts';
-import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 
 /**
@@ -72,8 +72,8 @@ class FetchCall implements HttpCall {
     return Buffer.concat(chunks, length);
   }
 
-  respond(status: number, headers: HttpHeaders, body?: string | Uint8Array): void {
-    this.#resolve(new Response(body ?? null, { status, headers: { ...headers } }));
+  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
+    this.#resolve(new Response(typeof body === 'object' ? Buffer.concat(body) : (body ?? null), { status, headers: { ...headers } }));
   }
 
   stream(status: number, headers: HttpHeaders): HttpStream {

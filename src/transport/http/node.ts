@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { AuthInfo } from '../../protocol/types.ts';
-import type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 
 /** What may have authenticated a request before it reaches the handler. */
@@ -96,7 +96,7 @@ class NodeCall implements HttpCall {
     return bytes.length > limit ? undefined : bytes;
   }
 
-  respond(status: number, headers: HttpHeaders, body?: string | Uint8Array): void {
+  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
     if (answers.length === 0) setImmediate(writeAnswers);
     answers.push(() => this.#write(status, headers, body));
   }
@@ -105,16 +105,21 @@ class NodeCall implements HttpCall {
     return new NodeStream(this.#response, this.#stallTimeout, status, headers);
   }
 
-  #write(status: number, headers: HttpHeaders, body: string | Uint8Array | undefined): void {
+  #write(status: number, headers: HttpHeaders, body: HttpBody | undefined): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
     // Names and values in turn: the form that `node:http` takes as it is.
     const head: (string | number)[] = [];
     for (const name in headers) head.push(name, headers[name]!);
-    if (status !== 204) head.push('content-length', body === undefined ? 0 : Buffer.byteLength(body));
+    if (status !== 204) head.push('content-length', lengthOf(body));
     response.writeHead(status, head as string[]);
     endResponse(response, this.#stallTimeout, body);
   }
+}
+
+function lengthOf(body: HttpBody | undefined): number {
+  if (body === undefined) return 0;
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** A header as it came, however often, joined by commas. */
@@ -187,8 +192,12 @@ class NodeStream implements HttpStream {
 }
 
 /** Ends a response. A reader that takes nothing of what is left is cut off: `node:http` would wait for it for ever. */
-function endResponse(response: ServerResponse, stallTimeout: number, body?: string | Uint8Array): void {
-  response.end(body);
+function endResponse(response: ServerResponse, stallTimeout: number, body?: HttpBody): void {
+  if (typeof body === 'object') {
+    response.cork();
+    for (const part of body) response.write(part);
+    response.end();
+  } else response.end(body);
   if (response.writableLength === 0) return;
   const { socket } = response;
   response.setTimeout(stallTimeout);
