@@ -34,3 +34,17 @@ test.each([
   expect(error.toObject()).toEqual(object);
   expect(error.cause).toBe(thrown);
 });
+
+test.each([
+  ['no prototype', Object.create(null)],
+  [
+    'no words',
+    {
+      toString() {
+        throw new Error('none');
+      },
+    },
+  ],
+])('what is thrown with %s is an internal error', (_, thrown: unknown) => {
+  expect(RpcError.from(thrown)).toMatchObject({ code: -32603, message: 'Internal error' });
+});

@@ -44,15 +44,18 @@ export class RpcError extends Error {
    */
   static from(thrown: unknown): RpcError {
     if (thrown instanceof RpcError) return thrown;
-    if (thrown instanceof Error) {
+    try {
+      if (!(thrown instanceof Error)) return new RpcError(ErrorCode.InternalError, String(thrown), { cause: thrown });
       const { code, data } = thrown as { code?: unknown; data?: unknown };
       const known = isCodeOf(thrown, code);
       return new RpcError(known ? code : ErrorCode.InternalError, thrown.message || thrown.name, {
         data: known ? data : undefined,
         cause: thrown,
       });
+    } catch {
+      // Some things cannot even be said in words: an object without a prototype, for one.
+      return new RpcError(ErrorCode.InternalError, 'Internal error', { cause: thrown });
     }
-    return new RpcError(ErrorCode.InternalError, String(thrown), { cause: thrown });
   }
 
   /** The error that the peer sent. */

@@ -66,7 +66,7 @@ test('what is no method of the server is refused, and a notification is not answ
 
 describe('pages', () => {
   const names = (result: JsonObject) => result['tools'].map(({ name }: { name: string }) => name);
-  const server = make({ pageSize: 2 });
+  const server = make({ pageSize: 2, capabilities: { prompts: {}, resources: {} } });
   for (const name of ['e', 'd', 'c', 'b', 'a']) server.tool(name, {}, () => 1);
 
   test('follow each other in the order of registration', async () => {
@@ -86,7 +86,7 @@ describe('pages', () => {
 
   test('a list that shrank ends early', async () => {
     const { nextCursor } = await ask(server, 'tools/list');
-    const small = make({ pageSize: 2 });
+    const small = make({ pageSize: 2, capabilities: { tools: {} } });
     expect(await ask(small, 'tools/list', { cursor: nextCursor })).toEqual({ tools: [] });
   });
 
@@ -99,6 +99,15 @@ describe('pages', () => {
   test('a page has a size', () => {
     expect(() => make({ pageSize: 0 })).toThrow(RangeError);
   });
+});
+
+test('there is no list of what the server does not have', async () => {
+  const server = make();
+  for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
+    await expect(ask(server, method)).rejects.toMatchObject({ code: -32601 });
+  }
+  server.resource('a:b', { name: 'a' }, () => 'a');
+  expect(await ask(server, 'resources/templates/list')).toEqual({ resourceTemplates: [] });
 });
 
 describe('what is registered', () => {
@@ -151,7 +160,7 @@ describe('middleware', () => {
         seen.push('second');
         return { ...(await next(exchange)), stamped: true };
       });
-    expect(await service(new TestExchange('tools/list'))).toEqual({ tools: [], stamped: true });
-    expect(seen).toEqual(['first tools/list', 'second']);
+    expect(await service(new TestExchange('server/discover'))).toMatchObject({ capabilities: {}, stamped: true });
+    expect(seen).toEqual(['first server/discover', 'second']);
   });
 });

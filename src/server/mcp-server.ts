@@ -180,9 +180,13 @@ export class McpServer {
     return this.#serving.connect(transport);
   }
 
-  /** Serves this process's stdin and stdout; resolves when stdin has ended and everything is answered. */
-  stdio(options: StdioServerOptions = {}): Promise<void> {
-    return this.#serving.stdio(options);
+  /**
+   * Serves this process's stdin and stdout; resolves when stdin has ended and everything is answered. Where the server is
+   * served in no other way then, its tasks end too: nobody could ask for them any more.
+   */
+  async stdio(options: StdioServerOptions = {}): Promise<void> {
+    await this.#serving.stdio(options);
+    if (!this.#serving.open) await this.close();
   }
 
   /**
@@ -221,6 +225,9 @@ export class McpServer {
   }
 
   #answer(exchange: Exchange): Promise<JsonObject> {
+    const kind = LISTED[exchange.method];
+    // Without the capability there is no such method.
+    if (kind !== undefined && !this.#has(kind)) return notFound(exchange);
     switch (exchange.method) {
       case Method.CallTool:
         return this.#tools.call(exchange);
@@ -316,12 +323,14 @@ export class McpServer {
 
   /** The lists that this server has, or says it may have. */
   #lists(): ReadonlySet<ListKind> {
-    const lists = new Set<ListKind>();
-    if (this.#tools.registry.used || this.#capabilities['tools']) lists.add('tools');
-    if (this.#prompts.registry.used || this.#capabilities['prompts']) lists.add('prompts');
-    const { fixed, templates } = this.#resources;
-    if (fixed.used || templates.used || this.#capabilities['resources']) lists.add('resources');
-    return lists;
+    return new Set(KINDS.filter((kind) => this.#has(kind)));
+  }
+
+  #has(kind: ListKind): boolean {
+    if (this.#capabilities[kind]) return true;
+    if (kind === 'tools') return this.#tools.registry.used;
+    if (kind === 'prompts') return this.#prompts.registry.used;
+    return this.#resources.fixed.used || this.#resources.templates.used;
   }
 
   #completes(): boolean {
@@ -346,6 +355,14 @@ export class McpServer {
 }
 
 const NO_COMPLETERS: Completers = new Map();
+const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources'];
+/** The methods that list something, by what. */
+const LISTED: Readonly<Record<string, ListKind | undefined>> = Object.assign(Object.create(null), {
+  [Method.ListTools]: 'tools',
+  [Method.ListPrompts]: 'prompts',
+  [Method.ListResources]: 'resources',
+  [Method.ListResourceTemplates]: 'resources',
+});
 
 /** A promise of what a function returns or throws. */
 function answer(make: () => JsonObject): Promise<JsonObject> {

@@ -34,7 +34,7 @@ export class Serving {
   readonly #service: Service;
   readonly #options: ServingOptions;
   /** By how each is closed. */
-  readonly #open = new Set<(timeout: number) => Promise<void>>();
+  readonly #ways = new Set<(timeout: number) => Promise<void>>();
   #mounted: Promise<Mounted> | undefined;
   #stateKey: string | Uint8Array | undefined;
 
@@ -43,13 +43,18 @@ export class Serving {
     this.#options = options;
   }
 
+  /** Whether the server is being served in any way. */
+  get open(): boolean {
+    return this.#ways.size > 0;
+  }
+
   async connect(transport: Transport): Promise<void> {
     const inbound = await this.#inbound();
     const close = this.#keep((timeout) => inbound.close(timeout));
     await inbound.connect(transport);
     const { onclose } = transport;
     transport.onclose = () => {
-      this.#open.delete(close);
+      this.#ways.delete(close);
       onclose?.();
     };
   }
@@ -72,7 +77,7 @@ export class Serving {
     const inbound = await this.#inbound();
     const listener = await listen(this.#httpOptions(inbound, options));
     const close = this.#keep(async (timeout) => {
-      this.#open.delete(close);
+      this.#ways.delete(close);
       const deadline = performance.now() + timeout;
       listener.handler.drain();
       await inbound.close(timeout);
@@ -96,7 +101,7 @@ export class Serving {
   }
 
   async close(timeout: number): Promise<void> {
-    await Promise.all([...this.#open].map((close) => close(timeout)));
+    await Promise.all([...this.#ways].map((close) => close(timeout)));
   }
 
   /** One handler for all mounts: a session that was opened through one may go on through another. */
@@ -115,7 +120,7 @@ export class Serving {
     const { path = '*', ssePath = false } = this.#options.http;
     const handler: HttpHandler = createHttpHandler(this.#httpOptions(inbound, { path, ssePath }));
     const close = this.#keep(async (timeout) => {
-      this.#open.delete(close);
+      this.#ways.delete(close);
       handler.drain();
       await inbound.close(timeout);
       await handler.close();
@@ -141,7 +146,7 @@ export class Serving {
   }
 
   #keep(close: (timeout: number) => Promise<void>): (timeout: number) => Promise<void> {
-    this.#open.add(close);
+    this.#ways.add(close);
     return close;
   }
 }
