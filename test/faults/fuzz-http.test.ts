@@ -152,7 +152,7 @@ describe('Streamable HTTP', () => {
       params: { name: 'add', arguments: { a: 1, b: 2 } },
     };
     const [good] = messagesOf(await post(server.url, headers, JSON.stringify(add)));
-    expect(good).toMatchObject({ id: 'good', result: { structuredContent: { result: 3 } } });
+    expect(good).toMatchObject({ id: 'good', result: { content: [{ type: 'text', text: '3' }] } });
   });
 
   test('requests with random heads, cut off or not, are answered or their connection ends', async () => {

@@ -32,7 +32,7 @@ const CALL = `{
 const INITIALIZE_ANSWER =
   '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05",' +
   '"capabilities":{"logging":{},"tools":{"listChanged":true},"prompts":{"listChanged":true},' +
-  '"resources":{"subscribe":true,"listChanged":true},"completions":{}},' +
+  '"resources":{"subscribe":true,"listChanged":true}},' +
   '"serverInfo":{"name":"Demo","version":"1.0.0"}}}';
 const LIST_ANSWER = {
   jsonrpc: '2.0',
@@ -47,14 +47,12 @@ const LIST_ANSWER = {
           properties: { a: { type: 'integer' }, b: { type: 'integer' } },
           required: ['a', 'b'],
         },
-        outputSchema: { type: 'object', properties: { result: { type: 'integer' } }, required: ['result'] },
       },
     ],
   },
 };
 const CURSOR_ANSWER = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid cursor"}}';
-const CALL_ANSWER =
-  '{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"6"}],"structuredContent":{"result":6}}}';
+const CALL_ANSWER = '{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"6"}]}}';
 
 let listener: HttpListener;
 beforeAll(async () => {

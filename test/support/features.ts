@@ -34,12 +34,16 @@ export function featureServer(sessions: () => number = () => 0): McpServer {
     throw new Error('as it should');
   });
 
-  server.tool('content', { description: 'Answers every kind of content' }, () => [
-    { type: 'text', text: 'text', annotations: { audience: ['user'], priority: 0.5 } },
+  const icons = [{ src: `data:image/png;base64,${PNG}`, mimeType: 'image/png', sizes: ['1x1'] }];
+  const dated = { audience: ['user' as const], priority: 0.5, lastModified: '2026-07-28T00:00:00Z' };
+
+  const every = { title: 'Content', description: 'Answers every kind of content', icons } as const;
+  server.tool('content', { ...every, annotations: { readOnlyHint: true } }, () => [
+    { type: 'text', text: 'text', annotations: dated },
     { type: 'image', data: PNG, mimeType: 'image/png' },
     { type: 'audio', data: WAV, mimeType: 'audio/wav' },
     { type: 'resource', resource: { uri: 'feature://item/1', mimeType: 'text/plain', text: 'Item 1' } },
-    { type: 'resource_link', uri: 'feature://item/2', name: 'item 2' },
+    { type: 'resource_link', uri: 'feature://item/2', name: 'item 2', title: 'Item 2', icons },
   ]);
 
   const count = { input: { type: 'object', properties: { to: integer }, required: ['to'] } } as const;
@@ -103,6 +107,17 @@ export function featureServer(sessions: () => number = () => 0): McpServer {
     return JSON.stringify(await ctx.elicit({ message: 'Who are you?', requestedSchema }));
   });
 
+  server.tool('choose', { description: 'Asks for choices' }, async (_, ctx) => {
+    const requestedSchema = {
+      type: 'object',
+      properties: {
+        size: { type: 'string', oneOf: [{ const: 's', title: 'Small' }], default: 's' },
+        colors: { type: 'array', items: { type: 'string', enum: ['red', 'blue'] } },
+      },
+    };
+    return JSON.stringify(await ctx.elicit({ message: 'Which ones?', requestedSchema }));
+  });
+
   server.tool('visit', { description: 'Asks to open an address' }, async (_, ctx) => {
     const visit = { message: 'Please sign in', url: 'https://example.com/sign-in', elicitationId: 'sign-in-1' };
     return JSON.stringify(await ctx.elicitUrl(visit));
@@ -131,7 +146,14 @@ export function featureServer(sessions: () => number = () => 0): McpServer {
     };
   });
 
-  const fixed = { name: 'fixed', description: 'A text', mimeType: 'text/plain' };
+  const fixed = {
+    name: 'fixed',
+    title: 'Fixed',
+    description: 'A text',
+    mimeType: 'text/plain',
+    icons,
+    annotations: dated,
+  };
   server.resource('feature://fixed', fixed, () => 'A text.');
   const bytes = { name: 'bytes', description: 'An image', mimeType: 'image/png' };
   server.resource('feature://bytes', bytes, () => Buffer.from(PNG, 'base64'));
@@ -139,8 +161,10 @@ export function featureServer(sessions: () => number = () => 0): McpServer {
   server.resourceTemplate('feature://item/{id}', item, ({ id }) => `Item ${id}`);
 
   const greet = {
+    title: 'Greet',
     description: 'A greeting',
-    arguments: { name: { required: true, complete: ['Ada', 'Alan', 'Grace'] } },
+    icons,
+    arguments: { name: { title: 'Name', required: true, complete: ['Ada', 'Alan', 'Grace'] } },
   } as const;
   server.prompt('greet', greet, ({ name }) => `Greet ${name}.`);
 
