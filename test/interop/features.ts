@@ -180,7 +180,7 @@ export const features: readonly Feature[] = [
     has: ({ cancel }) => cancel !== undefined,
     run: async ({ callTool, methods, errors }, { cancel }) => {
       const { call, count } = cancel!;
-      const counted = async (): Promise<number> => (count ? (await callTool(count))['structuredContent'].result : 0);
+      const counted = async (): Promise<number> => (count ? Number(textOf(await callTool(count))) : 0);
       const before = await counted();
       const controller = new AbortController();
       let given: Promise<Error> | undefined;
