@@ -9,3 +9,9 @@ export const McpErrorCode = {
   MissingRequiredClientCapability: -32021,
   UnsupportedProtocolVersion: -32022,
 } as const;
+
+/**
+ * Our own, for a caller that asks too often: outside of what JSON-RPC reserves (2026-07-28, basic: Error Codes), and the
+ * HTTP status that says the same.
+ */
+export const RATE_LIMITED = 429;

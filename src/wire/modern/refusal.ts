@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import { McpErrorCode } from '../../protocol/errors.ts';
+import { McpErrorCode, RATE_LIMITED } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { MODERN_REVISIONS, REVISIONS } from '../../protocol/revisions.ts';
 import { errorIn } from '../errors.ts';
@@ -41,6 +41,8 @@ export function statusOf(error: RpcError): number {
     case McpErrorCode.MissingRequiredClientCapability:
     case McpErrorCode.UnsupportedProtocolVersion:
       return 400;
+    case RATE_LIMITED:
+      return 429;
     default:
       return 200;
   }

@@ -1,0 +1,70 @@
+import type { Exchange, Middleware } from '../core/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { RATE_LIMITED } from '../protocol/errors.ts';
+import { Method } from '../protocol/methods.ts';
+
+export interface RateLimitOptions {
+  /** Requests that a caller may make in a minute, over time. */
+  readonly perMinute: number;
+  /** Requests that it may make at once, after a rest. Default `perMinute`. */
+  readonly burst?: number;
+  /** What is counted. Default `tools/call` and `completion/complete`. */
+  readonly methods?: readonly string[];
+  /**
+   * Who shares a limit. Default: the principal; of callers without one, the session; and all others together, who are
+   * anyone's anonymous requests of 2026-07-28.
+   */
+  readonly key?: (exchange: Exchange) => string;
+}
+
+/** Callers that are remembered; of more, those who have been quiet the longest are forgotten, which gives them a new start. */
+const MAX_CALLERS = 10_000;
+
+interface Bucket {
+  /** Requests that may still be made, at `time`. */
+  left: number;
+  time: number;
+}
+
+/**
+ * Middleware that holds each caller to a rate (2026-07-28, server/tools and server/utilities/completion: servers MUST
+ * rate limit these). A request beyond it is refused with code 429, over HTTP in 2026-07-28 with that status, and
+ * `data.retryAfterMs`.
+ *
+ * @throws RangeError where a number is not positive.
+ */
+export function rateLimit(options: RateLimitOptions): Middleware {
+  const { perMinute, burst = perMinute, methods = [Method.CallTool, Method.Complete], key = defaultKey } = options;
+  if (!(perMinute > 0) || !(burst >= 1)) throw new RangeError('perMinute must be more than 0, and burst 1 or more');
+  const counted = new Set(methods);
+  const perMs = perMinute / 60_000;
+  const buckets = new Map<string, Bucket>();
+
+  return (next) => (exchange) => {
+    if (!counted.has(exchange.method)) return next(exchange);
+    const caller = key(exchange);
+    const now = performance.now();
+    const bucket = buckets.get(caller) ?? { left: burst, time: now };
+    // Last is newest.
+    buckets.delete(caller);
+    buckets.set(caller, bucket);
+    if (buckets.size > MAX_CALLERS) buckets.delete(buckets.keys().next().value!);
+    bucket.left = Math.min(burst, bucket.left + (now - bucket.time) * perMs);
+    bucket.time = now;
+    if (bucket.left < 1) return Promise.reject(refused((1 - bucket.left) / perMs));
+    bucket.left -= 1;
+    return next(exchange);
+  };
+}
+
+function defaultKey({ caller: { principal, session } }: Exchange): string {
+  if (principal !== undefined) return `principal ${principal}`;
+  return session ? `session ${session.id}` : 'others';
+}
+
+function refused(wait: number): RpcError {
+  const retryAfterMs = Math.ceil(wait);
+  return new RpcError(RATE_LIMITED, `Too many requests: try again in ${Math.ceil(retryAfterMs / 1000)} s`, {
+    data: { retryAfterMs },
+  });
+}
