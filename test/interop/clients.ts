@@ -10,16 +10,19 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import {
   Client as ClientV2,
+  SdkHttpError,
   SSEClientTransport as SseV2,
   StreamableHTTPClientTransport as HttpV2,
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 import type { Transport as TransportV1 } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { expect } from 'vitest';
 import { z } from 'zod';
 
 type JsonObject = Record<string, any>;
 
-export type ClientKind = 'sdk 1.x' | 'client 2.x legacy' | 'client 2.x auto';
+/** `auto` speaks the newest revision that the server has, `modern` 2026-07-28 and nothing else. */
+export type ClientKind = 'sdk 1.x' | 'client 2.x legacy' | 'client 2.x auto' | 'client 2.x modern';
 export type TransportKind = 'stdio' | 'http' | 'sse' | 'memory';
 
 /** Where a server is: the `node` arguments that start it over stdio, and its addresses over HTTP. */
@@ -27,6 +30,8 @@ export interface Target {
   readonly stdio: readonly string[];
   readonly url: string;
   readonly sseUrl: string;
+  /** Takes the place of the network under Streamable HTTP. */
+  readonly fetch?: (request: Request) => Promise<Response>;
   /** Connects to it in memory; only for the 1.x client. */
   readonly memory?: () => Promise<TransportV1>;
 }
@@ -63,6 +68,8 @@ interface Methods {
 
 /** An official client that is connected, of either major, with its person and its model played by the test. */
 export interface OfficialClient {
+  /** The revision that it speaks; undefined where it does not say (1.x). */
+  readonly revision: string | undefined;
   /** The code under which the client reports a resource that is not there: 2.x gives the newest revision's for any. */
   readonly missingResource: -32002 | -32602;
   /**
@@ -79,6 +86,16 @@ export interface OfficialClient {
   readonly answers: Record<'sampling' | 'elicitation' | 'roots', (params: JsonObject) => JsonObject>;
   /** Every question that came, in order. */
   readonly questions: Notice[];
+  /** Resolves where the server answers: to a ping or, in a revision that has none, to discovery. */
+  alive(): Promise<void>;
+  /** Asks for log messages from this level on: at once, or with every call to come. */
+  setLevel(level: string): Promise<void>;
+  /** Asks to hear of a resource; what it resolves with ends that. */
+  subscribe(uri: string): Promise<() => Promise<void>>;
+  /** Asks to hear of lists that change, where that has to be asked for; what it resolves with ends that. */
+  followLists(): Promise<() => Promise<void>>;
+  /** Says that `answers.roots` gives others now, where the revision has a word for it. */
+  rootsChanged(): Promise<void>;
   callTool(params: { name: string; arguments?: JsonObject }, options?: CallOptions): Promise<JsonObject>;
   /** Any request, known or not. */
   request(method: string, params?: JsonObject): Promise<JsonObject>;
@@ -93,12 +110,21 @@ const CAPABILITIES = {
   elicitation: { form: {}, url: {} },
   roots: { listChanged: true },
 };
+const MODES = {
+  'client 2.x legacy': 'legacy',
+  'client 2.x auto': 'auto',
+  'client 2.x modern': { pin: '2026-07-28' },
+} as const;
 /** Milliseconds to wait for a notification. */
 const NOTICE_TIMEOUT = 10_000;
 
 export async function connect(kind: ClientKind, transport: TransportKind, target: Target): Promise<OfficialClient> {
   const state = new State();
   return kind === 'sdk 1.x' ? connectV1(state, transport, target) : connectV2(state, kind, transport, target);
+}
+
+function networkOf({ fetch }: Target): { fetch?: (url: string | URL, init?: RequestInit) => Promise<Response> } {
+  return fetch ? { fetch: (url, init) => fetch(new Request(url, init)) } : {};
 }
 
 /** What both majors share. */
@@ -164,16 +190,19 @@ async function connectV1(state: State, kind: TransportKind, target: Target): Pro
     kind === 'stdio'
       ? new StdioV1({ command: process.execPath, args: [...stdio], stderr: 'ignore' })
       : kind === 'http'
-        ? new HttpV1(new URL(url))
+        ? new HttpV1(new URL(url), networkOf(target))
         : kind === 'sse'
           ? new SseV1(new URL(sseUrl))
           : await target.memory!();
   await client.connect(transport);
+  const methods = client as unknown as Methods;
   return {
     ...common(state),
+    ...inSession(methods),
+    revision: undefined,
     missingResource: -32002,
     losesLastProgress: kind !== 'http',
-    methods: client as unknown as Methods,
+    methods,
     callTool: (params, options) => client.callTool(params, undefined, options),
     request: (method, params) => client.request({ method, params }, ResultSchema.loose()),
     close: async () => {
@@ -188,12 +217,12 @@ async function connectV1(state: State, kind: TransportKind, target: Target): Pro
 
 async function connectV2(
   state: State,
-  clientKind: ClientKind,
+  clientKind: Exclude<ClientKind, 'sdk 1.x'>,
   kind: TransportKind,
-  { stdio, url, sseUrl }: Target,
+  target: Target,
 ): Promise<OfficialClient> {
-  const mode = clientKind === 'client 2.x auto' ? 'auto' : 'legacy';
-  const client = new ClientV2(INFO, { capabilities: CAPABILITIES, versionNegotiation: { mode } });
+  const { stdio, url, sseUrl } = target;
+  const client = new ClientV2(INFO, { capabilities: CAPABILITIES, versionNegotiation: { mode: MODES[clientKind] } });
   client.fallbackNotificationHandler = state.onnotification;
   client.onerror = (error) => state.errors.push(error);
   client.setRequestHandler('sampling/createMessage', ({ method, params }) =>
@@ -205,22 +234,96 @@ async function connectV2(
     kind === 'stdio'
       ? new StdioV2({ command: process.execPath, args: [...stdio], stderr: 'ignore' })
       : kind === 'http'
-        ? new HttpV2(new URL(url))
+        ? new HttpV2(new URL(url), networkOf(target))
         : new SseV2(new URL(sseUrl));
   await client.connect(transport);
+  const methods = client as unknown as Methods;
+  const modern = client.getProtocolEra() === 'modern';
   return {
     ...common(state),
+    callTool: (params, options) => client.callTool(params, options),
+    ...(modern ? withoutSession(client, methods) : inSession(methods)),
+    revision: client.getNegotiatedProtocolVersion(),
     missingResource: -32602,
     losesLastProgress: kind !== 'http',
-    methods: client as unknown as Methods,
-    callTool: (params, options) => client.callTool(params, options),
-    request: (method, params) => client.request({ method, params }, z.looseObject({})),
+    methods,
+    request: async (method, params) => {
+      try {
+        return await client.request({ method, params }, z.looseObject({}));
+      } catch (error) {
+        throw refusalIn(error, state) ?? error;
+      }
+    },
     close: async () => {
       try {
         if (transport instanceof HttpV2) await transport.terminateSession();
       } finally {
         await client.close();
       }
+    },
+  };
+}
+
+/**
+ * The JSON-RPC error in an answer that has a status of its own, as 2026-07-28 wants for a method that is not there
+ * (transports: Protocol Version Header). The client leaves such an answer as it is, unless the status is 400.
+ */
+function refusalIn(error: unknown, { errors }: State): Error | undefined {
+  if (!(error instanceof SdkHttpError) || error.status !== 404) return undefined;
+  errors.splice(errors.indexOf(error), 1);
+  const { message, ...rest } = JSON.parse(String(error.data.text)).error;
+  return Object.assign(new Error(message), rest);
+}
+
+type ByEra = Pick<OfficialClient, 'alive' | 'setLevel' | 'subscribe' | 'followLists' | 'rootsChanged'>;
+
+/** How it is done in revisions with a handshake. */
+export function inSession(methods: Methods): ByEra {
+  return {
+    alive: async () => {
+      const pong = await methods.ping();
+      if (Object.keys(pong).length > 0) throw new Error(`A ping was answered with ${JSON.stringify(pong)}`);
+    },
+    setLevel: async (level) => void (await methods.setLoggingLevel(level)),
+    subscribe: async (uri) => {
+      await methods.subscribeResource({ uri });
+      return async () => void (await methods.unsubscribeResource({ uri }));
+    },
+    followLists: async () => async () => {},
+    rootsChanged: () => methods.sendRootsListChanged(),
+  };
+}
+
+/** How it is done in 2026-07-28, which has no ping, no level of a session and no subscriptions but streams. */
+function withoutSession(client: ClientV2, methods: Methods): ByEra & Pick<OfficialClient, 'callTool'> {
+  let level: string | undefined;
+  const listen = async (filter: JsonObject): Promise<() => Promise<void>> => {
+    const subscription = await client.listen(filter);
+    expect(subscription.honoredFilter).toEqual(filter);
+    return async () => {
+      await subscription.close();
+      expect(await subscription.closed).toBe('local');
+    };
+  };
+  return {
+    alive: async () => {
+      // The client knows by itself that there is none.
+      await expect(methods.ping()).rejects.toMatchObject({ code: 'METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION' });
+      expect((await client.discover()).supportedVersions).toContain('2026-07-28');
+    },
+    setLevel: async (wanted) => {
+      await expect(methods.setLoggingLevel(wanted)).rejects.toMatchObject({
+        code: 'METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION',
+      });
+      level = wanted;
+    },
+    subscribe: (uri) => listen({ resourceSubscriptions: [uri] }),
+    followLists: () => listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }),
+    // Roots are asked for when they are needed.
+    rootsChanged: async () => {},
+    callTool: (params, options) => {
+      if (level === undefined) return client.callTool(params, options);
+      return client.callTool({ ...params, _meta: { 'io.modelcontextprotocol/logLevel': level } }, options);
     },
   };
 }

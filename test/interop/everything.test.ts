@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { programs, startServer } from '../support/process.ts';
 import { connect } from './clients.ts';
-import { matrix } from './matrix.ts';
+import { HANDSHAKES, matrix } from './matrix.ts';
 import { everything } from './peers.ts';
 import { bridged, serveBoth } from './servers.ts';
 
 const { http, stdio } = bridged(programs.everything);
-matrix('a bridge to server-everything', everything, () => serveBoth(http, stdio));
+matrix('a bridge to server-everything', everything, () => serveBoth(http, stdio), HANDSHAKES);
 
 test('a task of server-everything asks in the middle of it, through the bridge', async () => {
   const server = await startServer(http);

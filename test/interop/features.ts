@@ -55,7 +55,7 @@ const always = (): boolean => true;
 
 export const features: readonly Feature[] = [
   {
-    name: 'initialize',
+    name: 'introduction',
     has: always,
     run: async ({ methods }) => {
       expect(methods.getServerVersion()).toMatchObject({ name: expect.any(String), version: expect.any(String) });
@@ -65,7 +65,7 @@ export const features: readonly Feature[] = [
   {
     name: 'ping',
     has: always,
-    run: async ({ methods }) => expect(await methods.ping()).toEqual({}),
+    run: ({ alive }) => alive(),
   },
   {
     name: 'tools/list',
@@ -178,7 +178,7 @@ export const features: readonly Feature[] = [
   {
     name: 'cancel',
     has: ({ cancel }) => cancel !== undefined,
-    run: async ({ callTool, methods, errors }, { cancel }) => {
+    run: async ({ callTool, alive, errors }, { cancel }) => {
       const { call, count } = cancel!;
       const counted = async (): Promise<number> => (count ? Number(textOf(await callTool(count))) : 0);
       const before = await counted();
@@ -193,18 +193,18 @@ export const features: readonly Feature[] = [
       // The same once more: when it is through, an answer to the cancelled one would have come.
       else expect(textOf(await callTool(call))).not.toBe('');
       expect(errors.filter(({ message }) => /unknown message/i.test(message))).toEqual([]);
-      await methods.ping();
+      await alive();
     },
   },
   {
     name: 'logging',
     has: ({ logging }) => logging !== undefined,
     run: async (client, { logging }) => {
-      const { methods, notices, notice } = client;
-      await methods.setLoggingLevel('error');
+      const { setLevel, notices, notice } = client;
+      await setLevel('error');
       const from = notices.length;
       const unheard = await logging!.log(client, false);
-      await methods.setLoggingLevel('debug');
+      await setLevel('debug');
       await notice('notifications/message', await logging!.log(client, true), from);
       const quiet = notices
         .slice(from)
@@ -215,16 +215,16 @@ export const features: readonly Feature[] = [
   {
     name: 'subscription',
     has: ({ subscription }) => subscription !== undefined,
-    run: async ({ methods, callTool, notices, notice }, { subscription }) => {
+    run: async ({ subscribe, alive, callTool, notices, notice }, { subscription }) => {
       const { uri, update } = subscription!;
-      await methods.subscribeResource({ uri });
+      const end = await subscribe(uri);
       const from = notices.length;
       await callTool(update);
       await notice('notifications/resources/updated', (params) => params['uri'] === uri, from);
-      await methods.unsubscribeResource({ uri });
+      await end();
       const after = notices.length;
       await callTool(update);
-      await methods.ping();
+      await alive();
       expect(notices.slice(after).filter(({ method }) => method === 'notifications/resources/updated')).toEqual([]);
     },
   },
@@ -232,10 +232,12 @@ export const features: readonly Feature[] = [
     name: 'list changed',
     has: ({ listChanged }) => listChanged !== undefined,
     run: async (client, { listChanged }) => {
+      const end = await client.followLists();
       const from = client.notices.length;
       const { method, check } = await listChanged!(client);
       await client.notice(method, undefined, from);
       await check();
+      await end();
     },
   },
   {
@@ -289,17 +291,17 @@ export const features: readonly Feature[] = [
   {
     name: 'roots',
     has: ({ roots }) => roots !== undefined,
-    run: async ({ callTool, methods, answers }, { roots }) => {
+    run: async ({ callTool, rootsChanged, answers }, { roots }) => {
       const list = async (): Promise<string> => textOf(await callTool(roots!.call));
       expect(await list()).toMatch(roots!.text);
       const before = answers.roots;
       answers.roots = () => ({ roots: [{ uri: 'file:///tmp/elsewhere', name: 'elsewhere' }] });
       try {
-        await methods.sendRootsListChanged();
+        await rootsChanged();
         await eventually(async () => (await list()).includes('file:///tmp/elsewhere'), 'the server has the new roots');
       } finally {
         answers.roots = before;
-        await methods.sendRootsListChanged();
+        await rootsChanged();
       }
       await eventually(async () => roots!.text.test(await list()), 'the server has the old roots again');
     },

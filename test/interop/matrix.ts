@@ -2,19 +2,35 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type ClientKind, type OfficialClient, type Target, type TransportKind } from './clients.ts';
 import { features, type Peer } from './features.ts';
 
-export const CLIENTS: readonly ClientKind[] = ['sdk 1.x', 'client 2.x legacy', 'client 2.x auto'];
+export const CLIENTS: readonly ClientKind[] = ['sdk 1.x', 'client 2.x legacy', 'client 2.x auto', 'client 2.x modern'];
 export const TRANSPORTS: readonly TransportKind[] = ['stdio', 'http', 'sse'];
+
+/** What is run of a server that has handshake revisions only: `auto` falls back to them. */
+export const HANDSHAKES = {
+  clients: ['sdk 1.x', 'client 2.x legacy', 'client 2.x auto'],
+  newest: '2025-11-25',
+} as const;
+
+/** Without a handshake there is nothing over HTTP+SSE. */
+const OVER_SSE = new Set<ClientKind>(['sdk 1.x', 'client 2.x legacy']);
 
 /** Runs every feature that a server has for every official client over every transport, and prints what came of it. */
 export function matrix(
   title: string,
   peer: Peer,
   start: () => Promise<{ target: Target; stop: () => Promise<unknown> }>,
-  cells: { clients?: readonly ClientKind[]; transports?: readonly TransportKind[] } = {},
+  cells: {
+    clients?: readonly ClientKind[];
+    transports?: readonly TransportKind[];
+    /** The newest revision that the server has. */
+    newest?: string;
+  } = {},
 ): void {
-  const { clients = CLIENTS, transports = TRANSPORTS } = cells;
+  const { clients = CLIENTS, transports = TRANSPORTS, newest = '2026-07-28' } = cells;
   const wanted = features.filter(({ has }) => has(peer));
-  const columns = clients.flatMap((client) => transports.map((transport) => ({ client, transport })));
+  const columns = clients
+    .flatMap((client) => transports.map((transport) => ({ client, transport })))
+    .filter(({ client, transport }) => transport !== 'sse' || OVER_SSE.has(client));
   const passed = new Set<string>();
 
   describe(title, () => {
@@ -48,6 +64,10 @@ export function matrix(
 
         afterAll(async () => {
           await client?.close();
+        });
+
+        test.skipIf(column.client === 'sdk 1.x')('the newest revision that both have', () => {
+          expect(client.revision).toBe(column.client === 'client 2.x legacy' ? '2025-11-25' : newest);
         });
 
         test.each(wanted.map((feature) => [feature.name, feature] as const))('%s', async (name, { run }) => {

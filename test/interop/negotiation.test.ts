@@ -1,46 +1,83 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { programs, startServer, type RunningServer } from '../support/process.ts';
+import { bridged } from './servers.ts';
 
-/** A client that knows the newest revision, and finds out that the server has a handshake. */
-describe('client 2.x in mode auto', () => {
+const demo = [...programs.everwire, 'demo'];
+
+/** Starts a server, and gives clients of it over either transport. */
+function connections(http: readonly string[], stdio: readonly string[]) {
   let server: RunningServer;
-
   beforeAll(async () => {
-    server = await startServer([...programs.everwire, 'demo', '--port', '0']);
+    server = await startServer(http);
   });
-
   afterAll(() => server?.stop());
 
-  const transports = [
+  return [
     ['http', () => new StreamableHTTPClientTransport(new URL(server.url))],
-    [
-      'stdio',
-      () =>
-        new StdioClientTransport({
-          command: process.execPath,
-          args: [...programs.everwire, 'demo', '--stdio'],
-          stderr: 'ignore',
-        }),
-    ],
+    ['stdio', () => new StdioClientTransport({ command: process.execPath, args: [...stdio], stderr: 'ignore' })],
   ] as const;
+}
 
-  test.each(transports)('falls back to the handshake over %s', async (_, transport) => {
-    const client = new Client({ name: 'interop', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
+function clientOf(mode: VersionNegotiationMode): Client {
+  const client = new Client({ name: 'interop', version: '1.0.0' }, { versionNegotiation: { mode } });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+describe('client 2.x and a server of every revision', () => {
+  const transports = connections([...demo, '--port', '0'], [...demo, '--stdio']);
+
+  test.each(transports)('need no handshake where the client looks first, over %s', async (_, transport) => {
+    const client = clientOf('auto');
+    await client.connect(transport());
+    expect(client.getProtocolEra()).toBe('modern');
+    expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
+    expect(client.getServerVersion()).toEqual({ name: 'Demo', version: '1.0.0' });
+  });
+
+  test.each(transports)('need none where the client insists on 2026-07-28, over %s', async (_, transport) => {
+    const client = clientOf({ pin: '2026-07-28' });
+    await client.connect(transport());
+    expect(client.getDiscoverResult()).toMatchObject({
+      supportedVersions: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
+      capabilities: { tools: { listChanged: true } },
+    });
+  });
+
+  test.each(transports)('shake hands where the client wants to, over %s', async (_, transport) => {
+    const client = clientOf('legacy');
     await client.connect(transport());
     expect(client.getProtocolEra()).toBe('legacy');
     expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25');
-    await client.close();
   });
 
-  test.each(transports)(
-    'is told that there is no other when it insists on 2026-07-28 over %s',
-    async (_, transport) => {
-      const mode = { pin: '2026-07-28' };
-      const client = new Client({ name: 'interop', version: '1.0.0' }, { versionNegotiation: { mode } });
-      await expect(client.connect(transport())).rejects.toThrow(/2026-07-28|modern|version|era/i);
-      await client.close();
-    },
-  );
+  test.each(transports)('use what was discovered before, over %s', async (_, transport) => {
+    const first = clientOf('auto');
+    await first.connect(transport());
+    const discover = first.getDiscoverResult()!;
+    const second = clientOf('auto');
+    await second.connect(transport(), { prior: { kind: 'modern', discover } });
+    const { structuredContent } = await second.callTool({ name: 'add', arguments: { a: 2, b: 4 } });
+    expect(structuredContent).toEqual({ result: 6 });
+  });
+});
+
+describe('client 2.x and a server of handshake revisions', () => {
+  const { http, stdio } = bridged([...demo, '--stdio']);
+  const transports = connections(http, stdio);
+
+  test.each(transports)('fall back to the handshake over %s', async (_, transport) => {
+    const client = clientOf('auto');
+    await client.connect(transport());
+    expect(client.getProtocolEra()).toBe('legacy');
+    expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25');
+  });
+
+  test.each(transports)('part where the client insists on 2026-07-28, over %s', async (_, transport) => {
+    await expect(clientOf({ pin: '2026-07-28' }).connect(transport())).rejects.toThrow(
+      /2026-07-28|modern|version|era/i,
+    );
+  });
 });

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { startNode } from '../support/process.ts';
-import type { CallOptions, OfficialClient, Target, TransportKind } from './clients.ts';
+import { inSession, type CallOptions, type OfficialClient, type Target, type TransportKind } from './clients.ts';
 import { readEvents } from './sse.ts';
 
 type JsonObject = Record<string, any>;
@@ -83,6 +83,13 @@ export class RawClient implements OfficialClient {
     getInstructions: () => this.#opened['instructions'],
     close: () => this.close(),
   };
+
+  readonly #era = inSession(this.methods);
+  readonly alive = this.#era.alive;
+  readonly setLevel = this.#era.setLevel;
+  readonly subscribe = this.#era.subscribe;
+  readonly followLists = this.#era.followLists;
+  readonly rootsChanged = this.#era.rootsChanged;
 
   readonly callTool = async (params: JsonObject, { signal, onprogress }: CallOptions = {}): Promise<JsonObject> => {
     const id = this.#lastId + 1;
