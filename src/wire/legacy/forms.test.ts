@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { plainForm } from './forms.ts';
+
+const several = (more: object = {}) => ({ type: 'array', items: { type: 'string', enum: ['a', 'b'] }, ...more });
+const form = (properties: object, required?: string[]) => ({
+  type: 'object',
+  properties,
+  ...(required === undefined ? {} : { required }),
+});
+
+test('a choice of several is asked by a boolean for each option, named apart from other fields', () => {
+  const { schema, restore } = plainForm(form({ 'x.a': { type: 'string' }, x: several() }, ['x', 'x.a']));
+  expect(Object.keys(schema['properties'])).toEqual(['x.a', 'x.a_', 'x.b']);
+  expect(schema['required']).toEqual(['x.a']);
+  expect(restore({ 'x.a': 'text', 'x.a_': true, 'x.b': true })).toEqual({ 'x.a': 'text', x: ['a', 'b'] });
+});
+
+test.each([
+  ['that is required', several({ minItems: 1 }), ['x'], { 'x.a': false }, { x: [] }],
+  ['that may be empty', several(), undefined, { 'x.a': false, 'x.b': false }, { x: [] }],
+  ['that may not be empty', several({ minItems: 1 }), undefined, { 'x.a': false, 'x.b': false }, {}],
+  ['that was not answered', several(), undefined, {}, {}],
+])('where nothing is chosen of a choice %s', (_, field, required, content, whole) => {
+  expect(plainForm(form({ x: field }, required)).restore(content)).toEqual(whole);
+});
+
+test('a form that asks nothing else is required to say nothing', () => {
+  expect(plainForm(form({ x: several() }, ['x'])).schema).not.toHaveProperty('required');
+});
+
+test.each([[{ type: 'array' }], [{ type: 'array', items: { type: 'string' } }]])('%j is no choice', (field) => {
+  expect(() => plainForm(form({ x: field }))).toThrow(expect.objectContaining({ code: -32603 }));
+});
+
+test('what is asked plainly is asked as it was', () => {
+  const plain = form({ a: { type: 'string', enum: ['x'], enumNames: ['X'] }, b: { type: 'boolean', default: true } });
+  expect(plainForm(plain).schema).toEqual(plain);
+  expect(plainForm({ type: 'object' }).schema).toEqual({ type: 'object' });
+});
