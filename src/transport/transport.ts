@@ -27,7 +27,11 @@ export interface MessageExtra {
  * over it but notifications of that request, then its response.
  */
 export interface ReplyChannel {
-  /** Sends a notification of the request; resolves when the reader can take more, or is gone. */
+  /**
+   * Sends a notification of the request; resolves when the reader can take more, or is gone.
+   *
+   * @throws (rejects) where it cannot be written as JSON, which is reported too.
+   */
   notify(message: Notification): Promise<void>;
   /**
    * Answers the request and ends the channel.

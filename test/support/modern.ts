@@ -64,9 +64,9 @@ export class TestReply implements ReplyChannel {
     this.answered = new Promise((resolve) => (this.#settle = resolve));
   }
 
-  notify(message: Notification): Promise<void> {
+  async notify(message: Notification): Promise<void> {
+    JSON.stringify(message);
     this.notifications.push(message);
-    return Promise.resolve();
   }
 
   answer(response: Response, status?: number): void {

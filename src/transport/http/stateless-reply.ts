@@ -52,7 +52,13 @@ export class StatelessReply implements Waiting, ReplyChannel {
 
   notify(message: Notification): Promise<void> {
     if (this.#over) return TAKEN;
-    const event = messageEvent(JSON.stringify(message), undefined);
+    let event: string;
+    try {
+      event = messageEvent(JSON.stringify(message), undefined);
+    } catch (error) {
+      this.#options.onerror(error as Error);
+      return Promise.reject(error);
+    }
     const connection = this.#begin();
     if (connection.full) {
       this.#behind += event.length;

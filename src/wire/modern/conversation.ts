@@ -57,7 +57,12 @@ export class Conversation implements Parked {
   /** Answers the next request at once: the handler has finished while the caller was away. */
   #outcome: (() => void) | undefined;
 
-  constructor(exchange: ModernExchange, parking: Parking<Conversation>, inquire: Inquirer, recollection: Recollection | undefined) {
+  constructor(
+    exchange: ModernExchange,
+    parking: Parking<Conversation>,
+    inquire: Inquirer,
+    recollection: Recollection | undefined,
+  ) {
     this.exchange = exchange;
     this.principal = exchange.caller.principal;
     this.bytes = exchange.round?.extra?.bytes ?? 0;
@@ -75,6 +80,11 @@ export class Conversation implements Parked {
     const asked = digest(method, params);
     const known = this.#recollection?.answers.get(key);
     if (known?.[0] === asked) {
+      try {
+        checkAnswer(key, method, known[1]);
+      } catch (error) {
+        return Promise.reject(error);
+      }
       this.#answered.set(key, known);
       return Promise.resolve(known[1]);
     }
@@ -158,7 +168,7 @@ export class Conversation implements Parked {
     };
     const { noted } = this.exchange;
     const state = { ...base, record, ...(noted && noted.size > 0 ? { notes: [...noted] } : {}) };
-    return JSON.stringify(state).length > MAX_RECORD ? base : state;
+    return travels(state) ? state : base;
   }
 
   #name(method: string): string {
@@ -194,6 +204,15 @@ export class Conversation implements Parked {
     const open = [...this.#open.values()];
     this.#open.clear();
     for (const question of open) question.reject(reason);
+  }
+}
+
+/** Whether a state is small enough for its caller to carry, and not nested too deep to be written. */
+function travels(state: RequestState): boolean {
+  try {
+    return JSON.stringify(state).length <= MAX_RECORD;
+  } catch {
+    return false;
   }
 }
 

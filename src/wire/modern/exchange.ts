@@ -115,9 +115,12 @@ export class ModernExchange implements Exchange {
     this.#ended ??= ANSWERED;
   }
 
-  /** The caller has cancelled, or is gone for good. */
+  /**
+   * The caller has cancelled, or is gone for good; or it was answered for a handler that is still at work, which is to
+   * stop.
+   */
   abort(reason: Error): void {
-    if (this.#ended) return;
+    if (this.#ended && this.#ended !== ANSWERED) return;
     this.#ended = reason;
     this.#round = undefined;
     this.#controller?.abort(reason);

@@ -6,7 +6,7 @@ import {
   type JsonObject,
   type Notification,
   type Request,
-  type Response,
+  type RequestId,
 } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
@@ -79,7 +79,7 @@ export class ModernInbound {
   readonly #subscriptions = new Set<ModernExchange>();
   readonly #conversations = new WeakMap<ModernExchange, Conversation>();
   #closed = false;
-  #onidle: (() => void) | undefined;
+  readonly #onidle = new Set<() => void>();
 
   constructor(service: Service, options: ModernInboundOptions) {
     this.#service = service;
@@ -103,8 +103,7 @@ export class ModernInbound {
     try {
       this.#take(message, extra, reply);
     } catch (thrown) {
-      const error = RpcError.from(thrown);
-      reply.answer(errorResponse(message.id, error.toObject()), statusOf(error));
+      this.#refuse(message.id, reply, RpcError.from(thrown));
     }
   }
 
@@ -153,11 +152,13 @@ export class ModernInbound {
 
   #idle(timeout: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, timeout);
-      this.#onidle = () => {
+      const settle = (): void => {
         clearTimeout(timer);
+        this.#onidle.delete(settle);
         resolve();
       };
+      const timer = setTimeout(settle, timeout);
+      this.#onidle.add(settle);
     });
   }
 
@@ -273,7 +274,8 @@ export class ModernInbound {
   }
 
   #rest(exchange: ModernExchange): void {
-    if (this.#running.delete(exchange) && this.#running.size === 0) this.#onidle?.();
+    if (!this.#running.delete(exchange) || this.#running.size > 0) return;
+    for (const settle of this.#onidle) settle();
   }
 
   #answerResult(exchange: ModernExchange, result: JsonObject): void {
@@ -283,37 +285,33 @@ export class ModernInbound {
       if (!isObject(result)) throw new TypeError(`${method} gave no result`);
       const complete = needsInput(result) ? this.#checkQuestions(exchange, result) : result;
       const shaped = this.#results.shape(complete, method);
-      this.#answer(
-        exchange,
-        round,
-        resultResponse(round.id, method === Method.Listen ? subscribed(shaped, round) : shaped),
-      );
+      round.reply.answer(resultResponse(round.id, method === Method.Listen ? subscribed(shaped, round) : shaped));
     } catch (error) {
-      this.#fail(exchange, error);
+      return this.#fail(exchange, error);
     }
+    this.#answered(exchange);
   }
 
   #fail(exchange: ModernExchange, thrown: unknown): void {
     if (exchange.round) this.#answerError(exchange, exchange.round, modernError(thrown));
   }
 
-  #answerError(exchange: ModernExchange, round: Round, error: RpcError): void {
+  #answerError(exchange: ModernExchange, { id, reply }: Round, error: RpcError): void {
+    this.#refuse(id, reply, error);
+    this.#answered(exchange);
+  }
+
+  #refuse(id: RequestId, reply: ReplyChannel, error: RpcError): void {
     try {
-      this.#answer(exchange, round, errorResponse(round.id, error.toObject()), statusOf(error));
+      reply.answer(errorResponse(id, error.toObject()), statusOf(error));
     } catch (problem) {
+      // Its data cannot be written as JSON.
       this.#options.onerror(problem as Error);
-      this.#answer(
-        exchange,
-        round,
-        errorResponse(round.id, { code: error.code, message: error.message }),
-        statusOf(error),
-      );
+      reply.answer(errorResponse(id, { code: error.code, message: error.message }), statusOf(error));
     }
   }
 
-  /** @throws where the response cannot be written as JSON; nothing is over then. */
-  #answer(exchange: ModernExchange, round: Round, response: Response, status?: number): void {
-    round.reply.answer(response, status);
+  #answered(exchange: ModernExchange): void {
     exchange.answered();
     this.#over(exchange, exchange.ended!);
   }
@@ -356,16 +354,16 @@ export class ModernInbound {
     const { exchange } = conversation;
     const { round, method, params } = exchange;
     if (!round) return;
-    const state = conversation.state(this.#options.replays(exchange));
-    const binding = { principal: round.caller.principal, digest: requestDigest(method, params) };
-    const requestState = this.#seal.seal(state, binding);
-    const result = this.#results.shape({ resultType: 'input_required', inputRequests, requestState }, method);
     try {
+      const state = conversation.state(this.#options.replays(exchange));
+      const binding = { principal: round.caller.principal, digest: requestDigest(method, params) };
+      const requestState = this.#seal.seal(state, binding);
+      const result = this.#results.shape({ resultType: 'input_required', inputRequests, requestState }, method);
       round.reply.answer(resultResponse(round.id, result));
       exchange.park();
       this.#rest(exchange);
     } catch (error) {
-      // A question that cannot be written as JSON is the handler's fault, and it hears of it.
+      // The handler hears of it: its question cannot be written as JSON, or what it is asked about is nested too deep.
       conversation.end(RpcError.from(error));
     }
   };

@@ -39,6 +39,7 @@ export class Parking<P extends Parked> {
   readonly #places = new Map<string, Place<P>>();
   readonly #perPrincipal = new Map<string, number>();
   #bytes = 0;
+  #closed: Error | undefined;
 
   constructor(options: ParkingOptions) {
     this.#options = options;
@@ -52,14 +53,15 @@ export class Parking<P extends Parked> {
     return this.#places.get(id)?.parked;
   }
 
-  /** @throws RpcError where there is no room. */
+  /** @throws RpcError where there is no room, or will be none any more. */
   add(parked: P): void {
+    if (this.#closed) throw this.#closed;
     const { principal } = parked;
     const { lifetime, maxParked, maxParkedPerPrincipal } = this.#options;
     if (principal !== undefined && (this.#perPrincipal.get(principal) ?? 0) >= maxParkedPerPrincipal) {
       this.#makeRoom(principal);
     }
-    if (this.#places.size >= maxParked || this.#bytes + parked.bytes > MAX_BYTES) this.#makeRoom(undefined);
+    while (this.#places.size >= maxParked || this.#bytes + parked.bytes > MAX_BYTES) this.#makeRoom(undefined);
     const timer = setTimeout(
       () => parked.giveUp(gone(`the caller did not come back with its answers within ${lifetime} ms`)),
       lifetime,
@@ -82,7 +84,9 @@ export class Parking<P extends Parked> {
     else this.#perPrincipal.delete(principal);
   }
 
+  /** Gives up all that waits; from now on nothing may. */
   close(reason: Error): void {
+    this.#closed ??= reason;
     for (const { parked } of this.#places.values()) parked.giveUp(reason);
   }
 
@@ -91,6 +95,7 @@ export class Parking<P extends Parked> {
     for (const { parked, since } of this.#places.values()) {
       if (principal !== undefined && parked.principal !== principal) continue;
       if (Date.now() - since < EVICTABLE_AFTER) break;
+      this.delete(parked);
       return parked.giveUp(gone('too many others came after it'));
     }
     throw new RpcError(ErrorCode.InternalError, 'Too many requests wait for answers of their callers; try again later');
