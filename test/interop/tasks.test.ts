@@ -24,7 +24,7 @@ function printer(): McpServer {
     return `${name} in ${content?.name}`;
   });
   server.tool('idle', { task: { pollIntervalMs: 10 } }, async (_, ctx) => {
-    await new Promise((resolve) => void ctx.signal.addEventListener('abort', resolve));
+    await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
     throw new Error('was called off');
   });
   return server;
