@@ -73,16 +73,22 @@ class FetchCall implements HttpCall {
   }
 
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
-    this.#resolve(new Response(typeof body === 'object' ? Buffer.concat(body) : (body ?? null), { status, headers: { ...headers } }));
+    this.#resolve(
+      new Response(typeof body === 'object' ? Buffer.concat(body) : (body ?? null), {
+        status,
+        headers: { ...headers },
+      }),
+    );
   }
 
   stream(status: number, headers: HttpHeaders): HttpStream {
     const stream = new FetchStream();
     this.#resolve(new Response(stream.body, { status, headers: { ...headers } }));
     const { signal } = this.#request;
-    // Not every runtime cancels the body of a response whose reader has gone before it came.
-    if (signal.aborted) queueMicrotask(() => stream.destroy());
-    else signal.addEventListener('abort', () => stream.destroy(), { once: true });
+    // Not every runtime cancels the body of a response whose reader has gone before it came. That a reader has gone is
+    // no error of the body, and servers that report those would report each client that leaves.
+    if (signal.aborted) queueMicrotask(() => stream.end());
+    else signal.addEventListener('abort', () => stream.end(), { once: true });
     return stream;
   }
 }
