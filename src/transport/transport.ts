@@ -51,6 +51,7 @@ export interface ReplyChannel {
  * Takes a message that belongs to no session.
  *
  * @param reply where a request is answered; a notification has none.
+ * @throws RpcError where a notification is refused.
  */
 export type RequestListener = (
   message: Request | Notification,

@@ -95,8 +95,9 @@ class ServiceInbound implements Inbound {
       });
       this.#modern = modern;
       this.onrequest = (message, extra, reply) => {
-        if ('id' in message && reply) modern.request(message, extra, reply);
-        else if (!('id' in message)) modern.notification(message, extra);
+        if ('id' in message) return reply && modern.request(message, extra, reply);
+        const refused = modern.notification(message, extra);
+        if (refused) throw refused;
       };
     }
     const onclose = (closed: Connection): void => void this.#connections.delete(closed);

@@ -131,6 +131,34 @@ describe('a notification', () => {
     expect(seen).toHaveLength(1);
   });
 
+  test.each([
+    ['that says nothing of its sender', undefined],
+    [
+      'of a revision that is not served',
+      { _meta: meta({}, { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' }) },
+    ],
+    ['without capabilities', { _meta: { 'io.modelcontextprotocol/protocolVersion': MODERN } }],
+  ])('%s is 400 and reaches no service', async (_, params) => {
+    const { service, seen } = scripted();
+    const [status, body] = await refusal(await new ModernHttp(service).post({ ...note, params }, modernHeaders(note)));
+    expect([status, 'id' in body, body.error.code]).toEqual([400, false, -32000]);
+    expect(seen).toEqual([]);
+  });
+
+  test('that is named like a request is 400', async () => {
+    const { service, seen } = scripted();
+    const call = { ...note, method: 'tools/call' };
+    expect((await new ModernHttp(service).post(call, modernHeaders(call))).status).toBe(400);
+    expect(seen).toEqual([]);
+  });
+
+  test('whose handling fails is 202 all the same, and the failure is reported', async () => {
+    const { service } = scripted({ 'notifications/odd': () => Promise.reject(new Error('as it should')) });
+    const http = new ModernHttp(service);
+    expect((await http.post(note, modernHeaders(note))).status).toBe(202);
+    await expect.poll(() => http.errors.map(({ message }) => message)).toEqual(['as it should']);
+  });
+
   test('to cancel is of no use: that is what closing the stream is for', async () => {
     const done = deferred();
     const { service, seen } = scripted({ work: () => done.promise.then(() => ({ done: true })) });

@@ -1,4 +1,5 @@
-import { isNotification, isObject, isRequest } from '../../jsonrpc/message.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
+import { isNotification, isObject, isRequest, type Notification } from '../../jsonrpc/message.ts';
 import { checkMessage, invalidRequest } from '../../jsonrpc/parse.ts';
 import { Meta } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
@@ -69,10 +70,7 @@ export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
     const { onrequest, maxRequests } = this.options;
     if (Array.isArray(value)) throw invalidRequest('a body must be one message: this revision has no batches');
     const message = checkMessage(value);
-    if (isNotification(message)) {
-      onrequest(message, new CallExtra(call), undefined);
-      return call.respond(202, NO_HEADERS);
-    }
+    if (isNotification(message)) return this.#notification(call, message);
     if (!isRequest(message)) return refuse(call, 400, 'A client must not send responses: retry the request with them');
     if (this.#open.size >= maxRequests || this.#bytes + call.bodyBytes > MAX_BYTES_IN_FLIGHT) {
       return tooManyRequests(call, message.id);
@@ -81,5 +79,16 @@ export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
     this.#open.add(reply);
     this.#bytes += reply.bytes;
     onrequest(message, new CallExtra(call), reply);
+  }
+
+  /** One that is not accepted MUST be answered with an error status (2026-07-28, transports: Sending Messages, 5). */
+  #notification(call: HttpCall, message: Notification): void {
+    try {
+      this.options.onrequest(message, new CallExtra(call), undefined);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      return refuse(call, 400, error.message);
+    }
+    call.respond(202, NO_HEADERS);
   }
 }

@@ -98,9 +98,9 @@ export class Conversation implements Parked {
         method,
         params,
         digest: asked,
-        resolve: (answer) => {
+        resolve: (response) => {
           settled();
-          resolve(answer);
+          resolve(response);
         },
         reject: (error) => {
           settled();
@@ -219,8 +219,8 @@ function travels(state: RequestState): boolean {
 /** What a state says of earlier rounds, with the answers that the caller brings to the last. */
 export function recollect({ record }: RequestState, responses: JsonObject): Recollection {
   const answers = new Map<string, readonly [string, JsonObject]>(Object.entries(record?.['answers'] ?? {}));
-  for (const [key, digest] of Object.entries<string>(record?.['open'] ?? {})) {
-    if (Object.hasOwn(responses, key)) answers.set(key, [digest, responses[key]]);
+  for (const [key, asked] of Object.entries<string>(record?.['open'] ?? {})) {
+    if (Object.hasOwn(responses, key)) answers.set(key, [asked, responses[key]]);
   }
   return { answers };
 }

@@ -177,10 +177,10 @@ test('what was logged while the caller was away and cannot be sent does no harm 
       return { roots: (await answer)['roots'] };
     }),
   );
-  const _meta = { 'io.modelcontextprotocol/logLevel': 'debug' };
-  const first = await client.request('tools/call', { ...CALL, _meta });
+  const logged = { _meta: { 'io.modelcontextprotocol/logLevel': 'debug' } };
+  const first = await client.request('tools/call', { ...CALL, ...logged });
   await new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
-  const result = await client.result('tools/call', { ...retry(first, { 'roots-1': { roots: [] } }), _meta });
+  const result = await client.result('tools/call', { ...retry(first, { 'roots-1': { roots: [] } }), ...logged });
   expect(result).toMatchObject({ roots: [] });
   expect(await failures()).toEqual([]);
 });

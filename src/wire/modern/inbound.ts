@@ -107,21 +107,27 @@ export class ModernInbound {
     }
   }
 
-  /** Takes in one notification; what is wrong with it is reported. Never throws. */
-  notification(message: Notification, extra: MessageExtra | undefined): void {
+  /** Takes in one notification. Returns why it was refused, where it was; that is reported too. Never throws. */
+  notification(message: Notification, extra: MessageExtra | undefined): RpcError | undefined {
     const { onerror, supportedVersions } = this.#options;
+    if (IGNORED.has(message.method)) return undefined;
     try {
       if (!isNotificationMethod(message.method)) {
-        throw new Error(`A notification named ${JSON.stringify(message.method)} was ignored`);
+        throw new RpcError(
+          ErrorCode.InvalidRequest,
+          `Invalid request: ${JSON.stringify(message.method)} is no notification, and came without an id`,
+        );
       }
       const caller = readCaller(message, extra, supportedVersions);
-      if (IGNORED.has(message.method)) return;
       const nowhere: ReplyChannel = { notify: () => Promise.resolve(), answer: () => {}, onclose: undefined };
       const round: Round = { id: '', caller, extra, reply: nowhere, progressToken: undefined };
       const exchange = new ModernExchange(message.method, message.params ?? {}, round, this.#ask);
       invoke(this.#service, exchange).catch((error: unknown) => onerror(RpcError.from(error)));
-    } catch (error) {
-      onerror(error as Error);
+      return undefined;
+    } catch (thrown) {
+      const error = RpcError.from(thrown);
+      onerror(error);
+      return error;
     }
   }
 
