@@ -37,11 +37,14 @@ export class Connection {
   readonly #legacy: LegacyInbound | undefined;
   readonly #replies = new Map<RequestId, ConnectionReply>();
   #bytes = 0;
+  /** Those who wait until nothing is in flight. */
+  readonly #idle = new Set<() => void>();
 
   constructor(service: Service, transport: Transport, options: ConnectionOptions) {
     this.#transport = transport;
     this.#options = options;
     this.#legacy = options.legacy ? new LegacyInbound(service, transport, options) : undefined;
+    if (this.#legacy) this.#legacy.onidle = this.#settled;
   }
 
   start(): Promise<void> {
@@ -53,20 +56,31 @@ export class Connection {
     return transport.start();
   }
 
-  /** Lets what a session has in flight finish, at most `timeout` milliseconds, then closes the connection. */
+  /** Lets what is in flight finish, at most `timeout` milliseconds, then closes the connection. */
   async close(timeout: number): Promise<void> {
-    const legacy = this.#legacy;
-    if (legacy && legacy.inFlight > 0 && timeout > 0) {
+    if (this.#busy && timeout > 0) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, timeout);
-        legacy.onidle = () => {
+        const settle = (): void => {
           clearTimeout(timer);
+          this.#idle.delete(settle);
           resolve();
         };
+        const timer = setTimeout(settle, timeout);
+        this.#idle.add(settle);
       });
     }
     await this.#transport.close();
   }
+
+  get #busy(): boolean {
+    return this.#replies.size > 0 || (this.#legacy?.inFlight ?? 0) > 0;
+  }
+
+  /** A request of either side is over. */
+  readonly #settled = (): void => {
+    if (this.#idle.size === 0 || this.#busy) return;
+    for (const settle of this.#idle) settle();
+  };
 
   #receive(message: Message, extra: MessageExtra | undefined): void {
     const { modern } = this.#options;
@@ -93,6 +107,7 @@ export class Connection {
     const reply = new ConnectionReply(this.#transport, id, this.#options.onerror, () => {
       this.#replies.delete(id);
       this.#bytes -= bytes;
+      this.#settled();
     });
     this.#replies.set(id, reply);
     this.#bytes += bytes;
@@ -132,7 +147,7 @@ class ConnectionReply implements ReplyChannel {
   readonly #transport: Transport;
   readonly #id: RequestId;
   readonly #onerror: (error: Error) => void;
-  readonly #ondone: () => void;
+  #ondone: (() => void) | undefined;
 
   constructor(transport: Transport, id: RequestId, onerror: (error: Error) => void, ondone: () => void) {
     this.#transport = transport;
@@ -148,7 +163,7 @@ class ConnectionReply implements ReplyChannel {
   }
 
   answer(response: Response): void {
-    this.#ondone();
+    this.#done();
     this.onclose = undefined;
     const sent = this.#transport.send(response);
     if (sent === TAKEN) return;
@@ -160,9 +175,16 @@ class ConnectionReply implements ReplyChannel {
   }
 
   cancel(reason?: string): void {
-    this.#ondone();
+    this.#done();
     const { onclose } = this;
     this.onclose = undefined;
     onclose?.(reason);
+  }
+
+  /** A response that could not be written is followed by another; the request was over with the first. */
+  #done(): void {
+    const ondone = this.#ondone;
+    this.#ondone = undefined;
+    ondone?.();
   }
 }

@@ -125,6 +125,9 @@ class ServiceInbound implements Inbound {
   #add(transport: Transport, options: ConnectionOptions): Promise<void> {
     const connection = new Connection(this.#service, transport, options);
     this.#connections.add(connection);
-    return connection.start();
+    return connection.start().catch((error: unknown) => {
+      this.#connections.delete(connection);
+      throw error;
+    });
   }
 }

@@ -1,0 +1,303 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { meta, modernRequest } from '../../test/support/modern.ts';
+import { aborted, deferred, listening, scripted, settled } from '../../test/support/service.ts';
+import { hello, Peer, served } from '../../test/support/wire.ts';
+import type { Exchange } from '../core/exchange.ts';
+import type { JsonObject, Message } from '../jsonrpc/message.ts';
+import { memoryTransportPair } from '../transport/memory.ts';
+import type { Transport } from '../transport/transport.ts';
+import { createInbound, type InboundOptions } from './serve.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+/** Lets setImmediate have its turn too. */
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
+
+/** A connection whose inbound the test can close. */
+async function connected(methods: Parameters<typeof scripted>[0], options: InboundOptions = {}) {
+  const errors: Error[] = [];
+  const inbound = createInbound(scripted(methods).service, { onerror: (error) => void errors.push(error), ...options });
+  const [near, far] = memoryTransportPair();
+  const client = new Peer(near);
+  await near.start();
+  await inbound.connect(far);
+  return { client, inbound, errors };
+}
+
+/** A transport that is all callbacks. */
+class HandTransport implements Transport {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onend: Transport['onend'];
+  onerror: Transport['onerror'];
+  readonly sent: Message[] = [];
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  send(message: Message): Promise<void> {
+    try {
+      JSON.stringify(message);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.sent.push(message);
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    this.onclose?.();
+    return Promise.resolve();
+  }
+}
+
+describe('each message goes to the side of its era', () => {
+  test('one connection speaks both, in any order', async () => {
+    const { service, seen } = scripted();
+    const { client } = await served(service);
+    const modern = (id: number): Promise<any> => client.request(id, 'echo', { _meta: meta() });
+    expect((await modern(1)).result.resultType).toBe('complete');
+    expect((await client.request(2, 'initialize', hello())).result.protocolVersion).toBe('2025-11-25');
+    expect((await modern(3)).result.resultType).toBe('complete');
+    expect((await client.request(4, 'echo')).result).toEqual({ params: {} });
+    expect(seen.filter(({ method }) => method === 'echo').map(({ caller }) => caller.revision)).toEqual([
+      '2026-07-28',
+      '2026-07-28',
+      '2025-11-25',
+    ]);
+  });
+
+  test('where handshakes alone are served, a request that says its revision is refused before one', async () => {
+    const { service, seen } = scripted();
+    const { client } = await served(service, { eras: 'legacy' });
+    expect((await client.request(1, 'echo', { _meta: meta() })).error).toMatchObject({ code: expect.any(Number) });
+    expect(seen).toEqual([]);
+  });
+
+  test('where they are not, all that is asked is read as of 2026-07-28, and answers are reported', async () => {
+    const { service, seen } = scripted();
+    const { client, errors } = await served(service, { eras: 'modern' });
+    expect((await client.request(1, 'initialize', hello())).error.code).toBe(-32022);
+    expect((await client.request(2, 'echo')).error.code).toBe(-32602);
+    await client.send({ method: 'notifications/initialized' }, { id: 7, result: {} }, { method: 'notifications/odd' });
+    expect(client.take()).toEqual([]);
+    expect(errors.map(({ message }) => message)).toEqual([
+      expect.stringContaining('nothing was asked'),
+      expect.stringContaining('_meta'),
+    ]);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('an id', () => {
+  test('in flight is refused to another request, without an id', async () => {
+    const go = deferred();
+    const { service, seen } = scripted({ work: () => go.promise.then(() => ({ first: true })) });
+    const { client } = await served(service);
+    await client.send(modernRequest('a', 'work'), modernRequest('a', 'echo'));
+    expect(client.next()).toEqual({ jsonrpc: '2.0', error: expect.objectContaining({ code: -32600 }) });
+    go.resolve();
+    await turn();
+    expect(client.next()).toMatchObject({ id: 'a', result: { first: true } });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('of a number is not that of a string', async () => {
+    const go = deferred();
+    const { client } = await served(scripted({ work: () => go.promise.then(() => ({})) }).service);
+    await client.send(modernRequest(1, 'work'), modernRequest('1', 'echo'));
+    expect(client.next()).toMatchObject({ id: '1', result: {} });
+    go.resolve();
+    await turn();
+    expect(client.next()).toMatchObject({ id: 1, result: {} });
+  });
+
+  test('can be used again when it was answered, cancelled, or sent away with questions', async () => {
+    const { client } = await served(
+      scripted({
+        'tools/call': (exchange) => exchange.ask('roots/list', {}),
+        wait: () => new Promise(() => {}),
+      }).service,
+    );
+    await client.request(1, 'echo', { _meta: meta() });
+    await client.send(modernRequest(1, 'wait'));
+    await client.send({ method: 'notifications/cancelled', params: { requestId: 1 } });
+    await client.send(modernRequest(1, 'tools/call', { name: 'a' }, { roots: {} }));
+    await turn();
+    expect(client.next()).toMatchObject({ id: 1, result: { resultType: 'input_required' } });
+    expect(await client.request(1, 'echo', { _meta: meta() })).toMatchObject({ id: 1, result: {} });
+    expect(client.take()).toEqual([]);
+  });
+});
+
+describe('a cancellation', () => {
+  test('reaches the request of its id, with its reason, and no other; nothing more is said of it', async () => {
+    const seen = new Map<unknown, Exchange>();
+    const { client } = await served(
+      scripted({
+        wait: async (exchange) => {
+          seen.set(exchange.params['n'], exchange);
+          await aborted(exchange.signal);
+          await exchange.notify('notifications/odd');
+          return {};
+        },
+      }).service,
+    );
+    await client.send(modernRequest(1, 'wait', { n: 1 }), modernRequest(2, 'wait', { n: 2 }));
+    await client.send({ method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough', _meta: meta() } });
+    expect(seen.get(1)!.signal.reason).toMatchObject({ message: 'Cancelled: enough' });
+    expect(seen.get(2)!.signal.aborted).toBe(false);
+    expect(client.take()).toEqual([]);
+  });
+
+  test('of a handshake request is not taken for one of 2026-07-28', async () => {
+    let exchange!: Exchange;
+    const { client } = await served(
+      scripted({
+        wait: (given) => {
+          exchange = given;
+          void given.signal;
+          return new Promise(() => {});
+        },
+      }).service,
+    );
+    await client.request(1, 'initialize', hello());
+    await client.send({ method: 'notifications/initialized' }, { id: 5, method: 'wait' });
+    await client.send({ method: 'notifications/cancelled', params: { requestId: 5 } });
+    expect(exchange.signal.aborted).toBe(true);
+  });
+
+  test.each([[undefined], [null], [{}], [99], ['1']])('of %j changes nothing', async (requestId) => {
+    const go = deferred();
+    const { client, errors } = await served(scripted({ work: () => go.promise.then(() => ({ done: true })) }).service);
+    await client.send(modernRequest(1, 'work'));
+    await client.send({ method: 'notifications/cancelled', params: { requestId, _meta: meta() } });
+    go.resolve();
+    await turn();
+    expect(client.next()).toMatchObject({ id: 1, result: { done: true } });
+    expect(errors).toEqual([]);
+  });
+});
+
+describe('when the connection closes', () => {
+  test('what is in flight is cancelled', async () => {
+    const seen: Exchange[] = [];
+    const { client } = await served(
+      scripted({
+        wait: (exchange) => {
+          seen.push(exchange);
+          void exchange.signal;
+          return new Promise(() => {});
+        },
+      }).service,
+    );
+    await client.send(modernRequest(1, 'wait'), modernRequest(2, 'wait'));
+    await client.transport.close();
+    await settled();
+    expect(seen.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+  });
+
+  test('at the end of the input subscriptions are answered, and the service hears of it; the rest goes on', async () => {
+    const go = deferred();
+    const heard: Exchange[] = [];
+    const { service } = scripted({
+      'subscriptions/listen': listening(heard),
+      work: () => go.promise.then(() => ({ done: true })),
+    });
+    const transport = new HandTransport();
+    await createInbound(service).connect(transport);
+    transport.onmessage!(modernRequest('s', 'subscriptions/listen', { notifications: {} }));
+    transport.onmessage!(modernRequest(1, 'work'));
+    await settled();
+    transport.onend!();
+    await settled();
+    expect(heard).toEqual([]);
+    go.resolve();
+    await settled();
+    expect(transport.sent).toMatchObject([
+      { method: 'notifications/subscriptions/acknowledged' },
+      { id: 's', result: { resultType: 'complete' } },
+      { id: 1, result: { done: true } },
+    ]);
+  });
+});
+
+describe('close', () => {
+  test('lets requests of either era finish before the connection closes', async () => {
+    const go = deferred();
+    const { client, inbound } = await connected({ work: () => go.promise.then(() => ({ done: true })) });
+    await client.request(1, 'initialize', hello());
+    await client.send({ method: 'notifications/initialized' });
+    await client.send({ id: 2, method: 'work' }, modernRequest(3, 'work'));
+    const closing = Promise.all([inbound.close(5000), inbound.close(5000)]);
+    await settled();
+    expect(client.closed).toBe(false);
+    go.resolve();
+    await closing;
+    await settled();
+    expect(client.take()).toMatchObject([
+      { id: 2, result: { done: true } },
+      { id: 3, result: { done: true } },
+    ]);
+    expect(client.closed).toBe(true);
+  });
+
+  test('answers what does not finish in time, and closes', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { client, inbound } = await connected({ work: () => new Promise(() => {}) });
+    await client.send(modernRequest(1, 'work'));
+    const closing = inbound.close(5000);
+    await vi.advanceTimersByTimeAsync(4900);
+    expect([client.inbox, client.closed]).toEqual([[], false]);
+    await vi.advanceTimersByTimeAsync(100);
+    await closing;
+    expect(client.take()).toMatchObject([{ id: 1, error: { message: expect.stringContaining('shutting down') } }]);
+    expect(client.closed).toBe(true);
+  });
+
+  test('ends subscriptions with their response', async () => {
+    const { client, inbound } = await connected({ 'subscriptions/listen': listening([]) });
+    await client.send(modernRequest(1, 'subscriptions/listen', { notifications: {} }));
+    client.take();
+    await inbound.close(5000);
+    await settled();
+    expect(client.take()).toMatchObject([{ id: 1, result: { resultType: 'complete' } }]);
+    expect(client.closed).toBe(true);
+  });
+});
+
+describe('what is in flight is bounded', () => {
+  test('in number', async () => {
+    const { client } = await served(scripted({ wait: () => new Promise(() => {}) }).service);
+    await client.send(...Array.from({ length: 10_001 }, (_, id) => modernRequest(id, 'wait')));
+    expect(client.take()).toMatchObject([{ id: 10_000, error: { code: -32600 } }]);
+  });
+
+  test('in size, also when results cannot be written', async () => {
+    const transport = new HandTransport();
+    const errors: Error[] = [];
+    const { service } = scripted({ wait: () => new Promise(() => {}), odd: () => ({ big: 1n }) });
+    await createInbound(service, { onerror: (error) => void errors.push(error) }).connect(transport);
+    const send = (message: JsonObject, bytes: number): void => transport.onmessage!(message, { bytes });
+    send(modernRequest(1, 'odd'), 60 * 2 ** 20);
+    await settled();
+    expect(transport.sent).toMatchObject([{ id: 1, error: { code: -32603 } }]);
+    send(modernRequest(2, 'wait'), 60 * 2 ** 20);
+    send(modernRequest(3, 'wait'), 5 * 2 ** 20);
+    expect(transport.sent.slice(1)).toMatchObject([{ id: 3, error: { code: -32600 } }]);
+    // One that is larger than all that may wait is taken alone.
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('BigInt')]);
+  });
+});
+
+test('a connection that could not be opened is not closed with the others', async () => {
+  const transport = new HandTransport();
+  transport.start = () => Promise.reject(new Error('no such port'));
+  let closes = 0;
+  transport.close = async () => void (closes += 1);
+  const inbound = createInbound(scripted().service);
+  await expect(inbound.connect(transport)).rejects.toThrow('no such port');
+  await inbound.close(5000);
+  expect(closes).toBe(0);
+});
