@@ -39,6 +39,19 @@ describe('in memory', () => {
     await expect(store.update('a', undefined, () => ({ ...large, id: 'a' }))).rejects.toBeInstanceOf(TaskStoreFull);
   });
 
+  test('a task whose time ends while it is changed gives its place back once', async () => {
+    let now = 0;
+    const store = memoryTaskStore({ maxBytes: 600, now: () => now });
+    const spare = { ...record('spare', { ttlMs: 1_000_000 }), statusMessage: 'x'.repeat(200) };
+    await store.create(record('a', { ttlMs: 100 }));
+    await store.update('a', undefined, (task) => {
+      now = 100;
+      return { ...task, statusMessage: 'x'.repeat(200) };
+    });
+    await store.create(spare);
+    await expect(store.create({ ...spare, id: 'one more' })).rejects.toBeInstanceOf(TaskStoreFull);
+  });
+
   test('callers without a principal have no bound of their own', async () => {
     const store = memoryTaskStore({ maxPerPrincipal: 1 });
     for (let n = 0; n < 10; n += 1) await store.create(record(`t${n}`));

@@ -149,7 +149,8 @@ class MemoryTaskStore implements TaskStore {
   }
 
   #remove(id: string, { bytes, principal }: Kept): void {
-    this.#tasks.delete(id);
+    // Its time may have been over between two looks at it.
+    if (!this.#tasks.delete(id)) return;
     this.#bytes -= bytes;
     if (principal === undefined) return;
     const left = this.#perPrincipal.get(principal)! - 1;
