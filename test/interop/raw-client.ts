@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { startNode } from '../support/process.ts';
 import { inSession, type CallOptions, type OfficialClient, type Target, type TransportKind } from './clients.ts';
+import { Recording } from './recording.ts';
 import { readEvents } from './sse.ts';
 
 type JsonObject = Record<string, any>;
@@ -17,31 +18,18 @@ interface Wire {
 type Receive = (json: string) => void;
 type Fail = (error: Error) => void;
 
-/** Milliseconds to wait for a message. */
-const TIMEOUT = 10_000;
-
 /** A client that is nothing but messages, of any handshake revision. It keeps all that was said. */
-export class RawClient implements OfficialClient {
+export class RawClient extends Recording implements OfficialClient {
   readonly missingResource = -32002;
   readonly losesLastProgress = false;
   readonly revision: string;
-  readonly sent: JsonObject[] = [];
-  readonly received: JsonObject[] = [];
-  readonly notices: { method: string; params?: JsonObject }[] = [];
-  readonly questions: { method: string; params?: JsonObject }[] = [];
-  readonly errors: Error[] = [];
-  readonly answers: OfficialClient['answers'] = {
-    sampling: () => ({ role: 'assistant', content: { type: 'text', text: 'a sampled text' }, model: 'test-model' }),
-    elicitation: ({ mode }) => (mode === 'url' ? { action: 'accept' } : { action: 'accept', content: { name: 'Ada' } }),
-    roots: () => ({ roots: [{ uri: 'file:///tmp/project', name: 'project' }] }),
-  };
   #wire!: Wire;
   #opened: JsonObject = {};
   #lastId = 0;
-  readonly #waiting = new Set<() => void>();
   readonly #fail: Fail = (error) => this.errors.push(error);
 
   constructor(revision: string) {
+    super();
     this.revision = revision;
   }
 
@@ -94,7 +82,9 @@ export class RawClient implements OfficialClient {
   readonly callTool = async (params: JsonObject, { signal, onprogress }: CallOptions = {}): Promise<JsonObject> => {
     const id = this.#lastId + 1;
     const withToken = onprogress ? { ...params, _meta: { progressToken: id } } : params;
-    const from = this.received.length;
+    const unwatch = this.watch(({ method, params: report }) => {
+      if (method === 'notifications/progress' && report.progressToken === id) onprogress?.(report);
+    });
     const answer = this.request('tools/call', withToken);
     const cancelled = new Promise<never>((_, reject) => {
       signal?.addEventListener('abort', () => {
@@ -102,33 +92,20 @@ export class RawClient implements OfficialClient {
         reject(new Error('cancelled'));
       });
     });
-    let seen = from;
-    const look = (): void => {
-      for (; seen < this.received.length; seen += 1) {
-        const { method, params: report } = this.received[seen]!;
-        if (method === 'notifications/progress' && report.progressToken === id) onprogress?.(report);
-      }
-    };
-    if (onprogress) this.#waiting.add(look);
     try {
       return await Promise.race([answer, cancelled]);
     } finally {
-      this.#waiting.delete(look);
+      unwatch();
     }
   };
 
   /** Sends a request and resolves with its result. */
   readonly request = async (method: string, params?: JsonObject): Promise<any> => {
     const id = ++this.#lastId;
-    const answered = this.message(
-      (message) => message['id'] === id && message['method'] === undefined,
-      `answer to ${method}`,
-    );
+    const answered = this.resultOf(id, method);
     answered.catch(() => {});
     await this.send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) });
-    const { result, error } = await answered;
-    if (error) throw Object.assign(new Error(error.message), { code: error.code, data: error.data });
-    return result;
+    return answered;
   };
 
   async notify(method: string, params?: JsonObject): Promise<void> {
@@ -141,56 +118,20 @@ export class RawClient implements OfficialClient {
     await this.#wire.send(JSON.stringify(message));
   }
 
-  readonly notice: OfficialClient['notice'] = async (method, fits = () => true, from = 0) => {
-    const notice = (message: JsonObject): boolean =>
-      message['method'] === method &&
-      fits(message['params'] ?? {}) &&
-      this.notices.indexOf(message as { method: string }) >= from;
-    return (await this.message(notice, method))['params'] ?? {};
-  };
-
-  /** The first message that fits, from the beginning. */
-  message(fits: (message: JsonObject) => boolean, what: string): Promise<JsonObject> {
-    return new Promise((resolve, reject) => {
-      const look = (): void => {
-        const found = this.received.find(fits);
-        if (!found) return;
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-        resolve(found);
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(look);
-        reject(new Error(`No ${what} within ${TIMEOUT} ms`));
-      }, TIMEOUT);
-      this.#waiting.add(look);
-      look();
-    });
-  }
-
   close(): Promise<void> {
     return this.#wire.close();
   }
 
   #receive(json: string): void {
     for (const message of [JSON.parse(json)].flat()) {
-      this.received.push(message);
+      this.take(message);
       if ('method' in message && 'id' in message) this.#answer(message).catch(this.#fail);
-      else if ('method' in message && message.method !== 'notifications/progress') this.notices.push(message);
-      for (const look of [...this.#waiting]) look();
     }
   }
 
   async #answer({ id, method, params }: JsonObject): Promise<void> {
-    const kinds: Record<string, keyof OfficialClient['answers']> = {
-      'sampling/createMessage': 'sampling',
-      'elicitation/create': 'elicitation',
-      'roots/list': 'roots',
-    };
-    this.questions.push({ method, ...(params === undefined ? {} : { params }) });
-    const kind = kinds[method];
-    if (kind) await this.send({ jsonrpc: '2.0', id, result: this.answers[kind](params ?? {}) });
-    else if (method === 'ping') await this.send({ jsonrpc: '2.0', id, result: {} });
+    const result = method === 'ping' ? {} : this.answerTo({ method, params });
+    if (result) await this.send({ jsonrpc: '2.0', id, result });
     else await this.send({ jsonrpc: '2.0', id, error: { code: -32601, message: `Method not found: ${method}` } });
   }
 }

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programs } from '../support/process.ts';
-import type { Target } from './clients.ts';
+import { meta } from '../support/modern.ts';
+import type { OfficialClient, Target } from './clients.ts';
 import { features, type Feature, type Peer } from './features.ts';
 import { demo, everything, featureServer } from './peers.ts';
 import { capabilitiesOf, RawClient } from './raw-client.ts';
+import { RawModernClient } from './raw-modern-client.ts';
 import { RevisionSchema, schemasPresent, violations } from './schema.ts';
 import { bridged, serveBoth } from './servers.ts';
 
@@ -80,6 +82,71 @@ present.each(servers)('what the %s says', (_, peer, http, stdio) => {
   });
 });
 
+const NEWEST = '2026-07-28';
+const META = {
+  version: 'io.modelcontextprotocol/protocolVersion',
+  capabilities: 'io.modelcontextprotocol/clientCapabilities',
+} as const;
+
+present.each(servers.slice(0, 2))(`what the %s says in ${NEWEST}`, (_, peer, http, stdio) => {
+  let target: Target;
+  let stop: (() => Promise<unknown>) | undefined;
+
+  beforeAll(async () => {
+    ({ target, stop } = await serveBoth(http, stdio));
+  });
+
+  afterAll(() => stop?.());
+
+  test.each(['stdio', 'http'] as const)('is valid over %s', async (transport) => {
+    const client = await RawModernClient.connect(transport, target);
+    const codes: Record<string, number | undefined> = {};
+    try {
+      for (const feature of features.filter((each) => each.has(peer))) await run(feature, client, peer);
+      await oddities(client, peer);
+      for (const [name, refused] of Object.entries(refusals(client, transport))) {
+        codes[name] = (await refused())['error']?.code;
+      }
+    } finally {
+      await client.close();
+    }
+    expect(codes).toEqual({
+      'another revision': -32022,
+      'no capabilities': -32602,
+      'a method that is gone': -32601,
+      'a request of servers': -32601,
+      'a state that was made up': -32602,
+      ...(transport === 'http' && { 'another name in the header': -32020, 'another method in the header': -32020 }),
+    });
+    expect(client.errors).toEqual([]);
+    expect(client.received.filter(({ id, method }) => id !== undefined && method !== undefined)).toEqual([]);
+    const schema = new RevisionSchema(NEWEST, { strict: true });
+    expect(violations(schema, 'server', client.received, client.sent)).toEqual([]);
+  });
+});
+
+/** Requests that are refused before they reach the service. */
+function refusals(client: RawModernClient, transport: 'stdio' | 'http'): Record<string, () => Promise<JsonObject>> {
+  const known = meta();
+  const { [META.capabilities]: _, ...incapable } = known;
+  const call = { name: 'add', arguments: { a: 2, b: 4 } };
+  const another = '2030-01-01';
+  const refused: Record<string, () => Promise<JsonObject>> = {
+    'another revision': () =>
+      client.raw('tools/list', { _meta: { ...known, [META.version]: another } }, { 'mcp-protocol-version': another }),
+    'no capabilities': () => client.raw('tools/list', { _meta: incapable }),
+    'a method that is gone': () => client.raw('ping', { _meta: known }),
+    'a request of servers': () => client.raw('roots/list', { _meta: known }),
+    'a state that was made up': () => client.raw('tools/call', { ...call, requestState: 'made up', _meta: known }),
+  };
+  if (transport === 'stdio') return refused;
+  return {
+    ...refused,
+    'another name in the header': () => client.raw('tools/call', { ...call, _meta: known }, { 'mcp-name': 'other' }),
+    'another method in the header': () => client.raw('tools/list', { _meta: known }, { 'mcp-method': 'prompts/list' }),
+  };
+}
+
 present('what a bridge says to its child', () => {
   afterAll(() => rmSync(recordings, { recursive: true, force: true }));
 
@@ -119,7 +186,7 @@ present('a client that declares what its revision does not have', () => {
   });
 });
 
-async function run(feature: Feature, client: RawClient, peer: Peer): Promise<void> {
+async function run(feature: Feature, client: OfficialClient, peer: Peer): Promise<void> {
   try {
     await feature.run(client, peer);
   } catch (error) {
@@ -128,7 +195,7 @@ async function run(feature: Feature, client: RawClient, peer: Peer): Promise<voi
 }
 
 /** Answers that no feature asks for: content of every kind, and errors of the protocol itself. */
-async function oddities(client: RawClient, peer: Peer): Promise<void> {
+async function oddities(client: OfficialClient, peer: Peer): Promise<void> {
   if (peer === featureServer) {
     await client.callTool({ name: 'content' });
     await client.callTool({ name: 'fail' });

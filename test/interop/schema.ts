@@ -13,6 +13,17 @@ export const schemasPresent = existsSync(SPEC);
 /** Results of methods whose name does not follow from that of the request. */
 const EMPTY = new Set(['ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
 
+/** The requests that may be answered with questions, from 2026-07-28 on. */
+const MAY_ASK = new Set(['prompts/get', 'resources/read', 'tools/call']);
+
+/** Errors whose data has a schema, in the revisions that have them. */
+const ERRORS = new Map([
+  [-32020, 'HeaderMismatchError'],
+  [-32021, 'MissingRequiredClientCapabilityError'],
+  [-32022, 'UnsupportedProtocolVersionError'],
+  [-32042, 'URLElicitationRequiredError'],
+]);
+
 /** Checks messages against the JSON Schema of one revision of the specification. */
 export class RevisionSchema {
   readonly revision: string;
@@ -21,6 +32,8 @@ export class RevisionSchema {
   readonly #definitions: Record<string, JsonObject>;
   /** The definition of a request or a notification, by who sends it and by its method. */
   readonly #byMethod: Record<Side, Map<string, string>>;
+  /** Whether results say what they are, and questions are results. */
+  readonly #sessionless: boolean;
 
   /** @param strict whether a property that the schema does not name is wrong, though it says nothing of others. */
   constructor(revision: string, { strict = false }: { strict?: boolean } = {}) {
@@ -36,6 +49,7 @@ export class RevisionSchema {
       client: this.#methodsOf('ClientRequest', 'ClientNotification'),
       server: this.#methodsOf('ServerRequest', 'ServerNotification'),
     };
+    this.#sessionless = revision >= '2026-07-28';
   }
 
   /**
@@ -56,18 +70,36 @@ export class RevisionSchema {
     if (wrong !== undefined) return wrong;
     const asked = request(id);
     if (!asked) return `nothing was asked under id ${JSON.stringify(id)}`;
-    // What only the newest revision has must not show in a handshake revision.
-    for (const key of ['resultType', 'ttlMs', 'cacheScope'])
-      if (key in message['result']) return `${key} in ${this.revision}`;
-    return this.#against(this.#resultOf(asked, from), message['result']);
+    const { result } = message;
+    if (this.#sessionless) {
+      const { resultType } = result;
+      if (resultType === 'input_required') return this.#checkQuestions(asked, result);
+      if (resultType !== 'complete') return `a result of type ${resultType}`;
+    } else {
+      // What only the newest revision has must not show in a handshake revision.
+      for (const key of ['resultType', 'ttlMs', 'cacheScope']) if (key in result) return `${key} in ${this.revision}`;
+    }
+    return this.#against(this.#resultOf(asked, from), result);
+  }
+
+  /** 2026-07-28, patterns/mrtr: Supported Requests, Server Requirements. */
+  #checkQuestions({ method }: JsonObject, result: JsonObject): string | undefined {
+    if (!MAY_ASK.has(method)) return `input_required as the result of ${method}`;
+    if (!('inputRequests' in result) && !('requestState' in result)) return 'input_required without anything required';
+    const questions = Object.values<JsonObject>(result['inputRequests'] ?? {});
+    const envelope = questions.find((question) => 'id' in question || 'jsonrpc' in question);
+    if (envelope) return `a question in an envelope of its own: ${JSON.stringify(envelope)}`;
+    return this.#against('InputRequiredResult', result);
   }
 
   #checkError(message: JsonObject): string | undefined {
     // Before 2025-11-25 the schema has no error without an id, though JSON-RPC asks for one where none could be read.
     const named = 'id' in message || this.revision >= '2025-11-25' ? message : { ...message, id: 0 };
     const wrong = this.#against(this.#name('JSONRPCErrorResponse', 'JSONRPCError'), named);
-    if (wrong !== undefined || message['error'].code !== -32042) return wrong;
-    return this.#against('URLElicitationRequiredError', message);
+    const definition = ERRORS.get(message['error'].code);
+    if (wrong !== undefined || definition === undefined) return wrong;
+    if (!this.#definitions[definition]) return `an error ${message['error'].code} in ${this.revision}`;
+    return this.#against(definition, message);
   }
 
   #resultOf(request: JsonObject, from: Side): string {
@@ -88,7 +120,10 @@ export class RevisionSchema {
   #methodsOf(...unions: string[]): Map<string, string> {
     const methods = new Map<string, string>();
     for (const union of unions) {
-      for (const { $ref } of this.#definitions[union]!['anyOf'] as { $ref: string }[]) {
+      const definition = this.#definitions[union];
+      // A union of one is that one, and of none is not there.
+      const members: { $ref: string }[] = definition ? (definition['anyOf'] ?? [{ $ref: union }]) : [];
+      for (const { $ref } of members) {
         const name = $ref.slice($ref.lastIndexOf('/') + 1);
         methods.set(this.#definitions[name]!['properties'].method.const, name);
       }
