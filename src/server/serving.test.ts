@@ -1,9 +1,19 @@
 import { PassThrough } from 'node:stream';
 import { createInterface } from 'node:readline';
-import { expect, test } from 'vitest';
-import type { Message } from '../jsonrpc/message.ts';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Events } from '../../test/support/http.ts';
+import { ABLE, modernHeaders, modernRequest } from '../../test/support/modern.ts';
+import { aborted, deferred } from '../../test/support/service.ts';
+import type { JsonObject, Message } from '../jsonrpc/message.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
+import type { Transport } from '../transport/transport.ts';
 import { McpServer } from './mcp-server.ts';
+import type { Context } from './context.ts';
 
 function setUp() {
   const errors: Error[] = [];
@@ -95,4 +105,221 @@ test('an address that is taken is an error', async () => {
   const listener = await server.listen({ port: 0 });
   await expect(server.listen({ port: listener.port })).rejects.toThrow('already in use');
   await listener.close();
+});
+
+test('over a connection that cannot be opened a server is not served', async () => {
+  const { server } = setUp();
+  const broken: Transport = {
+    start: () => Promise.reject(new Error('no such port')),
+    send: () => Promise.resolve(),
+    close: () => Promise.reject(new Error('never opened')),
+  };
+  await expect(server.connect(broken)).rejects.toThrow('no such port');
+  await server.close();
+});
+
+/** A server whose tools say who asks, wait to be let go, ask, and never return. */
+function modernServer(options: JsonObject = {}) {
+  const errors: Error[] = [];
+  const signals: AbortSignal[] = [];
+  const go = deferred();
+  const server = new McpServer({ name: 'test', version: '1', onerror: (error) => errors.push(error), ...options });
+  server.tool('who', {}, (_, { caller }) => `${caller.clientInfo?.name} ${caller.principal}`);
+  server.tool('work', {}, () => go.promise.then(() => 'done'));
+  server.tool('ask', {}, async (_, ctx: Context) => JSON.stringify(await ctx.roots()));
+  server.tool('hang', {}, async (_, ctx) => {
+    signals.push(ctx.signal);
+    await ctx.progress(1);
+    return new Promise<string>(() => {});
+  });
+  onTestFinished(() => server.close(0));
+  return { server, errors, signals, go };
+}
+
+const callOf = (name: string, params: JsonObject = {}, id = 1) =>
+  modernRequest(id, 'tools/call', { name, ...params }, ABLE);
+
+function post(url: string, message: ReturnType<typeof callOf>, init: RequestInit = {}): Promise<Response> {
+  return fetch(url, { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message), ...init });
+}
+
+const textIn = async (response: Response): Promise<unknown> =>
+  ((await response.json()) as { result: { content: { text: string }[] } }).result.content[0]?.text;
+
+/** A bare server around a listener, on a port of its own. */
+async function around(listener: RequestListener): Promise<string> {
+  const http = createServer(listener);
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+}
+
+describe('without sessions, a server is mounted', () => {
+  test('as a fetch function, which says who sent a request', async () => {
+    const { server } = modernServer();
+    const message = callOf('who');
+    const request = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
+    for (const path of ['/mcp', '/', '/any/where']) {
+      const response = await server.fetch(new Request(`http://localhost${path}`, request), { principal: 'ada' });
+      expect(await textIn(response)).toBe('test ada');
+    }
+  });
+
+  test('in a bare server of node:http', async () => {
+    const { server } = modernServer();
+    const url = await around((request, response) =>
+      server.node(Object.assign(request, { principal: 'ada' }), response),
+    );
+    expect(await textIn(await post(url, callOf('who')))).toBe('test ada');
+  });
+
+  test.each([
+    ['nothing', (app: express.Express) => app],
+    ['JSON', (app: express.Express) => app.use(express.json())],
+    ['text', (app: express.Express) => app.use(express.text({ type: '*/*' }))],
+    ['bytes', (app: express.Express) => app.use(express.raw({ type: '*/*' }))],
+  ])('in Express, which has read the body as %s', async (_, read) => {
+    const { server, errors } = modernServer();
+    const url = await around(read(express()).all('/mcp', server.node));
+    expect(await textIn(await post(url, callOf('who')))).toBe('test undefined');
+    const batch = await post(url, callOf('who'), { body: '[]' });
+    expect(batch.status).toBe(400);
+    expect(errors).toEqual([]);
+  });
+
+  test('in Express, and the bound of a body holds for one that was read', async () => {
+    const { server } = modernServer({ http: { maxBodyBytes: 1000 } });
+    const url = await around(
+      express()
+        .use(express.json({ limit: '1mb' }))
+        .all('/mcp', server.node),
+    );
+    expect((await post(url, callOf('who', { filler: 'x'.repeat(1000) }))).status).toBe(413);
+    expect((await post(url, callOf('who'))).status).toBe(200);
+  });
+
+  test('in Fastify, which has read the body', async () => {
+    const { server } = modernServer();
+    const app = fastify();
+    app.all('/mcp', (request, reply) => {
+      reply.hijack();
+      server.node(Object.assign(request.raw, { body: request.body }), reply.raw);
+    });
+    onTestFinished(() => app.close());
+    const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/mcp`;
+    expect(await textIn(await post(url, callOf('who')))).toBe('test undefined');
+  });
+
+  test('in Hono', async () => {
+    const { server } = modernServer();
+    const app = new Hono();
+    app.all('/mcp', ({ req }) => server.fetch(req.raw, { principal: 'ada' }));
+    const message = callOf('who');
+    const request = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
+    expect(await textIn(await app.request('http://localhost/mcp', request))).toBe('test ada');
+  });
+
+  test('and a request that was asked something in one place may go on in another of the same mount', async () => {
+    const { server } = modernServer();
+    const url = await around((request: IncomingMessage, response: ServerResponse) => server.node(request, response));
+    const { result } = (await (await post(url, callOf('ask'))).json()) as { result: JsonObject };
+    const { inputRequests, requestState } = result;
+    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, { roots: [] }]));
+    const message = callOf('ask', { requestState, inputResponses });
+    const request = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
+    expect(await textIn(await server.fetch(new Request('http://localhost/mcp', request)))).toBe('[]');
+  });
+});
+
+describe('close', () => {
+  test('takes no more requests, lets those in flight finish, and frees the port', async () => {
+    const { server, go, errors } = modernServer();
+    const { url, port } = await server.listen({ port: 0 });
+    const working = post(url, callOf('work'));
+    const listening = new Events(await post(url, modernRequest(2, 'subscriptions/listen', { notifications: {} })));
+    expect(await listening.message()).toMatchObject({ method: 'notifications/subscriptions/acknowledged' });
+    const closing = server.close(5000);
+    expect(await listening.message()).toMatchObject({ id: 2, result: { resultType: 'complete' } });
+    expect(await listening.next()).toBeUndefined();
+    const late = await post(url, callOf('who')).catch((error: Error) => error);
+    expect(late instanceof Error || late.status === 503).toBe(true);
+    go.resolve();
+    const text = await (await working).text();
+    expect(text).toContain('done');
+    await closing;
+    await server.listen({ port });
+    expect(errors).toEqual([]);
+  });
+
+  test('gives up handlers that never return, within its limit, and they are told', async () => {
+    const { server, signals } = modernServer();
+    const { url } = await server.listen({ port: 0 });
+    const response = await post(url, callOf('hang', { _meta: { progressToken: 'p' } }));
+    const started = performance.now();
+    await server.close(200);
+    expect(performance.now() - started).toBeLessThan(2000);
+    expect(await response.text()).toContain('shutting down');
+    expect(signals.map((signal) => signal.aborted)).toEqual([true]);
+  });
+
+  test('ends what waits for its caller', async () => {
+    const { server } = modernServer();
+    const ended = deferred();
+    server.tool('wait', {}, async (_, ctx) => {
+      void aborted(ctx.signal).then(ended.resolve);
+      return JSON.stringify(await ctx.roots());
+    });
+    const { url } = await server.listen({ port: 0 });
+    expect(await (await post(url, callOf('wait'))).text()).toContain('input_required');
+    await server.close(5000);
+    await ended.promise;
+  });
+
+  test('of a mount answers from then on with 503', async () => {
+    const { server } = modernServer();
+    const message = callOf('who');
+    const request = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
+    const send = () => server.fetch(new Request('http://localhost/mcp', request));
+    expect((await send()).status).toBe(200);
+    await server.close(0);
+    expect((await send()).status).toBe(503);
+  });
+});
+
+test('a connection that is over takes along what waited for its caller', async () => {
+  const { server } = modernServer();
+  const ended = deferred();
+  server.tool('wait', {}, async (_, ctx) => {
+    void aborted(ctx.signal).then(ended.resolve);
+    return JSON.stringify(await ctx.roots());
+  });
+  const [ours, theirs] = memoryTransportPair();
+  await server.connect(ours);
+  const asked = new Promise<Message>((resolve) => (theirs.onmessage = resolve));
+  await theirs.start();
+  await theirs.send(callOf('wait'));
+  expect(await asked).toMatchObject({ result: { resultType: 'input_required' } });
+  await theirs.close();
+  await ended.promise;
+});
+
+test('over stdio a server without sessions answers what it was asked before the input ended', async () => {
+  const { server, errors, go } = modernServer();
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const over = server.stdio({ stdin, stdout });
+  const messages = [callOf('who', {}, 1), callOf('work', {}, 2), callOf('ask', {}, 3)];
+  stdin.end(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  stdin.once('end', () => go.resolve());
+  const lines: unknown[] = [];
+  const reading = (async () => {
+    for await (const line of createInterface(stdout)) lines.push(JSON.parse(line));
+  })();
+  await over;
+  stdout.end();
+  await reading;
+  expect(lines.map((line) => (line as { id: number }).id).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
+  expect(errors).toEqual([]);
 });

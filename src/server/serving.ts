@@ -51,7 +51,12 @@ export class Serving {
   async connect(transport: Transport): Promise<void> {
     const inbound = await this.#inbound();
     const close = this.#keep((timeout) => inbound.close(timeout));
-    await inbound.connect(transport);
+    try {
+      await inbound.connect(transport);
+    } catch (error) {
+      this.#ways.delete(close);
+      throw error;
+    }
     const { onclose } = transport;
     transport.onclose = () => {
       this.#ways.delete(close);

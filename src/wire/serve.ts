@@ -122,12 +122,14 @@ class ServiceInbound implements Inbound {
     ]);
   }
 
-  #add(transport: Transport, options: ConnectionOptions): Promise<void> {
+  async #add(transport: Transport, options: ConnectionOptions): Promise<void> {
     const connection = new Connection(this.#service, transport, options);
     this.#connections.add(connection);
-    return connection.start().catch((error: unknown) => {
+    try {
+      await connection.start();
+    } catch (error) {
       this.#connections.delete(connection);
       throw error;
-    });
+    }
   }
 }
