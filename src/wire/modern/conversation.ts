@@ -174,7 +174,7 @@ export class Conversation implements Parked {
   #name(method: string): string {
     let key: string;
     do key = `${NAMES[method] ?? 'question'}-${++this.#count}`;
-    while (this.#open.has(key));
+    while (this.#open.has(key) || this.#answered.has(key));
     return key;
   }
 

@@ -215,10 +215,10 @@ export class ModernInbound {
     }
     const waiting = this.#parking.get(state.exchange);
     if (waiting) {
-      waiting.resume(round, state.round, responses);
-      if (!waiting.exchange.round) return;
-      this.#running.add(waiting.exchange);
+      // Its reader may be gone as soon as it is told what was said while it was away.
       round.reply.onclose = this.#cancelled(waiting.exchange);
+      waiting.resume(round, state.round, responses);
+      if (waiting.exchange.round) this.#running.add(waiting.exchange);
       return;
     }
     if (!state.record) {

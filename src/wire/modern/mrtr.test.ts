@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { ModernClient, type Answered } from '../../../test/support/modern.ts';
+import { ABLE, ModernClient, modernRequest, TestReply, type Answered } from '../../../test/support/modern.ts';
 import { deferred, scripted, unhandled } from '../../../test/support/service.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
@@ -155,6 +155,18 @@ describe('a handler that asks', () => {
       code: -32603,
       message: expect.stringContaining('"a"'),
     });
+  });
+
+  test('may name a question as another would be called that has no name', async () => {
+    const client = new ModernClient(
+      tool(async (exchange) => {
+        await exchange.ask('roots/list', {}, { key: 'roots-1' });
+        return exchange.ask('roots/list', {});
+      }),
+    );
+    const first = await client.request('tools/call', CALL);
+    const second = await client.request('tools/call', retry(first, { 'roots-1': { roots: [] } }));
+    expect(Object.keys(questions(second))).toEqual(['roots-2']);
   });
 
   test('hears of it where the question cannot be written as JSON', async () => {
@@ -428,6 +440,28 @@ test('a caller that goes away cancels, also in a later round', async () => {
   reply.onclose!();
   expect(reasons).toEqual([expect.objectContaining({ message: expect.stringContaining('Cancelled') })]);
   expect(client.inbound.parked).toBe(0);
+});
+
+test('a caller that is gone when it is told what was said while it was away cancels', async () => {
+  const cancelled = deferred();
+  const client = new ModernClient(
+    tool(async (exchange) => {
+      exchange.signal.addEventListener('abort', () => cancelled.resolve());
+      const answer = exchange.ask('roots/list', {});
+      await new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
+      await exchange.notify('notifications/message', { level: 'info', data: 'while away' });
+      await answer;
+      return new Promise(() => {});
+    }),
+  );
+  const _meta = { 'io.modelcontextprotocol/logLevel': 'debug' };
+  const first = await client.request('tools/call', { ...CALL, _meta });
+  await new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
+  const reply = new TestReply();
+  reply.notify = async () => reply.onclose?.();
+  const again = retry(first, { 'roots-1': { roots: [] } });
+  client.inbound.onrequest!(modernRequest(2, 'tools/call', { ...again, _meta }, ABLE), {}, reply);
+  await cancelled.promise;
 });
 
 test('each round has its own progress token, and log messages wait for the next', async () => {
