@@ -136,10 +136,12 @@ function modernServer(options: JsonObject = {}) {
   return { server, errors, signals, go };
 }
 
+const ADA = { principal: 'ada', scopes: [] };
+
 const callOf = (name: string, params: JsonObject = {}, id = 1) =>
   modernRequest(id, 'tools/call', { name, ...params }, ABLE);
 
-function post(url: string, message: ReturnType<typeof callOf>, init: RequestInit = {}): Promise<Response> {
+function postTo(url: string, message: ReturnType<typeof callOf>, init: RequestInit = {}): Promise<Response> {
   return fetch(url, { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message), ...init });
 }
 
@@ -163,7 +165,7 @@ describe('without sessions, a server is mounted', () => {
     const message = callOf('who');
     const request = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
     for (const path of ['/mcp', '/', '/any/where']) {
-      const response = await server.fetch(new Request(`http://localhost${path}`, request), { principal: 'ada' });
+      const response = await server.fetch(new Request(`http://localhost${path}`, request), { authInfo: ADA });
       expect(await textIn(response)).toBe('test ada');
     }
   });
@@ -173,7 +175,7 @@ describe('without sessions, a server is mounted', () => {
     const url = await around((request, response) =>
       server.node(Object.assign(request, { principal: 'ada' }), response),
     );
-    expect(await textIn(await post(url, callOf('who')))).toBe('test ada');
+    expect(await textIn(await postTo(url, callOf('who')))).toBe('test ada');
   });
 
   test.each([
@@ -184,8 +186,8 @@ describe('without sessions, a server is mounted', () => {
   ])('in Express, which has read the body as %s', async (_, read) => {
     const { server, errors } = modernServer();
     const url = await around(read(express()).all('/mcp', server.node));
-    expect(await textIn(await post(url, callOf('who')))).toBe('test undefined');
-    const batch = await post(url, callOf('who'), { body: '[]' });
+    expect(await textIn(await postTo(url, callOf('who')))).toBe('test undefined');
+    const batch = await postTo(url, callOf('who'), { body: '[]' });
     expect(batch.status).toBe(400);
     expect(errors).toEqual([]);
   });
@@ -197,8 +199,8 @@ describe('without sessions, a server is mounted', () => {
         .use(express.json({ limit: '1mb' }))
         .all('/mcp', server.node),
     );
-    expect((await post(url, callOf('who', { filler: 'x'.repeat(1000) }))).status).toBe(413);
-    expect((await post(url, callOf('who'))).status).toBe(200);
+    expect((await postTo(url, callOf('who', { filler: 'x'.repeat(1000) }))).status).toBe(413);
+    expect((await postTo(url, callOf('who'))).status).toBe(200);
   });
 
   test('in Fastify, which has read the body', async () => {
@@ -210,13 +212,13 @@ describe('without sessions, a server is mounted', () => {
     });
     onTestFinished(() => app.close());
     const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/mcp`;
-    expect(await textIn(await post(url, callOf('who')))).toBe('test undefined');
+    expect(await textIn(await postTo(url, callOf('who')))).toBe('test undefined');
   });
 
   test('in Hono', async () => {
     const { server } = modernServer();
     const app = new Hono();
-    app.all('/mcp', ({ req }) => server.fetch(req.raw, { principal: 'ada' }));
+    app.all('/mcp', ({ req }) => server.fetch(req.raw, { authInfo: ADA }));
     const message = callOf('who');
     const request = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
     expect(await textIn(await app.request('http://localhost/mcp', request))).toBe('test ada');
@@ -225,7 +227,7 @@ describe('without sessions, a server is mounted', () => {
   test('and a request that was asked something in one place may go on in another of the same mount', async () => {
     const { server } = modernServer();
     const url = await around((request: IncomingMessage, response: ServerResponse) => server.node(request, response));
-    const { result } = (await (await post(url, callOf('ask'))).json()) as { result: JsonObject };
+    const { result } = (await (await postTo(url, callOf('ask'))).json()) as { result: JsonObject };
     const { inputRequests, requestState } = result;
     const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, { roots: [] }]));
     const message = callOf('ask', { requestState, inputResponses });
@@ -238,13 +240,13 @@ describe('close', () => {
   test('takes no more requests, lets those in flight finish, and frees the port', async () => {
     const { server, go, errors } = modernServer();
     const { url, port } = await server.listen({ port: 0 });
-    const working = post(url, callOf('work'));
-    const listening = new Events(await post(url, modernRequest(2, 'subscriptions/listen', { notifications: {} })));
+    const working = postTo(url, callOf('work'));
+    const listening = new Events(await postTo(url, modernRequest(2, 'subscriptions/listen', { notifications: {} })));
     expect(await listening.message()).toMatchObject({ method: 'notifications/subscriptions/acknowledged' });
     const closing = server.close(5000);
     expect(await listening.message()).toMatchObject({ id: 2, result: { resultType: 'complete' } });
     expect(await listening.next()).toBeUndefined();
-    const late = await post(url, callOf('who')).catch((error: Error) => error);
+    const late = await postTo(url, callOf('who')).catch((error: Error) => error);
     expect(late instanceof Error || late.status === 503).toBe(true);
     go.resolve();
     const text = await (await working).text();
@@ -257,7 +259,7 @@ describe('close', () => {
   test('gives up handlers that never return, within its limit, and they are told', async () => {
     const { server, signals } = modernServer();
     const { url } = await server.listen({ port: 0 });
-    const response = await post(url, callOf('hang', { _meta: { progressToken: 'p' } }));
+    const response = await postTo(url, callOf('hang', { _meta: { progressToken: 'p' } }));
     const started = performance.now();
     await server.close(200);
     expect(performance.now() - started).toBeLessThan(2000);
@@ -273,7 +275,7 @@ describe('close', () => {
       return JSON.stringify(await ctx.roots());
     });
     const { url } = await server.listen({ port: 0 });
-    expect(await (await post(url, callOf('wait'))).text()).toContain('input_required');
+    expect(await (await postTo(url, callOf('wait'))).text()).toContain('input_required');
     await server.close(5000);
     await ended.promise;
   });

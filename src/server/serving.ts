@@ -61,6 +61,8 @@ export class Serving {
     transport.onclose = () => {
       this.#ways.delete(close);
       onclose?.();
+      // What waits for answers on this connection would wait for nobody.
+      inbound.close(0).catch(this.#options.inbound.onerror);
     };
   }
 

@@ -198,6 +198,25 @@ describe('when the connection closes', () => {
     expect(seen.map(({ signal }) => signal.aborted)).toEqual([true, true]);
   });
 
+  test('what waits for answers is given up, where there is no other connection to bring them', async () => {
+    const reasons: string[] = [];
+    const { client } = await served(
+      scripted({
+        'tools/call': (exchange) =>
+          exchange.ask('roots/list', {}).catch((error: Error) => {
+            reasons.push(error.message);
+            throw error;
+          }),
+      }).service,
+    );
+    await client.send(modernRequest(1, 'tools/call', { name: 'a' }, { roots: {} }));
+    await turn();
+    expect(client.next()).toMatchObject({ result: { resultType: 'input_required' } });
+    await client.transport.close();
+    await turn();
+    expect(reasons).toHaveLength(1);
+  });
+
   test('at the end of the input subscriptions are answered, and the service hears of it; the rest goes on', async () => {
     const go = deferred();
     const heard: Exchange[] = [];

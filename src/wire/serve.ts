@@ -63,9 +63,16 @@ export function createInbound(service: Service, options: InboundOptions = {}): I
   return new ServiceInbound(service, options);
 }
 
-/** Serves one client over one connection: `createInbound(service, options).connect(transport)`. */
-export function serve(service: Service, transport: Transport, options: InboundOptions = {}): Promise<void> {
-  return createInbound(service, options).connect(transport);
+/** Serves one client over one connection. All that it holds is released when that closes, questions included. */
+export async function serve(service: Service, transport: Transport, options: InboundOptions = {}): Promise<void> {
+  const inbound = createInbound(service, options);
+  await inbound.connect(transport);
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.();
+    // What waits for answers on this connection would wait for nobody.
+    inbound.close(0).catch((error: unknown) => options.onerror?.(error as Error));
+  };
 }
 
 class ServiceInbound implements Inbound {
