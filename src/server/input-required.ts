@@ -1,5 +1,5 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { Method } from '../protocol/methods.ts';
+import { QUESTIONS } from '../wire/modern/questions.ts';
 
 /** A question to the caller, as a result carries it (2026-07-28, basic/patterns/mrtr: InputRequests). */
 export type InputRequest =
@@ -12,8 +12,6 @@ export interface InputRequiredResult {
   readonly inputRequests?: Readonly<Record<string, InputRequest>>;
   readonly requestState?: string;
 }
-
-const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);
 
 /**
  * Asks the caller by a result instead of by `Context.elicit` and its like: the handler is over with it, nothing is kept

@@ -2,13 +2,11 @@ import type { AskOptions, Caller } from '../core/exchange.ts';
 import { inTurn } from '../core/turn.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type ErrorObject, type JsonObject } from '../jsonrpc/message.ts';
-import { missingCapability } from '../protocol/capabilities.ts';
 import { Notice } from '../protocol/methods.ts';
-import { REVISIONS } from '../protocol/revisions.ts';
 import { isTerminal } from '../protocol/tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
-import { checkAnswer, QUESTIONS } from '../wire/modern/answers.ts';
-import { missingCapabilityError } from '../wire/modern/refusal.ts';
+import { checkAnswer } from '../wire/modern/answers.ts';
+import { checkQuestion } from '../wire/modern/questions.ts';
 
 interface Question {
   readonly method: string;
@@ -122,7 +120,7 @@ export class RunningTask {
       signal?.throwIfAborted();
       this.signal.throwIfAborted();
       if (this.over) throw new RpcError(ErrorCode.InvalidRequest, `${method} was not asked: the task is over`);
-      this.#checkQuestion(method, params);
+      checkQuestion(method, params, this.#options.caller);
       const key = this.#newKey(method, given);
       return this.#put(key, method, params, signal);
     } catch (error) {
@@ -205,18 +203,6 @@ export class RunningTask {
       Math.max(0, this.#lastWrite + PROGRESS_INTERVAL - Date.now()),
     );
     this.#later.unref?.();
-  }
-
-  #checkQuestion(method: string, params: JsonObject): void {
-    const { caller } = this.#options;
-    if (!QUESTIONS.has(method)) {
-      throw new RpcError(
-        ErrorCode.MethodNotFound,
-        `${method} was not sent: a client of ${caller.revision} has no such method`,
-      );
-    }
-    const missing = missingCapability(method, params, caller.capabilities, REVISIONS[caller.revision]);
-    if (missing !== undefined) throw missingCapabilityError(method, missing);
   }
 
   #newKey(method: string, given: string | undefined): string {

@@ -2,9 +2,6 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
 import { Refusal } from './refusal.ts';
 
-/** What may be asked of a client in the middle of a request (2026-07-28, patterns/mrtr: InputRequests). */
-export const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);
-
 const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 
 /** The `inputResponses` of a retry. @throws Refusal where they are no map of results. */

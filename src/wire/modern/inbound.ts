@@ -12,18 +12,17 @@ import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
 import { needsInput } from '../../core/rounds.ts';
-import { missingCapability } from '../../protocol/capabilities.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
-import { REVISIONS } from '../../protocol/revisions.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import type { MessageExtra, ReplyChannel } from '../../transport/transport.ts';
-import { QUESTIONS, readResponses } from './answers.ts';
+import { readResponses } from './answers.ts';
 import { readCaller, saysItsRevision, unsupportedVersion } from './caller.ts';
 import { Conversation, recollect, type Recollection } from './conversation.ts';
 import { requestDigest } from './digest.ts';
 import { ModernExchange, progressTokenOf, type Round } from './exchange.ts';
 import { Parking } from './parking.ts';
-import { missingCapabilityError, modernError, Refusal, statusOf } from './refusal.ts';
+import { checkQuestion } from './questions.ts';
+import { modernError, Refusal, statusOf } from './refusal.ts';
 import { ResultShaper } from './results.ts';
 import { StateSeal, type RequestState } from './sealed-state.ts';
 
@@ -382,14 +381,7 @@ export class ModernInbound {
         `${method} was not sent: ${asking} must be answered without questions`,
       );
     }
-    if (!QUESTIONS.has(method)) {
-      throw new RpcError(
-        ErrorCode.MethodNotFound,
-        `${method} was not sent: a client of ${caller.revision} has no such method`,
-      );
-    }
-    const missing = missingCapability(method, params, caller.capabilities, REVISIONS[caller.revision]);
-    if (missing !== undefined) throw missingCapabilityError(method, missing);
+    checkQuestion(method, params, caller);
   }
 
   /** A result in which the service itself asks; its state is sealed. @throws RpcError where it asks what it must not. */

@@ -454,13 +454,13 @@ test('a caller that is gone when it is told what was said while it was away canc
       return new Promise(() => {});
     }),
   );
-  const _meta = { 'io.modelcontextprotocol/logLevel': 'debug' };
-  const first = await client.request('tools/call', { ...CALL, _meta });
+  const logged = { _meta: { 'io.modelcontextprotocol/logLevel': 'debug' } };
+  const first = await client.request('tools/call', { ...CALL, ...logged });
   await new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
   const reply = new TestReply();
   reply.notify = async () => reply.onclose?.();
   const again = retry(first, { 'roots-1': { roots: [] } });
-  client.inbound.onrequest!(modernRequest(2, 'tools/call', { ...again, _meta }, ABLE), {}, reply);
+  client.inbound.onrequest!(modernRequest(2, 'tools/call', { ...again, ...logged }, ABLE), {}, reply);
   await cancelled.promise;
 });
 

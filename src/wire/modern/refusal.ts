@@ -1,6 +1,5 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { McpErrorCode, RATE_LIMITED } from '../../protocol/errors.ts';
-import type { JsonObject } from '../../jsonrpc/message.ts';
 import { MODERN_REVISIONS, REVISIONS } from '../../protocol/revisions.ts';
 import { errorIn } from '../errors.ts';
 
@@ -13,17 +12,6 @@ export class Refusal extends RpcError {
   static header(why: string): Refusal {
     return new Refusal(McpErrorCode.HeaderMismatch, `Header mismatch: ${why}`);
   }
-}
-
-/** What the code of a missing capability is answered with (2026-07-28, basic: Per-request protocol fields). */
-export function missingCapabilityError(what: string, capability: string): RpcError {
-  // `sampling.tools` is needed as { sampling: { tools: {} } }.
-  const requiredCapabilities = capability.split('.').reduceRight<JsonObject>((inner, name) => ({ [name]: inner }), {});
-  return new RpcError(
-    McpErrorCode.MissingRequiredClientCapability,
-    `${what} was not sent: the client did not declare the ${capability} capability`,
-    { data: { requiredCapabilities } },
-  );
 }
 
 /** An error as this revision says it: codes of earlier ones MUST NOT be emitted (2026-07-28, basic: Error Codes). */

@@ -1,0 +1,36 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import type { Caller } from '../../core/exchange.ts';
+import { missingCapability } from '../../protocol/capabilities.ts';
+import { McpErrorCode } from '../../protocol/errors.ts';
+import { Method } from '../../protocol/methods.ts';
+import { REVISIONS } from '../../protocol/revisions.ts';
+
+/** What may be asked of a client in the middle of a request (2026-07-28, patterns/mrtr: InputRequests). */
+export const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);
+
+/**
+ * Checks that a caller can be asked this.
+ *
+ * @throws RpcError −32601 where clients of its revision have no such method, −32021 where it did not declare what it needs
+ * for it.
+ */
+export function checkQuestion(method: string, params: JsonObject, { capabilities, revision }: Caller): void {
+  if (!QUESTIONS.has(method)) {
+    const message = `${method} was not sent: a client of ${revision} has no such method`;
+    throw new RpcError(ErrorCode.MethodNotFound, message);
+  }
+  const missing = missingCapability(method, params, capabilities, REVISIONS[revision]);
+  if (missing !== undefined) throw undeclared(method, missing);
+}
+
+/** 2026-07-28, basic: Per-request protocol fields. */
+function undeclared(method: string, capability: string): RpcError {
+  // `sampling.tools` is needed as { sampling: { tools: {} } }.
+  const requiredCapabilities = capability.split('.').reduceRight<JsonObject>((inner, name) => ({ [name]: inner }), {});
+  return new RpcError(
+    McpErrorCode.MissingRequiredClientCapability,
+    `${method} was not sent: the client did not declare the ${capability} capability`,
+    { data: { requiredCapabilities } },
+  );
+}
