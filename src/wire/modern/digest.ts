@@ -12,7 +12,7 @@ export function digest(...values: unknown[]): string {
 
 /** The salient parameters of a request: those that are the same in each round (2026-07-28, patterns/mrtr). */
 export function requestDigest(method: string, params: JsonObject): string {
-  const { _meta, inputResponses, requestState, ...salient } = params;
+  const { _meta, inputResponses: _responses, requestState: _state, ...salient } = params;
   return digest(method, salient);
 }
 

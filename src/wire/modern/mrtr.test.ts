@@ -129,13 +129,13 @@ describe('a handler that asks', () => {
     const controller = new AbortController();
     const client = new ModernClient(
       tool(async (exchange) => {
-        const questions = [
+        const asked = [
           exchange
             .ask('roots/list', {}, { key: 'a', signal: controller.signal })
             .catch((error: Error) => error.message),
           exchange.ask('roots/list', {}, { key: 'b' }),
         ];
-        return { answers: await Promise.all(questions) };
+        return { answers: await Promise.all(asked) };
       }),
     );
     const first = await client.request('tools/call', CALL);
