@@ -9,9 +9,9 @@ import {
 } from '../jsonrpc/message.ts';
 import type { Service } from '../core/exchange.ts';
 import { Notice } from '../protocol/methods.ts';
+import { saysItsRevision } from '../protocol/own-revision.ts';
 import { TAKEN, type MessageExtra, type ReplyChannel, type Transport } from '../transport/transport.ts';
 import { LegacyInbound, type LegacyInboundOptions } from './legacy/inbound.ts';
-import { saysItsRevision } from './modern/caller.ts';
 import type { ModernInbound } from './modern/inbound.ts';
 
 /** Requests of a connection that say their revision themselves and are being answered. */

@@ -1,7 +1,6 @@
 import { RpcError } from '../../jsonrpc/errors.ts';
-import { isNotification, isObject, isRequest, type Notification } from '../../jsonrpc/message.ts';
+import { isNotification, isRequest, type Notification } from '../../jsonrpc/message.ts';
 import { checkMessage, invalidRequest } from '../../jsonrpc/parse.ts';
-import { Meta } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import type { RequestListener } from '../transport.ts';
 import type { HttpCall } from './call.ts';
@@ -20,16 +19,6 @@ export interface StatelessEndpointOptions extends EndpointOptions {
 
 /** Bytes of the requests in flight. */
 const MAX_BYTES_IN_FLIGHT = 256 * 1024 * 1024;
-
-/**
- * Whether a message is one of a revision without sessions: it says its revision itself (2026-07-28, versioning: Backward
- * Compatibility).
- */
-export function isStateless(value: unknown): boolean {
-  if (!isObject(value) || !isObject(value['params'])) return false;
-  const meta: unknown = value['params']['_meta'];
-  return isObject(meta) && meta[Meta.ProtocolVersion] !== undefined;
-}
 
 /** Whether a call says in its header that it is of such a revision. */
 export function namesStateless(call: HttpCall): boolean {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isObject, isRequest, type Message, type Request } from '../../jsonrpc/message.ts';
 import { InvalidResponse, checkMessage, invalidRequest } from '../../jsonrpc/parse.ts';
+import { saysItsRevision } from '../../protocol/own-revision.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import { EventsPurged, type EventId } from '../../store/event-log.ts';
 import { admitBatch, idInUse } from '../batches.ts';
@@ -19,7 +20,7 @@ import {
   shuttingDown,
   tooManySessions,
 } from './refusals.ts';
-import { isStateless, namesStateless, type StatelessEndpoint } from './stateless-endpoint.ts';
+import { namesStateless, type StatelessEndpoint } from './stateless-endpoint.ts';
 import { StreamableSession } from './streamable-session.ts';
 
 export interface StreamableEndpointOptions extends EndpointOptions {
@@ -70,7 +71,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
 
   /** Whether a message without a session is of a revision that has none: by its own word, or one newer than we know. */
   #isStateless(call: HttpCall, value: unknown): boolean {
-    if (isStateless(value)) return true;
+    if (saysItsRevision(value)) return true;
     const version = call.header('mcp-protocol-version');
     return version !== undefined && !profileOf(version) && isObject(value) && value['method'] !== 'initialize';
   }

@@ -29,12 +29,6 @@ class RequestCaller implements Caller {
   }
 }
 
-/** Whether a message says its revision itself, as those of the revisions without sessions do. */
-export function saysItsRevision({ params }: Request | Notification): boolean {
-  const meta: unknown = params?.['_meta'];
-  return isObject(meta) && meta[Meta.ProtocolVersion] !== undefined;
-}
-
 /**
  * Who sends a message, and in which revision (2026-07-28, basic: Per-request protocol fields). Where it came over HTTP,
  * its headers must say the same as its body.

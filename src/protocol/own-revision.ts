@@ -1,0 +1,12 @@
+import { isObject } from '../jsonrpc/message.ts';
+import { Meta } from './methods.ts';
+
+/**
+ * Whether a message says its revision itself, as those of the revisions without sessions do (2026-07-28, versioning:
+ * Backward Compatibility).
+ */
+export function saysItsRevision(message: unknown): boolean {
+  if (!isObject(message) || !isObject(message['params'])) return false;
+  const meta: unknown = message['params']['_meta'];
+  return isObject(meta) && meta[Meta.ProtocolVersion] !== undefined;
+}
