@@ -73,10 +73,10 @@ export interface OfficialClient {
   /** The code under which the client reports a resource that is not there: 2.x gives the newest revision's for any. */
   readonly missingResource: -32002 | -32602;
   /**
-   * Whether the client drops a report of progress that comes in one chunk with the result: the official ones take it up
+   * Whether the client drops reports of progress that come in one chunk with the result: the official ones take them up
    * a turn later, when the call is over. Over Streamable HTTP they read event by event.
    */
-  readonly losesLastProgress: boolean;
+  readonly losesLateProgress: boolean;
   readonly methods: Methods;
   /** Every notification that came, in order; without those of progress. */
   readonly notices: Notice[];
@@ -201,7 +201,7 @@ async function connectV1(state: State, kind: TransportKind, target: Target): Pro
     ...inSession(methods),
     revision: undefined,
     missingResource: -32002,
-    losesLastProgress: kind !== 'http',
+    losesLateProgress: kind !== 'http',
     methods,
     callTool: (params, options) => client.callTool(params, undefined, options),
     request: (method, params) => client.request({ method, params }, ResultSchema.loose()),
@@ -245,7 +245,7 @@ async function connectV2(
     ...(modern ? withoutSession(client, methods) : inSession(methods)),
     revision: client.getNegotiatedProtocolVersion(),
     missingResource: -32602,
-    losesLastProgress: kind !== 'http',
+    losesLateProgress: kind !== 'http',
     methods,
     request: async (method, params) => {
       try {

@@ -20,3 +20,8 @@ matrix('our server on official transports', peer, async () => ({ target, stop: a
   clients: ['sdk 1.x'],
   transports: ['stdio', 'memory'],
 });
+
+matrix('our server on official transports, without a handshake', peer, async () => ({ target, stop: async () => {} }), {
+  clients: ['client 2.x auto', 'client 2.x modern'],
+  transports: ['stdio'],
+});

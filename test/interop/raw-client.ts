@@ -21,7 +21,7 @@ type Fail = (error: Error) => void;
 /** A client that is nothing but messages, of any handshake revision. It keeps all that was said. */
 export class RawClient extends Recording implements OfficialClient {
   readonly missingResource = -32002;
-  readonly losesLastProgress = false;
+  readonly losesLateProgress = false;
   readonly revision: string;
   #wire!: Wire;
   #opened: JsonObject = {};

@@ -25,7 +25,7 @@ const LOG_LEVEL = 'io.modelcontextprotocol/logLevel';
 export class RawModernClient extends Recording implements OfficialClient {
   readonly revision = '2026-07-28';
   readonly missingResource = -32602;
-  readonly losesLastProgress = false;
+  readonly losesLateProgress = false;
   #wire!: Wire;
   #discovered: JsonObject = {};
   #level: string | undefined;
