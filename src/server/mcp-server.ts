@@ -250,7 +250,7 @@ export class McpServer {
       case Method.Discover:
         return Promise.resolve(this.#discover(exchange));
       case Method.Listen:
-        return this.#listeners.listen(exchange, this.#lists(), this.#hasTasks(exchange) ? this.#tasks : undefined);
+        return this.#listen(exchange);
       case Method.GetTask:
         return this.#hasTasks(exchange) ? this.#tasks.get(exchange) : notFound(exchange);
       case Method.UpdateTask:
@@ -285,6 +285,17 @@ export class McpServer {
     return result;
   }
 
+  /** That a resource has changed is for those to know who may read it. */
+  #listen(exchange: Exchange): Promise<JsonObject> {
+    const { params, caller } = exchange;
+    try {
+      for (const uri of urisIn(params)) this.#resources.authorize(uri, caller);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#listeners.listen(exchange, this.#lists(), this.#hasTasks(exchange) ? this.#tasks : undefined);
+  }
+
   /** Whether a request may be run again from the start: what only reads may, and tools that say so. */
   #replays({ method, params }: Pick<Exchange, 'method' | 'params'>): boolean {
     if (method !== Method.CallTool) return true;
@@ -301,11 +312,8 @@ export class McpServer {
       case Method.ReadResource:
       case Method.Subscribe:
         return this.#resources.scopesOf(params['uri']);
-      case Method.Listen: {
-        // That a resource has changed is for those to know who may read it.
-        const uris: unknown = params['notifications']?.['resourceSubscriptions'];
-        return Array.isArray(uris) ? uris.slice(0, MAX_NAMES).flatMap((uri) => this.#resources.scopesOf(uri)) : [];
-      }
+      case Method.Listen:
+        return urisIn(params).flatMap((uri) => this.#resources.scopesOf(uri));
       case Method.Complete: {
         const ref: JsonObject = isObject(params['ref']) ? params['ref'] : {};
         const isPrompt = ref['type'] === 'ref/prompt';
@@ -363,6 +371,12 @@ const LISTED: Readonly<Record<string, ListKind | undefined>> = Object.assign(Obj
   [Method.ListResources]: 'resources',
   [Method.ListResourceTemplates]: 'resources',
 });
+
+/** The resources that a `subscriptions/listen` names; a filter that is too long is refused for that. */
+function urisIn({ notifications }: JsonObject): readonly string[] {
+  const uris: unknown = isObject(notifications) ? notifications['resourceSubscriptions'] : undefined;
+  return Array.isArray(uris) ? uris.slice(0, MAX_NAMES) : [];
+}
 
 /** A promise of what a function returns or throws. */
 function answer(make: () => JsonObject): Promise<JsonObject> {

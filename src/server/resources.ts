@@ -1,4 +1,4 @@
-import type { Exchange } from '../core/exchange.ts';
+import type { Caller, Exchange } from '../core/exchange.ts';
 import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -128,11 +128,14 @@ export class Resources {
 
   /** What a caller of `resources/read` must have been granted; nothing where there is no such resource. */
   scopesOf(uri: string): readonly string[] {
-    if (this.fixed.get(uri) !== undefined) return this.fixed.scopesOf(uri);
-    for (const { template } of this.templates.entries()) {
-      if (template.fits(uri)) return this.templates.scopesOf(template.template);
-    }
-    return [];
+    const [registry, key] = this.#entryOf(uri);
+    return registry.scopesOf(key);
+  }
+
+  /** @throws RpcError −32600 where the caller showed a credential that does not grant what the resource needs. */
+  authorize(uri: string, caller: Caller): void {
+    const [registry, key] = this.#entryOf(uri);
+    registry.authorize(key, caller);
   }
 
   /**
@@ -155,6 +158,15 @@ export class Resources {
     const { hints } = found.entry;
     // What a handler says of its own result goes before what was said of all.
     return Object.keys(hints).length === 0 ? result : { ...hints, ...result };
+  }
+
+  /** Where a URI is registered, and under which name; where it is not, that says so too. */
+  #entryOf(uri: string): [Pick<Registry<never, never>, 'scopesOf' | 'authorize'>, key: string] {
+    if (this.fixed.get(uri) !== undefined) return [this.fixed, uri];
+    for (const { template } of this.templates.entries()) {
+      if (template.fits(uri)) return [this.templates, template.template];
+    }
+    return [this.fixed, uri];
   }
 
   /** A fixed resource goes before a template, and a template before those registered later. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
 import { meta, MODERN } from '../../test/support/modern.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import { McpServer } from './mcp-server.ts';
@@ -46,3 +47,24 @@ test.each([
   expect(granted.status).toBe(200);
   await granted.body?.cancel();
 });
+
+test.each(['file:///a', 'file:///b/x'])(
+  'a subscription to %s is refused without its scope, by the server itself',
+  async (uri) => {
+    const { service } = gated();
+    const filter = { notifications: { resourceSubscriptions: [uri] } };
+    const listen = (...scopes: string[]): TestExchange =>
+      new TestExchange('subscriptions/listen', filter, { caller: { auth: { principal: 'ada', scopes } } });
+    const refused = listen('other');
+    await expect(service(refused)).rejects.toMatchObject({
+      code: -32600,
+      message: expect.stringContaining('files:read'),
+    });
+    expect(refused.notified).toEqual([]);
+    const heard = listen('files:read');
+    const over = service(heard);
+    expect(heard.notified).toEqual([{ method: 'notifications/subscriptions/acknowledged', params: filter }]);
+    heard.abort();
+    await over;
+  },
+);
