@@ -7,7 +7,8 @@ import { InvalidMessage } from '../jsonrpc/parse.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { derive, type Exchange, type Service } from '../core/exchange.ts';
 import type { Transport } from '../transport/transport.ts';
-import { connectLegacy, type Upstream } from '../wire/legacy/outbound.ts';
+import { connectLegacy } from '../wire/legacy/outbound.ts';
+import type { Upstream } from '../wire/upstream.ts';
 
 /** As whom a server is connected to. */
 export interface Identity {

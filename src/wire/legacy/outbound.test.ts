@@ -5,7 +5,8 @@ import { Peer } from '../../../test/support/wire.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { memoryTransportPair } from '../../transport/memory.ts';
-import { connectLegacy, type OutboundOptions, type Upstream } from './outbound.ts';
+import { connectLegacy, type OutboundOptions } from './outbound.ts';
+import type { Upstream } from '../upstream.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

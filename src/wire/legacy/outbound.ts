@@ -16,6 +16,7 @@ import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/metho
 import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import type { Transport } from '../../transport/transport.ts';
+import type { Upstream } from '../upstream.ts';
 import { NoticeQueue } from './notice-queue.ts';
 import { TaskTokens } from './task-tokens.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
@@ -36,17 +37,6 @@ export interface OutboundOptions {
   readonly closeReason?: () => Error | undefined;
   /** Hears of what no caller can be told. Default: nobody. */
   readonly onerror?: ((error: Error) => void) | undefined;
-}
-
-/** A server that was connected to. */
-export interface Upstream {
-  readonly service: Service;
-  readonly revision: Revision;
-  readonly discovered: DiscoverResult;
-  readonly closed: boolean;
-  /** Called once when the connection is over. */
-  onclose: (() => void) | undefined;
-  close(): Promise<void>;
 }
 
 /**

@@ -1,0 +1,29 @@
+import type { JsonObject, Notification, Response } from '../jsonrpc/message.ts';
+
+export interface CarriedRequest {
+  readonly method: string;
+  /** With the `_meta` of the revision in it. */
+  readonly params: JsonObject;
+  /** What HTTP mirrors in headers, by names in lower case; other transports have no use for it. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Cancels the request: the stream is closed, or `notifications/cancelled` sent. */
+  readonly signal: AbortSignal;
+  /** Hears what belongs to the request, before its response. */
+  readonly onnotification: (notification: Notification) => void;
+}
+
+/**
+ * Carries requests of a revision without sessions to a server, each for itself: over HTTP as a POST, over any other
+ * transport by its id (2026-07-28, transports).
+ */
+export interface Carrier {
+  /**
+   * Resolves with the response, under whatever id. For a `subscriptions/listen` that is when it ends.
+   *
+   * @throws the signal's reason where it was cancelled; Error where the connection is lost before the response.
+   */
+  request(request: CarriedRequest): Promise<Response>;
+  close(): Promise<void>;
+  readonly closed: boolean;
+  onclose: (() => void) | undefined;
+}
