@@ -66,15 +66,20 @@ export class RunningTask {
   #writing: Promise<void> | undefined;
   #lastWrite = Date.now();
   #later: ReturnType<typeof setTimeout> | undefined;
-  readonly #expiry: ReturnType<typeof setTimeout> | undefined;
+  #expiry: ReturnType<typeof setTimeout> | undefined;
 
   /** @param record as it was created. */
   constructor(record: TaskRecord, options: RunningTaskOptions) {
     this.#record = record;
     this.#options = options;
     this.#statusMessage = record.statusMessage;
-    if (record.ttlMs === null) return;
-    this.#expiry = setTimeout(() => void this.#expire(), Math.max(0, record.createdAt + record.ttlMs - Date.now()));
+  }
+
+  /** It is stored: from now on its time may end. */
+  begin(): void {
+    const { createdAt, ttlMs } = this.#record;
+    if (ttlMs === null || this.over) return;
+    this.#expiry = setTimeout(() => void this.#expire(), Math.max(0, createdAt + ttlMs - Date.now()));
     this.#expiry.unref?.();
   }
 

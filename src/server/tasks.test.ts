@@ -543,6 +543,20 @@ describe('a flood', () => {
     expect(await call('fast', { principal: 'bob' })).toMatchObject({ resultType: 'task' });
   });
 
+  test('a call that could not become a task has no time that ends, and leaves no timer', async () => {
+    vi.useFakeTimers();
+    const { server, call } = setUp({ tasks: { store: memoryTaskStore({ maxTasks: 0 }) } });
+    const { handler, resolve, signals } = held();
+    server.tool('slow', { task: { ttlMs: 1000 } }, handler);
+    const answered = call('slow');
+    await settled();
+    expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(signals[0]!.aborted).toBe(false);
+    resolve('done');
+    expect(await answered).toEqual({ content: [{ type: 'text', text: 'done' }] });
+  });
+
   test('a result that is too large to keep is a failure', async () => {
     const { server, call, get, errors } = setUp({ tasks: { store: memoryTaskStore({ maxTaskBytes: 1000 }) } });
     server.tool('large', { task: true }, () => 'x'.repeat(5000));

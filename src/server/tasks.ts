@@ -235,6 +235,7 @@ export class Tasks {
         this.#forget(record.id);
         throw error;
       }
+      task.begin();
       return task;
     } catch (error) {
       if (!(error instanceof TaskStoreFull)) this.#onerror(error as Error);
