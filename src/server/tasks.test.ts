@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../test/support/exchange.ts';
 import { aborted, deferred } from '../../test/support/service.ts';
 import type { Caller } from '../core/exchange.ts';
@@ -545,6 +545,7 @@ describe('a flood', () => {
 
   test('a call that could not become a task has no time that ends, and leaves no timer', async () => {
     vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
     const { server, call } = setUp({ tasks: { store: memoryTaskStore({ maxTasks: 0 }) } });
     const { handler, resolve, signals } = held();
     server.tool('slow', { task: { ttlMs: 1000 } }, handler);
