@@ -243,6 +243,17 @@ describe('when the connection closes', () => {
 });
 
 describe('close', () => {
+  test('does not wait for a client that has gone', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { client, inbound } = await connected({ work: () => new Promise(() => {}) });
+    await client.request(1, 'initialize', hello());
+    await client.send({ id: 2, method: 'work' });
+    const closing = inbound.close(5000);
+    await client.transport.close();
+    await closing;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test('lets requests of either era finish before the connection closes', async () => {
     const go = deferred();
     const { client, inbound } = await connected({ work: () => go.promise.then(() => ({ done: true })) });

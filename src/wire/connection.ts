@@ -137,6 +137,7 @@ export class Connection {
   #closed(): void {
     for (const reply of this.#replies.values()) reply.cancel('the connection is closed');
     this.#legacy?.close();
+    this.#settled();
     this.#options.onclose(this);
   }
 }
