@@ -11,6 +11,7 @@ import type { Service } from '../core/exchange.ts';
 import { Notice } from '../protocol/methods.ts';
 import { saysItsRevision } from '../protocol/own-revision.ts';
 import { TAKEN, type MessageExtra, type ReplyChannel, type Transport } from '../transport/transport.ts';
+import { IdleWaiters } from './idle.ts';
 import { LegacyInbound, type LegacyInboundOptions } from './legacy/inbound.ts';
 import type { ModernInbound } from './modern/inbound.ts';
 
@@ -37,8 +38,7 @@ export class Connection {
   readonly #legacy: LegacyInbound | undefined;
   readonly #replies = new Map<RequestId, ConnectionReply>();
   #bytes = 0;
-  /** Those who wait until nothing is in flight. */
-  readonly #idle = new Set<() => void>();
+  readonly #idle = new IdleWaiters();
 
   constructor(service: Service, transport: Transport, options: ConnectionOptions) {
     this.#transport = transport;
@@ -58,17 +58,7 @@ export class Connection {
 
   /** Lets what is in flight finish, at most `timeout` milliseconds, then closes the connection. */
   async close(timeout: number): Promise<void> {
-    if (this.#busy && timeout > 0) {
-      await new Promise<void>((resolve) => {
-        const settle = (): void => {
-          clearTimeout(timer);
-          this.#idle.delete(settle);
-          resolve();
-        };
-        const timer = setTimeout(settle, timeout);
-        this.#idle.add(settle);
-      });
-    }
+    if (this.#busy && timeout > 0) await this.#idle.wait(timeout);
     await this.#transport.close();
   }
 
@@ -78,8 +68,7 @@ export class Connection {
 
   /** A request of either side is over. */
   readonly #settled = (): void => {
-    if (this.#idle.size === 0 || this.#busy) return;
-    for (const settle of this.#idle) settle();
+    if (!this.#busy) this.#idle.settle();
   };
 
   #receive(message: Message, extra: MessageExtra | undefined): void {

@@ -16,6 +16,7 @@ import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/metho
 import { saysItsRevision } from '../../protocol/own-revision.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import type { MessageExtra, ReplyChannel } from '../../transport/transport.ts';
+import { IdleWaiters } from '../idle.ts';
 import { readResponses } from './answers.ts';
 import { readCaller, unsupportedVersion } from './caller.ts';
 import { Conversation, recollect, type Recollection } from './conversation.ts';
@@ -79,7 +80,7 @@ export class ModernInbound {
   readonly #subscriptions = new Set<ModernExchange>();
   readonly #conversations = new WeakMap<ModernExchange, Conversation>();
   #closed = false;
-  readonly #onidle = new Set<() => void>();
+  readonly #idle = new IdleWaiters();
 
   constructor(service: Service, options: ModernInboundOptions) {
     this.#service = service;
@@ -149,23 +150,11 @@ export class ModernInbound {
     const reason = new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
     this.#parking.close(reason);
     for (const exchange of this.#subscriptions) this.#endSubscription(exchange, reason);
-    if (this.#running.size > 0 && timeout > 0) await this.#idle(timeout);
+    if (this.#running.size > 0 && timeout > 0) await this.#idle.wait(timeout);
     for (const exchange of this.#running) {
       if (exchange.round) this.#answerError(exchange, exchange.round, reason);
       exchange.abort(reason);
     }
-  }
-
-  #idle(timeout: number): Promise<void> {
-    return new Promise((resolve) => {
-      const settle = (): void => {
-        clearTimeout(timer);
-        this.#onidle.delete(settle);
-        resolve();
-      };
-      const timer = setTimeout(settle, timeout);
-      this.#onidle.add(settle);
-    });
   }
 
   #take(message: Request, extra: MessageExtra | undefined, reply: ReplyChannel): void {
@@ -280,8 +269,7 @@ export class ModernInbound {
   }
 
   #rest(exchange: ModernExchange): void {
-    if (!this.#running.delete(exchange) || this.#running.size > 0) return;
-    for (const settle of this.#onidle) settle();
+    if (this.#running.delete(exchange) && this.#running.size === 0) this.#idle.settle();
   }
 
   #answerResult(exchange: ModernExchange, result: JsonObject): void {
