@@ -1,14 +1,18 @@
-import { createServer, request as httpRequest, type Server } from 'node:http';
+import { createServer, request as httpRequest, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { expect, onTestFinished, test } from 'vitest';
+import { Readable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { POST_HEADERS, initialize } from '../../../test/support/http.ts';
 import { deferred, scripted } from '../../../test/support/service.ts';
 import type { Service } from '../../core/exchange.ts';
 import { serve } from '../../wire/serve.ts';
+import type { HttpCall } from './call.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { listen } from './listen.ts';
-import { nodeListener } from './node.ts';
+import { nodeListener, type NodeRequest } from './node.ts';
 
 interface OnNode {
   port: number;
@@ -255,4 +259,26 @@ test('closing a listener lets a slow reader have the rest of what is written', a
   const closed = listener.close();
   expect((await response.text()).length).toBeGreaterThan(12_000_000);
   await closed;
+});
+
+test('a request that is being answered does not keep the bytes of its body', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const calls: HttpCall[] = [];
+  const read = deferred<WeakRef<Uint8Array>>();
+  const handle = (taken: HttpCall): void => {
+    calls.push(taken);
+    taken.readBody(1024, (body) => read.resolve(new WeakRef(body!)));
+  };
+  function* chunks(): Generator<Buffer> {
+    yield Buffer.from('{}');
+  }
+  const request = Object.assign(Readable.from(chunks()), { headers: {} });
+  nodeListener({ handle } as HttpHandler)(request as unknown as NodeRequest, {} as ServerResponse);
+  const bytes = await read.promise;
+  await vi.waitFor(() => {
+    collect();
+    expect(bytes.deref() === undefined).toBe(true);
+  });
+  expect(calls).toHaveLength(1);
 });

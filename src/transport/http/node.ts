@@ -70,15 +70,14 @@ class NodeCall implements HttpCall {
     const finish = (body: Uint8Array | undefined): void => {
       if (finished) return;
       finished = true;
+      // The listeners stay with the request until it is answered; what they have read must not.
+      more = first = undefined;
       this.bodyBytes = length;
       done(body);
     };
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length > limit) {
-        more = first = undefined;
-        return finish(undefined);
-      }
+      if (length > limit) return finish(undefined);
       if (finished) return;
       if (!first) first = chunk;
       else (more ??= [first]).push(chunk);
