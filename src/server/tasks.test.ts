@@ -543,6 +543,21 @@ describe('a flood', () => {
     expect(await call('fast', { principal: 'bob' })).toMatchObject({ resultType: 'task' });
   });
 
+  test('the arguments of tasks that run are bounded too, until they are over', async () => {
+    const { server, send, cancel } = setUp();
+    const { promise } = deferred<unknown>();
+    server.tool('keep', { input: { type: 'object' }, task: true }, async (_, ctx) =>
+      (await ctx.startTask()) ? promise : 'no task',
+    );
+    const params = { name: 'keep', arguments: { text: 'x'.repeat(40 * 1024 * 1024) } };
+    const first = await send('tools/call', params, { principal: 'ann' });
+    expect(first).toMatchObject({ resultType: 'task' });
+    expect(await send('tools/call', params, { principal: 'ann' })).toMatchObject({ content: [{ text: 'no task' }] });
+    expect(await send('tools/call', params, { principal: 'bob' })).toMatchObject({ resultType: 'task' });
+    await cancel(first.taskId, { principal: 'ann' });
+    expect(await send('tools/call', params, { principal: 'ann' })).toMatchObject({ resultType: 'task' });
+  });
+
   test('a call that could not become a task has no time that ends, and leaves no timer', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());

@@ -11,6 +11,7 @@ import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-st
 import { failure, RunningTask } from './running-task.ts';
 import type { TaskSettings } from './task-config.ts';
 import { TaskCall, TaskExchange, type StartTaskOptions } from './task-exchange.ts';
+import { TaskLoad } from './task-load.ts';
 
 /** How a server keeps its tasks. */
 export interface TasksOptions {
@@ -38,6 +39,7 @@ export class Tasks {
   readonly #runner: string;
   readonly #onerror: (error: Error) => void;
   readonly #running = new Map<string, RunningTask>();
+  readonly #load = new TaskLoad();
   #recovered: Promise<void> | undefined;
   #used = false;
   #closed = false;
@@ -207,7 +209,7 @@ export class Tasks {
     try {
       if (this.#closed) throw new TaskStoreFull('The server is shutting down');
       await (this.#recovered ??= this.#recover());
-      const { caller } = call.origin;
+      const { caller, params } = call.origin;
       const now = Date.now();
       const record: TaskRecord = {
         id: randomBytes(24).toString('base64url'),
@@ -228,6 +230,7 @@ export class Tasks {
         onover: () => this.#forget(record.id),
         onerror: this.#onerror,
       });
+      this.#load.add(record.id, record.principal, params);
       this.#running.set(record.id, task);
       try {
         await this.#store.create(record);
@@ -264,6 +267,7 @@ export class Tasks {
   }
 
   #forget(id: string): void {
+    this.#load.delete(id);
     if (this.#running.delete(id) && this.#running.size === 0) this.#onidle?.();
   }
 
