@@ -6,6 +6,9 @@ import { Connection, type ConnectionOptions } from './connection.ts';
 import type { LegacyInboundOptions } from './legacy/inbound.ts';
 import { ModernInbound } from './modern/inbound.ts';
 
+/** Milliseconds. A longer timer would fire at once. */
+const MAX_TIMER = 2 ** 31 - 1;
+
 /** Which revisions are served, and the bounds of what waits for callers. */
 export interface InboundOptions extends LegacyInboundOptions {
   /**
@@ -90,7 +93,8 @@ class ServiceInbound implements Inbound {
     if (eras !== 'legacy') {
       const modern = new ModernInbound(service, {
         onerror,
-        askTimeout,
+        // Where a session waits for ever, this side waits as long as a timer may: what waits here is nobody's connection.
+        askTimeout: askTimeout > 0 ? Math.min(askTimeout, MAX_TIMER) : MAX_TIMER,
         supportedVersions: legacy ? [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()] : MODERN_REVISIONS,
         serverInfo: options.serverInfo,
         stateKey: options.stateKey,

@@ -184,3 +184,16 @@ test('what was logged while the caller was away and cannot be sent does no harm 
   expect(result).toMatchObject({ roots: [] });
   expect(await failures()).toEqual([]);
 });
+
+test.each([Infinity, 2 ** 32, 0])(
+  'with an askTimeout of %d a request waits for as long as a timer may',
+  async (askTimeout) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    const asking = tool(async (exchange) => ({ roots: (await exchange.ask('roots/list', {}))['roots'] }));
+    const client = new ModernClient(asking, { askTimeout });
+    const first = await client.request('tools/call', CALL);
+    await vi.advanceTimersByTimeAsync(24 * 3_600_000);
+    const result = await client.result('tools/call', retry(first, { 'roots-1': { roots: [] } }));
+    expect(result).toMatchObject({ roots: [] });
+  },
+);

@@ -57,6 +57,8 @@ export class Parking<P extends Parked> {
   add(parked: P): void {
     if (this.#closed) throw this.#closed;
     const { principal } = parked;
+    // Nobody is to make room for what will not fit.
+    if (parked.bytes > MAX_BYTES) throw full();
     const { lifetime, maxParked, maxParkedPerPrincipal } = this.#options;
     if (principal !== undefined && (this.#perPrincipal.get(principal) ?? 0) >= maxParkedPerPrincipal) {
       this.#makeRoom(principal);
@@ -98,8 +100,12 @@ export class Parking<P extends Parked> {
       this.delete(parked);
       return parked.giveUp(gone('too many others came after it'));
     }
-    throw new RpcError(ErrorCode.InternalError, 'Too many requests wait for answers of their callers; try again later');
+    throw full();
   }
+}
+
+function full(): RpcError {
+  return new RpcError(ErrorCode.InternalError, 'Too many requests wait for answers of their callers; try again later');
 }
 
 function gone(why: string): RpcError {

@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import { meta, TestReply } from '../../../test/support/modern.ts';
+import { settled } from '../../../test/support/service.ts';
+import type { JsonObject, RequestId } from '../../jsonrpc/message.ts';
+import { readCaller } from './caller.ts';
+import { ModernExchange, progressTokenOf, type Round } from './exchange.ts';
+
+const LEVEL = 'io.modelcontextprotocol/logLevel';
+
+interface TestRound extends Round {
+  readonly reply: TestReply;
+}
+
+function round(id: RequestId, said: JsonObject = {}, principal?: string): TestRound {
+  const params = { _meta: meta({}, said) };
+  const extra = { principal };
+  const caller = readCaller({ jsonrpc: '2.0', id, method: 'x', params }, extra, ['2026-07-28']);
+  return { id, caller, extra, reply: new TestReply(), progressToken: progressTokenOf(params) };
+}
+
+function opened(method = 'tools/call', said?: JsonObject) {
+  const first = round(1, said);
+  const exchange = new ModernExchange(method, {}, first, () => Promise.reject(new Error('nobody answers')));
+  return { exchange, first };
+}
+
+const log = (level: string, data = level): [string, JsonObject] => ['notifications/message', { level, data }];
+const heard = ({ reply }: TestRound): unknown[] =>
+  reply.notifications.map(({ method, params }) => [method.replace('notifications/', ''), params]);
+
+describe('on the stream of a request', () => {
+  test('there are no log messages unless they are asked for', async () => {
+    const { exchange, first } = opened();
+    await exchange.notify(...log('emergency'));
+    expect(heard(first)).toEqual([]);
+  });
+
+  test('there are those that are severe enough', async () => {
+    const { exchange, first } = opened('tools/call', { [LEVEL]: 'warning' });
+    for (const level of ['debug', 'info', 'notice', 'warning', 'error']) await exchange.notify(...log(level));
+    expect(heard(first)).toEqual([
+      ['message', { level: 'warning', data: 'warning' }],
+      ['message', { level: 'error', data: 'error' }],
+    ]);
+  });
+
+  test('there is progress under the token that the request named, whatever the service says, and else none', async () => {
+    const { exchange, first } = opened('tools/call', { progressToken: 'mine' });
+    await exchange.notify('notifications/progress', { progressToken: 'yours', progress: 1 });
+    await exchange.notify('notifications/progress', { progress: 2 });
+    expect(heard(first)).toEqual([
+      ['progress', { progressToken: 'mine', progress: 1 }],
+      ['progress', { progressToken: 'mine', progress: 2 }],
+    ]);
+    const silent = opened();
+    await silent.exchange.notify('notifications/progress', { progressToken: 'yours', progress: 1 });
+    expect(heard(silent.first)).toEqual([]);
+  });
+
+  test.each([
+    'subscriptions/acknowledged',
+    'tools/list_changed',
+    'prompts/list_changed',
+    'resources/list_changed',
+    'resources/updated',
+  ])('there is no %s: that belongs to a subscription', async (kind) => {
+    const { exchange, first } = opened();
+    await exchange.notify(`notifications/${kind}`, {});
+    expect(heard(first)).toEqual([]);
+  });
+
+  test('there is what nobody here knows', async () => {
+    const { exchange, first } = opened();
+    await exchange.notify('notifications/vendor/odd', { a: 1 });
+    await exchange.notify('notifications/vendor/bare');
+    expect(heard(first)).toEqual([
+      ['vendor/odd', { a: 1 }],
+      ['vendor/bare', {}],
+    ]);
+  });
+});
+
+describe('on the stream of a subscription', () => {
+  test('everything carries its id, and keeps what else it says', async () => {
+    const { exchange, first } = opened('subscriptions/listen');
+    await exchange.notify('notifications/tools/list_changed');
+    await exchange.notify('notifications/resources/updated', { uri: 'a', _meta: { b: 1 } });
+    const subscription = { 'io.modelcontextprotocol/subscriptionId': 1 };
+    expect(heard(first)).toEqual([
+      ['tools/list_changed', { _meta: subscription }],
+      ['resources/updated', { uri: 'a', _meta: { b: 1, ...subscription } }],
+    ]);
+  });
+
+  test('there are neither log messages nor progress, even where they were asked for', async () => {
+    const { exchange, first } = opened('subscriptions/listen', { [LEVEL]: 'debug', progressToken: 'p' });
+    await exchange.notify(...log('error'));
+    await exchange.notify('notifications/progress', { progress: 1 });
+    expect(heard(first)).toEqual([]);
+  });
+});
+
+describe('while the caller is away', () => {
+  test('log messages are kept for the next round, the newest hundred, and all else is dropped', async () => {
+    const { exchange } = opened('tools/call', { [LEVEL]: 'debug', progressToken: 'p1' });
+    exchange.park();
+    for (let n = 0; n < 105; n += 1) await exchange.notify(...log('info', String(n)));
+    await exchange.notify('notifications/progress', { progress: 1 });
+    await exchange.notify('notifications/vendor/odd');
+    const next = round(2, { [LEVEL]: 'debug', progressToken: 'p2' });
+    exchange.resume(next);
+    await settled();
+    expect(heard(next)).toEqual(
+      Array.from({ length: 100 }, (_, n) => ['message', { level: 'info', data: String(n + 5) }]),
+    );
+    await exchange.notify('notifications/progress', { progress: 2 });
+    expect(heard(next).at(-1)).toEqual(['progress', { progressToken: 'p2', progress: 2 }]);
+  });
+
+  test('it is for the next round to say what is severe enough', async () => {
+    const { exchange } = opened('tools/call', { [LEVEL]: 'debug' });
+    exchange.park();
+    await exchange.notify(...log('info'));
+    await exchange.notify(...log('error'));
+    const next = round(2, { [LEVEL]: 'error' });
+    exchange.resume(next);
+    await settled();
+    expect(heard(next)).toEqual([['message', { level: 'error', data: 'error' }]]);
+  });
+
+  test('the caller is still known, and is the next one after', () => {
+    const { exchange, first } = opened();
+    exchange.park();
+    expect(exchange.caller).toBe(first.caller);
+    const next = round(2, {}, 'ada');
+    exchange.resume(next);
+    expect(exchange.caller.principal).toBe('ada');
+  });
+});
+
+describe('after its end', () => {
+  test('nothing is sent and nothing is asked', async () => {
+    const { exchange, first } = opened();
+    exchange.answered();
+    await exchange.notify('notifications/vendor/odd');
+    await expect(exchange.ask('roots/list', {})).rejects.toThrow('has been answered');
+    expect(heard(first)).toEqual([]);
+  });
+
+  test('its signal has fired, for who looks at it late too, and an answer alone does not fire it', () => {
+    const { exchange } = opened();
+    const { signal } = exchange;
+    exchange.answered();
+    expect(signal.aborted).toBe(false);
+    exchange.abort(new Error('closing'));
+    expect(signal.reason).toEqual(new Error('closing'));
+    exchange.abort(new Error('later'));
+    expect(signal.reason).toEqual(new Error('closing'));
+    const late = opened().exchange;
+    late.abort(new Error('gone'));
+    expect(late.signal.reason).toEqual(new Error('gone'));
+  });
+});
+
+test('a question that was taken back before it is asked is not asked', async () => {
+  const { exchange } = opened();
+  const signal = AbortSignal.abort(new Error('never mind'));
+  await expect(exchange.ask('roots/list', {}, { signal })).rejects.toThrow('never mind');
+});
+
+test.each([[undefined], [null], [1.5], [{}], [true]])('%j is no token of progress', (progressToken) => {
+  expect(progressTokenOf({ _meta: { progressToken } })).toBeUndefined();
+  expect(progressTokenOf({ _meta: progressToken })).toBeUndefined();
+});
