@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
+import { POST_HEADERS } from '../../test/support/http.ts';
 import { meta, MODERN } from '../../test/support/modern.ts';
+import { hello } from '../../test/support/wire.ts';
+import { derive } from '../core/exchange.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import { McpServer } from './mcp-server.ts';
 
@@ -68,3 +71,42 @@ test.each(['file:///a', 'file:///b/x'])(
     await over;
   },
 );
+
+describe('in a session', () => {
+  /** A session that was opened with no scope but `other`, and requests in it with scopes of their own. */
+  async function session(server: McpServer) {
+    const post = (message: object, id: string | undefined, scopes: string[]): Promise<Response> => {
+      const headers = { ...POST_HEADERS, ...(id !== undefined && { 'mcp-session-id': id }) };
+      const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+      const request = new Request('http://localhost/mcp', { method: 'POST', headers, body });
+      return server.fetch(request, { authInfo: { principal: 'ada', scopes } });
+    };
+    const opened = await post({ id: 0, method: 'initialize', params: hello() }, undefined, ['other']);
+    const id = opened.headers.get('mcp-session-id')!;
+    await opened.text();
+    await post({ method: 'notifications/initialized' }, id, ['other']);
+    return (method: string, params: object, ...scopes: string[]) => post({ id: 1, method, params }, id, scopes);
+  }
+
+  test.each(['file:///a', 'file:///b/x'])(
+    'a subscription to %s counts with the scopes of its own request',
+    async (uri) => {
+      const request = await session(gated());
+      expect((await request('resources/subscribe', { uri }, 'other')).status).toBe(403);
+      const granted = await request('resources/subscribe', { uri }, 'files:read');
+      expect(await granted.json()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+    },
+  );
+
+  test('middleware sees all of the caller, and may copy it', async () => {
+    const server = gated().use((next) => (exchange) => next(derive(exchange, { caller: { ...exchange.caller } })));
+    server.tool(
+      'who',
+      {},
+      (_, { caller, auth }) => `${caller.clientInfo?.name} ${caller.revision} ${auth?.scopes.join()}`,
+    );
+    const request = await session(server);
+    const answer = await request('tools/call', { name: 'who' }, 'files:write');
+    expect(await answer.json()).toMatchObject({ result: { content: [{ text: 'test 2025-11-25 files:write' }] } });
+  });
+});

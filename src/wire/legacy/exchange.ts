@@ -2,7 +2,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject, RequestId } from '../../jsonrpc/message.ts';
 import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
 import { Meta, Method, Notice } from '../../protocol/methods.ts';
-import type { SubscriptionFilter } from '../../protocol/types.ts';
+import type { AuthInfo, SubscriptionFilter } from '../../protocol/types.ts';
 import type { MessageExtra } from '../../transport/transport.ts';
 import { withoutMeta } from './meta.ts';
 
@@ -100,7 +100,7 @@ export class RequestExchange extends ConnectionExchange {
   override get caller(): Caller {
     const { auth } = this.#extra ?? {};
     if (!auth) return super.caller;
-    return (this.#caller ??= Object.create(super.caller, { auth: { value: auth, enumerable: true } }) as Caller);
+    return (this.#caller ??= withAuth(super.caller, auth));
   }
 
   /** The response is on its way. */
@@ -124,6 +124,18 @@ export class RequestExchange extends ConnectionExchange {
   }
 }
 
+/** The caller of a session, as a request shows it whose credential is not that of the first. */
+function withAuth(caller: Caller, auth: AuthInfo): Caller {
+  return {
+    ...caller,
+    auth,
+    // It may change while the request is answered.
+    get logLevel() {
+      return caller.logLevel;
+    },
+  };
+}
+
 /** A notification of the client that belongs to no exchange: what the service says to it goes on the stream of the session. */
 export class NoticeExchange extends ConnectionExchange {
   notify(method: string, params?: JsonObject): Promise<void> {
@@ -145,12 +157,19 @@ export class ListenExchange extends NoticeExchange {
   readonly acknowledged: Promise<SubscriptionFilter>;
   /** Resolves when the service has ended the exchange. */
   finished: Promise<void> | undefined;
+  readonly #caller: Caller;
 
-  constructor(connection: Connection, filter: SubscriptionFilter) {
+  /** @param caller in whose name it is kept: the session's, as the request shows it that asked for it. */
+  constructor(connection: Connection, filter: SubscriptionFilter, caller: Caller) {
     super(connection, Method.Listen, { notifications: filter });
+    this.#caller = caller;
     this.acknowledged = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
+  }
+
+  override get caller(): Caller {
+    return this.#caller;
   }
 
   /** The service has ended the exchange. False where it had acknowledged it before. */

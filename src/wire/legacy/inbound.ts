@@ -12,7 +12,7 @@ import {
   type Request,
   type RequestId,
 } from '../../jsonrpc/message.ts';
-import type { Caller, Service, Session } from '../../core/exchange.ts';
+import type { Caller, Exchange, Service, Session } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
 import { completeRounds, needsInput } from '../../core/rounds.ts';
 import { inTurn } from '../../core/turn.ts';
@@ -198,7 +198,7 @@ export class LegacyInbound implements Connection {
     this.#answerWith(exchange, invoke(this.#serve, exchange));
   }
 
-  readonly #serve: Service = (exchange) => this.#session(exchange.method, exchange.params) ?? this.#service(exchange);
+  readonly #serve: Service = (exchange) => this.#session(exchange) ?? this.#service(exchange);
 
   #answerWith(exchange: RequestExchange, answer: Promise<JsonObject>): void {
     answer.then(
@@ -223,12 +223,13 @@ export class LegacyInbound implements Connection {
   }
 
   /** The requests that concern the session itself, and those that its era does not have. */
-  #session(method: string, params: JsonObject): Promise<JsonObject> | undefined {
+  #session(exchange: Exchange): Promise<JsonObject> | undefined {
+    const { method, params } = exchange;
     switch (method) {
       case Method.SetLevel:
         return this.#setLevel(params);
       case Method.Subscribe:
-        return this.#subscribe(params, (uri) => this.#subscriptions.subscribe(uri));
+        return this.#subscribe(params, (uri) => this.#subscriptions.subscribe(uri, exchange.caller));
       case Method.Unsubscribe:
         return this.#subscribe(params, (uri) => this.#subscriptions.unsubscribe(uri));
       case Method.Discover:

@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { invoke } from '../../core/invoke.ts';
-import type { Service } from '../../core/exchange.ts';
+import type { Caller, Service } from '../../core/exchange.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { ListenExchange, type Connection } from './exchange.ts';
 
@@ -56,9 +56,8 @@ export class SessionSubscriptions {
   async listen(): Promise<void> {
     this.#begun = true;
     this.#lapsed = false;
-    const now = this.#open({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }, () =>
-      this.#forget(now),
-    );
+    const filter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+    const now = this.#open(filter, this.#connection.caller, () => this.#forget(now));
     this.#session.push(now);
     try {
       await now.acknowledged;
@@ -76,8 +75,11 @@ export class SessionSubscriptions {
     for (const exchange of older) exchange.abort(new Error('Superseded by a newer subscription'));
   }
 
-  /** @throws RpcError where the service refuses, or there are too many. */
-  subscribe(uri: string): Promise<void> {
+  /**
+   * @param caller as the request shows it that subscribes.
+   * @throws RpcError where the service refuses, or there are too many.
+   */
+  subscribe(uri: string, caller: Caller): Promise<void> {
     this.#resources ??= new Map();
     const known = this.#resources.get(uri);
     if (known) return known.made;
@@ -85,7 +87,7 @@ export class SessionSubscriptions {
       const message = `A session may subscribe to at most ${MAX_SUBSCRIPTIONS} resources`;
       return Promise.reject(new RpcError(ErrorCode.InvalidRequest, message));
     }
-    const exchange = this.#open({ resourceSubscriptions: [uri] }, () => {
+    const exchange = this.#open({ resourceSubscriptions: [uri] }, caller, () => {
       if (this.#resources?.get(uri)?.exchange === exchange) this.#resources.delete(uri);
     });
     const made = this.#made(uri, exchange);
@@ -127,8 +129,8 @@ export class SessionSubscriptions {
   }
 
   /** @param onfinished called once the service has ended the exchange, whatever the reason. */
-  #open(filter: SubscriptionFilter, onfinished: () => void): ListenExchange {
-    const exchange = new ListenExchange(this.#connection, filter);
+  #open(filter: SubscriptionFilter, caller: Caller, onfinished: () => void): ListenExchange {
+    const exchange = new ListenExchange(this.#connection, filter, caller);
     if (this.#closed) exchange.abort(this.#closed);
     exchange.finished = invoke(this.#service, exchange)
       .then(
