@@ -1,0 +1,169 @@
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { Tool } from '../protocol/types.ts';
+import { PlainSchema } from '../protocol/plain-schema.ts';
+import { Failure } from './failure.ts';
+import { suggestion } from './nearest.ts';
+import { ToolSchema } from './tool-schema.ts';
+
+type NamedTool = Pick<Tool, 'name' | 'inputSchema'>;
+
+/**
+ * The arguments of a tool from words of a command line. `key=value` becomes what the tool's schema says that the key is,
+ * and several of one key a list; `a.b=value` goes into the object `a`; `key:=json` is JSON, whatever the schema says.
+ *
+ * @param base what the words are put on top of.
+ * @throws Failure with code 2 that names the word and what the tool wants.
+ */
+export function toolArguments(tool: NamedTool, words: readonly string[], base: JsonObject = {}): JsonObject {
+  const args = structuredClone(base);
+  const given = new Map<string, unknown>();
+  for (const word of words) {
+    const [, key, json, text] = /^([^=]*?)(:?)=(.*)$/s.exec(word) ?? [];
+    if (!key || text === undefined) {
+      throw Failure.usage(`${JSON.stringify(word)} is no argument: it must be key=value or key:=json. ${wanted(tool)}`);
+    }
+    const { path, schema } = find(tool, key);
+    const listed = !json && isList(schema);
+    const before = given.get(key);
+    if (before !== undefined && !(listed && Array.isArray(before))) {
+      throw Failure.usage(`the argument ${key} of ${tool.name} is given twice`);
+    }
+    const value: unknown = json ? parseJson(text, key) : convert(text, schema, key, tool);
+    if (listed && Array.isArray(before)) {
+      before.push(value);
+      continue;
+    }
+    const made: unknown = listed ? [value] : value;
+    given.set(key, made ?? key);
+    put(args, path, made, tool);
+  }
+  return args;
+}
+
+/**
+ * Checks arguments against the tool's schema, as the server will.
+ *
+ * @throws Failure with code 2 that names the argument and what the tool wants.
+ */
+export async function checkArguments(tool: NamedTool, args: JsonObject): Promise<void> {
+  const schema = new ToolSchema(tool.inputSchema);
+  for (const name of schema.required) {
+    if (!Object.hasOwn(args, name)) {
+      const type = schema.property(name)?.describe() ?? 'any';
+      throw Failure.usage(`${tool.name} needs the argument ${name} (${type}). ${wanted(tool)}`);
+    }
+  }
+  let verdict;
+  try {
+    verdict = await new PlainSchema(tool.inputSchema, `The input schema of ${tool.name}`).validate(args);
+  } catch {
+    // A schema that cannot be read here may still mean something to the server, which has the last word.
+    return;
+  }
+  const [issue] = verdict.issues ?? [];
+  if (!issue) return;
+  const path = (issue.path ?? []).map((step) => String(typeof step === 'object' ? step.key : step));
+  const where = path.length === 0 ? 'the arguments' : `the argument ${path.join('.')}`;
+  throw Failure.usage(`${where} of ${tool.name}: ${issue.message}. ${wanted(tool)}`);
+}
+
+/** What a tool takes, in a sentence: `add takes a (integer, required) and b (integer)`. */
+export function wanted(tool: NamedTool): string {
+  const schema = new ToolSchema(tool.inputSchema);
+  const args = Array.from(schema.properties, ([name, property]) => {
+    return `${name} (${property.describe()}${schema.required.has(name) ? ', required' : ''})`;
+  });
+  if (args.length === 0) return `${tool.name} takes ${schema.open && isOpen(tool) ? 'any' : 'no'} arguments`;
+  const last = args.pop()!;
+  return `${tool.name} takes ${args.length === 0 ? last : `${args.join(', ')} and ${last}`}`;
+}
+
+/** Whether a schema without properties says itself that others may come. */
+function isOpen({ inputSchema }: NamedTool): boolean {
+  const { additionalProperties } = inputSchema;
+  return additionalProperties === true || isObject(additionalProperties);
+}
+
+/** The place that a key names. A property whose name has dots goes before one that lies deeper. */
+function find(tool: NamedTool, key: string): { path: string[]; schema: ToolSchema } {
+  let schema = new ToolSchema(tool.inputSchema);
+  const path: string[] = [];
+  for (let rest = key; ;) {
+    const names = schema.properties;
+    const whole = names.get(rest);
+    if (whole) return { path: [...path, rest], schema: whole };
+    const name = rest.split('.', 1)[0]!;
+    const next = schema.property(name);
+    if (name === '' || (next === undefined && !schema.open)) {
+      const owner = path.length === 0 ? tool.name : `${path.join('.')} of ${tool.name}`;
+      throw Failure.usage(
+        `${owner} has no argument ${JSON.stringify(name)}${suggestion(name, names.keys())}. ${wanted(tool)}`,
+      );
+    }
+    path.push(name);
+    schema = next ?? new ToolSchema({});
+    if (name === rest) return { path, schema };
+    rest = rest.slice(name.length + 1);
+  }
+}
+
+function parseJson(text: string, key: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw Failure.usage(`the argument ${key} is no JSON: ${(error as Error).message}`);
+  }
+}
+
+function isList(schema: ToolSchema): boolean {
+  return schema.types.has('array') && !schema.types.has('string');
+}
+
+/** One word as what the schema says that it is. Of a list, one of its items. */
+function convert(text: string, schema: ToolSchema, key: string, tool: NamedTool): unknown {
+  const item = isList(schema) ? schema.items : schema;
+  const { choices, types } = item;
+  if (choices) {
+    const chosen =
+      choices.find((choice) => choice === text) ?? choices.find((choice) => JSON.stringify(choice) === text);
+    if (chosen !== undefined) return chosen;
+    if (types.size === 0 || item.json['enum'] !== undefined || item.json['const'] !== undefined) {
+      throw mistaken(text, item, key, tool, suggestion(text, choices.map(String)));
+    }
+  }
+  if (types.size === 0) return text;
+  if (types.has('null') && text === 'null') return null;
+  if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true';
+  if (types.has('integer') && /^[+-]?\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text);
+  if (types.has('number') && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
+  if (types.has('string')) return text;
+  const structured = ['object', 'array'].some((type) => types.has(type));
+  throw mistaken(text, item, key, tool, structured ? `; write ${key}:=json for it` : '');
+}
+
+function mistaken(text: string, schema: ToolSchema, key: string, tool: NamedTool, more: string): Failure {
+  const article = schema.choices ? 'one of ' : /^[aio]/.test(schema.describe()) ? 'an ' : 'a ';
+  return Failure.usage(
+    `the argument ${key} of ${tool.name} must be ${article}${schema.describe()}, not ${JSON.stringify(text)}${more}`,
+  );
+}
+
+function put(args: JsonObject, path: readonly string[], value: unknown, tool: NamedTool): void {
+  let owner = args;
+  for (const name of path.slice(0, -1)) {
+    const inner: unknown = Object.hasOwn(owner, name) ? owner[name] : {};
+    if (!isObject(inner)) {
+      throw Failure.usage(
+        `the argument ${path.join('.')} of ${tool.name}: ${name} was given a value of its own before`,
+      );
+    }
+    define(owner, name, inner);
+    owner = inner;
+  }
+  define(owner, path.at(-1)!, value);
+}
+
+/** As an own property, whatever it is called. */
+function define(owner: JsonObject, name: string, value: unknown): void {
+  Object.defineProperty(owner, name, { value, enumerable: true, configurable: true, writable: true });
+}

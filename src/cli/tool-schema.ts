@@ -1,0 +1,116 @@
+/** What can be said of the arguments that a tool's input schema describes. */
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+
+/** How often a reference is followed: one that leads to itself ends. */
+const MAX_REFERENCES = 16;
+
+/** A schema, or a part of one, with what its references are looked up in. */
+export class ToolSchema {
+  readonly json: JsonObject;
+  readonly #root: JsonObject;
+
+  constructor(json: unknown, root?: JsonObject) {
+    const schema = isObject(json) ? json : {};
+    this.#root = root ?? schema;
+    this.json = resolve(schema, this.#root);
+  }
+
+  /** The schema's own properties, and those of the parts that it is combined of. */
+  get properties(): ReadonlyMap<string, ToolSchema> {
+    const found = new Map<string, ToolSchema>();
+    for (const part of this.#parts()) {
+      for (const [name, schema] of Object.entries(isObject(part['properties']) ? part['properties'] : {})) {
+        if (!found.has(name)) found.set(name, new ToolSchema(schema, this.#root));
+      }
+    }
+    return found;
+  }
+
+  get required(): ReadonlySet<string> {
+    const { required } = this.json;
+    return new Set(Array.isArray(required) ? required.map(String) : []);
+  }
+
+  /** Whether a property that is not described may be meant. */
+  get open(): boolean {
+    const parts = this.#parts();
+    if (parts.some((part) => part['additionalProperties'] === true || isObject(part['additionalProperties'])))
+      return true;
+    return this.properties.size === 0 || parts.some((part) => isObject(part['patternProperties']));
+  }
+
+  property(name: string): ToolSchema | undefined {
+    const known = this.properties.get(name);
+    if (known) return known;
+    const rest: unknown = this.json['additionalProperties'];
+    return isObject(rest) ? new ToolSchema(rest, this.#root) : undefined;
+  }
+
+  get items(): ToolSchema {
+    const list = this.#parts().find((part) => isObject(part['items']));
+    return new ToolSchema(list?.['items'], this.#root);
+  }
+
+  /** The names of types that a value may have; empty where nothing is said of them. */
+  get types(): ReadonlySet<string> {
+    const types = new Set<string>();
+    for (const part of this.#parts()) {
+      const { type } = part;
+      if (Array.isArray(type)) for (const one of type) types.add(String(one));
+      else if (typeof type === 'string') types.add(type);
+      else if (isObject(part['properties'])) types.add('object');
+    }
+    return types;
+  }
+
+  /** The values to choose from, where there are such. */
+  get choices(): readonly unknown[] | undefined {
+    const found = this.#parts().flatMap((part): unknown[] => {
+      if (Array.isArray(part['enum'])) return part['enum'];
+      return part['const'] === undefined ? [] : [part['const']];
+    });
+    return found.length === 0 ? undefined : found;
+  }
+
+  /** `integer`, `string[]`, `"red" | "blue"`, `any`. */
+  describe(): string {
+    const { choices } = this;
+    if (choices) return choices.map((choice) => JSON.stringify(choice)).join(' | ');
+    const names = Array.from(this.types, (type) => {
+      if (type !== 'array') return type;
+      const item = this.items.describe();
+      return item.includes(' ') ? `(${item})[]` : `${item}[]`;
+    });
+    return names.length === 0 ? 'any' : names.join(' | ');
+  }
+
+  #parts(): JsonObject[] {
+    const combined = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword): unknown[] => {
+      const parts: unknown = this.json[keyword];
+      return Array.isArray(parts) ? parts : [];
+    });
+    return [this.json, ...combined.filter(isObject).map((part) => resolve(part, this.#root))];
+  }
+}
+
+function resolve(schema: JsonObject, root: JsonObject): JsonObject {
+  let current = schema;
+  for (let step = 0; typeof current['$ref'] === 'string'; step += 1) {
+    const target = step < MAX_REFERENCES ? lookUp(root, current['$ref']) : undefined;
+    if (target === undefined) return {};
+    current = target;
+  }
+  return current;
+}
+
+/** What a reference within the schema points to (RFC 6901). References to elsewhere are not followed. */
+function lookUp(root: JsonObject, reference: string): JsonObject | undefined {
+  if (!reference.startsWith('#')) return undefined;
+  let found: unknown = root;
+  for (const step of reference.slice(1).split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = (found as JsonObject)[name];
+  }
+  return isObject(found) ? found : undefined;
+}
