@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { decodeHeaderValue } from '../protocol/header-value.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
-import type { Subschema } from './subschemas.ts';
+import type { Subschema } from '../protocol/subschemas.ts';
 
 const KEYWORD = 'x-mcp-header';
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);

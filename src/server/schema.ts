@@ -1,8 +1,10 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { PlainSchema } from '../protocol/plain-schema.ts';
+import { refuseExternalReferences, subschemasOf } from '../protocol/subschemas.ts';
 import { paramHeaders, type ParamHeader } from './param-headers.ts';
-import { PlainSchema } from './plain-schema.ts';
-import { refuseExternalReferences, subschemasOf } from './subschemas.ts';
+
+export { complaint } from '../protocol/complaint.ts';
 
 /** A Standard Schema that can also say itself as JSON Schema (Zod from 4.2, ArkType, Valibot through its adapter). */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -95,14 +97,4 @@ function remedy(vendor: string): string {
   return vendor === 'valibot'
     ? 'wrap it in toStandardJsonSchema of @valibot/to-json-schema'
     : 'use a newer version of its library, or give a JSON Schema';
-}
-
-/** Says in one line what is wrong with a value, argument by argument: `a: must be integer; b: is missing`. */
-export function complaint(issues: readonly StandardSchemaV1.Issue[]): string {
-  const shown = issues.slice(0, 10).map(({ path, message }) => {
-    const where = path?.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
-    return where ? `${where}: ${message}` : message;
-  });
-  if (issues.length > shown.length) shown.push(`and ${issues.length - shown.length} more`);
-  return shown.join('; ');
 }
