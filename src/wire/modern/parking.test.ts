@@ -100,6 +100,17 @@ test('the bytes of all are bounded, however many have to go for one', () => {
   expect(() => places.add(waiting(undefined, 55 * MiB))).toThrow('Too many');
 });
 
+test('the bytes of one principal are a part of them, unless it is a single request', () => {
+  const places = parking();
+  for (let n = 0; n < 4; n += 1) places.add(waiting('eve', 4 * MiB));
+  expect(() => places.add(waiting('eve', 1))).toThrow('Too many');
+  places.add(waiting('ada', 30 * MiB));
+  expect(() => places.add(waiting('ada', 1))).toThrow('Too many');
+  vi.advanceTimersByTime(60_000);
+  places.add(waiting('eve', 8 * MiB));
+  expect(places.size).toBe(4);
+});
+
 test('what is larger than all that may wait is refused, and nobody gives way to it', () => {
   const places = parking();
   places.add(waiting());

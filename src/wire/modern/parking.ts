@@ -20,8 +20,18 @@ export interface ParkingOptions {
 
 /** Bytes of the requests that wait for their callers. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** Of one principal, unless it is a single one. */
+const MAX_BYTES_PER_PRINCIPAL = 16 * 1024 * 1024;
 /** Where there is no room, what has waited for this long is given up for what comes. Milliseconds. */
 const EVICTABLE_AFTER = 60_000;
+
+/** What a principal takes up. */
+interface Share {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+const NOTHING: Share = { count: 0, bytes: 0 };
 
 interface Place<P extends Parked> {
   readonly parked: P;
@@ -37,7 +47,7 @@ export class Parking<P extends Parked> {
   readonly #options: ParkingOptions;
   /** Oldest first. */
   readonly #places = new Map<string, Place<P>>();
-  readonly #perPrincipal = new Map<string, number>();
+  readonly #shares = new Map<string, Share>();
   #bytes = 0;
   #closed: Error | undefined;
 
@@ -59,10 +69,8 @@ export class Parking<P extends Parked> {
     const { principal } = parked;
     // Nobody is to make room for what will not fit.
     if (parked.bytes > MAX_BYTES) throw full();
-    const { lifetime, maxParked, maxParkedPerPrincipal } = this.#options;
-    if (principal !== undefined && (this.#perPrincipal.get(principal) ?? 0) >= maxParkedPerPrincipal) {
-      this.#makeRoom(principal);
-    }
+    const { lifetime, maxParked } = this.#options;
+    if (principal !== undefined) while (!this.#fits(principal, parked.bytes)) this.#makeRoom(principal);
     while (this.#places.size >= maxParked || this.#bytes + parked.bytes > MAX_BYTES) this.#makeRoom(undefined);
     const timer = setTimeout(
       () => parked.giveUp(gone(`the caller did not come back with its answers within ${lifetime} ms`)),
@@ -71,7 +79,7 @@ export class Parking<P extends Parked> {
     timer.unref?.();
     this.#places.set(parked.id, { parked, since: Date.now(), timer });
     this.#bytes += parked.bytes;
-    if (principal !== undefined) this.#perPrincipal.set(principal, (this.#perPrincipal.get(principal) ?? 0) + 1);
+    this.#count(principal, 1, parked.bytes);
   }
 
   delete({ id, bytes, principal }: P): void {
@@ -80,16 +88,25 @@ export class Parking<P extends Parked> {
     clearTimeout(place.timer);
     this.#places.delete(id);
     this.#bytes -= bytes;
-    if (principal === undefined) return;
-    const left = this.#perPrincipal.get(principal)! - 1;
-    if (left > 0) this.#perPrincipal.set(principal, left);
-    else this.#perPrincipal.delete(principal);
+    this.#count(principal, -1, -bytes);
   }
 
   /** Gives up all that waits; from now on nothing may. */
   close(reason: Error): void {
     this.#closed ??= reason;
     for (const { parked } of this.#places.values()) parked.giveUp(reason);
+  }
+
+  #fits(principal: string, more: number): boolean {
+    const { count, bytes } = this.#shares.get(principal) ?? NOTHING;
+    return count < this.#options.maxParkedPerPrincipal && (count === 0 || bytes + more <= MAX_BYTES_PER_PRINCIPAL);
+  }
+
+  #count(principal: string | undefined, places: number, size: number): void {
+    if (principal === undefined) return;
+    const { count, bytes } = this.#shares.get(principal) ?? NOTHING;
+    if (count + places > 0) this.#shares.set(principal, { count: count + places, bytes: bytes + size });
+    else this.#shares.delete(principal);
   }
 
   /** @param principal whose place is to be given up; anyone's where there is none. */
