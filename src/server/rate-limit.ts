@@ -3,6 +3,7 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import { RATE_LIMITED } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
 
+/** How often whom may call what. */
 export interface RateLimitOptions {
   /** Requests that a caller may make in a minute, over time. */
   readonly perMinute: number;

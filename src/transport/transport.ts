@@ -37,7 +37,8 @@ export interface ReplyChannel {
    * Answers the request and ends the channel.
    *
    * @param status of HTTP, where the answer is no stream yet. Default 200.
-   * @throws at once where the response cannot be written as JSON; it can still be answered otherwise.
+   * @throws at once where the response cannot be written as JSON; it can still be answered otherwise. A channel that
+   * cannot tell at once sends an error in its place.
    */
   answer(response: Response, status?: number): void;
   /**
