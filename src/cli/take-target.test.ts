@@ -1,0 +1,168 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { usualFiles, type Surroundings } from './mcp-json.ts';
+import { splitCommand, takeTarget } from './take-target.ts';
+import type { Target } from './target.ts';
+
+let directory: string;
+let where: Surroundings;
+
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'everwire-target-'));
+  const cwd = path.join(directory, 'project');
+  const home = path.join(directory, 'home');
+  for (const each of [cwd, home]) mkdirSync(each);
+  where = { cwd, home, env: { TOKEN: 'secret', HERE: '/srv' }, platform: 'linux' };
+});
+
+afterEach(() => rmSync(directory, { recursive: true }));
+
+function write(file: string, content: unknown): string {
+  const full = path.resolve(where.cwd, file);
+  mkdirSync(path.dirname(full), { recursive: true });
+  writeFileSync(full, typeof content === 'string' ? content : JSON.stringify(content));
+  return full;
+}
+
+function take(words: string[], flags: { config?: string; header?: string[] } = {}): Target {
+  return takeTarget(splitCommand(words), { header: [], ...flags }, where).target;
+}
+
+const usage = (message: RegExp): unknown =>
+  expect.objectContaining({ exitCode: 2, message: expect.stringMatching(message) });
+
+describe('what a command line names', () => {
+  test('a URL, and the words behind it', () => {
+    const taken = takeTarget(splitCommand(['https://example.com/mcp', 'add', 'a=1']), { header: [] }, where);
+    expect(taken).toEqual({
+      target: { kind: 'url', url: 'https://example.com/mcp', headers: {} },
+      rest: ['add', 'a=1'],
+    });
+  });
+
+  test('a command behind --, whose options are its own', () => {
+    const taken = takeTarget(splitCommand(['add', 'a=1', '--', 'node', 'x.js', '--', '--json']), { header: [] }, where);
+    expect(taken).toEqual({
+      target: { kind: 'command', command: 'node', args: ['x.js', '--', '--json'], env: {} },
+      rest: ['add', 'a=1'],
+    });
+  });
+
+  test.each<[string, string[], RegExp]>([
+    ['nothing', [], /^a target is missing/],
+    ['no command behind --', ['add', '--'], /^behind -- stands the command/],
+    ['a URL of another kind', ['ftp://example.com'], /must begin with http/],
+    ['a URL that is none', ['http://'], /is no URL/],
+    ['a URL with a password', ['https://me:pass@example.com'], /^a URL must hold no credentials/],
+    ['a name that nobody has', ['nobody'], /^there is no server "nobody" in mcp\.json/],
+  ])('%s is refused', (_, words, message) => {
+    expect(() => take(words)).toThrow(usage(message));
+  });
+});
+
+describe('headers', () => {
+  const url = 'https://example.com/mcp';
+
+  test('have names in lower case, and variables of the environment', () => {
+    const header = ['Authorization=Bearer ${env:TOKEN}', 'x-plain: a=b', 'X-Empty='];
+    expect(take([url], { header })).toMatchObject({
+      headers: { authorization: 'Bearer secret', 'x-plain': 'a=b', 'x-empty': '' },
+    });
+  });
+
+  test.each([
+    ['novalue', /^a header must be written name=value$/],
+    ['bad name=x', /^a header must be written name=value$/],
+    ['x-a=one\ntwo', /^the header x-a holds what no header can hold$/],
+    ['x-a=${env:NOBODY}', /^the header x-a needs the environment variable NOBODY, which is not set$/],
+  ])('%j is refused', (header, message) => {
+    expect(() => take([url], { header: [header] })).toThrow(usage(message));
+  });
+
+  test('are not for commands', () => {
+    expect(() => take(['--', 'node'], { header: ['a=b'] })).toThrow(usage(/^--header is for servers with a URL/));
+  });
+});
+
+describe('names in mcp.json', () => {
+  test('a command with all that belongs to it', () => {
+    const args = ['${env:HERE}/server.js', '$HOME', '${env:MISSING:-none}'];
+    const env = { KEY: '${TOKEN}', LEVEL: 3 };
+    write('mcp.json', { mcpServers: { mine: { command: 'node', args, env, cwd: 'sub' } } });
+    expect(take(['mine'])).toEqual({
+      kind: 'command',
+      command: 'node',
+      args: ['/srv/server.js', '$HOME', 'none'],
+      env: { KEY: 'secret', LEVEL: '3' },
+      cwd: path.join(where.cwd, 'sub'),
+    });
+  });
+
+  test('a URL, whose headers those of the command line replace', () => {
+    const headers = { Authorization: 'Bearer old', 'X-Kept': '1' };
+    write('mcp.json', { mcpServers: { far: { type: 'http', url: 'https://${env:TOKEN}.example', headers } } });
+    expect(take(['far'], { header: ['authorization=Bearer new'] })).toEqual({
+      kind: 'url',
+      url: 'https://secret.example',
+      headers: { authorization: 'Bearer new', 'x-kept': '1' },
+    });
+  });
+
+  test('--config names the one file that is looked in', () => {
+    write('mcp.json', { mcpServers: { mine: { command: 'wrong' } } });
+    write('other/servers.json', { mcpServers: { mine: { command: 'right' } } });
+    expect(take(['mine'], { config: 'other/servers.json' })).toMatchObject({ command: 'right' });
+    expect(() => take(['mine'], { config: 'nowhere.json' })).toThrow(usage(/nowhere\.json: there is no such file$/));
+    write('empty.json', {});
+    expect(() => take(['mine'], { config: 'empty.json' })).toThrow(usage(/it has no "mcpServers"$/));
+  });
+
+  test('the files of hosts are looked in, those of the project first', () => {
+    const files = usualFiles(where);
+    expect(files[0]).toBe(path.join(where.cwd, 'mcp.json'));
+    for (const [index, file] of files.entries()) {
+      const key = file.includes('Code') || file.includes('.vscode') ? 'servers' : 'mcpServers';
+      write(file, { [key]: { [`only-${index}`]: { command: String(index) }, shared: { command: String(index) } } });
+    }
+    for (const index of files.keys()) expect(take([`only-${index}`])).toMatchObject({ command: String(index) });
+    expect(take(['shared'])).toMatchObject({ command: '0' });
+  });
+
+  test('a file of a host that cannot be read is left out, and its contents are not told', () => {
+    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    try {
+      write('.mcp.json', '{ "token": hunter2 }');
+      write('.cursor/mcp.json', { mcpServers: { mine: { command: 'node' } } });
+      expect(take(['mine'])).toMatchObject({ command: 'node' });
+      expect(said.mock.calls.map(([text]) => text)).toEqual([
+        expect.stringMatching(/^everwire: left out .*\.mcp\.json: it is no JSON\n$/),
+      ]);
+    } finally {
+      said.mockRestore();
+    }
+    write('secret.json', '{ "token": hunter2 }');
+    expect(() => take(['mine'], { config: 'secret.json' })).toThrow(usage(/secret\.json: it is no JSON$/));
+  });
+
+  test.each<[unknown, RegExp]>([
+    [{}, /has neither a command nor a url$/],
+    ['node', /is no object$/],
+    [{ command: 'node', args: 'x' }, /has args that are no texts$/],
+    [{ command: 'node', env: [] }, /has env that are no object$/],
+    [{ command: 'node', env: { A: {} } }, /has env of which A is no text$/],
+    [{ command: 'node', cwd: 1 }, /has a cwd that is no text$/],
+    [{ url: 'file:///etc/passwd' }, /has a url that is none of HTTP$/],
+    [{ command: '${env:GONE}' }, /needs the environment variable GONE, which is not set$/],
+  ])('%j cannot be used', (entry, message) => {
+    write('mcp.json', { mcpServers: { mine: entry } });
+    expect(() => take(['mine'])).toThrow(usage(message));
+  });
+
+  test('a name that is nearly right is shown', () => {
+    write('mcp.json', { mcpServers: { weather: { command: 'node' }, maps: { command: 'node' } } });
+    expect(() => take(['wether'])).toThrow(usage(/^there is no server "wether" .*did you mean "weather"/));
+    expect(() => take(['calendar'])).toThrow(usage(/there are weather, maps/));
+  });
+});

@@ -1,0 +1,17 @@
+export interface UrlTarget {
+  readonly kind: 'url';
+  readonly url: string;
+  /** By name; they may be secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface CommandTarget {
+  readonly kind: 'command';
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** The server that a command line means. */
+export type Target = UrlTarget | CommandTarget;
