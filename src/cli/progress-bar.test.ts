@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { ProgressBar, type Progress } from './progress-bar.ts';
+
+class Screen {
+  readonly isTTY: boolean;
+  readonly columns: number;
+  text = '';
+
+  constructor(isTTY = true, columns = 80) {
+    this.isTTY = isTTY;
+    this.columns = columns;
+  }
+
+  write(text: string): void {
+    this.text += text;
+  }
+
+  /** What stands on it after all that was written: the lines, the last one as it was left. */
+  get shown(): string[] {
+    return this.text.split('\n').map((line) => line.split('\r\u001b[2K').at(-1)!);
+  }
+}
+
+const empty = '░'.repeat(24);
+
+test.each<[Progress, string]>([
+  [{ progress: 0, total: 10 }, `[${empty}]   0 %  0/10`],
+  [{ progress: 5, total: 10, message: 'half' }, `[${'█'.repeat(12)}${'░'.repeat(12)}]  50 %  5/10  half`],
+  [{ progress: 12, total: 10 }, `[${'█'.repeat(24)}] 100 %  12/10`],
+  [{ progress: 3 }, '… 3'],
+  [{ progress: 0.333333, message: 'going on' }, '… 0.33  going on'],
+  [{ progress: 1, total: 0 }, '… 1'],
+  [{ progress: -1, total: 5 }, '… -1'],
+  [{ progress: 1, message: '\u001b[31mred\nlines' }, '… 1  \\u001b[31mred lines'],
+])('%j', (progress, line) => {
+  const screen = new Screen();
+  new ProgressBar(screen).show(progress);
+  expect(screen.shown).toEqual([line]);
+});
+
+test('a line never is wider than the terminal', () => {
+  const screen = new Screen(true, 20);
+  new ProgressBar(screen).show({ progress: 1, message: 'a message that does not fit' });
+  expect(screen.shown[0]).toBe('… 1  a message tha…');
+});
+
+test('what is written meanwhile stands above it', () => {
+  const screen = new Screen();
+  const bar = new ProgressBar(screen);
+  bar.around(() => screen.write('first\n'));
+  bar.show({ progress: 1 });
+  bar.around(() => screen.write('second\n'));
+  bar.show({ progress: 2 });
+  expect(screen.shown).toEqual(['first', 'second', '… 2']);
+  bar.clear();
+  bar.around(() => screen.write('third\n'));
+  expect(screen.shown).toEqual(['first', 'second', 'third', '']);
+});
+
+test('a pipe sees nothing of it', () => {
+  const screen = new Screen(false);
+  const bar = new ProgressBar(screen);
+  bar.show({ progress: 1, total: 2 });
+  bar.around(() => screen.write('line\n'));
+  bar.clear();
+  expect(screen.text).toBe('line\n');
+});

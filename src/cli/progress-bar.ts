@@ -1,0 +1,62 @@
+import { cut, oneLine } from './screen.ts';
+
+/** What a bar is drawn on. */
+export interface BarScreen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** How far a call is, as its server reports it. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+const BAR = 24;
+/** Goes to the beginning of the line and clears it. */
+const CLEAR = '\r\u001b[2K';
+
+/** A bar on the last line of a terminal. Where there is no terminal, nothing. */
+export class ProgressBar {
+  readonly #screen: BarScreen;
+  #line: string | undefined;
+
+  constructor(screen: BarScreen) {
+    this.#screen = screen;
+  }
+
+  show(progress: Progress): void {
+    if (this.#screen.isTTY !== true) return;
+    this.#line = cut(barOf(progress), (this.#screen.columns ?? 80) - 1);
+    this.#screen.write(`${CLEAR}${this.#line}`);
+  }
+
+  /** Takes the bar away for as long as it takes to write something else, and draws it again. */
+  around(write: () => void): void {
+    if (this.#line !== undefined) this.#screen.write(CLEAR);
+    write();
+    if (this.#line !== undefined) this.#screen.write(this.#line);
+  }
+
+  /** Takes the bar away. */
+  clear(): void {
+    if (this.#line !== undefined) this.#screen.write(CLEAR);
+    this.#line = undefined;
+  }
+}
+
+function barOf({ progress, total, message }: Progress): string {
+  const said = message === undefined ? '' : `  ${oneLine(message)}`;
+  // A total that is none, or that was passed, tells no part of a whole.
+  if (total === undefined || !(total > 0) || !(progress >= 0)) return `… ${amount(progress)}${said}`;
+  const part = Math.min(1, progress / total);
+  const full = Math.round(part * BAR);
+  const percent = `${Math.floor(part * 100)} %`.padStart(5);
+  return `[${'█'.repeat(full)}${'░'.repeat(BAR - full)}] ${percent}  ${amount(progress)}/${amount(total)}${said}`;
+}
+
+function amount(value: number): string {
+  return String(Math.round(value * 100) / 100);
+}

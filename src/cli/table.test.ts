@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { bytes, cut, harmless } from './screen.ts';
+import { table } from './table.ts';
+
+test('columns stand under each other', () => {
+  expect(
+    table([
+      ['add', 'a, b', 'Adds\ntwo'],
+      ['multiply', '', 'Much'],
+      ['bare', ''],
+    ]),
+  ).toBe('  add       a, b  Adds two\n  multiply        Much\n  bare\n');
+});
+
+test('lines are cut to the terminal, and whole without one', () => {
+  const rows = [['name', 'x'.repeat(100)]];
+  expect(table(rows, 20)).toBe(`  name  ${'x'.repeat(11)}…\n`);
+  expect(table(rows)).toBe(`  name  ${'x'.repeat(100)}\n`);
+});
+
+test('a word that is very long pushes its own line alone', () => {
+  expect(
+    table([
+      ['n'.repeat(80), 'one'],
+      ['short', 'two'],
+    ]).split('\n')[1],
+  ).toBe(`  short${' '.repeat(57)}two`);
+});
+
+test('no rows are no lines', () => {
+  expect(table([])).toBe('');
+});
+
+test('what speaks to a terminal is made visible, and text in all languages stays', () => {
+  expect(harmless('\u001b]0;title\u0007 a\tb\r\nc\rd \u202eevil')).toBe(
+    '\\u001b]0;title\\u0007 a\tb\nc\\u000dd \\u202eevil',
+  );
+  expect(harmless('Grüße, 你好, שלום')).toBe('Grüße, 你好, שלום');
+});
+
+test('cutting keeps characters whole', () => {
+  expect(cut('😀😀😀', 3)).toBe('😀😀😀');
+  expect(cut('😀😀😀', 2)).toBe('😀…');
+});
+
+test.each([
+  [0, '0 bytes'],
+  [1, '1 byte'],
+  [999, '999 bytes'],
+  [1000, '1.0 kB'],
+  [12_345, '12 kB'],
+  [999_999, '1.0 MB'],
+  [25_000_000, '25 MB'],
+])('%d bytes', (count, said) => {
+  expect(bytes(count)).toBe(said);
+});
