@@ -36,10 +36,10 @@ export interface HttpCall {
   stream(status: number, headers: HttpHeaders): HttpStream;
 }
 
-/** Headers of an answer, by name. */
 /** Text, or bytes in parts. */
 export type HttpBody = string | readonly Uint8Array[];
 
+/** Headers of an answer, by name. */
 export type HttpHeaders = Readonly<Record<string, string>>;
 
 /** An answer that is written bit by bit. */

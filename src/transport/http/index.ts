@@ -4,7 +4,7 @@
  *
  * @module
  */
-export type { HttpCall, HttpHeaders, HttpStream } from './call.ts';
+export type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
 export type { ScopesFor } from './admission.ts';
 export { fetchListener, type FetchContext } from './fetch.ts';
 export type { Gate, Refusal } from './gate.ts';
