@@ -24,7 +24,7 @@ export type { ListKind } from './listeners.ts';
 export type { HttpOptions } from './serving.ts';
 export type { TaskConfig } from './task-config.ts';
 export type { StartTaskOptions } from './task-exchange.ts';
-export type { TasksOptions } from './tasks.ts';
+export type { TasksOptions } from './task-rules.ts';
 export type { ToolConfig, ToolHandler, ToolReply } from './tools.ts';
 export type { Variables } from './uri-template.ts';
 export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';

@@ -25,7 +25,8 @@ import {
 } from './resources.ts';
 import type { AnySchema } from './schema.ts';
 import { Serving, type HttpOptions } from './serving.ts';
-import { Tasks, type TasksOptions } from './tasks.ts';
+import { TaskDesk } from './task-desk.ts';
+import type { TasksOptions } from './task-rules.ts';
 import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
 
 /** Which revisions are served, and the bounds of what waits for callers: see `InboundOptions`. */
@@ -70,7 +71,7 @@ export class McpServer {
   readonly #capabilities: JsonObject;
   readonly #discoverHints: JsonObject;
   readonly #listeners: Listeners;
-  readonly #tasks: Tasks;
+  readonly #tasks: TaskDesk;
   readonly #tools: Tools;
   readonly #resources: Resources;
   readonly #prompts: Prompts;
@@ -97,7 +98,7 @@ export class McpServer {
     this.#capabilities = capabilities;
     this.#discoverHints = cacheHints(cache.discover ?? {}, 'server/discover');
     this.#listeners = new Listeners();
-    this.#tasks = new Tasks(tasks, onerror);
+    this.#tasks = new TaskDesk(tasks, onerror);
     this.#tasks.onchange = (principal, task) => this.#listeners.taskChanged(principal, task);
     const registry = (kind: ListKind) => ({
       pageSize,
@@ -252,11 +253,11 @@ export class McpServer {
       case Method.Listen:
         return this.#listen(exchange);
       case Method.GetTask:
-        return this.#hasTasks(exchange) ? this.#tasks.get(exchange) : notFound(exchange);
+        return this.#hasTasks(exchange) ? this.#tasks.answer('get', exchange) : notFound(exchange);
       case Method.UpdateTask:
-        return this.#hasTasks(exchange) ? this.#tasks.update(exchange) : notFound(exchange);
+        return this.#hasTasks(exchange) ? this.#tasks.answer('update', exchange) : notFound(exchange);
       case Method.CancelTask:
-        return this.#hasTasks(exchange) ? this.#tasks.cancel(exchange) : notFound(exchange);
+        return this.#hasTasks(exchange) ? this.#tasks.answer('cancel', exchange) : notFound(exchange);
       default:
         if (isNotificationMethod(exchange.method)) return Promise.resolve({});
         return notFound(exchange);

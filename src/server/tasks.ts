@@ -3,29 +3,14 @@ import type { Caller, Exchange } from '../core/exchange.ts';
 import { completeRounds, needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { McpErrorCode } from '../protocol/errors.ts';
-import { REVISIONS } from '../protocol/revisions.ts';
-import { declaresTasks, isTerminal, TASKS_EXTENSION, type DetailedTask, type Task } from '../protocol/tasks.ts';
+import { isTerminal, type DetailedTask, type Task } from '../protocol/tasks.ts';
 import { memoryTaskStore } from '../store/memory-tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
 import { failure, RunningTask } from './running-task.ts';
 import type { TaskSettings } from './task-config.ts';
+import { demandTasks, supportsTasks, type RunTool, type TasksOptions } from './task-rules.ts';
 import { TaskCall, TaskExchange, type StartTaskOptions } from './task-exchange.ts';
 import { TaskLoad } from './task-load.ts';
-
-/** How a server keeps its tasks. */
-export interface TasksOptions {
-  /** Default: `memoryTaskStore()`, whose tasks end with the process. */
-  store?: TaskStore;
-  /**
-   * What this server is called among those that share the store: its own alone, and the same after a restart. What it left
-   * behind when it ended then fails when it starts again. Default: a random name; such tasks stay until their time is over.
-   */
-  runner?: string;
-}
-
-/** Runs a handler for an exchange. */
-type Run = (exchange: Exchange) => Promise<JsonObject>;
 
 /** Longer ids are nobody's, in characters. */
 const MAX_ID = 256;
@@ -41,7 +26,6 @@ export class Tasks {
   readonly #running = new Map<string, RunningTask>();
   readonly #load = new TaskLoad();
   #recovered: Promise<void> | undefined;
-  #used = false;
   #closed = false;
   #onidle: (() => void) | undefined;
 
@@ -53,36 +37,16 @@ export class Tasks {
     this.#onerror = onerror;
   }
 
-  /** Whether any tool works as a task, or did. */
-  get used(): boolean {
-    return this.#used;
-  }
-
-  /** There is a tool that works as a task. */
-  use(): void {
-    this.#used = true;
-  }
-
-  /** Whether a caller has the extension, in a revision that has it. */
-  supportedBy({ revision, capabilities }: Caller): boolean {
-    return REVISIONS[revision].era === 'modern' && declaresTasks(capabilities);
-  }
-
-  /** @throws RpcError −32021 where the caller did not declare the extension. */
-  demand(caller: Caller): void {
-    if (!this.supportedBy(caller)) throw undeclared();
-  }
-
   /**
    * Runs a tool, as a task where its caller can have one.
    *
    * @throws RpcError −32021 (rejects) where the tool works as a task only and the caller did not declare the extension;
    * −32603 where it works as a task only and no more tasks are taken.
    */
-  async call(settings: TaskSettings, exchange: Exchange, run: Run): Promise<JsonObject> {
+  async call(settings: TaskSettings, exchange: Exchange, run: RunTool): Promise<JsonObject> {
     const { caller } = exchange;
-    if (settings.required) this.demand(caller);
-    if (!this.supportedBy(caller)) return run(new TaskExchange(new TaskCall(exchange, async () => undefined)));
+    if (settings.required) demandTasks(caller);
+    if (!supportsTasks(caller)) return run(new TaskExchange(new TaskCall(exchange, async () => undefined)));
     return settings.start === 'at-once'
       ? this.#callAtOnce(settings, exchange, run)
       : this.#callByHandler(settings, exchange, run);
@@ -90,13 +54,13 @@ export class Tasks {
 
   /** `tasks/get`. @throws RpcError −32021, −32602 (tasks extension: Protocol Errors). */
   async get({ params, caller }: Exchange): Promise<JsonObject> {
-    this.demand(caller);
+    demandTasks(caller);
     return { resultType: 'complete', ...detailed(await this.#find(params, caller)) };
   }
 
   /** `tasks/update`. @throws RpcError −32021, −32602; −32603 where another process works on the task. */
   async update({ params, caller }: Exchange): Promise<JsonObject> {
-    this.demand(caller);
+    demandTasks(caller);
     const record = await this.#find(params, caller);
     const { inputResponses } = params;
     if (!isObject(inputResponses)) {
@@ -113,7 +77,7 @@ export class Tasks {
 
   /** `tasks/cancel`. @throws RpcError −32021, −32602. */
   async cancel({ params, caller }: Exchange): Promise<JsonObject> {
-    this.demand(caller);
+    demandTasks(caller);
     const record = await this.#find(params, caller);
     const outcome = { status: 'cancelled', statusMessage: 'Cancelled by its caller' } as const;
     const task = this.#running.get(record.id);
@@ -159,7 +123,7 @@ export class Tasks {
     await Promise.all([...this.#running.values()].map((task) => task.end(failure(reason))));
   }
 
-  async #callAtOnce(settings: TaskSettings, exchange: Exchange, run: Run): Promise<JsonObject> {
+  async #callAtOnce(settings: TaskSettings, exchange: Exchange, run: RunTool): Promise<JsonObject> {
     const call = new TaskCall(exchange, (started, options) => this.#create(settings, started, options));
     if (!(await call.start())) return run(new TaskExchange(call));
     const task = call.task!;
@@ -170,7 +134,7 @@ export class Tasks {
     return created(task.record);
   }
 
-  #callByHandler(settings: TaskSettings, exchange: Exchange, run: Run): Promise<JsonObject> {
+  #callByHandler(settings: TaskSettings, exchange: Exchange, run: RunTool): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       let over = false;
       const call: TaskCall = new TaskCall(exchange, async (started, options) => {
@@ -248,15 +212,15 @@ export class Tasks {
   }
 
   /** Sees a task to its end. */
-  #work(task: RunningTask, call: TaskCall, run: Run, work: Promise<JsonObject>): void {
+  #work(task: RunningTask, call: TaskCall, run: RunTool, work: Promise<JsonObject>): void {
     void this.#finish(task, call, run, work).catch((error: unknown) => this.#onerror(error as Error));
   }
 
-  async #finish(task: RunningTask, call: TaskCall, run: Run, work: Promise<JsonObject>): Promise<void> {
+  async #finish(task: RunningTask, call: TaskCall, run: RunTool, work: Promise<JsonObject>): Promise<void> {
     try {
       let result = await work;
       if (needsInput(result)) {
-        const again: Run = ({ params }) => run(new TaskExchange(call, params));
+        const again: RunTool = ({ params }) => run(new TaskExchange(call, params));
         result = await completeRounds(again, new TaskExchange(call), result);
       }
       if (this.#closed && result['isError']) throw new RpcError(ErrorCode.InternalError, STOPPED);
@@ -327,15 +291,6 @@ export class Tasks {
       lastUpdatedAt: Math.max(Date.now(), task.lastUpdatedAt),
     }));
   }
-}
-
-/** −32021 (2026-07-28, basic: Error Codes; tasks extension: Capability Negotiation). */
-function undeclared(): RpcError {
-  return new RpcError(
-    McpErrorCode.MissingRequiredClientCapability,
-    `Missing required client capability: the request did not declare the extension ${TASKS_EXTENSION}`,
-    { data: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } } },
-  );
 }
 
 /** The result that stands in for that of the call (tasks extension: Task Creation). */

@@ -19,7 +19,7 @@ import {
   type Schema,
 } from './schema.ts';
 import { taskSettings, type TaskConfig, type TaskSettings } from './task-config.ts';
-import { Tasks } from './tasks.ts';
+import { TaskDesk } from './task-desk.ts';
 
 /** A tool, as lists show it, what its arguments and its result must be, and who may call it. */
 export interface ToolConfig<
@@ -98,12 +98,12 @@ const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 export class Tools {
   readonly registry: Registry<ToolConfig, ToolEntry>;
   readonly #onerror: (error: Error) => void;
-  readonly #tasks: Tasks;
+  readonly #tasks: TaskDesk;
 
   constructor(
     options: Pick<RegistryOptions, 'pageSize' | 'cache' | 'changed'>,
     onerror: (error: Error) => void,
-    tasks = new Tasks({}, onerror),
+    tasks = new TaskDesk({}, onerror),
   ) {
     this.#tasks = tasks;
     this.registry = new Registry({ ...options, kind: 'Tool', list: 'tools' });

@@ -1,0 +1,40 @@
+import type { Caller, Exchange } from '../core/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { McpErrorCode } from '../protocol/errors.ts';
+import { REVISIONS } from '../protocol/revisions.ts';
+import { declaresTasks, TASKS_EXTENSION } from '../protocol/tasks.ts';
+import type { TaskStore } from '../store/task-store.ts';
+
+/** How a server keeps its tasks. */
+export interface TasksOptions {
+  /** Default: `memoryTaskStore()`, whose tasks end with the process. */
+  store?: TaskStore;
+  /**
+   * What this server is called among those that share the store: its own alone, and the same after a restart. What it left
+   * behind when it ended then fails when it starts again. Default: a random name; such tasks stay until their time is over.
+   */
+  runner?: string;
+}
+
+/** Runs a handler for an exchange. */
+export type RunTool = (exchange: Exchange) => Promise<JsonObject>;
+
+/** Whether a caller has the extension, in a revision that has it. */
+export function supportsTasks({ revision, capabilities }: Caller): boolean {
+  return REVISIONS[revision].era === 'modern' && declaresTasks(capabilities);
+}
+
+/** @throws RpcError −32021 where the caller did not declare the extension. */
+export function demandTasks(caller: Caller): void {
+  if (!supportsTasks(caller)) throw undeclared();
+}
+
+/** −32021 (2026-07-28, basic: Error Codes; tasks extension: Capability Negotiation). */
+function undeclared(): RpcError {
+  return new RpcError(
+    McpErrorCode.MissingRequiredClientCapability,
+    `Missing required client capability: the request did not declare the extension ${TASKS_EXTENSION}`,
+    { data: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } } },
+  );
+}
