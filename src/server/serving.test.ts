@@ -237,6 +237,23 @@ describe('without sessions, a server is mounted', () => {
 });
 
 describe('close', () => {
+  test('closes what its first request is just opening', async () => {
+    const { server } = modernServer();
+    const message = callOf('who');
+    const call = (): Promise<Response> =>
+      server.fetch(
+        new Request('http://localhost/mcp', {
+          method: 'POST',
+          headers: modernHeaders(message),
+          body: JSON.stringify(message),
+        }),
+      );
+    const first = call();
+    await server.close();
+    await (await first).text();
+    expect((await call()).status).toBe(503);
+  });
+
   test('takes no more requests, lets those in flight finish, and frees the port', async () => {
     const { server, go, errors } = modernServer();
     const { url, port } = await server.listen({ port: 0 });

@@ -108,6 +108,8 @@ export class Serving {
   }
 
   async close(timeout: number): Promise<void> {
+    // What is being opened right now is closed with the rest.
+    await this.#mounted?.catch(() => {});
     await Promise.all([...this.#ways].map((close) => close(timeout)));
   }
 
