@@ -75,6 +75,11 @@ function schemaOf(given: AnySchema, side: 'input' | 'output', name: string): Sch
   const standard = (given as Partial<StandardSchema> | null)?.['~standard'];
   if (standard === undefined) {
     if (!isObject(given)) throw new TypeError(`${name} must be a Standard Schema or a JSON Schema object`);
+    // As JSON Schema this would say nothing, and let everything through.
+    const part = Object.keys(given).find((key) => typeof given[key]?.['~standard']?.validate === 'function');
+    if (part !== undefined) {
+      throw new TypeError(`${name} has a schema at ${part} but is none: make one of them all, as z.object({ … }) does`);
+    }
     return new PlainSchema(given, name);
   }
   if (typeof standard.jsonSchema?.[side] !== 'function') {

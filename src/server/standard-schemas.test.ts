@@ -285,6 +285,18 @@ test('a Valibot schema alone cannot be listed, and the error says how it can', (
   );
 });
 
+test.each([
+  ['Zod', { a: z.string() }],
+  ['ArkType', { b: type('string') }],
+  ['Valibot', { c: v.string() }],
+])('an object of schemas of %s is none, and is refused', (_, input) => {
+  const server = new McpServer({ name: 'test', version: '1' });
+  const [name] = Object.keys(input);
+  const message = `Tool t: the input schema has a schema at ${name} but is none`;
+  expect(() => server.tool('t', { input }, () => 'never')).toThrow(message);
+  expect(() => server.tool('t', { output: input }, () => ({}))).toThrow('has a schema at');
+});
+
 test('what has no JSON Schema is refused with the reason', () => {
   const server = new McpServer({ name: 'test', version: '1' });
   expect(() => server.tool('t', { input: z.object({ when: z.date() }) }, () => 1)).toThrow(
