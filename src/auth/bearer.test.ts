@@ -318,3 +318,7 @@ test.each<[string, Partial<BearerOptions>]>([
   const verify = (): undefined => undefined;
   expect(() => bearerAuth({ resource: RESOURCE, ...SERVERS, verify, ...options })).toThrow(said);
 });
+
+test('without an issuer and without a verifier it is said what is missing', () => {
+  expect(() => bearerAuth({ resource: RESOURCE } as BearerOptions)).toThrow('Give either issuer or verify');
+});

@@ -50,6 +50,7 @@ class BearerGate implements Gate {
   readonly #clockTolerance: number;
 
   constructor(options: BearerOptions) {
+    if (!options.verify && !options.issuer) throw new TypeError('Give either issuer or verify');
     const servers = options.verify ? options.authorizationServers : (options.authorizationServers ?? [options.issuer]);
     this.#scopes = new Scopes(options);
     this.#resource = new ProtectedResource(options, servers, this.#scopes.base);
