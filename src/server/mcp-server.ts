@@ -32,7 +32,14 @@ import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
 /** Which revisions are served, and the bounds of what waits for callers: see `InboundOptions`. */
 type WireOptions = Pick<
   InboundOptions,
-  'eras' | 'askTimeout' | 'maxAskTimeout' | 'stateKey' | 'maxParked' | 'maxParkedPerPrincipal' | 'maxSubscriptions'
+  | 'eras'
+  | 'askTimeout'
+  | 'maxAskTimeout'
+  | 'stateKey'
+  | 'maxParked'
+  | 'maxParkedPerPrincipal'
+  | 'maxSubscriptions'
+  | 'maxSubscriptionsPerPrincipal'
 >;
 
 /** What a server says of itself, and how it is served. */
@@ -90,8 +97,8 @@ export class McpServer {
       onerror = reportToStderr,
       ...others
     } = options;
-    const { eras, askTimeout, maxAskTimeout, stateKey, maxParked, maxParkedPerPrincipal, maxSubscriptions, ...info } =
-      others;
+    const { eras, askTimeout, maxAskTimeout, stateKey, ...rest } = others;
+    const { maxParked, maxParkedPerPrincipal, maxSubscriptions, maxSubscriptionsPerPrincipal, ...info } = rest;
     if (!Number.isInteger(pageSize) || pageSize < 1) throw new RangeError('pageSize must be a positive integer');
     this.#info = compact(info) as Implementation;
     this.#instructions = instructions;
@@ -108,7 +115,7 @@ export class McpServer {
     this.#tools = new Tools(registry('tools'), onerror, this.#tasks);
     this.#resources = new Resources(registry('resources'));
     this.#prompts = new Prompts(registry('prompts'));
-    const bounds = { maxParked, maxParkedPerPrincipal, maxSubscriptions };
+    const bounds = { maxParked, maxParkedPerPrincipal, maxSubscriptions, maxSubscriptionsPerPrincipal };
     this.#serving = new Serving(this.service, {
       inbound: {
         onerror,

@@ -36,6 +36,8 @@ export interface InboundOptions extends LegacyInboundOptions {
   readonly maxParkedPerPrincipal?: number;
   /** Open subscriptions of 2026-07-28. Default 15 000. */
   readonly maxSubscriptions?: number;
+  /** Of one principal. Default 1000. */
+  readonly maxSubscriptionsPerPrincipal?: number;
 }
 
 /** A service, open to any number of clients. */
@@ -103,6 +105,7 @@ class ServiceInbound implements Inbound {
         maxParked: options.maxParked ?? 1000,
         maxParkedPerPrincipal: options.maxParkedPerPrincipal ?? 100,
         maxSubscriptions: options.maxSubscriptions ?? 15_000,
+        maxSubscriptionsPerPrincipal: options.maxSubscriptionsPerPrincipal ?? 1000,
       });
       this.#modern = modern;
       this.onrequest = (message, extra, reply) => {

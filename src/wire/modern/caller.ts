@@ -70,7 +70,7 @@ export function unsupportedVersion(requested: unknown, supported: readonly strin
   return new Refusal(
     McpErrorCode.UnsupportedProtocolVersion,
     `Unsupported protocol version ${JSON.stringify(requested)}: this server speaks ${supported.join(', ')}${hint}`,
-    { data: { supported, requested } },
+    { data: { supported, requested: typeof requested === 'string' ? requested : JSON.stringify(requested ?? null) } },
   );
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { ModernClient, ModernHttp, type Answered } from '../../../test/support/modern.ts';
-import { deferred, listening, scripted, settled, unhandled } from '../../../test/support/service.ts';
+import { ModernClient, ModernHttp, type Answered, type TestReply } from '../../../test/support/modern.ts';
+import { aborted, deferred, listening, scripted, settled, unhandled } from '../../../test/support/service.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 
@@ -197,3 +197,18 @@ test.each([Infinity, 2 ** 32, 0])(
     expect(result).toMatchObject({ roots: [] });
   },
 );
+
+test('subscriptions are bounded, for each principal too, and what ends makes room', async () => {
+  const { service } = scripted({ 'subscriptions/listen': ({ signal }) => aborted(signal).then(() => ({})) });
+  const client = new ModernClient(service, { maxSubscriptions: 3, maxSubscriptionsPerPrincipal: 1 });
+  const listen = (principal?: string): TestReply =>
+    client.send('subscriptions/listen', { notifications: {} }, { principal });
+  const own = listen('ada');
+  const refused = { error: { message: expect.stringContaining('Too many subscriptions') } };
+  expect(listen('ada').response).toMatchObject(refused);
+  listen('eve');
+  listen();
+  expect(listen().response).toMatchObject(refused);
+  own.onclose!();
+  expect(listen('ada').response).toBeUndefined();
+});

@@ -10,13 +10,13 @@ import {
 } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
+import { IdleWaiters } from '../../core/idle.ts';
 import { invoke } from '../../core/invoke.ts';
 import { needsInput } from '../../core/rounds.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { saysItsRevision } from '../../protocol/own-revision.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import type { MessageExtra, ReplyChannel } from '../../transport/transport.ts';
-import { IdleWaiters } from '../idle.ts';
 import { readResponses } from './answers.ts';
 import { readCaller, unsupportedVersion } from './caller.ts';
 import { Conversation, recollect, type Recollection } from './conversation.ts';
@@ -26,6 +26,7 @@ import { Parking } from './parking.ts';
 import { checkQuestion } from './questions.ts';
 import { modernError, Refusal, statusOf } from './refusal.ts';
 import { ResultShaper } from './results.ts';
+import { Subscriptions } from './subscriptions.ts';
 import { StateSeal, type RequestState } from './sealed-state.ts';
 
 export interface ModernInboundOptions {
@@ -41,6 +42,7 @@ export interface ModernInboundOptions {
   readonly maxParkedPerPrincipal: number;
   /** Open `subscriptions/listen` requests. */
   readonly maxSubscriptions: number;
+  readonly maxSubscriptionsPerPrincipal: number;
   readonly stateKey: string | Uint8Array | undefined;
   /** Whether a `requestState` of the service is sealed, so that callers cannot read or change it. */
   readonly sealState: boolean;
@@ -77,7 +79,7 @@ export class ModernInbound {
   readonly #parking: Parking<Conversation>;
   /** Being answered now; those that wait for their callers are not among them. */
   readonly #running = new Set<ModernExchange>();
-  readonly #subscriptions = new Set<ModernExchange>();
+  readonly #subscriptions: Subscriptions;
   readonly #conversations = new WeakMap<ModernExchange, Conversation>();
   #closed = false;
   readonly #idle = new IdleWaiters();
@@ -87,6 +89,7 @@ export class ModernInbound {
     this.#options = options;
     this.#results = new ResultShaper(options);
     this.#seal = new StateSeal(options.stateKey, options.askTimeout);
+    this.#subscriptions = new Subscriptions(options.maxSubscriptions, options.maxSubscriptionsPerPrincipal);
     this.#parking = new Parking({
       lifetime: options.askTimeout,
       maxParked: options.maxParked,
@@ -237,9 +240,6 @@ export class ModernInbound {
     const exchange = new ModernExchange(method, params, round, this.#ask);
     for (const [key, value] of state?.notes ?? []) exchange.notes.set(key, value);
     if (method === Method.Listen) {
-      if (this.#subscriptions.size >= this.#options.maxSubscriptions) {
-        throw new RpcError(ErrorCode.InternalError, 'Too many subscriptions are open; try again later');
-      }
       this.#subscriptions.add(exchange);
     } else this.#running.add(exchange);
     if (recollection) this.#converse(exchange, recollection);
