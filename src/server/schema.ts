@@ -76,9 +76,12 @@ function schemaOf(given: AnySchema, side: 'input' | 'output', name: string): Sch
   if (standard === undefined) {
     if (!isObject(given)) throw new TypeError(`${name} must be a Standard Schema or a JSON Schema object`);
     // As JSON Schema this would say nothing, and let everything through.
-    const part = Object.keys(given).find((key) => typeof given[key]?.['~standard']?.validate === 'function');
-    if (part !== undefined) {
-      throw new TypeError(`${name} has a schema at ${part} but is none: make one of them all, as z.object({ … }) does`);
+    const parts = Object.entries<Partial<StandardSchema> | null | undefined>(given as JsonObject);
+    const part = parts.find(([, value]) => typeof value?.['~standard']?.validate === 'function');
+    if (part) {
+      throw new TypeError(
+        `${name} has a schema at ${part[0]} but is none: make one of them all, as z.object({ … }) does`,
+      );
     }
     return new PlainSchema(given, name);
   }
