@@ -240,7 +240,7 @@ describe('close', () => {
   test('closes what its first request is just opening', async () => {
     const { server } = modernServer();
     const message = callOf('who');
-    const call = (): Promise<Response> =>
+    const ask = (): Promise<Response> =>
       server.fetch(
         new Request('http://localhost/mcp', {
           method: 'POST',
@@ -248,10 +248,10 @@ describe('close', () => {
           body: JSON.stringify(message),
         }),
       );
-    const first = call();
+    const first = ask();
     await server.close();
     await (await first).text();
-    expect((await call()).status).toBe(503);
+    expect((await ask()).status).toBe(503);
   });
 
   test('takes no more requests, lets those in flight finish, and frees the port', async () => {

@@ -726,6 +726,19 @@ describe('closing', () => {
     expect(await call('late')).toEqual({ content: [{ type: 'text', text: 'ordinary' }] });
   });
 
+  test('may be asked for again while it waits', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { server, call } = setUp();
+    server.tool('obeys', { task: true }, async (_, { signal }) => {
+      await aborted(signal);
+      return 'so far';
+    });
+    await call('obeys');
+    await Promise.all([server.close(5000), server.close(5000)]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test('takes no time where nothing runs', async () => {
     const { server, call, get } = setUp();
     server.tool('fast', { task: true }, () => 'done');

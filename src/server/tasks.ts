@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Caller, Exchange } from '../core/exchange.ts';
+import { IdleWaiters } from '../core/idle.ts';
 import { completeRounds, needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -27,7 +28,7 @@ export class Tasks {
   readonly #load = new TaskLoad();
   #recovered: Promise<void> | undefined;
   #closed = false;
-  #onidle: (() => void) | undefined;
+  readonly #idle = new IdleWaiters();
 
   constructor({ store = memoryTaskStore(), runner }: TasksOptions, onerror: (error: Error) => void) {
     this.#store = store;
@@ -110,16 +111,9 @@ export class Tasks {
     this.#closed = true;
     if (this.#running.size === 0) return;
     const reason = new RpcError(ErrorCode.InternalError, STOPPED);
-    const done = new Promise<void>((resolve) => {
-      this.#onidle = resolve;
-    });
+    const idle = this.#idle.wait(timeout);
     for (const task of this.#running.values()) task.interrupt(reason);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeout);
-    });
-    await Promise.race([done, late]);
-    clearTimeout(timer);
+    await idle;
     await Promise.all([...this.#running.values()].map((task) => task.end(failure(reason))));
   }
 
@@ -232,7 +226,7 @@ export class Tasks {
 
   #forget(id: string): void {
     this.#load.delete(id);
-    if (this.#running.delete(id) && this.#running.size === 0) this.#onidle?.();
+    if (this.#running.delete(id) && this.#running.size === 0) this.#idle.settle();
   }
 
   /** @throws RpcError −32602: in the same words whether there never was one, its time is over or it is somebody else's. */

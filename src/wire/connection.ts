@@ -8,10 +8,10 @@ import {
   type Response,
 } from '../jsonrpc/message.ts';
 import type { Service } from '../core/exchange.ts';
+import { IdleWaiters } from '../core/idle.ts';
 import { Notice } from '../protocol/methods.ts';
 import { saysItsRevision } from '../protocol/own-revision.ts';
 import { TAKEN, type MessageExtra, type ReplyChannel, type Transport } from '../transport/transport.ts';
-import { IdleWaiters } from './idle.ts';
 import { LegacyInbound, type LegacyInboundOptions } from './legacy/inbound.ts';
 import type { ModernInbound } from './modern/inbound.ts';
 
