@@ -1,0 +1,111 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Writable } from 'node:stream';
+import type { ContentBlock, ResourceContents } from '../protocol/types.ts';
+import { Failure } from './failure.ts';
+import { bytes, harmless, oneLine } from './screen.ts';
+import { table } from './table.ts';
+
+export interface OutputFlags {
+  /** Results as JSON, and nothing else on stdout. */
+  readonly json?: boolean;
+  /** Where what is no text goes; `-` is stdout. Default: nowhere, and its size and type are told. */
+  readonly output?: string;
+}
+
+/** What a command prints on. */
+export type Stdout = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** What a command has to say, for people or for programs. */
+export class Output {
+  readonly json: boolean;
+  readonly #file: string | undefined;
+  readonly #stdout: Stdout;
+  #files = 0;
+
+  constructor({ json = false, output }: OutputFlags, stdout: Stdout = process.stdout) {
+    this.json = json;
+    this.#file = output;
+    this.#stdout = stdout;
+  }
+
+  /** Writes text as it is, or made harmless where it goes to a terminal, and ends its line. Resolves when it is out. */
+  text(text: string): Promise<void> {
+    const shown = this.#stdout.isTTY ? harmless(text) : text;
+    return this.#write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
+  }
+
+  /** Writes any JSON: over several lines, or in one where it is one of many. */
+  value(value: unknown, { line = false } = {}): Promise<void> {
+    return this.#write(`${JSON.stringify(value, undefined, line ? undefined : 2)}\n`);
+  }
+
+  table(rows: readonly (readonly string[])[]): Promise<void> {
+    return this.#write(table(rows, this.#stdout.isTTY ? this.#stdout.columns : undefined));
+  }
+
+  /** One part of what a tool returned or of what a prompt says. */
+  async block(block: ContentBlock): Promise<void> {
+    switch (block.type) {
+      case 'text':
+        return this.text(block.text);
+      case 'image':
+      case 'audio':
+        return this.#binary(block.data, block.mimeType);
+      case 'resource':
+        return this.contents(block.resource, { save: false });
+      case 'resource_link': {
+        const more = [block.title ?? block.name, block.mimeType, block.size === undefined ? '' : bytes(block.size)];
+        const told = more.filter((each) => each !== undefined && each !== '').join(', ');
+        return this.text(`[link to ${oneLine(block.uri)}: ${oneLine(told)}]`);
+      }
+      default:
+        return this.text(`[${JSON.stringify(block)}]`);
+    }
+  }
+
+  /** @param save whether text goes to the file as well, where one was named. */
+  async contents(contents: ResourceContents, { save }: { save: boolean }): Promise<void> {
+    if ('text' in contents) {
+      return save && this.#file !== undefined
+        ? this.#save(Buffer.from(contents.text), contents.mimeType ?? 'text')
+        : this.text(contents.text);
+    }
+    return this.#binary(contents.blob, contents.mimeType ?? 'application/octet-stream');
+  }
+
+  #binary(base64: string, mimeType: string): Promise<void> {
+    const data = Buffer.from(base64, 'base64');
+    if (this.#file !== undefined) return this.#save(data, mimeType);
+    return this.text(`[${oneLine(mimeType)}, ${bytes(data.length)}]`);
+  }
+
+  async #save(data: Buffer, mimeType: string): Promise<void> {
+    if (this.#file === '-') return this.#write(data);
+    this.#files += 1;
+    const file = numbered(this.#file!, this.#files);
+    try {
+      await writeFile(file, data);
+    } catch (error) {
+      throw Failure.usage(`cannot write ${file}: ${(error as Error).message}`);
+    }
+    return this.text(`[${oneLine(mimeType)}, ${bytes(data.length)}, written to ${file}]`);
+  }
+
+  #write(data: string | Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#stdout.write(data, (error) => {
+        // Who reads no further has what they wanted.
+        if (error && (error as NodeJS.ErrnoException).code !== 'EPIPE') reject(error);
+        else resolve();
+      });
+    });
+  }
+}
+
+/** `image.png`, `image-2.png`, `image-3.png`. */
+function numbered(file: string, number: number): string {
+  if (number === 1) return file;
+  const { dir, name, ext } = path.parse(file);
+  return path.join(dir, `${name}-${number}${ext}`);
+}
