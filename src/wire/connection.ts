@@ -13,6 +13,7 @@ import { Notice } from '../protocol/methods.ts';
 import { saysItsRevision } from '../protocol/own-revision.ts';
 import { TAKEN, type MessageExtra, type ReplyChannel, type Transport } from '../transport/transport.ts';
 import { LegacyInbound, type LegacyInboundOptions } from './legacy/inbound.ts';
+import type { TotalLoad } from './legacy/total-load.ts';
 import type { ModernInbound } from './modern/inbound.ts';
 
 /** Requests of a connection that say their revision themselves and are being answered. */
@@ -25,6 +26,8 @@ export interface ConnectionOptions extends LegacyInboundOptions {
   readonly modern: ModernInbound | undefined;
   /** Whether handshakes are served. */
   readonly legacy: boolean;
+  /** What all connections have in flight. */
+  readonly total: TotalLoad;
   readonly onclose: (connection: Connection) => void;
 }
 
@@ -43,7 +46,7 @@ export class Connection {
   constructor(service: Service, transport: Transport, options: ConnectionOptions) {
     this.#transport = transport;
     this.#options = options;
-    this.#legacy = options.legacy ? new LegacyInbound(service, transport, options) : undefined;
+    this.#legacy = options.legacy ? new LegacyInbound(service, transport, options, options.total) : undefined;
     if (this.#legacy) this.#legacy.onidle = this.#settled;
   }
 

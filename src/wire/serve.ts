@@ -4,6 +4,7 @@ import type { Implementation } from '../protocol/types.ts';
 import type { RequestListener, Transport } from '../transport/transport.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import type { LegacyInboundOptions } from './legacy/inbound.ts';
+import { TotalLoad } from './legacy/total-load.ts';
 import { ModernInbound } from './modern/inbound.ts';
 
 /** Milliseconds. A longer timer would fire at once. */
@@ -115,7 +116,7 @@ class ServiceInbound implements Inbound {
       };
     }
     const onclose = (closed: Connection): void => void this.#connections.delete(closed);
-    this.#options = { ...options, onerror, legacy, modern: this.#modern, onclose };
+    this.#options = { ...options, onerror, legacy, modern: this.#modern, total: new TotalLoad(), onclose };
     // Over HTTP the two eras part before there is a session.
     const sessions: ConnectionOptions = { ...this.#options, modern: undefined };
     if (legacy) this.onsession = (transport) => this.#add(transport, sessions);

@@ -34,6 +34,7 @@ import { knowsNotice, toLegacyNotice } from './notices.ts';
 import { toLegacyQuestion, type LegacyQuestion } from './questions.ts';
 import { toInitializeResult, toLegacyResult } from './results.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
+import { TotalLoad } from './total-load.ts';
 
 export interface LegacyInboundOptions {
   /** Hears of what no caller can be told. Default: nobody. */
@@ -106,6 +107,7 @@ export class LegacyInbound implements Connection {
   readonly #requests = new Map<RequestId, RequestExchange>();
   /** The bytes of these, as far as the transport told. */
   #bytes = 0;
+  readonly #total: TotalLoad;
   readonly #questions = new PendingRequests();
   /** Questions that wait for the client to say that it is initialized, by their id. */
   #held: Map<RequestId, () => void> | undefined;
@@ -123,9 +125,11 @@ export class LegacyInbound implements Connection {
   /** Called when the last of the requests in flight has been answered, or given up. */
   onidle: (() => void) | undefined;
 
-  constructor(service: Service, transport: Transport, options: LegacyInboundOptions = {}) {
+  /** @param total shared by all connections of a service. */
+  constructor(service: Service, transport: Transport, options: LegacyInboundOptions = {}, total = new TotalLoad()) {
     this.#service = service;
     this.#transport = transport;
+    this.#total = total;
     this.#limits = { timeout: options.askTimeout ?? 600_000, maxTimeout: options.maxAskTimeout ?? 3_600_000 };
     this.#onerror = options.onerror ?? (() => {});
     this.#subscriptions = new SessionSubscriptions(this, service, this.#onerror);
@@ -191,10 +195,12 @@ export class LegacyInbound implements Connection {
         `More than ${MAX_BYTES_IN_FLIGHT} bytes of requests are in flight; wait for some of them`,
       );
     }
+    if (!this.#total.hasRoom(bytes, this.#bytes + bytes)) {
+      return this.#refuse(id, 'The requests of all clients that are in flight are too large together; try again later');
+    }
 
     const exchange = new RequestExchange(this, id, method, params, extra);
-    this.#requests.set(id, exchange);
-    this.#bytes += bytes;
+    this.#hold(exchange);
     this.#answerWith(exchange, invoke(this.#serve, exchange));
   }
 
@@ -287,8 +293,7 @@ export class LegacyInbound implements Connection {
     caller.auth = extra?.auth;
     this.#phase = 'opening';
     const exchange = new RequestExchange(this, id, Method.Discover, {}, extra);
-    this.#requests.set(id, exchange);
-    this.#bytes += exchange.bytes;
+    this.#hold(exchange);
     this.#initializing = id;
     try {
       const discovered = await this.#service(exchange);
@@ -360,9 +365,16 @@ export class LegacyInbound implements Connection {
     this.#send(response);
   }
 
+  #hold(exchange: RequestExchange): void {
+    this.#requests.set(exchange.id, exchange);
+    this.#bytes += exchange.bytes;
+    this.#total.add(exchange.bytes);
+  }
+
   #forget(exchange: RequestExchange): void {
     this.#requests.delete(exchange.id);
     this.#bytes -= exchange.bytes;
+    this.#total.add(-exchange.bytes);
     if (this.#requests.size === 0) this.onidle?.();
   }
 
@@ -461,6 +473,8 @@ export class LegacyInbound implements Connection {
     this.#questions.close(reason);
     for (const exchange of this.#requests.values()) exchange.abort(reason);
     this.#requests.clear();
+    this.#total.add(-this.#bytes);
+    this.#bytes = 0;
     this.#subscriptions.close(reason);
     this.caller.session.end(reason);
   }

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { deferred, scripted, settled } from '../../../test/support/service.ts';
+import type { JsonObject, Message } from '../../jsonrpc/message.ts';
+import type { Transport } from '../../transport/transport.ts';
+import { createInbound } from '../serve.ts';
+
+const MB = 1024 * 1024;
+
+/** A service whose tool waits to be told, and how to open sessions to it. */
+function setUp() {
+  const gate = deferred();
+  const { service } = scripted({ work: () => gate.promise.then(() => ({})) });
+  const inbound = createInbound(service);
+  const open = async () => {
+    const sent: JsonObject[] = [];
+    const transport: Transport = {
+      start: () => Promise.resolve(),
+      send: async (message) => void sent.push(message),
+      close: async () => transport.onclose?.(),
+    };
+    await inbound.onsession!(transport);
+    const receive = (message: Message, bytes: number): void => transport.onmessage!(message, { bytes });
+    const clientInfo = { name: 'test', version: '1' };
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    receive({ jsonrpc: '2.0', id: 'initialize', method: 'initialize', params }, 200);
+    await settled();
+    /** What a call has been answered with so far. */
+    const call = async (id: number, bytes: number): Promise<JsonObject | undefined> => {
+      receive({ jsonrpc: '2.0', id, method: 'work' }, bytes);
+      await settled();
+      return sent.find((message) => message['id'] === id);
+    };
+    return { call, close: () => transport.close() };
+  };
+  return { open, gate };
+}
+
+const refused = { error: { code: -32600, message: expect.stringContaining('of all clients') } };
+
+test('many sessions together hold no more bytes of requests than are taken, until they are answered', async () => {
+  const { open, gate } = setUp();
+  for (let session = 0; session < 4; session += 1) expect(await (await open()).call(1, 60 * MB)).toBeUndefined();
+  const late = await open();
+  expect(await late.call(1, 20 * MB)).toMatchObject(refused);
+  // A little is taken from everyone.
+  expect(await late.call(2, 1000)).toBeUndefined();
+  gate.resolve();
+  await settled();
+  expect(await late.call(3, 20 * MB)).toMatchObject({ result: {} });
+});
+
+test('a session that ends gives its room back', async () => {
+  const { open } = setUp();
+  const sessions = await Promise.all([open(), open(), open(), open()]);
+  for (const { call } of sessions) await call(1, 60 * MB);
+  const late = await open();
+  expect(await late.call(1, 20 * MB)).toMatchObject(refused);
+  await sessions[0].close();
+  expect(await late.call(2, 20 * MB)).toBeUndefined();
+});
