@@ -28,7 +28,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   jsonrpc: [],
   protocol: ['jsonrpc'],
   core: ['jsonrpc', 'protocol'],
-  wire: ['jsonrpc', 'protocol', 'core', 'transport/transport.ts'],
+  wire: ['jsonrpc', 'protocol', 'core', 'transport/transport.ts', 'transport/carrier.ts'],
   store: ['jsonrpc', 'protocol'],
   transport: ['jsonrpc', 'protocol', 'store/event-log.ts', 'store/session-store.ts', 'store/memory.ts'],
   auth: ['jsonrpc', 'protocol', 'transport/transport.ts', 'transport/http'],

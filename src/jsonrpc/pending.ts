@@ -34,8 +34,13 @@ export const CONNECTION_CLOSED = -32000;
 export class PendingRequests {
   /** Made with the first request: most connections of a server never ask anything. */
   #entries: Map<RequestId, Entry> | undefined;
-  #lastId = 0;
+  #lastId: number;
   #closed: Error | undefined;
+
+  /** @param lastId the last id that was used on the connection before. Default 0: none was. */
+  constructor(lastId = 0) {
+    this.#lastId = lastId;
+  }
 
   get size(): number {
     return this.#entries?.size ?? 0;

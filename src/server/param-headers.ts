@@ -1,53 +1,14 @@
 import type { Exchange } from '../core/exchange.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { decodeHeaderValue } from '../protocol/header-value.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
-import type { Subschema } from '../protocol/subschemas.ts';
+import { argumentAt, type ParamHeader } from '../protocol/param-headers.ts';
 
-const KEYWORD = 'x-mcp-header';
-const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
-/** RFC 9110, section 5.6.2: 1*tchar. */
-const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
+export { paramHeaders, type ParamHeader } from '../protocol/param-headers.ts';
+
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
-/** An argument that callers over HTTP say again in a header. */
-export interface ParamHeader {
-  /** As people read it: `Mcp-Param-Region`. */
-  readonly name: string;
-  /** In lower case. */
-  readonly key: string;
-  /** The property names that lead to the argument. */
-  readonly path: readonly string[];
-}
-
-/**
- * The headers that an input schema asks for by `x-mcp-header`; undefined where it asks for none.
- *
- * @throws TypeError that names the property where one is not as 2026-07-28 demands it
- * (basic/transports/streamable-http: Schema Extension).
- */
-export function paramHeaders(subschemas: readonly Subschema[], owner: string): readonly ParamHeader[] | undefined {
-  const headers = new Map<string, ParamHeader>();
-  for (const { schema, where, properties } of subschemas) {
-    if (!Object.hasOwn(schema, KEYWORD)) continue;
-    const refuse = (why: string): never => {
-      throw new TypeError(`${owner}: ${KEYWORD} of ${where === '' ? 'the input schema' : where} ${why}`);
-    };
-    const name: unknown = schema[KEYWORD];
-    if (properties === undefined || properties.length === 0)
-      return refuse('must stand on a property that "properties" alone leads to');
-    if (typeof name !== 'string' || !TOKEN.test(name))
-      return refuse("must be a header name: letters, digits and !#$%&'*+-.^_`|~, at least one");
-    if (!TYPES.has(schema['type'])) return refuse('must stand on a property of type string, integer or boolean');
-    const key = `mcp-param-${name.toLowerCase()}`;
-    const other = headers.get(key);
-    if (other !== undefined) return refuse(`is also that of properties.${other.path.join('.properties.')}`);
-    headers.set(key, { name: `Mcp-Param-${name}`, key, path: properties });
-  }
-  return headers.size === 0 ? undefined : [...headers.values()];
-}
 
 /**
  * Checks that the headers of a call say what its arguments say, where it came over HTTP in a revision that has them.
@@ -57,9 +18,10 @@ export function paramHeaders(subschemas: readonly Subschema[], owner: string): r
  */
 export function checkParamHeaders(headers: readonly ParamHeader[], args: JsonObject, exchange: Exchange): void {
   if (exchange.header === undefined || REVISIONS[exchange.caller.revision].era !== 'modern') return;
-  for (const { name, key, path } of headers) {
+  for (const header of headers) {
+    const { name, key, path } = header;
     const argument = `the argument ${path.join('.')}`;
-    const value = valueAt(args, path);
+    const value = argumentAt(args, header);
     const sent = exchange.header(key);
     if (value === undefined || value === null) {
       if (sent !== undefined) throw mismatch(`${name} was sent, but ${argument} was not`);
@@ -86,15 +48,6 @@ function says(said: string, value: unknown): boolean {
     default:
       return false;
   }
-}
-
-function valueAt(args: JsonObject, path: readonly string[]): unknown {
-  let value: unknown = args;
-  for (const name of path) {
-    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
-    value = value[name];
-  }
-  return value;
 }
 
 function mismatch(what: string): RpcError {

@@ -17,6 +17,8 @@ export interface CarriedRequest {
  * transport by its id (2026-07-28, transports).
  */
 export interface Carrier {
+  /** Whether `headers` of requests go out. Where they do not, nobody needs to find out what they would say. */
+  readonly mirrorsHeaders: boolean;
   /**
    * Resolves with the response, under whatever id. For a `subscriptions/listen` that is when it ends.
    *

@@ -17,7 +17,7 @@ import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { Upstream } from '../upstream.ts';
-import { NoticeQueue } from './notice-queue.ts';
+import { NoticeQueue } from '../notice-queue.ts';
 import { TaskTokens } from './task-tokens.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
 
@@ -33,6 +33,8 @@ export interface OutboundOptions {
   readonly maxTimeout?: number;
   /** How long the handshake may take, in milliseconds. Default 60 000. */
   readonly handshakeTimeout?: number;
+  /** The last request id that was used on the connection before it was given here. Default 0: none was. */
+  readonly lastId?: number;
   /** Why the transport closed, where it knows. */
   readonly closeReason?: () => Error | undefined;
   /** Hears of what no caller can be told. Default: nobody. */
@@ -79,7 +81,7 @@ class LegacyOutbound implements Upstream {
   readonly #options: OutboundOptions;
   readonly #limits: TimeLimits;
   readonly #onerror: (error: Error) => void;
-  readonly #pending = new PendingRequests();
+  readonly #pending: PendingRequests;
   /** In the order in which they began. */
   readonly #calls = new Map<RequestId, Call>();
   /** Requests in flight by the progress token that the server was given for them. */
@@ -95,6 +97,7 @@ class LegacyOutbound implements Upstream {
   constructor(transport: Transport, options: OutboundOptions) {
     this.#transport = transport;
     this.#options = options;
+    this.#pending = new PendingRequests(options.lastId);
     this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
     this.#onerror = options.onerror ?? (() => {});
     this.#listeners = new UpstreamListeners(

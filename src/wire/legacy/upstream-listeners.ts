@@ -3,7 +3,7 @@ import type { Exchange, Session } from '../../core/exchange.ts';
 import { LOG_LEVELS, type LogLevel } from '../../protocol/logging.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
-import { NoticeQueue } from './notice-queue.ts';
+import { NoticeQueue } from '../notice-queue.ts';
 
 type SendRequest = (method: string, params: JsonObject) => Promise<JsonObject>;
 

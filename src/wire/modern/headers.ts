@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts';
 type Headers = (name: string) => string | undefined;
 
 /** The parameter that `Mcp-Name` mirrors, by method; the tasks extension adds its own (Streamable HTTP: Routing Headers). */
-const NAMED: Readonly<Record<string, string>> = {
+export const NAMED: Readonly<Record<string, string>> = {
   [Method.CallTool]: 'name',
   [Method.GetPrompt]: 'name',
   [Method.ReadResource]: 'uri',

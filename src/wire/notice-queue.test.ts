@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { TestExchange } from '../../../test/support/exchange.ts';
-import { deferred, settled } from '../../../test/support/service.ts';
-import type { JsonObject } from '../../jsonrpc/message.ts';
+import { TestExchange } from '../../test/support/exchange.ts';
+import { deferred, settled } from '../../test/support/service.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
 import { NoticeQueue } from './notice-queue.ts';
 
 const PROGRESS = 'notifications/progress';

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../jsonrpc/message.ts';
-import type { Exchange } from '../../core/exchange.ts';
-import { Notice } from '../../protocol/methods.ts';
-import { TAKEN } from '../../transport/transport.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { Exchange } from '../core/exchange.ts';
+import { Notice } from '../protocol/methods.ts';
+import { TAKEN } from '../transport/transport.ts';
 
 /** This many notifications of an exchange may be on their way before the next are held back. */
 const MAX_ON_THE_WAY = 32;

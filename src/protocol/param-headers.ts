@@ -1,0 +1,73 @@
+/**
+ * Arguments of tools that callers over HTTP say again in headers (2026-07-28, basic/transports/streamable-http: Custom
+ * Headers from Tool Parameters): the rules that both sides follow.
+ */
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { encodeHeaderValue } from './header-value.ts';
+import type { Subschema } from './subschemas.ts';
+
+const KEYWORD = 'x-mcp-header';
+const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
+/** RFC 9110, section 5.6.2: 1*tchar. */
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
+
+/** An argument that callers over HTTP say again in a header. */
+export interface ParamHeader {
+  /** As people read it: `Mcp-Param-Region`. */
+  readonly name: string;
+  /** In lower case. */
+  readonly key: string;
+  /** The property names that lead to the argument. */
+  readonly path: readonly string[];
+}
+
+/**
+ * The headers that an input schema asks for by `x-mcp-header`; undefined where it asks for none.
+ *
+ * @throws TypeError that names the property where one is not as 2026-07-28 demands it
+ * (basic/transports/streamable-http: Schema Extension).
+ */
+export function paramHeaders(subschemas: readonly Subschema[], owner: string): readonly ParamHeader[] | undefined {
+  const headers = new Map<string, ParamHeader>();
+  for (const { schema, where, properties } of subschemas) {
+    if (!Object.hasOwn(schema, KEYWORD)) continue;
+    const refuse = (why: string): never => {
+      throw new TypeError(`${owner}: ${KEYWORD} of ${where === '' ? 'the input schema' : where} ${why}`);
+    };
+    const name: unknown = schema[KEYWORD];
+    if (properties === undefined || properties.length === 0)
+      return refuse('must stand on a property that "properties" alone leads to');
+    if (typeof name !== 'string' || !TOKEN.test(name))
+      return refuse("must be a header name: letters, digits and !#$%&'*+-.^_`|~, at least one");
+    if (!TYPES.has(schema['type'])) return refuse('must stand on a property of type string, integer or boolean');
+    const key = `mcp-param-${name.toLowerCase()}`;
+    const other = headers.get(key);
+    if (other !== undefined) return refuse(`is also that of properties.${other.path.join('.properties.')}`);
+    headers.set(key, { name: `Mcp-Param-${name}`, key, path: properties });
+  }
+  return headers.size === 0 ? undefined : [...headers.values()];
+}
+
+/** What an argument says in the arguments of a call; undefined where nothing is there. */
+export function argumentAt(args: JsonObject, { path }: ParamHeader): unknown {
+  let value: unknown = args;
+  for (const name of path) {
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
+}
+
+/**
+ * The headers that go with a call, by their names in lower case. What is absent or null has none, and neither has what
+ * no header can say.
+ */
+export function mirroredArguments(headers: readonly ParamHeader[], args: JsonObject): Record<string, string> {
+  const mirrored: Record<string, string> = {};
+  for (const header of headers) {
+    const value = argumentAt(args, header);
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      mirrored[header.key] = encodeHeaderValue(String(value));
+  }
+  return mirrored;
+}

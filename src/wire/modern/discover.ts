@@ -1,0 +1,142 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, type JsonObject, type Response } from '../../jsonrpc/message.ts';
+import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
+import { McpErrorCode } from '../../protocol/errors.ts';
+import { Meta, Method } from '../../protocol/methods.ts';
+import { MODERN_REVISIONS, type Revision } from '../../protocol/revisions.ts';
+import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
+import type { Carrier } from '../../transport/carrier.ts';
+import { Deadline } from './deadline.ts';
+
+/** What `server/discover` has shown of a server (2026-07-28, transports/stdio: Backward Compatibility). */
+export type Discovery =
+  /** It is of this era, and there is a revision that both speak. */
+  | { readonly outcome: 'agreed'; readonly revision: Revision; readonly discovered: DiscoverResult }
+  /** It is of this era, and names its revisions; none of this era is one of ours. */
+  | { readonly outcome: 'disjoint'; readonly supported: readonly string[] }
+  /** It is of this era, and refused the request. */
+  | { readonly outcome: 'refused'; readonly error: RpcError }
+  /** Nothing shows that it is of this era. */
+  | { readonly outcome: 'unrecognised'; readonly error: RpcError; readonly silent: boolean };
+
+export interface DiscoverOptions {
+  readonly clientInfo: Implementation;
+  readonly capabilities: JsonObject;
+  /** The one revision to speak. Default: the newest that both sides have. */
+  readonly revision?: Revision | undefined;
+  /** Milliseconds that the answer may take; 0 for ever. */
+  readonly timeout: number;
+}
+
+/** The errors that only servers of this era know (2026-07-28, basic: Error Codes). */
+const RECOGNISED: ReadonlySet<number> = new Set([
+  McpErrorCode.HeaderMismatch,
+  McpErrorCode.MissingRequiredClientCapability,
+  McpErrorCode.UnsupportedProtocolVersion,
+]);
+
+/**
+ * Asks a server what it is. Where it names other revisions than the one asked for, the newest of these that is known here
+ * is asked for next (2026-07-28, versioning: Protocol Version Negotiation).
+ *
+ * @throws Error where the connection is lost, or where HTTP gave no JSON-RPC answer.
+ */
+export async function discover(carrier: Carrier, options: DiscoverOptions): Promise<Discovery> {
+  const ours = options.revision === undefined ? MODERN_REVISIONS : [options.revision];
+  const tried = new Set<string>();
+  let revision = ours[0]!;
+  for (;;) {
+    tried.add(revision);
+    const response = await ask(carrier, revision, options);
+    if (!response) return silence(options.timeout);
+    const found = judge(response, ours);
+    if (found.outcome !== 'agreed' || 'result' in response) return found;
+    // Only the error has named it: the server has to be asked in it, unless it has just refused it.
+    if (tried.has(found.revision)) return { outcome: 'refused', error: RpcError.fromObject(response.error) };
+    revision = found.revision;
+  }
+}
+
+/** What an answer to `server/discover` shows. Where it is an error, what is agreed on is only named. */
+export function judge(response: Response, ours: readonly Revision[]): Discovery {
+  if ('result' in response) {
+    const discovered = response.result;
+    if (!isDiscoverResult(discovered)) {
+      const error = new RpcError(ErrorCode.InternalError, 'the answer to server/discover describes no server');
+      return { outcome: 'unrecognised', error, silent: false };
+    }
+    return agreement(ours, discovered.supportedVersions, discovered);
+  }
+  const error = RpcError.fromObject(response.error);
+  if (!RECOGNISED.has(error.code)) return { outcome: 'unrecognised', error, silent: false };
+  const supported: unknown = isObject(error.data) ? error.data['supported'] : undefined;
+  if (error.code !== McpErrorCode.UnsupportedProtocolVersion || !isStrings(supported)) {
+    return { outcome: 'refused', error };
+  }
+  return agreement(ours, supported, { supportedVersions: supported, capabilities: {} });
+}
+
+/** Why a server cannot be spoken to in this era. */
+export function discoveryError(discovery: Exclude<Discovery, { outcome: 'agreed' }>): RpcError {
+  switch (discovery.outcome) {
+    case 'disjoint':
+      return new RpcError(
+        McpErrorCode.UnsupportedProtocolVersion,
+        `The server speaks ${discovery.supported.join(', ') || 'no revision'}, and this client ${MODERN_REVISIONS.join(', ')}`,
+        { data: { supported: discovery.supported } },
+      );
+    case 'refused':
+      return discovery.error;
+    default:
+      return new RpcError(
+        discovery.error.code,
+        `The server does not speak ${MODERN_REVISIONS[0]}: ${discovery.error.message}`,
+        { data: discovery.error.data, cause: discovery.error },
+      );
+  }
+}
+
+export function isDiscoverResult(result: JsonObject): result is JsonObject & DiscoverResult {
+  return isStrings(result['supportedVersions']) && isObject(result['capabilities']);
+}
+
+function agreement(ours: readonly Revision[], supported: readonly string[], discovered: DiscoverResult): Discovery {
+  const revision = ours.find((each) => supported.includes(each));
+  return revision === undefined ? { outcome: 'disjoint', supported } : { outcome: 'agreed', revision, discovered };
+}
+
+function silence(timeout: number): Discovery {
+  const error = new RpcError(REQUEST_TIMEOUT, `server/discover was not answered within ${timeout} ms`);
+  return { outcome: 'unrecognised', error, silent: true };
+}
+
+/** Undefined where no answer came in time. */
+async function ask(carrier: Carrier, revision: Revision, options: DiscoverOptions): Promise<Response | undefined> {
+  const { clientInfo, capabilities, timeout } = options;
+  const controller = new AbortController();
+  const deadline = new Deadline({ timeout, maxTimeout: 0 }, () => controller.abort());
+  try {
+    return await carrier.request({
+      method: Method.Discover,
+      params: {
+        _meta: {
+          [Meta.ProtocolVersion]: revision,
+          [Meta.ClientInfo]: clientInfo,
+          [Meta.ClientCapabilities]: capabilities,
+        },
+      },
+      headers: { 'mcp-protocol-version': revision, 'mcp-method': Method.Discover },
+      signal: controller.signal,
+      onnotification: () => {},
+    });
+  } catch (error) {
+    if (controller.signal.aborted) return undefined;
+    throw error;
+  } finally {
+    deadline.clear();
+  }
+}
+
+function isStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}

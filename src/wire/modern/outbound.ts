@@ -1,0 +1,316 @@
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, isRequestId, type JsonObject, type Notification, type RequestId } from '../../jsonrpc/message.ts';
+import { CONNECTION_CLOSED, REQUEST_TIMEOUT, type TimeLimits } from '../../jsonrpc/pending.ts';
+import type { Caller, Exchange, Service } from '../../core/exchange.ts';
+import { McpErrorCode } from '../../protocol/errors.ts';
+import { encodeHeaderValue } from '../../protocol/header-value.ts';
+import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
+import { mirroredArguments } from '../../protocol/param-headers.ts';
+import { REVISIONS, type Revision } from '../../protocol/revisions.ts';
+import { declaresTasks } from '../../protocol/tasks.ts';
+import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
+import type { Carrier } from '../../transport/carrier.ts';
+import { NoticeQueue } from '../notice-queue.ts';
+import type { Upstream } from '../upstream.ts';
+import { Deadline } from './deadline.ts';
+import { discover, discoveryError, isDiscoverResult, type Discovery } from './discover.ts';
+import { NAMED } from './headers.ts';
+import { checkedResult } from './outbound-results.ts';
+import { keepSubscribed } from './subscription.ts';
+import { callsTool, ToolHeaderCache, type ToolHeaders } from './tool-headers.ts';
+
+export interface ModernOutboundOptions {
+  readonly clientInfo: Implementation;
+  /** What the questions of the server may be about. Default: what the caller of each exchange has declared. */
+  readonly capabilities?: JsonObject | undefined;
+  /** The one revision to speak. Default: the newest that both sides have. */
+  readonly revision?: Revision | undefined;
+  /** How long a request waits for its response, from each sign of progress. Milliseconds, default 10 minutes; 0 for ever. */
+  readonly timeout?: number | undefined;
+  /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
+  readonly maxTimeout?: number | undefined;
+  /** How long `server/discover` may take at first, in milliseconds. Default 60 000. */
+  readonly handshakeTimeout?: number | undefined;
+  /** Hears of what no caller can be told. Default: nobody. */
+  readonly onerror?: ((error: Error) => void) | undefined;
+}
+
+/**
+ * Connects to a server of 2026-07-28 and makes a `Service` of it. Asks it by `server/discover` what it is first.
+ *
+ * Each exchange is a request that says for itself who sends it. A result in which the server asks for input is passed on
+ * as it is, and so is the `requestState` of the next try. A notification of a caller has no way to the server: those of
+ * older revisions are dropped, and any other is refused with −32601.
+ *
+ * @param carrier is closed where it fails.
+ * @throws RpcError where the server is not one of this revision, or does not answer in time.
+ */
+export async function connectModern(carrier: Carrier, options: ModernOutboundOptions): Promise<Upstream> {
+  const { clientInfo, capabilities = {}, revision, handshakeTimeout: timeout = 60_000 } = options;
+  try {
+    const found = await discover(carrier, { clientInfo, capabilities, revision, timeout });
+    if (found.outcome !== 'agreed') throw discoveryError(found);
+    return modernUpstream(carrier, found, options);
+  } catch (error) {
+    await carrier.close();
+    throw RpcError.from(error);
+  }
+}
+
+/** The same for a server that was asked already. */
+export function modernUpstream(
+  carrier: Carrier,
+  { revision, discovered }: Extract<Discovery, { outcome: 'agreed' }>,
+  options: ModernOutboundOptions,
+): Upstream {
+  return new ModernOutbound(carrier, revision, discovered, options);
+}
+
+/** Notifications of older revisions, or of a request that is over: nothing has to be done for them. */
+const DROPPED: ReadonlySet<string> = new Set([
+  Notice.Initialized,
+  Notice.Cancelled,
+  Notice.Progress,
+  Notice.RootsListChanged,
+]);
+/** What belongs to a subscription alone. */
+const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set([
+  Notice.Acknowledged,
+  Notice.Cancelled,
+  Notice.ToolsListChanged,
+  Notice.PromptsListChanged,
+  Notice.ResourcesListChanged,
+  Notice.ResourceUpdated,
+  Notice.Task,
+]);
+
+class ModernOutbound implements Upstream {
+  onclose: (() => void) | undefined;
+  readonly revision: Revision;
+  readonly #carrier: Carrier;
+  readonly #options: ModernOutboundOptions;
+  readonly #limits: TimeLimits;
+  readonly #onerror: (error: Error) => void;
+  readonly #tools: ToolHeaderCache;
+  #discovered: DiscoverResult;
+  #lastToken = 0;
+
+  constructor(carrier: Carrier, revision: Revision, discovered: DiscoverResult, options: ModernOutboundOptions) {
+    this.#carrier = carrier;
+    this.revision = revision;
+    this.#discovered = discovered;
+    this.#options = options;
+    this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
+    this.#onerror = options.onerror ?? (() => {});
+    this.#tools = new ToolHeaderCache((params) => this.#listTools(params), this.#onerror);
+    carrier.onclose = () => this.onclose?.();
+  }
+
+  /** What the server said of itself last. */
+  get discovered(): DiscoverResult {
+    return this.#discovered;
+  }
+
+  get closed(): boolean {
+    return this.#carrier.closed;
+  }
+
+  close(): Promise<void> {
+    return this.#carrier.close();
+  }
+
+  readonly service: Service = (exchange) => {
+    const { method, params, signal } = exchange;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (method === Method.Listen) return this.#listen(exchange);
+    if (isNotificationMethod(method)) return this.#drop(method);
+    if (this.#carrier.mirrorsHeaders && callsTool(method, params)) return this.#callTool(exchange);
+    return this.#call(exchange);
+  };
+
+  /** Nothing but requests goes to a server of this revision (2026-07-28, basic/transports/streamable-http: Sending Messages). */
+  #drop(method: string): Promise<JsonObject> {
+    if (DROPPED.has(method)) return Promise.resolve({});
+    const message = `Method not found: revision ${this.revision} has no notification ${method} of clients`;
+    return Promise.reject(new RpcError(ErrorCode.MethodNotFound, message));
+  }
+
+  /** 2026-07-28, basic/transports/streamable-http: Client Behavior. */
+  async #callTool(exchange: Exchange): Promise<JsonObject> {
+    const name: string = exchange.params['name'];
+    const { signal } = exchange;
+    const known = this.#tools.known(name) ?? (await unlessAborted(this.#tools.fetch(name), signal));
+    try {
+      return await this.#call(exchange, known);
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.code !== McpErrorCode.HeaderMismatch) throw error;
+      // The definition may have changed. What is refused so has not run.
+      this.#tools.forget();
+      return this.#call(exchange, await unlessAborted(this.#tools.fetch(name), signal));
+    }
+  }
+
+  async #call(exchange: Exchange, toolHeaders?: ToolHeaders): Promise<JsonObject> {
+    const { method, params, signal, caller } = exchange;
+    if (toolHeaders instanceof Error) throw new RpcError(ErrorCode.InvalidParams, toolHeaders.message);
+    const given: unknown = params['_meta']?.[Meta.ProgressToken];
+    const token = isRequestId(given) ? ++this.#lastToken : undefined;
+    const sent = { ...params, _meta: this.#meta(params['_meta'], caller, token) };
+    const controller = new AbortController();
+    const cancel = (): void => controller.abort(RpcError.from(signal.reason));
+    const deadline = new Deadline(this.#limits, (limit) =>
+      controller.abort(
+        new RpcError(REQUEST_TIMEOUT, `Request timed out: ${method} was not answered within ${limit} ms`),
+      ),
+    );
+    let notices: NoticeQueue | undefined;
+    const onnotification = (notification: Notification): void => {
+      const { method: notice } = notification;
+      let told = notification.params ?? {};
+      if (notice === Notice.Progress) {
+        if (token === undefined || told['progressToken'] !== token) return this.#stray(notification);
+        deadline.extend();
+        told = { ...told, progressToken: given as RequestId };
+      } else if (OF_SUBSCRIPTIONS.has(notice)) return this.#stray(notification);
+      notices ??= new NoticeQueue(exchange, this.#onerror);
+      notices.push(notice, told);
+    };
+    signal.addEventListener('abort', cancel);
+    try {
+      const response = await this.#carrier.request({
+        method,
+        params: sent,
+        headers: this.#carrier.mirrorsHeaders ? this.#headers(method, params, toolHeaders) : undefined,
+        signal: controller.signal,
+        onnotification,
+      });
+      if ('error' in response) throw RpcError.fromObject(response.error);
+      return this.#take(method, checkedResult(method, response.result, declaresTasks(this.#capabilities(caller))));
+    } catch (error) {
+      throw this.#failure(error, controller.signal);
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      deadline.clear();
+      notices?.flush();
+    }
+  }
+
+  #listen(exchange: Exchange): Promise<JsonObject> {
+    const { params, caller } = exchange;
+    return keepSubscribed(
+      exchange,
+      (signal, onnotification) =>
+        this.#carrier.request({
+          method: Method.Listen,
+          params: { ...params, _meta: this.#meta(params['_meta'], caller, undefined) },
+          headers: this.#headers(Method.Listen, params, undefined),
+          signal,
+          onnotification,
+        }),
+      {
+        timeout: this.#limits.timeout,
+        closed: () => this.#carrier.closed,
+        onchange: (method) => {
+          if (method === Notice.ToolsListChanged) this.#tools.forget();
+        },
+        onerror: this.#onerror,
+      },
+    );
+  }
+
+  /** One page of the list, for the headers that tools ask for. */
+  async #listTools(params: JsonObject): Promise<JsonObject> {
+    const controller = new AbortController();
+    const { timeout } = this.#limits;
+    const deadline = new Deadline({ timeout, maxTimeout: 0 }, (limit) =>
+      controller.abort(
+        new RpcError(REQUEST_TIMEOUT, `Request timed out: ${Method.ListTools} was not answered within ${limit} ms`),
+      ),
+    );
+    try {
+      const response = await this.#carrier.request({
+        method: Method.ListTools,
+        params: { ...params, _meta: this.#meta(undefined, undefined, undefined) },
+        headers: this.#headers(Method.ListTools, params, undefined),
+        signal: controller.signal,
+        onnotification: () => {},
+      });
+      if ('error' in response) throw RpcError.fromObject(response.error);
+      return checkedResult(Method.ListTools, response.result, false);
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** What this side has to remember of a result, and what of it others get. */
+  #take(method: string, result: JsonObject): JsonObject {
+    if (method === Method.ListTools && this.#carrier.mirrorsHeaders) return this.#tools.learn(result);
+    if (method === Method.Discover && isDiscoverResult(result)) this.#discovered = result;
+    return result;
+  }
+
+  /** What a request says of its sender; what the caller said of itself ends here (2026-07-28, basic: _meta). */
+  #meta(given: unknown, caller: Caller | undefined, token: RequestId | undefined): JsonObject {
+    const meta: JsonObject = {
+      ...(isObject(given) ? given : {}),
+      [Meta.ProtocolVersion]: this.revision,
+      [Meta.ClientInfo]: this.#options.clientInfo,
+      [Meta.ClientCapabilities]: this.#capabilities(caller),
+    };
+    delete meta[Meta.SubscriptionId];
+    put(meta, Meta.LogLevel, caller && this.#logLevel(caller));
+    put(meta, Meta.ProgressToken, token);
+    return meta;
+  }
+
+  #capabilities(caller: Caller | undefined): JsonObject {
+    return this.#options.capabilities ?? caller?.capabilities ?? {};
+  }
+
+  /** Here silence means no messages (2026-07-28, server/utilities/logging); before, it meant all of them. */
+  #logLevel({ logLevel, revision }: Caller): string | undefined {
+    if (logLevel !== undefined || REVISIONS[revision].era === 'modern') return logLevel;
+    return isObject(this.#discovered.capabilities['logging']) ? 'debug' : undefined;
+  }
+
+  /** 2026-07-28, basic/transports/streamable-http: Request Metadata. */
+  #headers(method: string, params: JsonObject, tool: ToolHeaders | undefined): Record<string, string> {
+    const headers: Record<string, string> = { 'mcp-protocol-version': this.revision, 'mcp-method': method };
+    const name: unknown = Object.hasOwn(NAMED, method) ? params[NAMED[method]!] : undefined;
+    if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name);
+    const args: unknown = params['arguments'];
+    if (!tool || tool instanceof Error || !isObject(args)) return headers;
+    return Object.assign(headers, mirroredArguments(tool, args));
+  }
+
+  #stray({ method }: Notification): void {
+    this.#onerror(new Error(`${method} came, and belongs to no request in flight: it was ignored`));
+  }
+
+  #failure(error: unknown, signal: AbortSignal): RpcError {
+    if (error instanceof RpcError) return error;
+    if (signal.aborted) return RpcError.from(signal.reason);
+    if (!this.#carrier.closed) return RpcError.from(error);
+    return new RpcError(CONNECTION_CLOSED, (error as Error).message, { cause: error });
+  }
+}
+
+function put(meta: JsonObject, key: string, value: unknown): void {
+  if (value === undefined) delete meta[key];
+  else meta[key] = value;
+}
+
+/** Others may wait for the same: the wait ends, not what is waited for. @throws RpcError the signal's reason. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  let cancel!: () => void;
+  const cancelled = new Promise<never>((_, reject) => {
+    cancel = () => reject(RpcError.from(signal.reason));
+    signal.addEventListener('abort', cancel);
+    if (signal.aborted) cancel();
+  });
+  try {
+    return await Promise.race([promise, cancelled]);
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+}

@@ -1,0 +1,204 @@
+import { RpcError } from '../../jsonrpc/errors.ts';
+import {
+  errorResponse,
+  notification,
+  resultResponse,
+  type Message,
+  type Notification,
+  type RequestId,
+  type Response,
+} from '../../jsonrpc/message.ts';
+import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
+import { Meta, Method, Notice } from '../../protocol/methods.ts';
+import type { CarriedRequest, Carrier } from '../../transport/carrier.ts';
+import type { Transport } from '../../transport/transport.ts';
+
+export interface TransportCarrierOptions {
+  /** The last request id that was used on the connection before. Default 0: none was. */
+  readonly lastId?: number;
+  /** Why the transport closed, where it knows. */
+  readonly closeReason?: (() => Error | undefined) | undefined;
+  /** Hears of messages that belong to no request. Default: nobody. */
+  readonly onerror?: ((error: Error) => void) | undefined;
+}
+
+/** This many requests that were given up are remembered, so that what is said of them late is no surprise. */
+const MAX_GIVEN_UP = 256;
+
+interface Entry {
+  readonly request: CarriedRequest;
+  readonly token: unknown;
+  readonly resolve: (response: Response) => void;
+  readonly reject: (error: unknown) => void;
+  readonly oncancel: () => void;
+}
+
+/**
+ * Carries requests of 2026-07-28 over a connection that they share: stdio, memory, or any other transport. A response
+ * finds its request by the id, progress by its token, and what a subscription says by the subscription's id (2026-07-28,
+ * transports/stdio: Receiving Messages).
+ *
+ * Nothing on such a connection ties a log message to a request. It goes to one that asked for log messages: with several
+ * in flight to the newest `tools/call` among them, else to the newest.
+ */
+export class TransportCarrier implements Carrier {
+  readonly mirrorsHeaders = false;
+  onclose: Carrier['onclose'];
+  readonly #transport: Transport;
+  readonly #options: TransportCarrierOptions;
+  readonly #onerror: (error: Error) => void;
+  /** In the order in which they began. */
+  readonly #entries = new Map<RequestId, Entry>();
+  /** Requests in flight by their progress tokens. */
+  readonly #tokens = new Map<unknown, RequestId>();
+  /** Ids and progress tokens of requests that were cancelled, the newest last. */
+  readonly #givenUp = new Map<unknown, unknown>();
+  #lastId: number;
+  #closed: Error | undefined;
+
+  constructor(transport: Transport, options: TransportCarrierOptions = {}) {
+    this.#transport = transport;
+    this.#options = options;
+    this.#onerror = options.onerror ?? (() => {});
+    this.#lastId = options.lastId ?? 0;
+  }
+
+  get closed(): boolean {
+    return this.#closed !== undefined;
+  }
+
+  /** The last id that a request was given. */
+  get lastId(): number {
+    return this.#lastId;
+  }
+
+  /** Sets the transport's callbacks and starts it. @throws what its `start` throws. */
+  start(): Promise<void> {
+    const transport = this.#transport;
+    transport.onmessage = (message: Message) => this.#receive(message);
+    transport.onerror = this.#onerror;
+    transport.onclose = () => this.#close();
+    return transport.start();
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  request(request: CarriedRequest): Promise<Response> {
+    const { method, params, signal } = request;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.#closed) return Promise.reject(this.#closed);
+    const id = ++this.#lastId;
+    return new Promise<Response>((resolve, reject) => {
+      const oncancel = (): void => this.#cancel(id, signal.reason);
+      const token: unknown = params['_meta']?.[Meta.ProgressToken];
+      this.#entries.set(id, { request, token, resolve, reject, oncancel });
+      if (token !== undefined) this.#tokens.set(token, id);
+      signal.addEventListener('abort', oncancel);
+      this.#transport
+        .send({ jsonrpc: '2.0', id, method, params })
+        .catch((error: unknown) => this.#take(id)?.reject(error));
+    });
+  }
+
+  #cancel(id: RequestId, thrown: unknown): void {
+    const entry = this.#take(id);
+    if (!entry) return;
+    this.#givenUp.set(id, entry.token);
+    if (this.#givenUp.size > MAX_GIVEN_UP) {
+      const [oldest] = this.#givenUp.keys();
+      this.#givenUp.delete(oldest);
+    }
+    entry.reject(thrown);
+    // Whoever leaves the probe without an answer may be no server of this revision, to whom that would mean nothing.
+    if (this.#closed || entry.request.method === Method.Discover) return;
+    const { message: reason } = RpcError.from(thrown);
+    this.#transport.send(notification(Notice.Cancelled, { requestId: id, reason })).catch(this.#onerror);
+  }
+
+  #take(id: RequestId): Entry | undefined {
+    const entry = this.#entries.get(id);
+    if (!entry) return undefined;
+    this.#entries.delete(id);
+    if (entry.token !== undefined) this.#tokens.delete(entry.token);
+    entry.request.signal.removeEventListener('abort', entry.oncancel);
+    return entry;
+  }
+
+  #receive(message: Message): void {
+    if (!('method' in message)) return this.#settle(message);
+    if (!('id' in message)) return this.#notice(message);
+    // A client MUST NOT write responses (2026-07-28, transports/stdio: Sending Messages).
+    this.#onerror(new Error(`The server asked for ${message.method}, which it must not: it was ignored`));
+  }
+
+  #settle(response: Response): void {
+    // An error without an id says that a message was not understood. Of one request in flight it is the answer.
+    const id = response.id ?? (this.#entries.size === 1 ? [...this.#entries.keys()][0] : undefined);
+    const entry = id === undefined ? undefined : this.#take(id);
+    if (entry) return entry.resolve('error' in response ? errorResponse(id, response.error) : response);
+    if (this.#givenUp.has(response.id)) return;
+    const what = 'error' in response ? `: ${response.error.message}` : '';
+    this.#onerror(new Error(`A response came for ${JSON.stringify(response.id)}, which nothing waits for${what}`));
+  }
+
+  #notice(message: Notification): void {
+    const { method, params = {} } = message;
+    switch (method) {
+      case Notice.Progress:
+        return this.#deliver(message, this.#tokens.get(params['progressToken']), params['progressToken']);
+      case Notice.Message:
+        return this.#deliver(message, this.#logged(), undefined);
+      case Notice.Cancelled:
+        return this.#ended(message);
+      default: {
+        const id: RequestId | undefined = params['_meta']?.[Meta.SubscriptionId];
+        return this.#deliver(message, id, id);
+      }
+    }
+  }
+
+  /** A server says by it that a subscription is over; a response may have come before or may follow. */
+  #ended({ params = {} }: Notification): void {
+    const id: RequestId = params['requestId'];
+    if (this.#entries.get(id)?.request.method !== Method.Listen) return;
+    this.#take(id)!.resolve(resultResponse(id, {}));
+    this.#givenUp.set(id, undefined);
+  }
+
+  #deliver(message: Notification, id: RequestId | undefined, name: unknown): void {
+    const entry = id === undefined ? undefined : this.#entries.get(id);
+    if (entry) return entry.request.onnotification(message);
+    if (name !== undefined && this.#wasGivenUp(message.method, name)) return;
+    this.#onerror(new Error(`${message.method} came, and belongs to no request in flight: it was ignored`));
+  }
+
+  #wasGivenUp(method: string, name: unknown): boolean {
+    return method === Notice.Progress ? [...this.#givenUp.values()].includes(name) : this.#givenUp.has(name);
+  }
+
+  #logged(): RequestId | undefined {
+    let newest: RequestId | undefined;
+    let newestTool: RequestId | undefined;
+    for (const [id, { request }] of this.#entries) {
+      if (request.params['_meta']?.[Meta.LogLevel] === undefined || request.method === Method.Listen) continue;
+      newest = id;
+      if (request.method === Method.CallTool) newestTool = id;
+    }
+    return newestTool ?? newest;
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    const cause = this.#options.closeReason?.();
+    this.#closed = new RpcError(
+      CONNECTION_CLOSED,
+      cause ? `Connection closed: ${cause.message}` : 'Connection closed',
+      { cause },
+    );
+    for (const id of [...this.#entries.keys()]) this.#take(id)?.reject(this.#closed);
+    this.#givenUp.clear();
+    this.onclose?.();
+  }
+}
