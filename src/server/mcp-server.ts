@@ -190,7 +190,7 @@ export class McpServer {
 
   /**
    * Serves this process's stdin and stdout; resolves when stdin has ended and everything is answered. Where the server is
-   * served in no other way then, its tasks end too: nobody could ask for them any more.
+   * served in no other way then, it is closed, and its tasks end: nobody could ask for them any more.
    */
   async stdio(options: StdioServerOptions = {}): Promise<void> {
     await this.#serving.stdio(options);
@@ -223,7 +223,7 @@ export class McpServer {
   readonly node = (request: NodeRequest, response: ServerResponse): void => this.#serving.node(request, response);
 
   /**
-   * Stops serving, in every way at once: takes no more requests, ends subscriptions, lets what is being answered finish,
+   * Stops serving for good, in every way at once: takes no more requests, ends subscriptions, lets what is being answered finish,
    * and closes sessions, connections and listeners. Tasks hear it by their signal; what is not over in time fails.
    *
    * @param timeout milliseconds after which the rest is given up. Default 5 000.

@@ -6,7 +6,7 @@ import express from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Events } from '../../test/support/http.ts';
+import { Events, POST_HEADERS } from '../../test/support/http.ts';
 import { ABLE, modernHeaders, modernRequest } from '../../test/support/modern.ts';
 import { aborted, deferred } from '../../test/support/service.ts';
 import type { JsonObject, Message } from '../jsonrpc/message.ts';
@@ -269,7 +269,7 @@ describe('close', () => {
     const text = await (await working).text();
     expect(text).toContain('done');
     await closing;
-    await server.listen({ port });
+    await modernServer().server.listen({ port });
     expect(errors).toEqual([]);
   });
 
@@ -341,4 +341,20 @@ test('over stdio a server without sessions answers what it was asked before the 
   await reading;
   expect(lines.map((line) => (line as { id: number }).id).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
   expect(errors).toEqual([]);
+});
+
+test('a server that was closed serves nobody any more', async () => {
+  const server = new McpServer({ name: 'closed', version: '1' });
+  await server.close();
+  await expect(server.listen({ port: 0 })).rejects.toThrow('has been closed');
+  await expect(server.connect(memoryTransportPair()[0])).rejects.toThrow('has been closed');
+  const request = new Request('http://localhost/mcp', { method: 'POST', headers: POST_HEADERS, body: '{}' });
+  expect((await server.fetch(request)).status).toBe(503);
+});
+
+test('a server that is closed while it begins to listen does not', async () => {
+  const server = new McpServer({ name: 'closed', version: '1' });
+  const listening = server.listen({ port: 0 });
+  await server.close();
+  await expect(listening).rejects.toThrow('has been closed');
 });

@@ -37,6 +37,7 @@ export class Serving {
   readonly #ways = new Set<(timeout: number) => Promise<void>>();
   #mounted: Promise<Mounted> | undefined;
   #stateKey: string | Uint8Array | undefined;
+  #closed = false;
 
   constructor(service: Service, options: ServingOptions) {
     this.#service = service;
@@ -49,6 +50,7 @@ export class Serving {
   }
 
   async connect(transport: Transport): Promise<void> {
+    this.#demandOpen();
     const inbound = await this.#inbound();
     const close = this.#keep((timeout) => inbound.close(timeout));
     try {
@@ -80,6 +82,7 @@ export class Serving {
   }
 
   async listen(options: Omit<ListenOptions, 'onsession' | 'onrequest'>): Promise<HttpListener> {
+    this.#demandOpen();
     const { listen } = await import('../transport/http/listen.ts');
     const inbound = await this.#inbound();
     const listener = await listen(this.#httpOptions(inbound, options));
@@ -90,6 +93,9 @@ export class Serving {
       await inbound.close(timeout);
       await listener.close(Math.max(0, deadline - performance.now()));
     });
+    // It may have been closed while this one was being opened.
+    if (this.#closed) await close(0);
+    this.#demandOpen();
     return { ...listener, close: (timeout = 5000) => close(timeout) };
   }
 
@@ -108,6 +114,7 @@ export class Serving {
   }
 
   async close(timeout: number): Promise<void> {
+    this.#closed = true;
     // What is being opened right now is closed with the rest.
     await this.#mounted?.catch(() => {});
     await Promise.all([...this.#ways].map((close) => close(timeout)));
@@ -134,7 +141,13 @@ export class Serving {
       await inbound.close(timeout);
       await handler.close();
     });
+    if (this.#closed) await close(0);
     return { fetch: fetchListener(handler), node: nodeListener(handler) };
+  }
+
+  /** @throws Error where the server has been closed. */
+  #demandOpen(): void {
+    if (this.#closed) throw new Error('The server has been closed');
   }
 
   #httpOptions<O extends HttpOptions & Pick<HttpHandlerOptions, 'onerror'>>(
