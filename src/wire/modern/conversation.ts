@@ -44,7 +44,8 @@ export class Conversation implements Parked {
   readonly id = randomUUID();
   readonly exchange: ModernExchange;
   readonly principal: string | undefined;
-  readonly bytes: number;
+  readonly #requestBytes: number;
+  #answerBytes = 0;
   /** Counts the times that the caller was sent away; a state is good for the newest only. */
   round = 0;
   readonly #parking: Parking<Conversation>;
@@ -65,10 +66,15 @@ export class Conversation implements Parked {
   ) {
     this.exchange = exchange;
     this.principal = exchange.caller.principal;
-    this.bytes = exchange.round?.extra?.bytes ?? 0;
+    this.#requestBytes = exchange.round?.extra?.bytes ?? 0;
     this.#parking = parking;
     this.#inquire = inquire;
     this.#recollection = recollection;
+  }
+
+  /** Of the request, and of the answers so far; the same for as long as the caller is away. */
+  get bytes(): number {
+    return this.#requestBytes + this.#answerBytes;
   }
 
   ask(method: string, params: JsonObject, { key: given, signal }: AskOptions = {}): Promise<JsonObject> {
@@ -128,6 +134,8 @@ export class Conversation implements Parked {
     const answers = [...this.#open].filter(([key]) => Object.hasOwn(responses, key));
     for (const [key, { method }] of answers) checkAnswer(key, method, responses[key]);
     this.#parking.delete(this);
+    // What is more than in the first round are answers, which are kept.
+    this.#answerBytes += Math.max(0, (round.extra?.bytes ?? 0) - this.#requestBytes);
     this.exchange.resume(round);
     if (this.#outcome) return this.#outcome();
     for (const [key, question] of answers) {

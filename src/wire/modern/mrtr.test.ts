@@ -423,6 +423,18 @@ describe('what waits is bounded', () => {
     await client.request('tools/call', CALL, { bytes: 60 * 1024 * 1024 });
     expect(await client.error('tools/call', CALL, { bytes: 5 * 1024 * 1024 })).toMatchObject({ code: -32603 });
   });
+
+  test('in size with the answers that came, and gives all of it back', async () => {
+    const client = new ModernClient(twoRounds);
+    const first = await client.request('tools/call', CALL, { bytes: 1000 });
+    const large = { bytes: 60 * 1024 * 1024 };
+    const second = await client.request('tools/call', retry(first, { name: accept({ name: 'Ada' }) }), large);
+    const more = { bytes: 5 * 1024 * 1024 };
+    expect(await client.error('tools/call', CALL, more)).toMatchObject({ code: -32603 });
+    await client.result('tools/call', retry(second, { 'elicitation-1': { action: 'decline' } }));
+    expect(client.inbound.parked).toBe(0);
+    expect((await client.request('tools/call', CALL, large)).response.result.resultType).toBe('input_required');
+  });
 });
 
 test('a caller that goes away cancels, also in a later round', async () => {
