@@ -1,0 +1,97 @@
+import type { ErrorResponse } from '../../../jsonrpc/message.ts';
+import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
+import { NotSent, type HttpReply } from './http.ts';
+
+/** A server, or something in front of it, answered with an HTTP status that is no success. */
+export class HttpStatusError extends Error {
+  override readonly name = 'HttpStatusError';
+  readonly status: number;
+  /** The JSON-RPC error in the body, where there was one. */
+  readonly response: ErrorResponse | undefined;
+
+  constructor(status: number, message: string, response?: ErrorResponse) {
+    super(message);
+    this.status = status;
+    this.response = response;
+  }
+}
+
+/**
+ * The server no longer knows the session (2025-11-25, transports: Session Management, 4). A new one has to be opened with
+ * `initialize`.
+ */
+export class SessionGone extends Error {
+  override readonly name = 'SessionGone';
+  /** Under which a request fails with it. */
+  readonly code = CONNECTION_CLOSED;
+  /** Whether the message that this is the error of certainly did not run. */
+  readonly notRun: boolean;
+
+  constructor(notRun: boolean) {
+    super(
+      notRun
+        ? 'The server no longer knows the session, and did not take the message'
+        : 'The server no longer knows the session',
+    );
+    this.notRun = notRun;
+  }
+}
+
+/** A connection was lost, or a response ended, before the answer came. What was asked may have run. */
+export class AnswerLost extends Error {
+  override readonly name = 'AnswerLost';
+  /** Under which a request fails with it. */
+  readonly code = CONNECTION_CLOSED;
+}
+
+/** Nothing came for longer than the limit, not even a comment. What was asked may have run. */
+export class SilenceError extends Error {
+  override readonly name = 'SilenceError';
+  /** Under which a request fails with it. */
+  readonly code = CONNECTION_CLOSED;
+
+  /** @param limit in milliseconds. */
+  constructor(limit: number) {
+    super(`Nothing has come from the server for ${limit} ms`);
+  }
+}
+
+/**
+ * Whether it is worth to try again what failed with this: a connection that could not be had or was lost, a server that has
+ * trouble. Not where the server has said no.
+ */
+export function isTemporary(error: unknown): boolean {
+  if (error instanceof HttpStatusError) return error.status >= 500 || error.status === 408 || error.status === 429;
+  return error instanceof NotSent || error instanceof AnswerLost || error instanceof SilenceError;
+}
+
+/** The statuses with which a request is turned away before anything is done for it. */
+const TURNED_AWAY: ReadonlySet<number> = new Set([401, 403, 405, 406, 413, 415, 429, 431]);
+/** How far the causes of an error are followed. */
+const MAX_CAUSES = 8;
+
+/**
+ * Whether an error says that the request certainly did not run, so that it can be sent again whatever it was. Looks at its
+ * causes too.
+ */
+export function certainlyNotRun(error: unknown): boolean {
+  let each = error;
+  for (let depth = 0; each instanceof Error && depth < MAX_CAUSES; each = each.cause, depth += 1) {
+    if (each instanceof NotSent) return true;
+    if (each instanceof SessionGone) return each.notRun;
+    if (each instanceof HttpStatusError)
+      return TURNED_AWAY.has(each.status) || (each.status >= 300 && each.status < 400);
+  }
+  return false;
+}
+
+/** An address as errors may show it: without credentials and without the query, where tokens stand. */
+export function shown(url: URL): string {
+  return url.origin + url.pathname;
+}
+
+/** The error for a reply that is no success. */
+export function statusError(reply: Pick<HttpReply, 'status'>, method: string, url: URL, why?: string): HttpStatusError {
+  const message = `The server answered ${method} ${shown(url)} with status ${reply.status}`;
+  return new HttpStatusError(reply.status, why === undefined ? message : `${message}: ${why}`);
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { EventSourceReader, EventTooLarge, type ServerSentEvent } from './event-source.ts';
+
+function read(chunks: readonly (string | Uint8Array)[], maxEventLength = 1000) {
+  const events: ServerSentEvent[] = [];
+  const retries: number[] = [];
+  const reader = new EventSourceReader({
+    onevent: (event) => void events.push(event),
+    onretry: (milliseconds) => void retries.push(milliseconds),
+    maxEventLength,
+  });
+  for (const chunk of chunks) reader.feed(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  return { events, retries };
+}
+
+const message = (data: string, id?: string): ServerSentEvent => ({ type: 'message', data, id });
+
+describe('event streams', () => {
+  test('have types, data over several lines, and ids', () => {
+    const { events } = read(['event: endpoint\ndata: /a\n\nid: 7\ndata: one\ndata: two\n\ndata:x\nid\n\n']);
+    expect(events).toEqual([
+      { type: 'endpoint', data: '/a', id: undefined },
+      message('one\ntwo', '7'),
+      message('x', ''),
+    ]);
+  });
+
+  test('are the same however they are cut', () => {
+    const text = '\ufeffid: ä\r\ndata: 漢字 😀\r\n\r\ndata: a\rdata: b\r\r: comment\n\nretry: 12\n\ndata: end\n\n';
+    const bytes = Buffer.from(text);
+    const whole = read([bytes]);
+    expect(whole.events).toEqual([message('漢字 😀', 'ä'), message('a\nb'), message('end')]);
+    expect(whole.retries).toEqual([12]);
+    for (let at = 0; at <= bytes.length; at += 1) {
+      expect(read([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(whole);
+    }
+    expect(read([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(whole);
+  });
+
+  test('deliver an event whose last line ends with a carriage return at once', () => {
+    expect(read(['data: x\r\r']).events).toEqual([message('x')]);
+    expect(read(['data: x\r', '\n\r']).events).toEqual([message('x')]);
+  });
+
+  test('leave out an event that is not complete', () => {
+    expect(read(['data: x\n\ndata: half']).events).toEqual([message('x')]);
+    expect(read(['data: x\n\ndata: half\n']).events).toEqual([message('x')]);
+  });
+
+  test('prime a client with an id and empty data', () => {
+    expect(read(['id: 1\ndata: \n\n']).events).toEqual([message('', '1')]);
+  });
+
+  test('may hold no line or event above the bound', () => {
+    const line = 'x'.repeat(60);
+    expect(() => read([`data: ${line}`, line], 100)).toThrow(EventTooLarge);
+    expect(() => read([`data: ${line}\n`, `data: ${line}\n`], 100)).toThrow(EventTooLarge);
+    expect(() => read([`data: ${line}${line}\n\n`], 100)).toThrow(EventTooLarge);
+    expect(read([`data: ${line}\n\n`, `data: ${line}\n\n`], 100).events).toHaveLength(2);
+  });
+});

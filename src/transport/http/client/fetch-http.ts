@@ -1,0 +1,94 @@
+import { AnswerLost, shown } from './errors.ts';
+import { NotSent, type HttpReply, type HttpSend } from './http.ts';
+
+/** What `fetch` names as the cause where it has not come to send anything. */
+const BEFORE_SENDING: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/**
+ * Sends requests with a `fetch`, where `node:http` cannot be used or something stands in front of it. Slower: a fetch costs
+ * several times what a request of `nodeHttp` does.
+ *
+ * @param fetch Default the global one, looked up with each request.
+ */
+export function fetchHttp(fetch?: typeof globalThis.fetch): HttpSend {
+  return async ({ method, url, headers, body, signal }) => {
+    let response: Response;
+    try {
+      response = await (fetch ?? globalThis.fetch)(url, {
+        method,
+        headers: { 'accept-encoding': 'identity', ...headers },
+        body: body ?? null,
+        redirect: 'manual',
+        signal: signal ?? null,
+      });
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error);
+      const { code, message } = cause as NodeJS.ErrnoException;
+      const why = message || code || 'unknown';
+      if (BEFORE_SENDING.has(code)) throw new NotSent(`${shown(url)} cannot be reached: ${why}`, { cause: error });
+      throw new AnswerLost(`The connection to ${shown(url)} was lost before an answer came: ${why}`, { cause: error });
+    }
+    return new FetchReply(response, url, signal);
+  };
+}
+
+class FetchReply implements HttpReply {
+  readonly status: number;
+  readonly #response: Response;
+  readonly #url: URL;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(response: Response, url: URL, signal: AbortSignal | undefined) {
+    this.status = response.status;
+    this.#response = response;
+    this.#url = url;
+    this.#signal = signal;
+  }
+
+  header(name: string): string | undefined {
+    return this.#response.headers.get(name) ?? undefined;
+  }
+
+  async text(limit: number): Promise<string> {
+    const decoder = new TextDecoder();
+    let text = '';
+    let length = 0;
+    for await (const chunk of this.chunks()) {
+      length += chunk.byteLength;
+      if (length > limit) throw new AnswerLost(`The answer of ${shown(this.#url)} is larger than ${limit} bytes`);
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const { body } = this.#response;
+    if (!body) return;
+    try {
+      yield* body;
+    } catch (error) {
+      if (this.#signal?.aborted) throw this.#signal.reason;
+      throw new AnswerLost(`The answer of ${shown(this.#url)} broke off: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  discard(): void {
+    // Of a body that has broken off already nobody needs to hear.
+    this.#response.body?.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,142 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { closedPort, events, json, rawServer, scripted } from '../../../../test/support/http-server.ts';
+import { AnswerLost } from './errors.ts';
+import { fetchHttp } from './fetch-http.ts';
+import { NotSent, type HttpReply, type HttpSend } from './http.ts';
+import { nodeHttp } from './node-http.ts';
+
+const post = (url: URL, body = '{}', signal?: AbortSignal) =>
+  ({ method: 'POST', url, headers: { 'content-type': 'application/json' }, body, signal }) as const;
+const LIMIT = 1024;
+
+async function all(reply: HttpReply): Promise<string> {
+  let text = '';
+  for await (const chunk of reply.chunks()) text += Buffer.from(chunk).toString();
+  return text;
+}
+
+describe.each<[string, () => HttpSend]>([
+  ['nodeHttp', () => nodeHttp()],
+  ['fetchHttp', () => fetchHttp()],
+])('%s', (_, make) => {
+  test('sends a request and reads its response', async () => {
+    const server = await scripted(({ method, body }, response) => json(response, { method, body }));
+    const send = make();
+    for (let n = 0; n < 3; n += 1) {
+      const reply = await send(post(server.url, JSON.stringify({ n })));
+      expect(reply.status).toBe(200);
+      expect(reply.header('content-type')).toBe('application/json');
+      expect(JSON.parse(await reply.text(LIMIT))).toEqual({ method: 'POST', body: { n } });
+    }
+    expect(server.asked[0]!.headers['accept-encoding']).toBe('identity');
+  });
+
+  test('reads a body as it comes', async () => {
+    const server = await scripted((_asked, response) => void events(response, 'one ', 'two ').end('three'));
+    expect(await all(await make()(post(server.url)))).toBe('one two three');
+  });
+
+  test('refuses a body that is larger than it may be', async () => {
+    const server = await scripted((_asked, response) => void response.end('x'.repeat(LIMIT + 1)));
+    const reply = await make()(post(server.url));
+    await expect(reply.text(LIMIT)).rejects.toThrow(`larger than ${LIMIT} bytes`);
+  });
+
+  test('says what was certainly not sent', async () => {
+    await expect(make()(post(await closedPort()))).rejects.toThrow(NotSent);
+    await expect(make()(post(new URL('http://nowhere.invalid/')))).rejects.toThrow(NotSent);
+  });
+
+  test('says what may have been sent', async () => {
+    const url = await rawServer((socket) => void socket.once('data', () => socket.destroy()));
+    const lost = await make()(post(url)).catch((error: unknown) => error);
+    expect(lost).toBeInstanceOf(AnswerLost);
+  });
+
+  test('notices a body that breaks off', async () => {
+    const url = await rawServer((socket) => {
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'));
+    });
+    const reply = await make()(post(url));
+    await expect(reply.text(LIMIT)).rejects.toThrow(/broke off/);
+    const other = await make()(post(url));
+    await expect(all(other)).rejects.toThrow(AnswerLost);
+  });
+
+  test('follows no redirect', async () => {
+    const server = await scripted((_asked, response) => void response.writeHead(307, { location: '/else' }).end());
+    const reply = await make()(post(server.url));
+    expect([reply.status, reply.header('location'), server.asked.length]).toEqual([307, '/else', 1]);
+    reply.discard();
+  });
+
+  test('breaks off where its signal fires, before the response and in it', async () => {
+    const { url } = await scripted(({ body }, response) => void (body.begin && events(response, 'begun')));
+    const reason = new Error('enough');
+    const before = new AbortController();
+    const waiting = make()(post(url, '{}', before.signal));
+    setImmediate(() => before.abort(reason));
+    await expect(waiting).rejects.toBe(reason);
+    const during = new AbortController();
+    const reply = await make()(post(url, '{"begin":true}', during.signal));
+    const reading = all(reply);
+    during.abort(reason);
+    await expect(reading).rejects.toBe(reason);
+    await expect(make()(post(url, '{}', during.signal))).rejects.toBe(reason);
+  });
+});
+
+describe('nodeHttp', () => {
+  test('keeps nothing of a finished request', async () => {
+    const server = await scripted((_asked, response) => json(response, {}));
+    const send = nodeHttp();
+    const { signal } = new AbortController();
+    for (let n = 0; n < 100; n += 1) await (await send(post(server.url, '{}', signal))).text(LIMIT);
+    await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0);
+    expect(server.connections()).toBe(1);
+  });
+
+  test('gives up a connection that does not come about', async () => {
+    // TLS with a server that never says a word of it.
+    const url = await rawServer(() => {});
+    url.protocol = 'https:';
+    const send = nodeHttp({ connectTimeout: 50 });
+    await expect(send(post(url))).rejects.toThrow(NotSent);
+    await expect(send(post(url))).rejects.toThrow(/no connection within 50 ms/);
+  });
+
+  test('takes no response that is compressed', async () => {
+    const server = await scripted((_asked, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
+    });
+    await expect(nodeHttp()(post(server.url))).rejects.toThrow(/as gzip, which was not asked for/);
+  });
+
+  test('bounds the head of a response', async () => {
+    const server = await scripted((_asked, response) => {
+      response.writeHead(200, { 'x-large': 'x'.repeat(4096) }).end();
+    });
+    await expect(nodeHttp({ maxHeaderBytes: 1024 })(post(server.url))).rejects.toThrow(/[Oo]verflow/);
+  });
+
+  test('can use a connection again whose body was let go of', async () => {
+    const server = await scripted((_asked, response) => json(response, {}));
+    const send = nodeHttp();
+    (await send(post(server.url))).discard();
+    await expect
+      .poll(async () => {
+        const before = server.connections();
+        await (await send(post(server.url))).text(LIMIT);
+        return server.connections() === before;
+      })
+      .toBe(true);
+  });
+
+  test('shows no query and no credentials in errors', async () => {
+    const url = new URL('http://user:secret-one@127.0.0.1:1/path?token=secret-two');
+    const error = (await nodeHttp()(post(url)).catch((thrown: unknown) => thrown)) as Error;
+    expect(error.message).toContain('http://127.0.0.1:1/path');
+    expect(error.message).not.toContain('secret');
+  });
+});

@@ -1,0 +1,222 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { Socket } from 'node:net';
+import { urlToHttpOptions } from 'node:url';
+import { AnswerLost, shown } from './errors.ts';
+import { NotSent, type HttpReply, type HttpRequest, type HttpSend } from './http.ts';
+
+export interface NodeHttpOptions {
+  /** For name resolution, connection and TLS together. Milliseconds, default 10 000. */
+  readonly connectTimeout?: number;
+  /** The head of a response, in bytes. Default 16 KiB. */
+  readonly maxHeaderBytes?: number;
+  /** In place of agents of its own, which keep an idle connection for 4 seconds at most: for a proxy, or certificates. */
+  readonly httpAgent?: http.Agent;
+  readonly httpsAgent?: https.Agent;
+}
+
+/** How long an idle connection is kept where the server does not say. Common servers keep theirs for 5 seconds. */
+const IDLE_TIMEOUT = 4000;
+/** How much earlier than the server we let go of an idle connection, so that no request meets its end. */
+const MARGIN = 1000;
+/** After this much silence the system asks whether the peer is still there. */
+const PROBE_AFTER = 30_000;
+/** Connections that the server closed while they were idle, and that a request may meet before it gets a fresh one. */
+const MAX_STALE = 3;
+
+/** What is read of a body that nobody wants, in bytes, so that its connection can be used again. */
+const MAX_DISCARDED = 64 * 1024;
+
+const AGENT_OPTIONS = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER, keepAliveMsecs: PROBE_AFTER };
+
+/** Makes an agent let go of idle connections in time. */
+function shortIdle<T extends http.Agent>(agent: T): T {
+  // Called by `node:http` for each connection that becomes idle; it knows what the server's `Keep-Alive` says.
+  const inner = agent as unknown as { keepSocketAlive(socket: Socket): boolean };
+  const keep = inner.keepSocketAlive.bind(agent);
+  inner.keepSocketAlive = (socket) => {
+    if (!keep(socket)) return false;
+    const hint = socket.timeout;
+    const idle = hint === undefined || hint === 0 ? IDLE_TIMEOUT : hint - MARGIN;
+    if (idle <= 0) return false;
+    socket.setTimeout(idle);
+    return true;
+  };
+  return agent;
+}
+
+/** Sends requests with `node:http` and `node:https`, over connections that are kept for the next one. */
+export function nodeHttp(options: NodeHttpOptions = {}): HttpSend {
+  const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
+  let { httpAgent, httpsAgent } = options;
+  const once = (request: HttpRequest): Promise<HttpReply> => {
+    const secure = request.url.protocol === 'https:';
+    const agent = secure
+      ? (httpsAgent ??= shortIdle(new https.Agent(AGENT_OPTIONS)))
+      : (httpAgent ??= shortIdle(new http.Agent(AGENT_OPTIONS)));
+    return exchange(request, secure, agent, connectTimeout, maxHeaderBytes);
+  };
+  return async (request) => {
+    for (let stale = 0; ; stale += 1) {
+      try {
+        return await once(request);
+      } catch (error) {
+        if (!(error instanceof StaleConnection) || stale >= MAX_STALE) throw error;
+      }
+    }
+  };
+}
+
+/** A kept connection was found closed when the request was to be written to it. */
+class StaleConnection extends NotSent {}
+
+function exchange(
+  request: HttpRequest,
+  secure: boolean,
+  agent: http.Agent,
+  connectTimeout: number,
+  maxHeaderSize: number,
+): Promise<HttpReply> {
+  const { url, method, headers, body, signal } = request;
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    /** Whether anything of the request may have left. Not before there is a connection. */
+    let connected = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const client = (secure ? https : http).request({
+      ...urlToHttpOptions(url),
+      method,
+      headers: { 'accept-encoding': 'identity', ...headers },
+      agent,
+      maxHeaderSize,
+    });
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal!.reason);
+      client.destroy();
+    };
+    const release = (): void => signal?.removeEventListener('abort', abort);
+    signal?.addEventListener('abort', abort);
+    client.on('socket', (socket) => {
+      if (client.reusedSocket || !socket.connecting) {
+        connected = true;
+        return;
+      }
+      timer = setTimeout(() => {
+        client.destroy(new Error(`no connection within ${connectTimeout} ms`));
+      }, connectTimeout);
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        connected = true;
+        clearTimeout(timer);
+      });
+    });
+    client.on('error', (cause: NodeJS.ErrnoException) => {
+      clearTimeout(timer);
+      release();
+      reject(sendError(cause, connected, client.reusedSocket, body !== undefined, url));
+    });
+    client.on('response', (response) => {
+      const encoding = response.headers['content-encoding'];
+      if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+        client.destroy();
+        release();
+        reject(new AnswerLost(`${shown(url)} sent its answer as ${encoding}, which was not asked for`));
+        return;
+      }
+      resolve(new NodeReply(response, url, release, signal));
+    });
+    client.end(body);
+  });
+}
+
+function sendError(
+  cause: NodeJS.ErrnoException,
+  connected: boolean,
+  reused: boolean,
+  hasBody: boolean,
+  url: URL,
+): Error {
+  const why = cause.message || cause.code || 'unknown';
+  if (!connected) return new NotSent(`${shown(url)} cannot be reached: ${why}`, { cause });
+  // The system did not take all of the request, so the server has not got the whole of its body.
+  if (reused && hasBody && cause.syscall === 'write') {
+    return new StaleConnection(`${shown(url)} closed the connection: ${why}`, { cause });
+  }
+  return new AnswerLost(`The connection to ${shown(url)} was lost before an answer came: ${why}`, { cause });
+}
+
+class NodeReply implements HttpReply {
+  readonly status: number;
+  readonly #response: http.IncomingMessage;
+  readonly #url: URL;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(response: http.IncomingMessage, url: URL, release: () => void, signal: AbortSignal | undefined) {
+    this.status = response.statusCode ?? 0;
+    this.#response = response;
+    this.#url = url;
+    this.#signal = signal;
+    // A body that is let go of may break off afterwards, and nobody listens to it then.
+    response.on('error', ignore);
+    if (signal) response.once('close', release);
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#response.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  text(limit: number): Promise<string> {
+    const response = this.#response;
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+        if (length <= limit) {
+          chunks.push(chunk);
+          return;
+        }
+        reject(new AnswerLost(`The answer of ${shown(this.#url)} is larger than ${limit} bytes`));
+        response.destroy();
+      });
+      response.on('end', () => resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString()));
+      response.on('error', (cause) => reject(this.#lost(cause)));
+      response.on('close', () => {
+        if (!response.readableEnded) reject(this.#lost(undefined));
+      });
+    });
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* this.#response as AsyncIterable<Uint8Array>;
+    } catch (error) {
+      throw this.#lost(error);
+    }
+  }
+
+  discard(): void {
+    const response = this.#response;
+    const length = Number(response.headers['content-length'] ?? Number.NaN);
+    if (length > MAX_DISCARDED || this.header('content-type')?.startsWith('text/event-stream')) {
+      response.destroy();
+      return;
+    }
+    response.resume();
+    if (response.complete || length <= MAX_DISCARDED) return;
+    let left = MAX_DISCARDED;
+    response.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) response.destroy();
+    });
+  }
+
+  #lost(cause: unknown): Error {
+    if (this.#signal?.aborted) return this.#signal.reason;
+    const why = cause instanceof Error ? `: ${cause.message}` : '';
+    return new AnswerLost(`The answer of ${shown(this.#url)} broke off${why}`, { cause });
+  }
+}
+
+function ignore(): void {}

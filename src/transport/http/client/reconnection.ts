@@ -1,0 +1,48 @@
+export interface ReconnectionOptions {
+  /** How many attempts in a row may fail. Default 8. */
+  readonly maxAttempts?: number | undefined;
+  /** How long they may take together. Milliseconds, default 2 minutes. A server that asks to wait for longer is not waited for. */
+  readonly maxTime?: number | undefined;
+}
+
+/** What the first attempt waits where the server names no time, in milliseconds; those after it wait longer. */
+const FIRST_DELAY = 100;
+const MAX_DELAY = 30_000;
+
+/** When to connect to a stream again, and when to give it up. Time is given in, in milliseconds. */
+export class Reconnection {
+  /** How long the server asks to wait (2025-11-25, transports: Sending Messages, 6), in milliseconds. */
+  retry: number | undefined;
+  readonly #maxAttempts: number;
+  readonly #maxTime: number;
+  #attempts = 0;
+  #since: number | undefined;
+
+  constructor({ maxAttempts = 8, maxTime = 120_000 }: ReconnectionOptions = {}) {
+    this.#maxAttempts = maxAttempts;
+    this.#maxTime = maxTime;
+  }
+
+  /** How often a connection was tried since the last progress. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  /** Something has come: attempts and time are counted anew. */
+  progress(): void {
+    this.#attempts = 0;
+    this.#since = undefined;
+  }
+
+  /** How long to wait before the next attempt, or undefined where there is to be none. Never less than `retry`. */
+  next(now: number): number | undefined {
+    this.#since ??= now;
+    const growing = Math.min(FIRST_DELAY * 2 ** this.#attempts, MAX_DELAY);
+    const least = Math.max(this.retry ?? 0, this.retry === undefined || this.#attempts > 0 ? growing : 0);
+    // Timers may fire a little early.
+    const delay = Math.ceil(least * (1 + Math.random() * (this.#attempts > 0 ? 0.5 : 0.1))) + 1;
+    if (this.#attempts >= this.#maxAttempts || now - this.#since + least > this.#maxTime) return undefined;
+    this.#attempts += 1;
+    return delay;
+  }
+}

@@ -1,0 +1,128 @@
+import { AnswerLost, isTemporary } from './errors.ts';
+import { readEvents } from './event-stream.ts';
+import type { HttpReply } from './http.ts';
+import { pause } from './pause.ts';
+import { Reconnection, type ReconnectionOptions } from './reconnection.ts';
+
+export interface ServerStreamOptions {
+  /** Connects to the stream, from behind the event with this id where there is one. */
+  readonly connect: (lastEventId: string | undefined, signal: AbortSignal) => Promise<HttpReply>;
+  readonly onmessage: (data: string) => void;
+  /** Whether the stream is connected to again even where no event had an id to resume from. */
+  readonly always: boolean;
+  readonly idleTimeout: number;
+  readonly maxEventLength: number;
+  readonly reconnection: ReconnectionOptions;
+}
+
+/** How long a server may take to close a stream that has ended, in milliseconds; its connection can be used again then. */
+const LINGER = 1000;
+/** A connection that held for so long, in milliseconds, counts as progress, even if nothing was said. */
+const HELD = 5000;
+
+/** One stream of the server, over all the connections that carry it (2025-11-25, transports: Resumability and Redelivery). */
+export class ServerStream {
+  readonly #options: ServerStreamOptions;
+  /** Made when the first connection has ended: most streams need no other. */
+  #reconnection: Reconnection | undefined;
+  #retry: number | undefined;
+  #lastEventId: string | undefined;
+  #controller = new AbortController();
+  #ended = false;
+  #reading = false;
+  #pausing = false;
+  #linger: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: ServerStreamOptions) {
+    this.#options = options;
+  }
+
+  /** Fires when the connection is to be broken off that carries the stream now. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /**
+   * Reads the stream until it has ended, by `end` or `stop`. Reconnects where it broke off, as often as that brings progress.
+   *
+   * @param reply the first connection, where it is there.
+   * @throws why the stream is lost.
+   */
+  async follow(reply?: HttpReply): Promise<void> {
+    const { connect, always } = this.#options;
+    for (let next = reply; ; next = undefined) {
+      let failure: Error | undefined;
+      try {
+        await this.#read(next ?? (await connect(this.#lastEventId, this.signal)));
+      } catch (error) {
+        failure = error as Error;
+      }
+      if (this.#isEnded()) return;
+      if (failure && !isTemporary(failure)) throw failure;
+      if (this.#lastEventId === undefined && !always) throw failure ?? new AnswerLost('the stream ended without it');
+      const reconnection = (this.#reconnection ??= new Reconnection(this.#options.reconnection));
+      reconnection.retry = this.#retry;
+      const delay = reconnection.next(performance.now());
+      if (delay === undefined) throw tired(failure);
+      this.#controller = new AbortController();
+      this.#pausing = true;
+      // Ended or stopped meanwhile, it is not connected to again.
+      await pause(delay, this.signal).catch(() => {});
+      this.#pausing = false;
+      if (this.#isEnded()) return;
+    }
+  }
+
+  /** All has come that there was to come; the server is left to close the connection. */
+  end(): void {
+    this.#ended = true;
+    if (this.#reading) this.#leaveSoon();
+    else if (this.#pausing) this.#controller.abort();
+  }
+
+  /** Breaks the connection off. */
+  stop(reason: Error): void {
+    this.#ended = true;
+    clearTimeout(this.#linger);
+    this.#controller.abort(reason);
+  }
+
+  #isEnded(): boolean {
+    return this.#ended;
+  }
+
+  #leaveSoon(): void {
+    this.#linger ??= setTimeout(() => this.#controller.abort(), LINGER);
+  }
+
+  async #read(reply: HttpReply): Promise<void> {
+    const { idleTimeout, maxEventLength, onmessage } = this.#options;
+    const opened = performance.now();
+    this.#reading = true;
+    if (this.#ended) this.#leaveSoon();
+    try {
+      await readEvents(reply, {
+        controller: this.#controller,
+        idleTimeout,
+        maxEventLength,
+        onretry: (milliseconds) => {
+          this.#retry = milliseconds;
+        },
+        onevent: ({ id, type, data }) => {
+          if (id !== undefined) this.#lastEventId = id === '' ? undefined : id;
+          this.#reconnection?.progress();
+          if (type === 'message' && data !== '') onmessage(data);
+        },
+      });
+    } finally {
+      this.#reading = false;
+      clearTimeout(this.#linger);
+      if (performance.now() - opened > HELD) this.#reconnection?.progress();
+    }
+  }
+}
+
+function tired(failure: unknown): AnswerLost {
+  const why = failure instanceof Error ? `: ${failure.message}` : '';
+  return new AnswerLost(`the stream broke off again and again${why}`, { cause: failure });
+}

@@ -1,0 +1,368 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { closedPort, event, events, json, scripted, type Asked } from '../../../../test/support/http-server.ts';
+import { hello } from '../../../../test/support/wire.ts';
+import { notification, request, type Message } from '../../../jsonrpc/message.ts';
+import { AnswerLost, certainlyNotRun, HttpStatusError, SessionGone } from './errors.ts';
+import { NotSent } from './http.ts';
+import { StreamableClient, type StreamableClientOptions } from './streamable-client.ts';
+
+interface Opened {
+  readonly client: StreamableClient;
+  readonly inbox: Message[];
+  readonly errors: Error[];
+  readonly closed: { times: number };
+  /** The message that answers a request, once it has come. */
+  answer(id: number): Promise<any>;
+}
+
+async function open(url: URL, options: StreamableClientOptions = {}): Promise<Opened> {
+  const client = new StreamableClient(url, options);
+  const inbox: Message[] = [];
+  const errors: Error[] = [];
+  const closed = { times: 0 };
+  client.onmessage = (message) => void inbox.push(message);
+  client.onerror = (error) => void errors.push(error);
+  client.onclose = () => void (closed.times += 1);
+  await client.start();
+  onTestFinished(() => client.close());
+  const answer = (id: number): Promise<any> =>
+    vi.waitUntil(() => inbox.find((message) => !('method' in message) && message.id === id), {
+      timeout: 5000,
+      interval: 5,
+    });
+  return { client, inbox, errors, closed, answer };
+}
+
+const SESSION = { 'mcp-session-id': 'the-session' };
+const quick = { reconnection: { maxTime: 2000, maxAttempts: 4 } };
+const answerTo = ({ body }: Asked, result: object = {}) => ({ jsonrpc: '2.0', id: body.id, result });
+
+/** A server that opens a session, has no stream of the session, and leaves the rest to the test. */
+function serving(rest: (asked: Asked, response: ServerResponse) => void) {
+  return scripted((asked, response) => {
+    if (asked.body?.method === 'initialize') {
+      const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } };
+      return json(response, answerTo(asked, result), 200, SESSION);
+    }
+    const elsewhere = asked.method === 'GET' && asked.headers['last-event-id'] === undefined;
+    if (asked.method === 'DELETE' || elsewhere) return void response.writeHead(405).end();
+    if (asked.body?.method === 'notifications/initialized') return void response.writeHead(202).end();
+    rest(asked, response);
+  });
+}
+
+async function handshake({ client }: Opened): Promise<void> {
+  await client.send(request(0, 'initialize', hello()));
+  client.setProtocolVersion('2025-11-25');
+  await client.send(notification('notifications/initialized'));
+}
+
+const thrownBy = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.unreachable(),
+    (error: unknown) => error as any,
+  );
+
+describe('a session', () => {
+  test('is named in each request after the first, and so is the revision', async () => {
+    const server = await serving((asked, response) => json(response, answerTo(asked)));
+    const opened = await open(server.url, { headers: { 'X-Api-Key': 'key' } });
+    await handshake(opened);
+    await opened.client.send(request(1, 'ping'));
+    expect(opened.client.sessionId).toBe('the-session');
+    await opened.client.close();
+    await vi.waitUntil(() => server.asked.some(({ method }) => method === 'GET'));
+    const [first, ...others] = server.asked;
+    expect(first!.headers).toMatchObject({
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'x-api-key': 'key',
+    });
+    expect(first!.headers).not.toHaveProperty('mcp-session-id');
+    expect(first!.headers).not.toHaveProperty('mcp-protocol-version');
+    for (const { headers } of others) {
+      expect(headers).toMatchObject({ ...SESSION, 'mcp-protocol-version': '2025-11-25', 'x-api-key': 'key' });
+    }
+    const methods: string[] = others.map(({ method, body }) => body?.method ?? method);
+    expect(methods.toSorted()).toEqual(['DELETE', 'GET', 'notifications/initialized', 'ping']);
+    expect(opened.errors).toEqual([]);
+    expect(opened.closed.times).toBe(1);
+  });
+
+  test('whose revision has no header for it sends none', async () => {
+    const server = await serving((asked, response) => json(response, answerTo(asked)));
+    const { client } = await open(server.url);
+    client.setProtocolVersion('2025-03-26');
+    await client.send(request(1, 'ping'));
+    expect(server.asked[0]!.headers).not.toHaveProperty('mcp-protocol-version');
+  });
+
+  test('that the server no longer knows ends, and what was sent did not run', async () => {
+    const server = await serving((asked, response) => {
+      if (asked.body.params?.stream) events(response, ': begun\n\n');
+      else
+        setTimeout(() => json(response, { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'no' } }, 404), 20);
+    });
+    const opened = await open(server.url);
+    await handshake(opened);
+    await opened.client.send(request(1, 'tools/call', { stream: true }));
+    const refused = [2, 3].map((id) => thrownBy(opened.client.send(request(id, 'tools/call'))));
+    for (const error of await Promise.all(refused)) {
+      expect(error).toBeInstanceOf(SessionGone);
+      expect(certainlyNotRun(error)).toBe(true);
+    }
+    await vi.waitUntil(() => opened.closed.times === 1);
+    expect(opened.client.closeReason).toBeInstanceOf(SessionGone);
+    expect(certainlyNotRun(opened.client.closeReason)).toBe(false);
+    expect(certainlyNotRun(await thrownBy(opened.client.send(request(4, 'ping'))))).toBe(true);
+    expect(server.asked.some(({ method }) => method === 'DELETE')).toBe(false);
+  });
+
+  test('may be unknown with 400, as in the example of the official SDK', async () => {
+    const error = { code: -32000, message: 'Bad Request: No valid session ID provided' };
+    const server = await serving((_asked, response) => json(response, { jsonrpc: '2.0', id: null, error }, 400));
+    const opened = await open(server.url);
+    await handshake(opened);
+    expect(await thrownBy(opened.client.send(request(1, 'ping')))).toBeInstanceOf(SessionGone);
+  });
+
+  test('begins before anything else is sent', async () => {
+    let release!: () => void;
+    const server = await scripted((asked, response) => {
+      if (asked.method === 'GET') response.writeHead(405).end();
+      else if (asked.body.method === 'notifications/initialized') release = () => void response.writeHead(202).end();
+      else json(response, answerTo(asked));
+    });
+    const opened = await open(server.url);
+    const sent = [
+      opened.client.send(notification('notifications/initialized')),
+      opened.client.send(request(1, 'ping')),
+    ];
+    await vi.waitUntil(() => release !== undefined);
+    expect(server.asked).toHaveLength(1);
+    release();
+    await Promise.all(sent);
+    expect(server.asked.map(({ body }) => body?.method)).toContain('ping');
+  });
+
+  test('has a stream of its own, which is opened again behind what has come', async () => {
+    let streams = 0;
+    const server = await scripted((asked, response) => {
+      if (asked.method !== 'GET') {
+        response.writeHead(202).end();
+        return;
+      }
+      streams += 1;
+      const change = event(notification('notifications/tools/list_changed', { streams }), `e${streams}`);
+      events(response, 'retry: 10\n\n', change);
+      if (streams < 3) response.end();
+    });
+    const opened = await open(server.url);
+    await opened.client.send(notification('notifications/initialized'));
+    await vi.waitUntil(() => opened.inbox.length === 3);
+    const places = server.asked.filter(({ method }) => method === 'GET').map(({ headers }) => headers['last-event-id']);
+    expect(places).toEqual([undefined, 'e1', 'e2']);
+    expect(opened.errors).toEqual([]);
+  });
+});
+
+describe('a request', () => {
+  test('is answered as JSON, on a stream, or in a batch', async () => {
+    const server = await serving((asked, response) => {
+      const heard = notification('notifications/message', { level: 'info', data: 1 });
+      if (asked.body.id === 1) json(response, answerTo(asked));
+      else if (asked.body.id === 2) events(response, event(heard), event(answerTo(asked))).end();
+      else json(response, [heard, answerTo(asked)]);
+    });
+    const opened = await open(server.url);
+    opened.client.setProtocolVersion('2025-03-26');
+    for (const id of [1, 2, 3]) {
+      await opened.client.send(request(id, 'tools/call'));
+      await opened.answer(id);
+    }
+    expect(opened.inbox.map((message) => ('method' in message ? message.method : message.id))).toEqual([
+      1,
+      'notifications/message',
+      2,
+      'notifications/message',
+      3,
+    ]);
+    expect(opened.errors).toEqual([]);
+  });
+
+  test('is not answered by a batch in revisions that have none', async () => {
+    const server = await serving((asked, response) => json(response, [answerTo(asked)]));
+    const opened = await open(server.url);
+    opened.client.setProtocolVersion('2025-06-18');
+    await expect(opened.client.send(request(1, 'ping'))).rejects.toThrow(AnswerLost);
+    expect(opened.errors[0]!.message).toContain('batches exist only in revision 2025-03-26');
+  });
+
+  test('fails at once where its stream ends without an answer', async () => {
+    const server = await serving((_asked, response) => void events(response, ': nothing\n\n').end());
+    const opened = await open(server.url);
+    await opened.client.send(request(1, 'tools/call'));
+    const { error } = await opened.answer(1);
+    expect(error).toEqual({ code: -32000, message: 'The answer to tools/call was lost: the stream ended without it' });
+  });
+
+  test('whose stream had an event id is resumed, when the server says, over several connections', async () => {
+    const times: number[] = [];
+    const server = await serving((_asked, response) => {
+      times.push(performance.now());
+      const said = event(notification('notifications/progress', { progress: times.length }), `e${times.length}`);
+      if (times.length === 1) events(response, 'id: e0\nretry: 80\ndata: \n\n').end();
+      else if (times.length === 4) events(response, event({ jsonrpc: '2.0', id: 1, result: {} })).end();
+      else {
+        // Half of an event is none: it comes again.
+        events(response, said, 'id: e9\ndata: {"jsonrpc":"2.0","id":1,"res');
+        setTimeout(() => response.destroy(), 5);
+      }
+    });
+    const opened = await open(server.url, quick);
+    await opened.client.send(request(1, 'tools/call'));
+    expect(await opened.answer(1)).toHaveProperty('result');
+    expect(server.asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 'e0', 'e2', 'e3']);
+    expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(80);
+    expect(opened.inbox).toHaveLength(3);
+  });
+
+  test('is given up where its stream cannot be resumed', async () => {
+    for (const [status, why] of [
+      [405, 'status 405'],
+      [500, 'again and again'],
+    ] as const) {
+      const server = await serving((asked, response) => {
+        if (asked.method === 'GET') response.writeHead(status).end();
+        else events(response, 'id: e0\nretry: 1\ndata: \n\n').end();
+      });
+      const opened = await open(server.url, { reconnection: { maxAttempts: 2 } });
+      await opened.client.send(request(1, 'tools/call'));
+      const { error } = await opened.answer(1);
+      expect(error).toMatchObject({ code: -32000, message: expect.stringContaining(why) });
+      expect(server.asked).toHaveLength(status === 405 ? 2 : 3);
+    }
+  });
+
+  test('is given up where the server asks to come back too late', async () => {
+    const server = await serving(
+      (_asked, response) => void events(response, 'id: e0\nretry: 99999999\ndata: \n\n').end(),
+    );
+    const opened = await open(server.url, quick);
+    await opened.client.send(request(1, 'tools/call'));
+    expect((await opened.answer(1)).error.message).toContain('again and again');
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test('that is cancelled no longer holds its stream', async () => {
+    let closed!: () => void;
+    const gone = new Promise<void>((resolve) => (closed = resolve));
+    const server = await serving((asked, response) => {
+      if ('id' in asked.body) events(response, 'id: e0\ndata: \n\n').on('close', () => closed());
+      else response.writeHead(202).end();
+    });
+    const opened = await open(server.url);
+    await opened.client.send(request(1, 'tools/call'));
+    await opened.client.send(notification('notifications/cancelled', { requestId: 1 }));
+    await gone;
+    expect(server.asked.map(({ body }) => body.method)).toEqual(['tools/call', 'notifications/cancelled']);
+    expect(opened.inbox).toEqual([]);
+  });
+
+  test('fails with the error in the body, and its status as the cause', async () => {
+    const error = { code: -32022, message: 'Unsupported', data: { supported: ['2026-07-28'] } };
+    const server = await scripted(({ body }, response) => json(response, { jsonrpc: '2.0', id: body.id, error }, 400));
+    const thrown = await thrownBy((await open(server.url)).client.send(request(1, 'initialize')));
+    expect(thrown).toMatchObject({ ...error, cause: { name: 'HttpStatusError', status: 400 } });
+  });
+
+  test.each([202, 204, 400, 404, 405, 500, 502])('fails where it is answered with status %d alone', async (status) => {
+    const server = await scripted((_asked, response) => void response.writeHead(status).end());
+    const opened = await open(server.url);
+    const error = await thrownBy(opened.client.send(request(1, 'initialize')));
+    expect(error).toBeInstanceOf(HttpStatusError);
+    expect(error).toMatchObject({
+      status,
+      message: expect.stringContaining(`${server.url.href} with status ${status}`),
+    });
+    expect(opened.closed.times).toBe(0);
+  });
+
+  test('fails where the answer is none', async () => {
+    const server = await serving((asked, response) => {
+      json(
+        response,
+        asked.body.id === 1 ? answerTo({ ...asked, body: { id: 77 } }) : { ...answerTo(asked), result: 5 },
+      );
+    });
+    const opened = await open(server.url);
+    await expect(opened.client.send(request(1, 'ping'))).rejects.toThrow('no response to the request');
+    await opened.client.send(request(2, 'ping'));
+    expect((await opened.answer(2)).error.message).toContain('"result" must be an object');
+  });
+
+  test('that the server cannot be reached for says so', async () => {
+    const opened = await open(await closedPort());
+    expect(await thrownBy(opened.client.send(request(1, 'initialize')))).toBeInstanceOf(NotSent);
+  });
+
+  test('that is answered keeps nothing behind', async () => {
+    const server = await serving((asked, response) => {
+      if (asked.body.id % 2) json(response, answerTo(asked));
+      else events(response, event(answerTo(asked))).end();
+    });
+    const opened = await open(server.url);
+    for (let id = 1; id <= 50; id += 1) {
+      await opened.client.send(request(id, 'ping'));
+      await opened.answer(id);
+    }
+    expect(server.connections()).toBeLessThanOrEqual(2);
+  });
+
+  test('in flight ends with the transport', async () => {
+    const server = await serving((asked, response) => void (asked.body.id === 1 && events(response)));
+    const opened = await open(server.url);
+    await opened.client.send(request(1, 'ping'));
+    const waiting = thrownBy(opened.client.send(request(2, 'ping')));
+    await vi.waitUntil(() => server.asked.length === 2);
+    await opened.client.close();
+    expect(await waiting).toMatchObject({ message: 'The connection was closed' });
+    expect(opened.closed.times).toBe(1);
+    await expect(opened.client.send(request(3, 'ping'))).rejects.toThrow('closed');
+  });
+});
+
+describe('what has no answer', () => {
+  test('is sent in order, one after the other', async () => {
+    const order: unknown[] = [];
+    const server = await serving(({ body }, response) => {
+      order.push(body.params.n);
+      setTimeout(() => response.writeHead(202).end(), body.params.n === 1 ? 30 : 0);
+    });
+    const opened = await open(server.url);
+    await Promise.all([1, 2, 3].map((n) => opened.client.send(notification('n', { n }))));
+    expect(order).toEqual([1, 2, 3]);
+  });
+
+  test('fails where the server does not take it, and does not hold up what follows', async () => {
+    const server = await serving(({ body }, response) => {
+      if (body.params.n === 1) response.writeHead(400).end();
+      else if (body.params.n === 3) response.writeHead(202).end();
+    });
+    const opened = await open(server.url, { acceptTimeout: 50 });
+    const sent = [1, 2, 3].map((n) => opened.client.send(notification('n', { n })));
+    const results = await Promise.allSettled(sent);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+    await expect(sent[1]).rejects.toThrow('did not accept a message within 50 ms');
+  });
+
+  test('may not wait in any number', async () => {
+    const server = await serving(() => {});
+    const opened = await open(server.url, { maxPending: 1000 });
+    const waiting = thrownBy(opened.client.send(notification('n', { text: 'x'.repeat(800) })));
+    await expect(opened.client.send(notification('n', { text: 'x'.repeat(800) }))).rejects.toThrow('More than 1000');
+    await opened.client.close();
+    await waiting;
+  });
+});
