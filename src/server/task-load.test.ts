@@ -35,3 +35,12 @@ test('a request that is refused takes no room', () => {
   load.delete('1');
   load.add('2', 'ada', large);
 });
+
+test('what comes for a task later counts with it, and goes with it', () => {
+  const load = new TaskLoad();
+  load.add('1', 'ada', { text: 'small' });
+  load.add('1', 'ada', large);
+  expect(() => load.add('1', 'ada', large)).toThrow(TaskStoreFull);
+  load.delete('1');
+  load.add('2', 'ada', large);
+});

@@ -1,18 +1,18 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { TaskStoreFull } from '../store/task-store.ts';
 
-/** What the requests of running tasks may be together, in characters of JSON. */
+/** What the requests of running tasks, and the answers to them, may be together, in characters of JSON. */
 const MAX_SIZE = 256 * 1024 * 1024;
 /** The same, of one principal. */
 const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
 
 interface Request {
   readonly principal: string | undefined;
-  readonly size: number;
+  size: number;
 }
 
 /**
- * The requests of the tasks that run here. A store sees tasks and their results; what a handler works on is in memory
+ * The requests of the tasks that run here, and the answers to their questions. A store sees tasks and their results; what a handler works on is in memory
  * whatever the store, and without a connection to its caller that would bound it.
  */
 export class TaskLoad {
@@ -20,19 +20,26 @@ export class TaskLoad {
   readonly #sizes = new Map<string, number>();
   #size = 0;
 
-  /** @throws TaskStoreFull where a bound would be exceeded; RangeError where the request is nested too deep to be measured. */
-  add(id: string, principal: string | undefined, params: JsonObject): void {
-    const size = JSON.stringify(params).length;
-    if (this.#size + size > MAX_SIZE) throw new TaskStoreFull('The requests of running tasks are too large together');
+  /**
+   * Takes the parameters of a task, or what came for it later: answers.
+   *
+   * @throws TaskStoreFull where a bound would be exceeded; RangeError where it is nested too deep to be measured. Nothing is
+   * taken then.
+   */
+  add(id: string, principal: string | undefined, value: JsonObject): void {
+    const size = JSON.stringify(value).length;
+    if (this.#size + size > MAX_SIZE) throw new TaskStoreFull('What running tasks work on is too large together');
     if (principal !== undefined) {
       const sum = (this.#sizes.get(principal) ?? 0) + size;
       if (sum > MAX_PRINCIPAL_SIZE) {
-        throw new TaskStoreFull('The requests of running tasks of one principal are too large together');
+        throw new TaskStoreFull('What running tasks of one principal work on is too large together');
       }
       this.#sizes.set(principal, sum);
     }
     this.#size += size;
-    this.#requests.set(id, { principal, size });
+    const request = this.#requests.get(id);
+    if (request) request.size += size;
+    else this.#requests.set(id, { principal, size });
   }
 
   /** A task is over. Nothing happens where it was not added. */

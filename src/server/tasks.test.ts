@@ -558,6 +558,26 @@ describe('a flood', () => {
     expect(await send('tools/call', params, { principal: 'ann' })).toMatchObject({ resultType: 'task' });
   });
 
+  test('answers count with the arguments, and what is too much is refused while the task waits on', async () => {
+    const { server, call, get, update } = setUp();
+    server.tool('ask', { task: true }, async (_, ctx) => {
+      for (;;) await ctx.elicit(FORM);
+    });
+    const { taskId } = await call('ask', { principal: 'ann' });
+    const large = { action: 'accept', content: { ok: true, junk: 'x'.repeat(40 * 1024 * 1024) } };
+    const question = async (): Promise<string> =>
+      Object.keys((await get(taskId, { principal: 'ann' })).inputRequests)[0]!;
+    const first = await question();
+    await update(taskId, { [first]: large }, { principal: 'ann' });
+    const second = await vi.waitFor(async () => {
+      const asked = await question();
+      expect(asked).not.toBe(first);
+      return asked;
+    });
+    await expect(update(taskId, { [second]: large }, { principal: 'ann' })).rejects.toMatchObject({ code: -32603 });
+    expect(await question()).toBe(second);
+  });
+
   test('a call that could not become a task has no time that ends, and leaves no timer', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());

@@ -68,8 +68,10 @@ export class Tasks {
       throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "inputResponses" must be an object');
     }
     const task = this.#running.get(record.id);
-    if (task) await task.answer(inputResponses);
-    else if (!isTerminal(record.status)) {
+    if (task) {
+      this.#take(record, inputResponses);
+      await task.answer(inputResponses);
+    } else if (!isTerminal(record.status)) {
       const why = 'another server works on it; requests for a task go where their Mcp-Name header says';
       throw new RpcError(ErrorCode.InternalError, `The task cannot be answered here: ${why}`);
     }
@@ -221,6 +223,16 @@ export class Tasks {
       await task.end({ status: 'completed', result: { resultType: 'complete', ...result } });
     } catch (error) {
       await task.end(failure(RpcError.from(error)));
+    }
+  }
+
+  /** Answers are kept by the handler, for as long as it likes. @throws RpcError −32603 where that would be too much. */
+  #take({ id, principal }: TaskRecord, answers: JsonObject): void {
+    try {
+      this.#load.add(id, principal, answers);
+    } catch (cause) {
+      const message = 'No more answers of this size are taken now; try again later';
+      throw new RpcError(ErrorCode.InternalError, message, { cause });
     }
   }
 
