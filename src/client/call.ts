@@ -1,0 +1,183 @@
+import type { AskOptions, Caller, Exchange, Service } from '../core/exchange.ts';
+import { invoke } from '../core/invoke.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { SubscriptionFilter } from '../protocol/types.ts';
+import { TAKEN } from '../transport/transport.ts';
+import { TimeoutError } from './errors.ts';
+import type { Change, Progress } from './handlers.ts';
+
+/** How long one call may take, and who may end it. */
+export interface CallLimits {
+  /** Gives the call up: it rejects with the signal's reason, and the server is told. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds without an answer, counted from the last progress; not while the server asks something. 0 for ever. */
+  readonly timeout: number;
+  /** Milliseconds in all, whatever happens. 0 for ever. */
+  readonly maxTimeout: number;
+}
+
+/** What a call needs of its client. */
+export interface CallHost {
+  readonly caller: Caller;
+  /** Hears what belongs to the call. */
+  notice(call: Call, method: string, params: JsonObject): void;
+  /** Answers a question in the middle of the call. */
+  answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject>;
+}
+
+/** Who hears what belongs to one call. */
+export interface CallListener {
+  readonly onprogress?: ((progress: Progress) => void) | undefined;
+  /** Of a subscription: what the server agreed to tell of. */
+  readonly onacknowledged?: ((filter: SubscriptionFilter) => void) | undefined;
+  /** Of a subscription. */
+  readonly onchange?: ((change: Change) => void) | undefined;
+}
+
+/** What a timer can wait, in milliseconds: almost 25 days. What may take longer, may take for ever. */
+const MAX_TIMER = 2 ** 31 - 1;
+
+/** One call of a client, from its start until it settles, which it does within its limits whatever the service does. */
+export class Call implements Exchange {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly caller: Caller;
+  /** Where what belongs to the call goes beside the client. */
+  readonly hears: CallListener;
+  readonly #host: CallHost;
+  readonly #limits: CallLimits;
+  #controller: AbortController | undefined;
+  #ended: Error | undefined;
+  #notes: Map<string, unknown> | undefined;
+  #reject: ((reason: unknown) => void) | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #started = 0;
+  /** Questions of the server that are open: while people think, no time runs out but the hard maximum. */
+  #questions = 0;
+  #live = false;
+
+  constructor(
+    host: CallHost,
+    method: string,
+    params: JsonObject,
+    limits: CallLimits,
+    { caller = host.caller, ...hears }: CallListener & { readonly caller?: Caller } = {},
+  ) {
+    this.#host = host;
+    this.#limits = limits;
+    this.method = method;
+    this.params = params;
+    this.caller = caller;
+    this.hears = hears;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#ended) this.#controller.abort(this.#ended);
+    }
+    return this.#controller.signal;
+  }
+
+  get notes(): Map<string, unknown> {
+    return (this.#notes ??= new Map());
+  }
+
+  /**
+   * Has the service answer; called once.
+   *
+   * @throws TimeoutError, the reason of the signal or of `abort`, or what the service rejects with.
+   */
+  run(service: Service): Promise<JsonObject> {
+    const { signal } = this.#limits;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => {
+      this.#live = true;
+      this.#reject = reject;
+      this.#started = Date.now();
+      signal?.addEventListener('abort', this);
+      this.#arm();
+      invoke(service, this).then(
+        (result) => {
+          this.#end();
+          resolve(result);
+        },
+        (error: unknown) => {
+          this.#end();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** The caller's signal has fired. */
+  handleEvent(): void {
+    this.abort(this.#limits.signal?.reason);
+  }
+
+  /** Gives the call up. Nothing happens where it has settled. */
+  abort(reason: Error): void {
+    if (!this.#live) return;
+    this.#ended = reason;
+    this.#end();
+    this.#controller?.abort(reason);
+    this.#reject?.(reason);
+  }
+
+  /** No time runs out any more, but the hard maximum: for what is meant to stay open. */
+  stayOpen(): void {
+    this.#questions += 1;
+    this.#arm();
+  }
+
+  /** The server has shown that it works on the call. */
+  extend(): void {
+    if (this.#live) this.#arm();
+  }
+
+  notify(method: string, params: JsonObject = {}): Promise<void> {
+    if (this.#live) this.#host.notice(this, method, params);
+    return TAKEN;
+  }
+
+  async ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
+    if (!this.#live) throw this.#ended ?? answered();
+    this.#questions += 1;
+    this.#arm();
+    try {
+      return await this.#host.answer(this, method, params, options);
+    } finally {
+      this.#questions -= 1;
+      this.extend();
+    }
+  }
+
+  #arm(): void {
+    const { timeout, maxTimeout } = this.#limits;
+    clearTimeout(this.#timer);
+    const remaining = maxTimeout > 0 ? Math.max(0, this.#started + maxTimeout - Date.now()) : Infinity;
+    const wait = Math.min(timeout > 0 && this.#questions === 0 ? timeout : Infinity, remaining);
+    // A longer timer would fire at once.
+    if (wait > MAX_TIMER) return;
+    const limit = wait === remaining ? maxTimeout : timeout;
+    this.#timer = setTimeout(() => this.#expire(limit), wait);
+  }
+
+  #expire(limit: number): void {
+    this.abort(new TimeoutError(`${this.method} was not answered within ${limit} ms`, limit));
+  }
+
+  #end(): void {
+    if (!this.#live) return;
+    this.#live = false;
+    clearTimeout(this.#timer);
+    this.#limits.signal?.removeEventListener('abort', this);
+    // Who still thinks about a question of a call that is over need not.
+    if (this.#questions > 0) this.#controller?.abort(this.#ended ?? answered());
+  }
+}
+
+function answered(): RpcError {
+  return new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
+}

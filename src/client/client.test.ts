@@ -1,0 +1,237 @@
+import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
+import { derive, type Middleware } from '../core/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { Method } from '../protocol/methods.ts';
+import { McpServer } from '../server/mcp-server.ts';
+import { connect } from './connect.ts';
+import {
+  type Change,
+  type ClientOptions,
+  type ClientTask,
+  type LogMessage,
+  type Tool,
+  type ToolResult,
+} from './index.ts';
+
+const eras = ['legacy', 'modern'] as const;
+
+function library(): McpServer {
+  const server = new McpServer({ name: 'library', version: '1.0.0', instructions: 'Read.', pageSize: 2 });
+  server.tool(
+    'count',
+    {
+      input: z.object({ title: z.string() }),
+      output: z.object({ copies: z.int() }),
+    },
+    ({ title }) => ({ copies: title.length }),
+  );
+  server.tool('fail', {}, () => {
+    throw new RpcError(-32050, 'The shelves are being moved', { data: { until: 'noon' } });
+  });
+  server.tool('dust', { input: z.object({ shelves: z.int() }) }, async ({ shelves }, context) => {
+    for (let shelf = 1; shelf <= shelves; shelf += 1) await context.progress(shelf, shelves, `shelf ${shelf}`);
+    await context.log('debug', 'sneezed');
+    await context.log('warning', 'spiders');
+    return 'clean';
+  });
+  server.tool('join', {}, async (_, context) => {
+    const { action, content } = await context.elicit({
+      message: 'Who are you?',
+      schema: z.object({ name: z.string(), age: z.int().min(0).default(18) }),
+    });
+    return `${action} ${JSON.stringify(content)}`;
+  });
+  server.tool('recommend', {}, async (_, context) => {
+    const { content } = await context.sample({
+      messages: [{ role: 'user', content: { type: 'text', text: 'A book?' } }],
+      maxTokens: 10,
+    });
+    const roots = await context.roots();
+    return JSON.stringify([content, roots]);
+  });
+  server.resource('library://rules', { name: 'rules' }, () => 'Silence.');
+  server.resourceTemplate(
+    'library://books/{title}',
+    { name: 'book', complete: { title: (value) => ['momo', 'matilda'].filter((title) => title.startsWith(value)) } },
+    ({ title }) => `About ${title}`,
+  );
+  server.prompt('review', { arguments: { title: z.string() } }, ({ title }) => `Review ${title}`);
+  return server;
+}
+
+async function reader(era: (typeof eras)[number], options: ClientOptions = {}, server = library()) {
+  const client = await connect(server, {
+    eras: era,
+    onerror: (error) => {
+      throw error;
+    },
+    ...options,
+  });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+describe.each(eras)('a %s server', (era) => {
+  test('says who it is and what it can do', async () => {
+    const client = await reader(era);
+    expect(client.revision).toBe(era === 'legacy' ? '2025-11-25' : '2026-07-28');
+    expect(client.serverInfo).toMatchObject({ name: 'library', version: '1.0.0' });
+    expect(client.instructions).toBe('Read.');
+    expect(client.serverCapabilities).toMatchObject({ tools: {}, resources: {}, prompts: {} });
+    expect(await client.discover()).toMatchObject({ capabilities: { tools: {} } });
+    await client.ping();
+  });
+
+  test('lists everything, all at once or one by one', async () => {
+    const client = await reader(era);
+    const names = (await client.listTools()).map(({ name }) => name);
+    expect(names).toEqual(['count', 'fail', 'dust', 'join', 'recommend']);
+    const seen: string[] = [];
+    for await (const { name } of client.tools()) {
+      seen.push(name);
+      if (name === 'dust') break;
+    }
+    expect(seen).toEqual(['count', 'fail', 'dust']);
+    expect(await client.listResources()).toMatchObject([{ uri: 'library://rules' }]);
+    expect(await client.listResourceTemplates()).toMatchObject([{ uriTemplate: 'library://books/{title}' }]);
+    expect(await client.listPrompts()).toMatchObject([{ name: 'review' }]);
+  });
+
+  test('is called, read, prompted and asked for completions', async () => {
+    const client = await reader(era);
+    await client.listTools();
+    const counted = await client.callTool('count', { title: 'Momo' }, { output: z.object({ copies: z.int() }) });
+    expectTypeOf(counted).toEqualTypeOf<ToolResult<{ copies: number }>>();
+    expect(counted.structuredContent?.copies).toBe(4);
+    expect(await client.readResource('library://books/momo')).toMatchObject({ contents: [{ text: 'About momo' }] });
+    expect(await client.getPrompt('review', { title: 'Momo' })).toMatchObject({
+      messages: [{ content: { text: 'Review Momo' } }],
+    });
+    const ref = { type: 'ref/resource', uri: 'library://books/{title}' } as const;
+    expect(await client.complete(ref, { name: 'title', value: 'm' })).toMatchObject({ values: ['momo', 'matilda'] });
+  });
+
+  test('gives its own errors as they are, and failures of tools as results', async () => {
+    const client = await reader(era);
+    await expect(client.callTool('fail')).rejects.toMatchObject({
+      name: 'RpcError',
+      code: -32050,
+      message: 'The shelves are being moved',
+      data: { until: 'noon' },
+    });
+    expect(await client.callTool('count', { title: 1 })).toMatchObject({ isError: true });
+    await expect(client.request('no/such')).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test('tells of its progress and logs what is wanted', async () => {
+    const logged: LogMessage[] = [];
+    const client = await reader(era, { onlog: (message) => logged.push(message), logLevel: 'warning' });
+    const onprogress = vi.fn<(progress: unknown) => void>();
+    await client.callTool('dust', { shelves: 2 }, { onprogress });
+    expect(onprogress.mock.calls.map(([progress]) => progress)).toEqual([
+      { progress: 1, total: 2, message: 'shelf 1' },
+      { progress: 2, total: 2, message: 'shelf 2' },
+    ]);
+    expect(logged).toMatchObject([{ level: 'warning', data: 'spiders' }]);
+    await client.setLogLevel('debug');
+    await client.callTool('dust', { shelves: 0 });
+    expect(logged.slice(1)).toMatchObject([{ data: 'sneezed' }, { data: 'spiders' }]);
+  });
+
+  test('asks, and is answered by the handlers', async () => {
+    const client = await reader(era, {
+      onelicit: ({ message }) => ({ action: 'accept', content: { name: message === 'Who are you?' ? 'Ada' : '?' } }),
+      onsample: ({ maxTokens }) => ({
+        role: 'assistant',
+        model: 'small',
+        content: { type: 'text', text: `${maxTokens} tokens` },
+      }),
+      onroots: () => [{ uri: 'file:///shelves' }],
+    });
+    expect(await client.callTool('join')).toMatchObject({ content: [{ text: 'accept {"name":"Ada","age":18}' }] });
+    expect(await client.callTool('recommend')).toMatchObject({
+      content: [{ text: '[{"type":"text","text":"10 tokens"},[{"uri":"file:///shelves"}]]' }],
+    });
+  });
+
+  test('is told where nobody answers, or the answer is none', async () => {
+    const onerror = vi.fn<(error: Error) => void>();
+    const none = await reader(era, { onerror });
+    await expect(none.callTool('join')).rejects.toMatchObject({ code: era === 'legacy' ? -32601 : -32021 });
+    onerror.mockClear();
+    const wrong = await reader(era, { onerror, onelicit: () => ({ action: 'accept', content: { name: 7 } }) });
+    const result = await wrong.callTool('join').catch((error: unknown) => error);
+    expect(JSON.stringify([result, (result as Error).message])).toContain('could not answer elicitation/create');
+    expect(onerror.mock.calls[0]?.[0].cause).toMatchObject({ message: 'name must be of type string' });
+  });
+
+  test('tells of what changes', async () => {
+    const server = library();
+    const lists: Change[] = [];
+    const client = await reader(era, { onchange: (change) => lists.push(change) }, server);
+    const updates: Change[] = [];
+    const subscription = await client.subscribe('library://rules', (change) => updates.push(change));
+    expect(subscription.filter).toEqual({ resourceSubscriptions: ['library://rules'] });
+    server.resourceUpdated('library://rules');
+    await vi.waitFor(() => expect(updates).toEqual([{ type: 'resource', uri: 'library://rules' }]));
+    server.tool('new', {}, () => 'new');
+    await vi.waitFor(() => expect(lists).toEqual([{ type: 'tools' }]));
+    await subscription.close();
+    expect(await subscription.closed).toBeUndefined();
+    server.resourceUpdated('library://rules');
+    server.prompt('another', {}, () => 'x');
+    await vi.waitFor(() => expect(lists).toContainEqual({ type: 'prompts' }));
+    expect(updates).toHaveLength(1);
+  });
+
+  test('is spoken to through middleware', async () => {
+    const methods: string[] = [];
+    const client = await reader(era, {
+      middleware: [
+        (next) => (exchange) => {
+          methods.push(exchange.method);
+          return next(exchange);
+        },
+      ],
+    });
+    const rename: Middleware = (next) => (exchange) =>
+      next(
+        exchange.method === Method.GetPrompt
+          ? derive(exchange, { params: { ...exchange.params, name: 'review' } })
+          : exchange,
+      );
+    client.use(rename);
+    await client.getPrompt('alias', { title: 'Momo' });
+    expect(methods).toContain('prompts/get');
+  });
+
+  test('is told that roots have changed, where that exists', async () => {
+    const server = library();
+    const heard: string[] = [];
+    server.use((next) => (exchange) => {
+      heard.push(exchange.method);
+      return next(exchange);
+    });
+    const client = await reader(era, { onroots: () => [] }, server);
+    await client.rootsChanged();
+    await client.notify('notifications/custom', { a: 1 });
+    await vi.waitFor(() => expect(heard).toContain('notifications/custom'));
+    expect(heard.includes('notifications/roots/list_changed')).toBe(era === 'legacy');
+    await expect(client.notify('custom')).rejects.toThrow(TypeError);
+  });
+});
+
+test('what cannot be connected to is a TypeError', async () => {
+  await expect(connect({} as never)).rejects.toThrow(TypeError);
+  await expect(connect(undefined as never)).rejects.toThrow(TypeError);
+});
+
+test('types say what comes', async () => {
+  const client = await reader('modern');
+  expectTypeOf(await client.listTools()).toEqualTypeOf<Tool[]>();
+  expectTypeOf(await client.callTool('count', { title: '' })).toEqualTypeOf<ToolResult>();
+  const { task } = await client.callTool('count', { title: '' }, { detach: true });
+  expectTypeOf(task).toEqualTypeOf<ClientTask | undefined>();
+  expect(task).toBeUndefined();
+});

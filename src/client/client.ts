@@ -1,0 +1,335 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Middleware, Service } from '../core/exchange.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { complaint } from '../protocol/complaint.ts';
+import type { LogLevel } from '../protocol/logging.ts';
+import { isNotificationMethod, Meta, Method, Notice } from '../protocol/methods.ts';
+import type { Revision } from '../protocol/revisions.ts';
+import type {
+  CallToolResult,
+  DiscoverResult,
+  GetPromptResult,
+  Implementation,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+  SubscriptionFilter,
+  Tool,
+} from '../protocol/types.ts';
+import { InvalidResultError } from './errors.ts';
+import type { Change } from './handlers.ts';
+import type { ListOptions, ReadOptions, RequestOptions, TaskOptions } from './options.ts';
+import { entriesOf, isInvalidCursor } from './pages.ts';
+import type { Requester } from './requester.ts';
+import { openSubscription, type Subscription } from './subscription.ts';
+import { ClientTask } from './task.ts';
+
+/** What a tool returned, with the type of its structured content. */
+export type ToolResult<T = unknown> = Omit<CallToolResult, 'structuredContent'> & { structuredContent?: T };
+
+/** How a tool is called. */
+export interface CallToolOptions<T = unknown> extends RequestOptions, Pick<TaskOptions, 'onstatus'> {
+  /** Checks the structured content, and types it. Any Standard Schema: Zod, Valibot, ArkType and others. */
+  output?: StandardSchemaV1<unknown, T> | undefined;
+  /** Where the call becomes a task: returns at once with that, instead of waiting. Default false. */
+  detach?: boolean | undefined;
+}
+
+/** What became of a call that was not waited for: a task, or the result, where the server made none. */
+export type DetachedCall<T = unknown> =
+  | { readonly task: ClientTask; readonly result?: undefined }
+  | { readonly task?: undefined; readonly result: ToolResult<T> };
+
+/** What an argument is completed for (server/utilities/completion: Reference Types). */
+export type CompletionReference = { type: 'ref/prompt'; name: string } | { type: 'ref/resource'; uri: string };
+
+/** Values that an argument could have. */
+export interface Completion {
+  /** At most 100. */
+  values: string[];
+  /** How many there are in all, where that is known. */
+  total?: number;
+  hasMore?: boolean;
+}
+
+/**
+ * A server, as whoever it is for sees it: the same calls whatever revision it speaks and however it is reached.
+ *
+ * Every call settles within its limits. It rejects with the server's own `RpcError` as it is; with a `TimeoutError`; with a
+ * `ConnectionError`, which says why there is no connection; with an `InvalidResultError`; or with the reason of the signal
+ * that gave it up.
+ */
+export class Client {
+  readonly #requester: Requester;
+
+  /** @internal Use `connect`. */
+  constructor(requester: Requester) {
+    this.#requester = requester;
+  }
+
+  /** The server as a function, with this client's middleware around it. Without the cache, and without the handlers. */
+  readonly service: Service = (exchange) => this.#requester.service(exchange);
+
+  /** The revision that is spoken with the server. */
+  get revision(): Revision {
+    return this.#requester.revision;
+  }
+
+  /** What the server said of itself when it was connected to last. */
+  get discovered(): DiscoverResult {
+    return this.#requester.link.upstream?.discovered ?? { supportedVersions: [], capabilities: {} };
+  }
+
+  /** What the server can do, as it declared. */
+  get serverCapabilities(): JsonObject {
+    return this.discovered.capabilities;
+  }
+
+  /** Name and version of the server; undefined where it does not say. Nothing to decide by. */
+  get serverInfo(): Implementation | undefined {
+    const { _meta: meta } = this.discovered;
+    return meta?.[Meta.ServerInfo];
+  }
+
+  /** How to use the server, for the model. */
+  get instructions(): string | undefined {
+    return this.discovered.instructions;
+  }
+
+  /** Whether no call can come through any more: the client was closed, or lost what cannot be connected to again. */
+  get closed(): boolean {
+    return !this.#requester.link.usable;
+  }
+
+  /** Puts middleware around the service, inside of what is there. Subscriptions that are open keep what they have. */
+  use(...middleware: Middleware[]): this {
+    this.#requester.use(...middleware);
+    return this;
+  }
+
+  /** All tools. A server without tools has none. */
+  listTools(options?: ListOptions): Promise<Tool[]> {
+    return this.#all(Method.ListTools, 'tools', options);
+  }
+
+  /** The tools one by one: a page is asked for when the one before has been read. */
+  tools(options?: ListOptions): AsyncGenerator<Tool, void, undefined> {
+    return this.#entries(Method.ListTools, 'tools', options);
+  }
+
+  /** All resources; those of templates are not in it. */
+  listResources(options?: ListOptions): Promise<Resource[]> {
+    return this.#all(Method.ListResources, 'resources', options);
+  }
+
+  /** The resources one by one. */
+  resources(options?: ListOptions): AsyncGenerator<Resource, void, undefined> {
+    return this.#entries(Method.ListResources, 'resources', options);
+  }
+
+  /** All templates of resources. */
+  listResourceTemplates(options?: ListOptions): Promise<ResourceTemplate[]> {
+    return this.#all(Method.ListResourceTemplates, 'resourceTemplates', options);
+  }
+
+  /** The templates one by one. */
+  resourceTemplates(options?: ListOptions): AsyncGenerator<ResourceTemplate, void, undefined> {
+    return this.#entries(Method.ListResourceTemplates, 'resourceTemplates', options);
+  }
+
+  /** All prompts. */
+  listPrompts(options?: ListOptions): Promise<Prompt[]> {
+    return this.#all(Method.ListPrompts, 'prompts', options);
+  }
+
+  /** The prompts one by one. */
+  prompts(options?: ListOptions): AsyncGenerator<Prompt, void, undefined> {
+    return this.#entries(Method.ListPrompts, 'prompts', options);
+  }
+
+  /**
+   * Calls a tool. What the server asks on the way is answered by the client's handlers; where the call becomes a task, its
+   * end is waited for, within `maxTimeout`, and giving up cancels the task. A tool that failed is no error: `isError` says
+   * so. Structured content is checked against the tool's output schema where a list has shown it.
+   */
+  callTool<T = unknown>(
+    name: string,
+    args: JsonObject | undefined,
+    options: CallToolOptions<T> & { detach: true },
+  ): Promise<DetachedCall<T>>;
+  callTool<T = unknown>(
+    name: string,
+    args?: JsonObject,
+    options?: CallToolOptions<T> & { detach?: false | undefined },
+  ): Promise<ToolResult<T>>;
+  async callTool(
+    name: string,
+    args: JsonObject = {},
+    options: CallToolOptions = {},
+  ): Promise<ToolResult | DetachedCall> {
+    const started = Date.now();
+    const result = await this.#requester.request(Method.CallTool, { name, arguments: args }, options);
+    const check = (final: JsonObject): Promise<ToolResult> => this.#checked(name, final, options.output);
+    if (result['resultType'] !== 'task') {
+      const checked = await check(result);
+      return options.detach ? { result: checked } : checked;
+    }
+    if (typeof result['taskId'] !== 'string') throw new InvalidResultError('The server made a task without an id');
+    const task = new ClientTask(this.#requester, result['taskId'], result, check);
+    return options.detach ? { task } : this.#awaited(task, options, started);
+  }
+
+  /** The handle of a task, by the id that it was given: of another client, or of one that is gone. */
+  task(id: string): ClientTask {
+    return new ClientTask(this.#requester, id);
+  }
+
+  /** Reads a resource. */
+  async readResource(uri: string, options?: ReadOptions): Promise<ReadResourceResult> {
+    const result = await this.#requester.request(Method.ReadResource, { uri }, options);
+    if (!Array.isArray(result['contents'])) throw unlike(Method.ReadResource, 'contents');
+    return result as ReadResourceResult;
+  }
+
+  /** Gets a prompt with its arguments filled in. */
+  async getPrompt(
+    name: string,
+    args?: Readonly<Record<string, string>>,
+    options?: RequestOptions,
+  ): Promise<GetPromptResult> {
+    const params = args === undefined ? { name } : { name, arguments: args };
+    const result = await this.#requester.request(Method.GetPrompt, params, options);
+    if (!Array.isArray(result['messages'])) throw unlike(Method.GetPrompt, 'messages');
+    return result as GetPromptResult;
+  }
+
+  /**
+   * Completes an argument of a prompt or of a template.
+   *
+   * @param context arguments that are known already.
+   */
+  async complete(
+    ref: CompletionReference,
+    argument: { name: string; value: string },
+    { context, ...options }: RequestOptions & { context?: Readonly<Record<string, string>> | undefined } = {},
+  ): Promise<Completion> {
+    const params: JsonObject = { ref, argument, ...(context && { context: { arguments: context } }) };
+    const { completion } = await this.#requester.request(Method.Complete, params, options);
+    if (!isObject(completion) || !Array.isArray(completion['values'])) throw unlike(Method.Complete, 'values');
+    return completion as Completion;
+  }
+
+  /**
+   * Hears of changes: of lists and resources by a filter, or of the resource with this URI. Resolves when the server has
+   * agreed.
+   */
+  subscribe(
+    what: string | SubscriptionFilter,
+    handler: (change: Change) => void,
+    options?: Pick<RequestOptions, 'signal' | 'timeout'>,
+  ): Promise<Subscription> {
+    const filter = typeof what === 'string' ? { resourceSubscriptions: [what] } : what;
+    return openSubscription(this.#requester, filter, handler, options);
+  }
+
+  /** From now on, log messages of this level and of more severe ones are wanted. */
+  async setLogLevel(level: LogLevel): Promise<void> {
+    this.#requester.logLevel = level;
+    await this.#requester.applyLogLevel();
+  }
+
+  /** Whether the server answers: rejects where it does not. */
+  async ping(options?: RequestOptions): Promise<void> {
+    // 2026-07-28 has no ping (changelog); what describes the server will do, where it is asked and not remembered.
+    const method = this.#requester.era === 'legacy' ? Method.Ping : Method.Discover;
+    await this.#requester.request(method, {}, { ...options, fresh: true });
+  }
+
+  /** Has the server describe itself. */
+  async discover(options?: ReadOptions): Promise<DiscoverResult> {
+    return (await this.#requester.request(Method.Discover, {}, options)) as DiscoverResult;
+  }
+
+  /** Makes any other request; resolves with its result as it is. */
+  request(method: string, params: JsonObject = {}, options?: RequestOptions): Promise<JsonObject> {
+    return this.#requester.request(method, params, options);
+  }
+
+  /** Sends a notification. @throws TypeError (rejects) where the method is none of one. */
+  async notify(method: string, params: JsonObject = {}): Promise<void> {
+    if (!isNotificationMethod(method)) throw new TypeError('The method of a notification begins with notifications/');
+    await this.#requester.notify(method, params);
+  }
+
+  /** The answer of `onroots` has changed. From 2026-07-28 on servers ask each time, and need not be told. */
+  async rootsChanged(): Promise<void> {
+    if (this.#requester.era === 'legacy' && this.#requester.options.onroots) {
+      await this.#requester.notify(Notice.RootsListChanged, {});
+    }
+  }
+
+  /** Forgets what is kept of results, as when another person has logged in. */
+  clearCache(): void {
+    this.#requester.cache?.clear();
+  }
+
+  /** Ends subscriptions and fails all calls with a `ConnectionError`; resolves when the connection is gone. */
+  close(): Promise<void> {
+    return this.#requester.close();
+  }
+
+  async #all<T>(method: string, property: string, options: ListOptions = {}): Promise<T[]> {
+    try {
+      return await collect(this.#entries<T>(method, property, options));
+    } catch (error) {
+      if (!isInvalidCursor(error) || options.fresh) throw error;
+      // A page that was kept may name a cursor that is good no more: all of it again, from the beginning (2026-07-28,
+      // server/utilities/caching: Interaction with Pagination).
+      if (!this.#requester.cache?.forget(method)) throw error;
+      return collect(this.#entries<T>(method, property, options));
+    }
+  }
+
+  #entries<T>(
+    method: string,
+    property: string,
+    { maxPages = 1000, ...options }: ListOptions = {},
+  ): AsyncGenerator<T, void, undefined> {
+    const request = (params: JsonObject): Promise<JsonObject> => this.#requester.request(method, params, options);
+    return entriesOf(method, property, request, maxPages) as AsyncGenerator<T, void, undefined>;
+  }
+
+  async #awaited(task: ClientTask, options: CallToolOptions, started: number): Promise<ToolResult> {
+    const { maxTimeout } = this.#requester.limits(options);
+    const left = maxTimeout > 0 ? Math.max(1, started + maxTimeout - Date.now()) : 0;
+    try {
+      return await task.result({ signal: options.signal, maxTimeout: left, onstatus: options.onstatus });
+    } catch (error) {
+      if (!this.closed) task.cancel().catch(this.#requester.onerror);
+      throw error;
+    }
+  }
+
+  async #checked(name: string, given: JsonObject, output?: StandardSchemaV1): Promise<ToolResult> {
+    const result: JsonObject = given['content'] === undefined ? { ...given, content: [] } : given;
+    if (!Array.isArray(result['content'])) throw unlike(Method.CallTool, 'content');
+    await this.#requester.tools.check(name, result);
+    if (!output || result['isError'] === true) return result as ToolResult;
+    const verdict = await output['~standard'].validate(result['structuredContent']);
+    if (verdict.issues) {
+      throw new InvalidResultError(`The result of the tool ${name} is not as asked: ${complaint(verdict.issues)}`);
+    }
+    return { ...result, structuredContent: verdict.value } as ToolResult;
+  }
+}
+
+async function collect<T>(entries: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const entry of entries) all.push(entry);
+  return all;
+}
+
+function unlike(method: string, property: string): InvalidResultError {
+  return new InvalidResultError(`The server answered ${method} without ${property}`);
+}

@@ -1,0 +1,74 @@
+import type { Caller, Service } from '../core/exchange.ts';
+import { invoke } from '../core/invoke.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { Method } from '../protocol/methods.ts';
+import { MODERN_REVISIONS, type Revision } from '../protocol/revisions.ts';
+import type { DiscoverResult } from '../protocol/types.ts';
+import type { Upstream } from '../wire/upstream.ts';
+import { Call } from './call.ts';
+import { ConnectionError } from './errors.ts';
+import type { Identity } from './requester.ts';
+
+/**
+ * Connects to a server in this process, which is called as a function. What goes to and fro is handed over as it is and
+ * not copied: neither side may change what it got.
+ *
+ * @param timeout milliseconds that the server may take to describe itself.
+ * @throws RpcError where it refuses to, TimeoutError where it takes longer.
+ */
+export async function connectInProcess(
+  service: Service,
+  { clientInfo, capabilities }: Identity,
+  signal: AbortSignal,
+  timeout: number,
+): Promise<Upstream> {
+  const revision: Revision = MODERN_REVISIONS[0]!;
+  const caller: Caller = {
+    revision,
+    clientInfo,
+    capabilities,
+    principal: undefined,
+    auth: undefined,
+    logLevel: undefined,
+    session: undefined,
+  };
+  let closed = false;
+  const answering: Service = async (exchange) => {
+    if (closed) throw new ConnectionError('The connection is closed');
+    try {
+      return await invoke(service, exchange);
+    } catch (error) {
+      // Its own reason comes back to whoever gave the call up.
+      if (exchange.signal.aborted) throw error;
+      throw asOnTheWire(error);
+    }
+  };
+  const host = {
+    caller,
+    notice: () => {},
+    answer: () => Promise.reject(new RpcError(ErrorCode.MethodNotFound, 'Nothing can be asked while connecting')),
+  };
+  const discovery = new Call(host, Method.Discover, {}, { signal, timeout, maxTimeout: timeout });
+  const discovered: JsonObject = await discovery.run(answering);
+  const upstream: Upstream = {
+    service: answering,
+    revision,
+    discovered: discovered as DiscoverResult,
+    get closed() {
+      return closed;
+    },
+    onclose: undefined,
+    close() {
+      closed = true;
+      upstream.onclose?.();
+      return Promise.resolve();
+    },
+  };
+  return upstream;
+}
+
+/** What is no error of the protocol becomes one, and what its author knows of it stays with the server. */
+function asOnTheWire(error: unknown): RpcError {
+  return RpcError.fromObject(RpcError.from(error).toObject());
+}

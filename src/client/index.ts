@@ -1,0 +1,29 @@
+/**
+ * The client library: one client for servers of every revision.
+ *
+ * @module
+ */
+export {
+  Client,
+  type CallToolOptions,
+  type Completion,
+  type CompletionReference,
+  type DetachedCall,
+  type ToolResult,
+} from './client.ts';
+export { connect } from './connect.ts';
+export { ConnectionError, InvalidResultError, TaskCancelledError, TimeoutError } from './errors.ts';
+export type * from './handlers.ts';
+export type { ClientOptions, ListOptions, ReadOptions, RequestOptions, TaskOptions } from './options.ts';
+export type { CacheOptions } from './result-cache.ts';
+export type { Subscription } from './subscription.ts';
+export type { ClientTransport, CommandTarget, ServerTarget, Target } from './target.ts';
+export type { ClientTask } from './task.ts';
+export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+export type { JsonObject } from '../jsonrpc/message.ts';
+export type { AskOptions, Caller, Exchange, Middleware, Service, Session } from '../core/exchange.ts';
+export type { LogLevel } from '../protocol/logging.ts';
+export type { Revision } from '../protocol/revisions.ts';
+export type { DetailedTask, Task, TaskStatus } from '../protocol/tasks.ts';
+export type * from '../protocol/sampling.ts';
+export type * from '../protocol/types.ts';

@@ -1,0 +1,168 @@
+import type { Exchange, Service } from '../core/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
+import type { Upstream } from '../wire/upstream.ts';
+import { ConnectionError, failure } from './errors.ts';
+
+export interface LinkOptions {
+  /** Connects anew. The signal fires when nobody wants the connection any more. */
+  readonly open: (signal: AbortSignal) => Promise<Upstream>;
+  /** Whether a connection that was lost is followed by another, for the next call. */
+  readonly reopens: boolean;
+  /** Called with each connection before any call goes through it. */
+  readonly onopen: (upstream: Upstream) => void;
+  readonly onerror: (error: Error) => void;
+}
+
+/** A connection that lived at least this long (milliseconds) is followed by another at once; else after a growing delay. */
+const STABLE_AFTER = 5000;
+const FIRST_DELAY = 100;
+const MAX_DELAY = 10_000;
+
+/** The way to a server: one connection at a time, and where it can be had another for the first call after it was lost. */
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #closing = new AbortController();
+  #current: Upstream | undefined;
+  #last: Upstream | undefined;
+  #connecting: Promise<Upstream> | undefined;
+  #openedAt = 0;
+  #quickFailures = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  /** The newest connection, be it lost or not. Undefined before the first. */
+  get upstream(): Upstream | undefined {
+    return this.#last;
+  }
+
+  get closed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** Whether calls can come through: there is a connection, or another can be had. */
+  get usable(): boolean {
+    return !this.closed && (this.#options.reopens || this.#current !== undefined);
+  }
+
+  /** @throws ConnectionError where there is no connection to be had, RpcError where the server refuses. */
+  connect(): Promise<Upstream> {
+    if (this.#current) return Promise.resolve(this.#current);
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  /** The server. Rejects with an `RpcError` of its own as it is, with a `ConnectionError` where it cannot be reached. */
+  readonly service: Service = (exchange) => {
+    const upstream = this.#current;
+    return upstream ? this.#through(upstream, exchange) : this.#reconnected(exchange);
+  };
+
+  /** Resolves when there is another connection than this; rejects when there will be none. */
+  async next(than: Upstream, signal: AbortSignal): Promise<void> {
+    while (!this.#current || this.#current === than) {
+      signal.throwIfAborted();
+      if (!this.usable) throw this.#unusable();
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          signal.removeEventListener('abort', wake);
+          this.#waiting = this.#waiting.filter((each) => each !== wake);
+          resolve();
+        };
+        signal.addEventListener('abort', wake);
+        this.#waiting.push(wake);
+      });
+    }
+  }
+
+  /** @param reason what is connecting rejects with. */
+  async close(reason: Error): Promise<void> {
+    this.#closing.abort(reason);
+    this.#wake();
+    const upstream = this.#current ?? (await this.#connecting?.catch(() => undefined));
+    await upstream?.close();
+  }
+
+  async #through(upstream: Upstream, exchange: Exchange): Promise<JsonObject> {
+    try {
+      return await upstream.service(exchange);
+    } catch (error) {
+      // An error that a peer sent has no cause: one that has was made here.
+      const lost = error instanceof RpcError && error.code === CONNECTION_CLOSED;
+      throw failure(exchange.method, error, lost && (upstream.closed || error.cause !== undefined));
+    }
+  }
+
+  async #reconnected(exchange: Exchange): Promise<JsonObject> {
+    return this.#through(await this.connect(), exchange);
+  }
+
+  async #connect(): Promise<Upstream> {
+    const { open, reopens, onopen, onerror } = this.#options;
+    const { signal } = this.#closing;
+    signal.throwIfAborted();
+    if (this.#last && !reopens) throw this.#unusable();
+    await this.#backOff(signal);
+    this.#openedAt = Date.now();
+    let upstream: Upstream;
+    try {
+      upstream = await open(signal);
+    } catch (error) {
+      this.#quickFailures += 1;
+      throw signal.aborted ? signal.reason : error;
+    }
+    upstream.onclose = () => this.#lost(upstream);
+    if (signal.aborted) {
+      await upstream.close().catch(onerror);
+      throw signal.reason;
+    }
+    if (upstream.closed) {
+      this.#quickFailures += 1;
+      throw new ConnectionError('The connection was lost as soon as it was made');
+    }
+    this.#current = this.#last = upstream;
+    onopen(upstream);
+    this.#wake();
+    return upstream;
+  }
+
+  #lost(upstream: Upstream): void {
+    if (this.#current !== upstream) return;
+    this.#current = undefined;
+    this.#quickFailures = Date.now() - this.#openedAt < STABLE_AFTER ? this.#quickFailures + 1 : 0;
+    if (!this.usable) this.#wake();
+  }
+
+  /** The first two attempts come at once: a server that fell over once is no server that cannot stand. */
+  async #backOff(signal: AbortSignal): Promise<void> {
+    if (this.#quickFailures < 2) return;
+    const delay = Math.min(FIRST_DELAY * 2 ** (this.#quickFailures - 2), MAX_DELAY);
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, delay);
+      signal.addEventListener('abort', done);
+    });
+    signal.throwIfAborted();
+  }
+
+  #unusable(): Error {
+    const { reason } = this.#closing.signal;
+    return reason instanceof Error ? reason : new ConnectionError('The connection is closed and cannot be made again');
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resume of waiting) resume();
+  }
+}

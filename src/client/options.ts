@@ -1,0 +1,94 @@
+import type { Middleware } from '../core/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { LogLevel } from '../protocol/logging.ts';
+import type { Revision } from '../protocol/revisions.ts';
+import type { DetailedTask } from '../protocol/tasks.ts';
+import type { Implementation } from '../protocol/types.ts';
+import type { Change, Handlers, LogMessage, Progress } from './handlers.ts';
+import type { CacheOptions } from './result-cache.ts';
+
+/** How one request goes. */
+export interface RequestOptions {
+  /** Gives the request up: it rejects with the signal's reason, and the server is told. */
+  signal?: AbortSignal | undefined;
+  /**
+   * Milliseconds without an answer before the request fails with a `TimeoutError`, counted anew from each progress; not
+   * while the server asks something. 0 for ever. Default: that of the client.
+   */
+  timeout?: number | undefined;
+  /** The same in all, whatever progress comes and whatever is asked. Default: that of the client. */
+  maxTimeout?: number | undefined;
+  /** Hears how far the server is; without it the server is not asked to say. */
+  onprogress?: ((progress: Progress) => void) | undefined;
+  /** The least severe log message of this request that is wanted, from 2026-07-28 on. Default: that of the client. */
+  logLevel?: LogLevel | undefined;
+  /**
+   * Whether it does no harm to send the request again where the connection was lost and it may have run. Default: for
+   * tools not, for all that only reads yes. What certainly did not run is sent again, once, whatever it is.
+   */
+  idempotent?: boolean | undefined;
+  /** What else goes into `_meta`. */
+  meta?: JsonObject | undefined;
+}
+
+/** How something that can be kept is read. */
+export interface ReadOptions extends RequestOptions {
+  /** Asks the server, though what it said before may still be kept. Default false. */
+  fresh?: boolean | undefined;
+}
+
+/** How a list is read. */
+export interface ListOptions extends ReadOptions {
+  /** Pages that are read before the list fails as endless. Default 1000. */
+  maxPages?: number | undefined;
+}
+
+/** How a task is waited for. */
+export interface TaskOptions {
+  /** Gives the waiting up. */
+  signal?: AbortSignal | undefined;
+  /** Milliseconds to wait at the most; 0 for ever. Default: that of the client. */
+  maxTimeout?: number | undefined;
+  /** Hears how the task stands, each time that is asked. */
+  onstatus?: ((task: DetailedTask) => void) | undefined;
+}
+
+/** Who a client is, what it can be asked, and what it hears. */
+export interface ClientOptions extends Handlers {
+  /** Default: this package. */
+  clientInfo?: Implementation | undefined;
+  /** The only revision to be spoken. Default: whichever the server prefers. */
+  revision?: Revision | undefined;
+  /** Only revisions with a handshake (`legacy`), or only those without (`modern`). Default `both`. */
+  eras?: 'both' | 'legacy' | 'modern' | undefined;
+  /** Capabilities to declare beside those of the handlers: extensions, or experimental ones. */
+  capabilities?: JsonObject | undefined;
+  /** Milliseconds that a request may go without an answer or progress; 0 for ever. Default 60 000. */
+  timeout?: number | undefined;
+  /** Milliseconds that a request may take in all; 0 for ever. Default 3 600 000. */
+  maxTimeout?: number | undefined;
+  /** Milliseconds that it may take to connect. Default 60 000. */
+  connectTimeout?: number | undefined;
+  /** Gives connecting up. */
+  signal?: AbortSignal | undefined;
+  /** What goes around the service; the first is the outermost. */
+  middleware?: readonly Middleware[] | undefined;
+  /** The least severe log message that is wanted. Default: `info` where there is an `onlog`, else none. */
+  logLevel?: LogLevel | undefined;
+  /** How often one request may come back with questions before it fails. Default 16. */
+  maxRounds?: number | undefined;
+  /** Whether results are kept for as long as the server says, and how many (2026-07-28, server/utilities/caching). */
+  cache?: CacheOptions | false | undefined;
+  /** Whether calls may become tasks (`io.modelcontextprotocol/tasks`). Default true. */
+  tasks?: boolean | undefined;
+  /** Whether a connection that was lost is made again for the next call, where it can be. Default true. */
+  restart?: boolean | undefined;
+  /** Hears the log of the server. */
+  onlog?: ((message: LogMessage) => void) | undefined;
+  /** Hears that the server's lists have changed, from when the client is connected. */
+  onchange?: ((change: Change) => void) | undefined;
+  /** Hears the server's notifications that nothing else is for. */
+  onnotification?: ((method: string, params: JsonObject) => void) | undefined;
+  /** Hears of every error that no caller can be told of. Default: writes it to stderr. */
+  onerror?: ((error: Error) => void) | undefined;
+}

@@ -1,0 +1,39 @@
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { InvalidResultError } from './errors.ts';
+
+/** Asks for one page of a list. */
+export type PageRequest = (params: JsonObject) => Promise<JsonObject>;
+
+/**
+ * The entries of a list, page by page, each page asked for when the one before has been read (server/utilities/pagination).
+ *
+ * @param property the name that the entries have in a page.
+ * @throws InvalidResultError where a page has no entries, a cursor comes twice, or there are more than `maxPages`.
+ */
+export async function* entriesOf(
+  method: string,
+  property: string,
+  request: PageRequest,
+  maxPages: number,
+): AsyncGenerator<JsonObject, void, undefined> {
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  for (let page = 1; ; page += 1) {
+    const { [property]: entries, nextCursor } = await request(cursor === undefined ? {} : { cursor });
+    if (!Array.isArray(entries)) throw new InvalidResultError(`The server answered ${method} without ${property}`);
+    yield* entries as JsonObject[];
+    // An empty string is a cursor (2026-07-28, server/utilities/pagination).
+    if (nextCursor === undefined || nextCursor === null) return;
+    if (typeof nextCursor !== 'string') throw new InvalidResultError(`${method}: a cursor is a string`);
+    if (seen.has(nextCursor)) throw new InvalidResultError(`${method} does not end: a cursor came twice`);
+    if (page >= maxPages) throw new InvalidResultError(`${method} does not end: it has more than ${maxPages} pages`);
+    seen.add(nextCursor);
+    cursor = nextCursor;
+  }
+}
+
+/** Whether an error can mean that a cursor is good no more (server/utilities/pagination: Error Handling). */
+export function isInvalidCursor(error: unknown): boolean {
+  return error instanceof RpcError && error.code === ErrorCode.InvalidParams;
+}

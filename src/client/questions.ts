@@ -1,0 +1,169 @@
+import type { AskOptions } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { missingCapability } from '../protocol/capabilities.ts';
+import { McpErrorCode } from '../protocol/errors.ts';
+import { Method } from '../protocol/methods.ts';
+import { REVISIONS, type Revision } from '../protocol/revisions.ts';
+import type { SampleParams } from '../protocol/sampling.ts';
+import { filledIn } from './form-answer.ts';
+import type { FormRequest, Handlers, QuestionContext, UrlRequest } from './handlers.ts';
+
+const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
+
+/** Nobody is there who could answer: the server should not have asked. */
+const UNANSWERABLE: ReadonlySet<number> = new Set([
+  ErrorCode.MethodNotFound,
+  McpErrorCode.MissingRequiredClientCapability,
+]);
+
+/** What a server may ask of an application with these handlers, as capabilities say it. */
+export function capabilitiesOf({ onelicit, onsample, onroots, sampling = {} }: Handlers): JsonObject {
+  const capabilities: JsonObject = {};
+  const { form, url } = elicitation(onelicit);
+  if (form ?? url) capabilities['elicitation'] = { ...(form && { form: {} }), ...(url && { url: {} }) };
+  if (onsample) {
+    capabilities['sampling'] = { ...(sampling.tools && { tools: {} }), ...(sampling.context && { context: {} }) };
+  }
+  if (onroots) capabilities['roots'] = { listChanged: true };
+  return capabilities;
+}
+
+/** The questions of a server, answered by the application's handlers. */
+export class Questions {
+  readonly capabilities: JsonObject;
+  readonly #handlers: Handlers;
+  readonly #onerror: (error: Error) => void;
+
+  constructor(handlers: Handlers, onerror: (error: Error) => void) {
+    this.#handlers = handlers;
+    this.#onerror = onerror;
+    this.capabilities = capabilitiesOf(handlers);
+  }
+
+  /**
+   * Answers a question in the middle of a request.
+   *
+   * @throws RpcError for the server: −32601 where nobody answers such questions, −32602 where one of the kind is refused,
+   * −32603 where the handler failed, of which the server is not told more; what the handler throws as an `RpcError`.
+   */
+  async answer(
+    during: string,
+    method: string,
+    params: JsonObject,
+    revision: Revision,
+    signal: AbortSignal,
+    options: AskOptions = {},
+  ): Promise<JsonObject> {
+    try {
+      const missing = missingCapability(method, params, this.capabilities, REVISIONS[revision]);
+      if (missing !== undefined) throw undeclared(method, missing, revision);
+      const taken = options.signal ? AbortSignal.any([signal, options.signal]) : signal;
+      taken.throwIfAborted();
+      const answer = this.#answer(method, params, { signal: taken, method: during, key: options.key });
+      return await unlessTaken(answer, taken);
+    } catch (error) {
+      if (error instanceof RpcError) {
+        if (error.cause !== undefined || UNANSWERABLE.has(error.code)) this.#onerror(error);
+        throw error;
+      }
+      if (signal.aborted || options.signal?.aborted) throw error;
+      // What a handler throws may say more of this side than a server should know.
+      const failed = new RpcError(ErrorCode.InternalError, `The client could not answer ${method}`, { cause: error });
+      this.#onerror(failed);
+      throw failed;
+    }
+  }
+
+  async #answer(method: string, params: JsonObject, context: QuestionContext): Promise<JsonObject> {
+    const { onelicit, onsample, onroots } = this.#handlers;
+    switch (method) {
+      case Method.Elicit: {
+        const { form, url } = elicitation(onelicit);
+        if (params['mode'] === 'url' && url) return checkedVisit(params, (visit) => url(visit, context));
+        if (params['mode'] !== 'url' && form) return checkedForm(params, (request) => form(request, context));
+        break;
+      }
+      case Method.CreateMessage:
+        if (onsample) return checkedSample({ ...(await onsample(params as SampleParams, context)) });
+        break;
+      case Method.ListRoots:
+        if (onroots) return checkedRoots(await onroots(context));
+    }
+    throw new RpcError(ErrorCode.MethodNotFound, `Method not found: this client does not answer ${method}`);
+  }
+}
+
+function elicitation(onelicit: Handlers['onelicit']): Exclude<Handlers['onelicit'], Function | undefined> {
+  return typeof onelicit === 'function' ? { form: onelicit } : (onelicit ?? {});
+}
+
+/** A mode that was not declared is one of invalid parameters (2025-11-25, client/elicitation: Error Handling). */
+function undeclared(method: string, capability: string, revision: Revision): RpcError {
+  const isMode = capability.includes('.');
+  const legacy = isMode ? ErrorCode.InvalidParams : ErrorCode.MethodNotFound;
+  return new RpcError(
+    REVISIONS[revision].era === 'modern' ? McpErrorCode.MissingRequiredClientCapability : legacy,
+    `${method} is refused: the client did not declare the ${capability} capability`,
+  );
+}
+
+/** The answer, unless the question is taken back before. */
+function unlessTaken(answer: Promise<JsonObject>, signal: AbortSignal): Promise<JsonObject> {
+  return new Promise((resolve, reject) => {
+    const taken = (): void => reject(signal.reason);
+    signal.addEventListener('abort', taken, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', taken));
+  });
+}
+
+async function checkedForm(
+  params: JsonObject,
+  handler: (form: FormRequest) => object | Promise<object>,
+): Promise<JsonObject> {
+  if (!isObject(params['requestedSchema'])) {
+    throw new RpcError(ErrorCode.InvalidParams, 'elicitation/create needs an object "requestedSchema"');
+  }
+  const { content, ...answer } = checkedAction(await handler(params as FormRequest));
+  if (answer['action'] !== 'accept') return answer;
+  return { ...answer, content: filledIn(params['requestedSchema'], content) };
+}
+
+async function checkedVisit(
+  params: JsonObject,
+  handler: (visit: UrlRequest) => object | Promise<object>,
+): Promise<JsonObject> {
+  if (typeof params['url'] !== 'string' || !URL.canParse(params['url'])) {
+    throw new RpcError(ErrorCode.InvalidParams, 'elicitation/create needs a valid "url"');
+  }
+  // What is entered at the address never passes through here.
+  const { content: _content, ...answer } = checkedAction(await handler(params as UrlRequest));
+  return answer;
+}
+
+function checkedAction(answer: unknown): JsonObject {
+  if (!isObject(answer) || !ACTIONS.has(answer['action'])) {
+    throw new TypeError('An elicitation is answered with one of the actions accept, decline, cancel');
+  }
+  return answer;
+}
+
+function checkedSample(answer: JsonObject): JsonObject {
+  const { role, content, model } = answer;
+  if (typeof role !== 'string' || typeof model !== 'string' || typeof content !== 'object' || content === null) {
+    throw new TypeError('Sampling is answered with role, content and model');
+  }
+  return answer;
+}
+
+function checkedRoots(roots: unknown): JsonObject {
+  if (!Array.isArray(roots)) throw new TypeError('Roots are a list');
+  const strange = roots.find((root) => !isObject(root) || typeof root['uri'] !== 'string' || !isFile(root['uri']));
+  if (strange !== undefined) throw new TypeError('The uri of a root begins with file://');
+  return { roots };
+}
+
+/** 2026-07-28, client/roots: Root. */
+function isFile(uri: string): boolean {
+  return uri.startsWith('file://');
+}

@@ -1,0 +1,309 @@
+import { compose, type AskOptions, type Caller, type Middleware, type Service } from '../core/exchange.ts';
+import { completeRounds, needsInput } from '../core/rounds.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { LogLevel } from '../protocol/logging.ts';
+import { Meta, Method, Notice } from '../protocol/methods.ts';
+import { MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
+import { TASKS_EXTENSION, type DetailedTask } from '../protocol/tasks.ts';
+import type { Implementation } from '../protocol/types.ts';
+import type { Upstream } from '../wire/upstream.ts';
+import { Call, type CallHost, type CallLimits, type CallListener } from './call.ts';
+import { ConnectionError, didNotRun, InvalidResultError } from './errors.ts';
+import type { Change, LogMessage } from './handlers.ts';
+import { KnownTools } from './known-tools.ts';
+import { Link } from './link.ts';
+import type { ClientOptions, ReadOptions } from './options.ts';
+import { Questions } from './questions.ts';
+import { ResultCache } from './result-cache.ts';
+
+/** What opens connections for a client. */
+export interface Opener {
+  /** Whether it can do so more than once. */
+  readonly reopens: boolean;
+  open(identity: Identity, signal: AbortSignal): Promise<Upstream>;
+}
+
+/** As whom a server is connected to. */
+export interface Identity {
+  readonly clientInfo: Implementation;
+  readonly capabilities: JsonObject;
+  readonly onerror: (error: Error) => void;
+}
+
+/** Requests that may ask for something before they are answered (2026-07-28, basic/patterns/mrtr: Supported Requests). */
+const MAY_ASK: ReadonlySet<string> = new Set([Method.CallTool, Method.GetPrompt, Method.ReadResource]);
+
+/** A request that does harm where it is made twice. All others of the protocol only read. */
+const READS: ReadonlySet<string> = new Set([
+  Method.Discover,
+  Method.ListTools,
+  Method.ListPrompts,
+  Method.ListResources,
+  Method.ListResourceTemplates,
+  Method.ReadResource,
+  Method.GetPrompt,
+  Method.Complete,
+  Method.Ping,
+  Method.SetLevel,
+  Method.GetTask,
+  Method.CancelTask,
+]);
+
+const CHANGES: Readonly<Record<string, Change>> = {
+  [Notice.ToolsListChanged]: { type: 'tools' },
+  [Notice.PromptsListChanged]: { type: 'prompts' },
+  [Notice.ResourcesListChanged]: { type: 'resources' },
+};
+
+/** Makes requests, and hears what comes back beside their results: all that a client keeps between them is here. */
+export class Requester implements CallHost {
+  readonly link: Link;
+  readonly questions: Questions;
+  readonly tools: KnownTools;
+  readonly cache: ResultCache | undefined;
+  readonly options: ClientOptions;
+  readonly clientInfo: Implementation;
+  readonly capabilities: JsonObject;
+  /** Fires when the client is closed. */
+  readonly closing = new AbortController();
+  logLevel: LogLevel | undefined;
+  readonly #calls = new Set<Call>();
+  readonly #middleware: Middleware[];
+  readonly #session: Caller['session'];
+  #service: Service;
+  #lastToken = 0;
+  #caller: Caller | undefined;
+
+  constructor(options: ClientOptions, clientInfo: Implementation, opener: Opener) {
+    const { cache = {}, tasks = true, capabilities = {}, restart = true, middleware = [], onlog } = options;
+    this.options = options;
+    this.clientInfo = clientInfo;
+    this.logLevel = options.logLevel ?? (onlog ? 'info' : undefined);
+    this.questions = new Questions(options, this.onerror);
+    this.tools = new KnownTools(this.onerror);
+    this.cache = cache === false ? undefined : new ResultCache(cache);
+    const extensions = { ...(tasks && { [TASKS_EXTENSION]: {} }), ...capabilities['extensions'] };
+    this.capabilities = { ...capabilities, ...this.questions.capabilities, extensions };
+    this.#session = { id: crypto.randomUUID(), signal: this.closing.signal };
+    this.link = new Link({
+      open: (signal) => opener.open(this, signal),
+      reopens: opener.reopens && restart,
+      onopen: (upstream) => this.#opened(upstream),
+      onerror: this.onerror,
+    });
+    this.#middleware = [...middleware];
+    this.#service = compose(this.link.service, ...this.#middleware);
+  }
+
+  readonly onerror = (error: Error): void => {
+    const { onerror = reportToStderr } = this.options;
+    onerror(error);
+  };
+
+  /** The server, with the middleware around it. */
+  get service(): Service {
+    return this.#service;
+  }
+
+  use(...middleware: readonly Middleware[]): void {
+    this.#middleware.push(...middleware);
+    this.#service = compose(this.link.service, ...this.#middleware);
+  }
+
+  get revision(): Revision {
+    return this.link.upstream?.revision ?? this.options.revision ?? MODERN_REVISIONS[0]!;
+  }
+
+  get era(): 'legacy' | 'modern' {
+    return REVISIONS[this.revision].era;
+  }
+
+  /** One object for all calls between two changes of what is in it. */
+  get caller(): Caller {
+    const { revision, era } = this;
+    // The log level of a session is set by a request.
+    const logLevel = era === 'modern' ? this.logLevel : undefined;
+    if (this.#caller?.revision !== revision || this.#caller.logLevel !== logLevel) {
+      this.#caller = {
+        revision,
+        logLevel,
+        clientInfo: this.clientInfo,
+        capabilities: this.capabilities,
+        principal: undefined,
+        auth: undefined,
+        // What a server says to the whole session is heard once.
+        session: era === 'legacy' ? this.#session : undefined,
+      };
+    }
+    return this.#caller;
+  }
+
+  /**
+   * Makes a request; resolves with its result, when all that it asks for is answered.
+   *
+   * @throws RpcError of the server; TimeoutError; ConnectionError; InvalidResultError; the reason of the signal.
+   */
+  async request(method: string, params: JsonObject, options: ReadOptions = {}): Promise<JsonObject> {
+    const { cache } = this;
+    const key = options.meta ? undefined : cache?.keyOf(method, params);
+    if (key === undefined) return this.#learn(method, await this.#call(method, params, options));
+    const known = options.fresh ? undefined : cache!.get(key);
+    if (known) return known;
+    const { generation } = cache!;
+    const result = this.#learn(method, await this.#call(method, params, options));
+    cache!.put(key, method, params, result, generation);
+    return result;
+  }
+
+  /** Says something that wants no answer. */
+  async notify(method: string, params: JsonObject): Promise<void> {
+    await this.run(this.newCall(method, params, this.limits({})));
+  }
+
+  newCall(
+    method: string,
+    params: JsonObject,
+    limits: CallLimits,
+    listener?: CallListener & { readonly caller?: Caller },
+  ): Call {
+    return new Call(this, method, params, limits, listener);
+  }
+
+  /** Runs a call, unless the client is closed; closing ends it. */
+  async run(call: Call, service: Service = this.#service): Promise<JsonObject> {
+    if (this.closing.signal.aborted) throw this.closing.signal.reason;
+    this.#calls.add(call);
+    try {
+      return await call.run(service);
+    } finally {
+      this.#calls.delete(call);
+    }
+  }
+
+  limits({ signal, timeout, maxTimeout }: ReadOptions): CallLimits {
+    return {
+      signal,
+      timeout: timeout ?? this.options.timeout ?? 60_000,
+      maxTimeout: maxTimeout ?? this.options.maxTimeout ?? 3_600_000,
+    };
+  }
+
+  notice(call: Call, method: string, params: JsonObject): void {
+    try {
+      this.#hear(call, method, params);
+    } catch (error) {
+      this.onerror(error as Error);
+    }
+  }
+
+  answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject> {
+    return this.questions.answer(call.method, method, params, this.revision, call.signal, options);
+  }
+
+  /** Ends all calls with the reason; resolves when the connection is gone. */
+  async close(reason: Error = new ConnectionError('The client was closed')): Promise<void> {
+    this.closing.abort(reason);
+    for (const call of [...this.#calls]) call.abort(reason);
+    await this.link.close(reason);
+  }
+
+  #call(method: string, params: JsonObject, options: ReadOptions): Promise<JsonObject> {
+    const { onprogress, logLevel, meta, idempotent = READS.has(method) } = options;
+    const { caller } = this;
+    let sent = params;
+    if (onprogress || meta) {
+      const full: JsonObject = { ...params['_meta'], ...meta };
+      if (onprogress) full[Meta.ProgressToken] = ++this.#lastToken;
+      sent = { ...params, _meta: full };
+    }
+    const call = this.newCall(method, sent, this.limits(options), {
+      caller: logLevel === undefined || caller.logLevel === logLevel ? caller : { ...caller, logLevel },
+      onprogress,
+    });
+    return this.run(call, async (exchange) => {
+      const service = this.#twice(idempotent);
+      const result = await service(exchange);
+      if (!needsInput(result)) return this.#checked(method, result);
+      if (!MAY_ASK.has(method)) throw new InvalidResultError(`The server asked for input to answer ${method}`);
+      const { maxRounds = 16 } = this.options;
+      return this.#checked(method, await completeRounds(service, exchange, result, { maxRounds }));
+    });
+  }
+
+  /** The service, called once more where the connection was lost and that does no harm. */
+  #twice(idempotent: boolean): Service {
+    return async (exchange) => {
+      try {
+        return await this.#service(exchange);
+      } catch (error) {
+        const harmless = idempotent ? error instanceof ConnectionError : didNotRun(error);
+        if (!harmless || exchange.signal.aborted || !this.link.usable) throw error;
+      }
+      return this.#service(exchange);
+    };
+  }
+
+  /** Clients must take a result of a kind that they do not know for an error (2026-07-28, basic: Result Responses). */
+  #checked(method: string, result: JsonObject): JsonObject {
+    const { resultType = 'complete' } = result;
+    const { tasks = true } = this.options;
+    if (resultType === 'complete' || (resultType === 'task' && method === Method.CallTool && tasks)) return result;
+    throw new InvalidResultError(
+      `The server answered ${method} with a result of the unknown type ${JSON.stringify(resultType)}`,
+    );
+  }
+
+  #learn(method: string, result: JsonObject): JsonObject {
+    if (method === Method.ListTools) this.tools.learn(result);
+    return result;
+  }
+
+  #hear(call: Call, method: string, params: JsonObject): void {
+    const { onprogress, onacknowledged } = call.hears;
+    switch (method) {
+      case Notice.Progress: {
+        call.extend();
+        if (typeof params['progress'] !== 'number') throw new InvalidResultError('Progress came without a number');
+        const { progressToken: _token, ...progress } = params;
+        return onprogress?.(progress as { progress: number });
+      }
+      case Notice.Message:
+        return this.options.onlog?.(params as LogMessage);
+      case Notice.Acknowledged:
+        return onacknowledged?.(isObject(params['notifications']) ? params['notifications'] : {});
+    }
+    const change = changeOf(method, params);
+    if (!change) return this.options.onnotification?.(method, params);
+    this.cache?.changed(change);
+    if (change.type === 'tools') this.tools.forget();
+    call.hears.onchange?.(change);
+  }
+
+  /** Another connection may be to another server. */
+  #opened({ revision }: Upstream): void {
+    this.cache?.clear();
+    this.tools.forget();
+    if (REVISIONS[revision].era === 'legacy') this.applyLogLevel().catch(this.onerror);
+  }
+
+  /** Sets the log level of a session (2025-11-25, server/utilities/logging). Requests of 2026-07-28 carry it themselves. */
+  async applyLogLevel(): Promise<void> {
+    const { logLevel, era } = this;
+    if (logLevel === undefined || era === 'modern') return;
+    if (!isObject(this.link.upstream?.discovered.capabilities['logging'])) return;
+    await this.request(Method.SetLevel, { level: logLevel });
+  }
+}
+
+function changeOf(method: string, params: JsonObject): Change | undefined {
+  if (method === Notice.ResourceUpdated) {
+    if (typeof params['uri'] !== 'string') throw new InvalidResultError('An update of a resource came without its uri');
+    return { type: 'resource', uri: params['uri'] };
+  }
+  if (method === Notice.Task) return { type: 'task', task: params as DetailedTask };
+  return Object.hasOwn(CHANGES, method) ? CHANGES[method] : undefined;
+}
+
+function reportToStderr(error: Error): void {
+  console.error(error);
+}

@@ -1,0 +1,209 @@
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { Method } from '../protocol/methods.ts';
+import { isTerminal, type DetailedTask } from '../protocol/tasks.ts';
+import type { CallToolResult } from '../protocol/types.ts';
+import { ConnectionError, InvalidResultError, TaskCancelledError, TimeoutError } from './errors.ts';
+import type { RequestOptions, TaskOptions } from './options.ts';
+import type { Requester } from './requester.ts';
+
+/** Milliseconds between two questions for the status where the server says nothing of it, and the bounds where it does. */
+const DEFAULT_INTERVAL = 1000;
+const MIN_INTERVAL = 100;
+const MAX_INTERVAL = 60_000;
+/** So much longer, by chance, as a part of it: many clients must not come all at once. */
+const JITTER = 0.1;
+/** Times that the status cannot be had, one after the other, before the waiting fails. */
+const MAX_FAILURES = 5;
+/** Questions of one task. */
+const MAX_QUESTIONS = 1000;
+
+/** A call that goes on in the background of its server (tasks extension). Its id is all that another client needs. */
+export class ClientTask {
+  readonly id: string;
+  readonly #requester: Requester;
+  readonly #check: ((result: JsonObject) => Promise<CallToolResult>) | undefined;
+  readonly #seed: JsonObject | undefined;
+  /** Questions that were answered, or are being answered: a key is never used for another (tasks extension: Task Update Requests). */
+  readonly #asked = new Set<string>();
+
+  constructor(
+    requester: Requester,
+    id: string,
+    seed?: JsonObject,
+    check?: (result: JsonObject) => Promise<CallToolResult>,
+  ) {
+    this.#requester = requester;
+    this.id = id;
+    this.#seed = seed;
+    this.#check = check;
+  }
+
+  /** How the task stands now. @throws RpcError −32602 where the server has no such task (any more). */
+  async get(options: RequestOptions = {}): Promise<DetailedTask> {
+    const task = await this.#requester.request(Method.GetTask, { taskId: this.id }, options);
+    if (typeof task['status'] !== 'string')
+      throw new InvalidResultError('The server answered tasks/get without a status');
+    return task as DetailedTask;
+  }
+
+  /** Answers questions of the task, by their keys. `result` does that by itself, through the client's handlers. */
+  async update(inputResponses: JsonObject, options: RequestOptions = {}): Promise<void> {
+    for (const key of Object.keys(inputResponses)) this.#asked.add(key);
+    await this.#requester.request(Method.UpdateTask, { taskId: this.id, inputResponses }, options);
+  }
+
+  /** Asks the server to stop the task, which it may do or not. */
+  async cancel(options: RequestOptions = {}): Promise<void> {
+    await this.#requester.request(Method.CancelTask, { taskId: this.id }, options);
+  }
+
+  /**
+   * Waits until the task is over, and answers what it asks on the way. Giving that up does not cancel the task.
+   *
+   * @throws RpcError with which the call failed; TaskCancelledError; TimeoutError after `maxTimeout`; the signal's reason;
+   * what a handler of a question throws.
+   */
+  async result({ signal, maxTimeout, onstatus }: TaskOptions = {}): Promise<CallToolResult> {
+    const waiting = new Waiting(
+      [signal, this.#requester.closing.signal],
+      this.#requester.limits({ maxTimeout }).maxTimeout,
+    );
+    try {
+      return await this.#result(waiting, onstatus);
+    } finally {
+      waiting.end();
+    }
+  }
+
+  async #result(waiting: Waiting, onstatus: TaskOptions['onstatus']): Promise<CallToolResult> {
+    if (this.#seed?.['status'] === 'working') await waiting.pause(intervalOf(this.#seed));
+    for (let failures = 0; ;) {
+      let task: DetailedTask | undefined;
+      try {
+        task = await this.get({ signal: waiting.signal });
+        failures = 0;
+      } catch (error) {
+        waiting.signal.throwIfAborted();
+        const passing = error instanceof ConnectionError || error instanceof TimeoutError;
+        failures += 1;
+        if (!passing || failures >= MAX_FAILURES) throw error;
+      }
+      if (task) {
+        this.#tell(onstatus, task);
+        if (isTerminal(task.status)) return this.#outcome(task);
+        if (task.status === 'input_required') this.#answerAll(task, waiting);
+      }
+      await waiting.pause(intervalOf(task ?? this.#seed) * 2 ** failures);
+    }
+  }
+
+  async #outcome(task: DetailedTask): Promise<CallToolResult> {
+    const { status, statusMessage, error, result } = task;
+    const said = statusMessage === undefined ? '' : `: ${statusMessage}`;
+    if (status === 'cancelled') throw new TaskCancelledError(`The task was cancelled${said}`);
+    if (status === 'failed') {
+      if (isObject(error) && typeof error['code'] === 'number') throw RpcError.fromObject(error);
+      throw new InvalidResultError(`The task failed without an error${said}`);
+    }
+    if (!isObject(result)) throw new InvalidResultError('The task is completed without a result');
+    return this.#check ? this.#check(result) : (result as CallToolResult);
+  }
+
+  #tell(onstatus: TaskOptions['onstatus'], task: DetailedTask): void {
+    try {
+      onstatus?.(task);
+    } catch (error) {
+      this.#requester.onerror(error as Error);
+    }
+  }
+
+  #answerAll({ inputRequests }: DetailedTask, waiting: Waiting): void {
+    for (const [key, question] of Object.entries<unknown>(inputRequests ?? {})) {
+      if (this.#asked.has(key)) continue;
+      if (this.#asked.size >= MAX_QUESTIONS)
+        throw new InvalidResultError(`The task asked more than ${MAX_QUESTIONS} times`);
+      this.#asked.add(key);
+      this.#answer(key, question, waiting).catch((error: unknown) => waiting.fail(error as Error));
+    }
+  }
+
+  async #answer(key: string, question: unknown, waiting: Waiting): Promise<void> {
+    if (!isObject(question) || typeof question['method'] !== 'string') {
+      throw new InvalidResultError(`The task asked ${JSON.stringify(key)} without a method`);
+    }
+    const { questions, revision } = this.#requester;
+    const params: JsonObject = isObject(question['params']) ? question['params'] : {};
+    const answer = await questions.answer(Method.CallTool, question['method'], params, revision, waiting.signal, {
+      key,
+    });
+    await this.update({ [key]: answer }, { signal: waiting.signal });
+    waiting.wake();
+  }
+}
+
+/** Honours the server's hint, within bounds. */
+function intervalOf(task: JsonObject | undefined): number {
+  const hint: unknown = task?.['pollIntervalMs'];
+  const interval = typeof hint === 'number' && hint >= 0 ? hint : DEFAULT_INTERVAL;
+  return Math.min(Math.max(interval, MIN_INTERVAL), MAX_INTERVAL) * (1 + Math.random() * JITTER);
+}
+
+/** Somebody who waits for a task: until it is over, or they give up, or it takes too long. */
+class Waiting {
+  readonly #controller = new AbortController();
+  readonly #given: readonly AbortSignal[];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(given: readonly (AbortSignal | undefined)[], maxTimeout: number) {
+    this.#given = given.filter((signal) => signal !== undefined);
+    for (const signal of this.#given) {
+      if (signal.aborted) this.fail(signal.reason);
+      signal.addEventListener('abort', this);
+    }
+    if (maxTimeout > 0 && maxTimeout < 2 ** 31) {
+      const late = (): void => this.fail(new TimeoutError(`The task was not over within ${maxTimeout} ms`, maxTimeout));
+      this.#timer = setTimeout(late, maxTimeout);
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  handleEvent(): void {
+    this.fail(this.#given.find((signal) => signal.aborted)?.reason);
+  }
+
+  fail(reason: Error): void {
+    this.#controller.abort(reason);
+    this.wake();
+  }
+
+  /** There is something new: the pause is over. */
+  wake(): void {
+    this.#wake?.();
+  }
+
+  /** @throws the reason for which nobody waits any more. */
+  async pause(duration: number): Promise<void> {
+    this.signal.throwIfAborted();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, Math.min(duration, MAX_INTERVAL * (1 + JITTER)));
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = undefined;
+    this.signal.throwIfAborted();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    for (const signal of this.#given) signal.removeEventListener('abort', this);
+    // Questions that are still open are nobody's any more.
+    this.#controller.abort(new ConnectionError('The task is over'));
+  }
+}
