@@ -1,0 +1,138 @@
+import { describe, expect, test, vi } from 'vitest';
+import { json, scripted } from '../../../../test/support/http-server.ts';
+import type { Authorizer } from './authorizer.ts';
+import { Endpoint, type HttpClientOptions } from './endpoint.ts';
+import { certainlyNotRun, HttpStatusError } from './errors.ts';
+
+function post(url: URL, options: HttpClientOptions = {}, signal = new AbortController().signal) {
+  return new Endpoint(options).send({ method: 'POST', url, headers: {}, body: '{"a":1}', signal });
+}
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.unreachable(),
+    (error: unknown) => error as any,
+  );
+
+describe('redirects', () => {
+  test.each([307, 308])('within the origin are followed where they keep the method: %d', async (status) => {
+    const server = await scripted(({ path }, response) => {
+      if (path === '/mcp') response.writeHead(status, { location: '/mcp/' }).end();
+      else json(response, {});
+    });
+    expect(await post(server.url, { headers: { authorization: 'Bearer t' } })).toMatchObject({ status: 200 });
+    expect(server.asked[1]).toMatchObject({ method: 'POST', path: '/mcp/', body: { a: 1 } });
+    expect(server.asked[1]!.headers['authorization']).toBe('Bearer t');
+  });
+
+  test('to another origin are not followed: no credential goes there', async () => {
+    const other = await scripted((_asked, response) => json(response, {}));
+    const server = await scripted((_asked, response) => {
+      response.writeHead(307, { location: `${other.url.href}?token=secret` }).end();
+    });
+    const error = await failure(post(server.url, { headers: { authorization: 'Bearer t' } }));
+    expect(error).toBeInstanceOf(HttpStatusError);
+    expect(error.message).toContain(`a redirect to another origin, ${other.url.href}, which is not followed`);
+    expect(error.message).not.toContain('secret');
+    expect(certainlyNotRun(error)).toBe(true);
+    expect(other.asked).toEqual([]);
+  });
+
+  test.each([301, 302, 303])('that would make a GET of it are not followed: %d', async (status) => {
+    const server = await scripted((_asked, response) => void response.writeHead(status, { location: '/b' }).end());
+    expect((await failure(post(server.url))).message).toContain('would not keep the method');
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test('end', async () => {
+    const server = await scripted((_asked, response) => void response.writeHead(307, { location: '/mcp' }).end());
+    expect((await failure(post(server.url))).message).toContain('more than 5 redirects');
+    const nowhere = await scripted((_asked, response) => void response.writeHead(307).end());
+    expect((await failure(post(nowhere.url))).message).toContain('says not where to');
+  });
+});
+
+describe('a server that says when to come back', () => {
+  test.each([429, 503])('is asked again then: %d', async (status) => {
+    const server = await scripted((_asked, response, count) => {
+      if (count < 3) response.writeHead(status, { 'retry-after': '0' }).end();
+      else json(response, {});
+    });
+    expect(await post(server.url)).toMatchObject({ status: 200 });
+    expect(server.asked).toHaveLength(3);
+  });
+
+  test('is waited for within bounds only', async () => {
+    const often = await scripted((_asked, response) => void response.writeHead(429, { 'retry-after': '0' }).end());
+    expect(await failure(post(often.url))).toMatchObject({ status: 429 });
+    expect(often.asked).toHaveLength(4);
+    const long = await scripted((_asked, response) => void response.writeHead(503, { 'retry-after': '31' }).end());
+    const error = await failure(post(long.url));
+    expect(error).toMatchObject({ status: 503, message: expect.stringContaining('come back later (31)') });
+    expect(long.asked).toHaveLength(1);
+  });
+
+  test('is no more waited for where nobody waits for the answer', async () => {
+    const controller = new AbortController();
+    const server = await scripted((_asked, response) => {
+      response.writeHead(503, { 'retry-after': '20' }).end(() => controller.abort(new Error('enough')));
+    });
+    await expect(post(server.url, {}, controller.signal)).rejects.toThrow('enough');
+  });
+
+  test('that does not say when is not asked again: it may have done something', async () => {
+    const server = await scripted((_asked, response) => void response.writeHead(503).end());
+    const error = await failure(post(server.url));
+    expect(error).toMatchObject({ status: 503 });
+    expect(certainlyNotRun(error)).toBe(false);
+    expect(server.asked).toHaveLength(1);
+  });
+});
+
+describe('credentials', () => {
+  /** Gives tokens one after the other. */
+  function tokens(again: boolean | Error) {
+    let n = 0;
+    return {
+      headers: vi.fn<Authorizer['headers']>(() => Promise.resolve({ authorization: `Bearer ${n}` })),
+      refused: vi.fn<Authorizer['refused']>(() => {
+        n += 1;
+        return again instanceof Error ? Promise.reject(again) : Promise.resolve(again);
+      }),
+    };
+  }
+  const insufficient = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="a"' };
+
+  test('are put to each request, and renewed where they are refused', async () => {
+    const server = await scripted(({ headers }, response) => {
+      if (headers.authorization === 'Bearer 0') response.writeHead(401).end();
+      else if (headers.authorization === 'Bearer 1') response.writeHead(403, insufficient).end();
+      else json(response, {});
+    });
+    const authorizer = tokens(true);
+    expect(await post(server.url, { authorizer })).toMatchObject({ status: 200 });
+    expect(authorizer.headers.mock.calls[0]![0]).toEqual({ method: 'POST', url: server.url });
+    const [[first], [, reply]] = authorizer.refused.mock.calls as any;
+    expect(first).toMatchObject({ method: 'POST', url: server.url, headers: { authorization: 'Bearer 0' } });
+    expect(reply.header('www-authenticate')).toContain('insufficient_scope');
+  });
+
+  test('are not renewed for ever', async () => {
+    const server = await scripted((_asked, response) => void response.writeHead(401).end());
+    const authorizer = tokens(true);
+    expect(await failure(post(server.url, { authorizer }))).toMatchObject({ status: 401 });
+    expect(authorizer.refused).toHaveBeenCalledTimes(3);
+  });
+
+  test('that cannot be had fail the request with the reason', async () => {
+    const server = await scripted((_asked, response) => void response.writeHead(401).end());
+    expect(await failure(post(server.url, { authorizer: tokens(false) }))).toMatchObject({ status: 401 });
+    await expect(post(server.url, { authorizer: tokens(new Error('no consent')) })).rejects.toThrow('no consent');
+  });
+
+  test('have nothing to do with a 403 that is not about scopes', async () => {
+    const server = await scripted((_asked, response) => void response.writeHead(403).end());
+    const authorizer = tokens(true);
+    expect(await failure(post(server.url, { authorizer }))).toMatchObject({ status: 403 });
+    expect(authorizer.refused).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,110 @@
+import type { ServerResponse } from 'node:http';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { event, events, scripted, type Asked } from '../../../../test/support/http-server.ts';
+import { notification, request, type Message } from '../../../jsonrpc/message.ts';
+import { certainlyNotRun, HttpStatusError, SessionGone, SilenceError } from './errors.ts';
+import { SseClient, type SseClientOptions } from './sse-client.ts';
+
+function make(url: URL, options?: SseClientOptions) {
+  const client = new SseClient(url, options);
+  const inbox: Message[] = [];
+  const errors: Error[] = [];
+  const onclose = vi.fn<() => void>();
+  client.onmessage = (message) => void inbox.push(message);
+  client.onerror = (error) => void errors.push(error);
+  client.onclose = onclose;
+  onTestFinished(() => client.close());
+  return { client, inbox, errors, onclose };
+}
+
+const endpoint = (uri: string) => `event: endpoint\ndata: ${uri}\n\n`;
+
+/** A server that opens its stream and accepts what is posted; the stream is the test's. */
+async function opened(onpost?: (asked: Asked, response: ServerResponse) => void, options?: SseClientOptions) {
+  let stream!: ServerResponse;
+  const server = await scripted((asked, response) => {
+    if (asked.method === 'GET') stream = events(response, endpoint('/messages?session=secret-id'));
+    else if (onpost) onpost(asked, response);
+    else response.writeHead(202).end('Accepted');
+  });
+  const made = make(server.url, { headers: { 'X-Api-Key': 'key' }, ...options });
+  await made.client.start();
+  return { ...made, server, stream };
+}
+
+test('messages go to the endpoint that the server names, and come on the stream', async () => {
+  const { client, inbox, errors, server, stream } = await opened();
+  await client.send(request(1, 'ping'));
+  stream.write(`event: message\n${event({ jsonrpc: '2.0', id: 1, result: {} })}`);
+  await vi.waitUntil(() => inbox.length === 1);
+  await client.send(notification('notifications/initialized'));
+  expect(server.asked.map(({ method, path, body }) => [method, path, body?.method])).toEqual([
+    ['GET', '/mcp', undefined],
+    ['POST', '/messages?session=secret-id', 'ping'],
+    ['POST', '/messages?session=secret-id', 'notifications/initialized'],
+  ]);
+  expect(server.asked[0]!.headers).toMatchObject({ accept: 'text/event-stream', 'x-api-key': 'key' });
+  expect(server.asked[1]!.headers).toMatchObject({ 'content-type': 'application/json', 'x-api-key': 'key' });
+  expect(errors).toEqual([]);
+});
+
+test('an endpoint of another origin is refused', async () => {
+  for (const uri of ['http://other.example/messages', '//other.example/messages', 'file:///etc/passwd', 'http://']) {
+    const server = await scripted((_asked, response) => void events(response, endpoint(uri)));
+    const { client, onclose } = make(server.url);
+    await expect(client.start()).rejects.toThrow(/names (an endpoint of another origin|no endpoint)/);
+    expect(onclose).toHaveBeenCalledTimes(1);
+    expect(server.asked).toHaveLength(1);
+  }
+});
+
+test('start fails where there is no such stream, or no endpoint on it', async () => {
+  const none = await scripted((_asked, response) => void response.writeHead(405).end());
+  await expect(make(none.url).client.start()).rejects.toThrow(HttpStatusError);
+  const other = await scripted((_asked, response) => void response.end('<html>'));
+  await expect(make(other.url).client.start()).rejects.toThrow('without an event stream');
+  const ended = await scripted((_asked, response) => void events(response).end());
+  await expect(make(ended.url).client.start()).rejects.toThrow('ended its event stream');
+  const silent = await scripted((_asked, response) => void events(response));
+  await expect(make(silent.url, { openTimeout: 50 }).client.start()).rejects.toThrow('named no endpoint within 50 ms');
+});
+
+test('the transport closes with its stream, and says why', async () => {
+  const { client, onclose, stream } = await opened();
+  stream.end();
+  await vi.waitUntil(() => onclose.mock.calls.length === 1);
+  expect(client.closeReason?.message).toContain('ended its event stream');
+  await expect(client.send(request(1, 'ping'))).rejects.toThrow('ended its event stream');
+  const quiet = await opened(undefined, { idleTimeout: 50 });
+  await vi.waitUntil(() => quiet.onclose.mock.calls.length === 1);
+  expect(quiet.client.closeReason).toBeInstanceOf(SilenceError);
+});
+
+test('a session that the server no longer knows ends, and what was sent did not run', async () => {
+  const { client, onclose } = await opened((_asked, response) => void response.writeHead(404).end());
+  const error = await client.send(request(1, 'ping')).catch((thrown: unknown) => thrown);
+  expect(certainlyNotRun(error)).toBe(true);
+  await vi.waitUntil(() => onclose.mock.calls.length === 1);
+  expect(client.closeReason).toBeInstanceOf(SessionGone);
+});
+
+test('a message that is not accepted fails, and shows no session', async () => {
+  const { client, onclose } = await opened((_asked, response) => void response.writeHead(500).end());
+  const error = (await client.send(request(1, 'ping')).catch((thrown: unknown) => thrown)) as Error;
+  expect(error.message).toMatch(/\/messages with status 500$/);
+  expect(onclose).not.toHaveBeenCalled();
+  const slow = await opened(() => {}, { acceptTimeout: 50 });
+  await expect(slow.client.send(request(1, 'ping'))).rejects.toThrow('did not accept a message within 50 ms');
+});
+
+test('close ends the stream and what is being sent, once', async () => {
+  const { client, onclose, stream } = await opened(() => {});
+  const gone = new Promise<void>((resolve) => stream.on('close', () => resolve()));
+  const sending = client.send(request(1, 'ping')).catch((error: Error) => error.message);
+  await client.close();
+  await client.close();
+  expect(await sending).toBe('The connection was closed');
+  await gone;
+  expect(onclose).toHaveBeenCalledTimes(1);
+  await expect(client.start()).rejects.toThrow('closed');
+});
