@@ -77,6 +77,8 @@ abstract class ConnectionExchange implements Exchange, Asking {
 /** A request of the client. Its notifications and questions ride on the stream of the call, as long as that is open. */
 export class RequestExchange extends ConnectionExchange {
   readonly id: RequestId;
+  /** How large the request was, and the answers to what it asked, where that is much. */
+  bytes: number;
   readonly #extra: MessageExtra | undefined;
   #caller: Caller | undefined;
   #answered = false;
@@ -84,12 +86,8 @@ export class RequestExchange extends ConnectionExchange {
   constructor(connection: Connection, id: RequestId, method: string, params: JsonObject, extra?: MessageExtra) {
     super(connection, method, params);
     this.id = id;
+    this.bytes = extra?.bytes ?? 0;
     this.#extra = extra;
-  }
-
-  /** How large the request was, where that is much. */
-  get bytes(): number {
-    return this.#extra?.bytes ?? 0;
   }
 
   get header(): ((name: string) => string | undefined) | undefined {

@@ -11,6 +11,7 @@ import {
   type Notification,
   type Request,
   type RequestId,
+  type Response,
 } from '../../jsonrpc/message.ts';
 import type { Caller, Exchange, Service, Session } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
@@ -109,6 +110,8 @@ export class LegacyInbound implements Connection {
   #bytes = 0;
   readonly #total: TotalLoad;
   readonly #questions = new PendingRequests();
+  /** The requests that asked them, by the id of the question. */
+  #askers: Map<RequestId, RequestExchange> | undefined;
   /** Questions that wait for the client to say that it is initialized, by their id. */
   #held: Map<RequestId, () => void> | undefined;
   readonly #subscriptions: SessionSubscriptions;
@@ -151,7 +154,7 @@ export class LegacyInbound implements Connection {
 
   receive(message: Message, extra: MessageExtra | undefined): void {
     if (!('method' in message)) {
-      if (!this.#questions.settle(message)) {
+      if (!this.#settle(message, extra?.bytes ?? 0)) {
         this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for`));
       }
     } else if (this.#phase === 'opening' && message.method !== Method.Ping) {
@@ -161,6 +164,21 @@ export class LegacyInbound implements Connection {
     } else {
       this.#receiveNotification(message);
     }
+  }
+
+  /** An answer is kept by who asked, with its request. Returns whether anybody waits for it. */
+  #settle(response: Response, bytes: number): boolean {
+    const asker = isRequestId(response.id) ? this.#askers?.get(response.id) : undefined;
+    if (!asker || asker.ended) return this.#questions.settle(response);
+    const own = this.#bytes + bytes;
+    if ('result' in response && (own > MAX_BYTES_IN_FLIGHT || !this.#total.hasRoom(bytes, own))) {
+      const message = 'The answer was dropped: the requests in flight are too large with it';
+      return this.#questions.settle(errorResponse(response.id, { code: ErrorCode.InternalError, message }));
+    }
+    asker.bytes += bytes;
+    this.#bytes += bytes;
+    this.#total.add(bytes);
+    return this.#questions.settle(response);
   }
 
   /** Clients may send on while `initialize` is being answered; what they sent is taken up in order then. */
@@ -442,7 +460,9 @@ export class LegacyInbound implements Connection {
     signal?.addEventListener('abort', taken);
     const token: unknown = params['_meta']?.[Meta.ProgressToken];
     if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
+    if (asking instanceof RequestExchange) (this.#askers ??= new Map()).set(id, asking);
     return (restore ? result.then(restore) : result).finally(() => {
+      this.#askers?.delete(id);
       asking.questions?.delete(giveUp);
       signal?.removeEventListener('abort', taken);
       if (isRequestId(token)) this.#tokens?.delete(token);

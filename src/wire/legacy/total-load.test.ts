@@ -9,7 +9,10 @@ const MB = 1024 * 1024;
 /** A service whose tool waits to be told, and how to open sessions to it. */
 function setUp() {
   const gate = deferred();
-  const { service } = scripted({ work: () => gate.promise.then(() => ({})) });
+  const { service } = scripted({
+    work: () => gate.promise.then(() => ({})),
+    ask: (exchange) => exchange.ask('roots/list', {}).then(() => gate.promise.then(() => ({}))),
+  });
   const inbound = createInbound(service);
   const open = async () => {
     const sent: JsonObject[] = [];
@@ -21,16 +24,23 @@ function setUp() {
     await inbound.onsession!(transport);
     const receive = (message: Message, bytes: number): void => transport.onmessage!(message, { bytes });
     const clientInfo = { name: 'test', version: '1' };
-    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    const params = { protocolVersion: '2025-11-25', capabilities: { roots: {} }, clientInfo };
     receive({ jsonrpc: '2.0', id: 'initialize', method: 'initialize', params }, 200);
+    receive({ jsonrpc: '2.0', method: 'notifications/initialized' }, 100);
     await settled();
     /** What a call has been answered with so far. */
-    const call = async (id: number, bytes: number): Promise<JsonObject | undefined> => {
-      receive({ jsonrpc: '2.0', id, method: 'work' }, bytes);
+    const call = async (id: number, bytes: number, method = 'work'): Promise<JsonObject | undefined> => {
+      receive({ jsonrpc: '2.0', id, method }, bytes);
       await settled();
-      return sent.find((message) => message['id'] === id);
+      return sent.find((message) => message['id'] === id && !('method' in message));
     };
-    return { call, close: () => transport.close() };
+    /** Answers the newest question. */
+    const answer = async (bytes: number): Promise<void> => {
+      const { id } = sent.findLast(({ method }) => method === 'roots/list')!;
+      receive({ jsonrpc: '2.0', id, result: { roots: [] } }, bytes);
+      await settled();
+    };
+    return { call, answer, close: () => transport.close() };
   };
   return { open, gate };
 }
@@ -57,4 +67,18 @@ test('a session that ends gives its room back', async () => {
   expect(await late.call(1, 20 * MB)).toMatchObject(refused);
   await sessions[0].close();
   expect(await late.call(2, 20 * MB)).toBeUndefined();
+});
+
+test('answers count with the request that asked, and one that is too much fails its question', async () => {
+  const { open, gate } = setUp();
+  const { call, answer } = await open();
+  await call(1, 1000, 'ask');
+  await answer(60 * MB);
+  expect(await call(2, 20 * MB)).toMatchObject({ error: { message: expect.stringContaining('bytes of requests') } });
+  await call(3, 1000, 'ask');
+  await answer(20 * MB);
+  expect(await call(3, 1000)).toMatchObject({ error: { code: -32603, message: expect.stringContaining('dropped') } });
+  gate.resolve();
+  await settled();
+  expect(await call(4, 60 * MB)).toMatchObject({ result: {} });
 });
