@@ -1,0 +1,50 @@
+import { expect, test, vi } from 'vitest';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { KnownTools } from './known-tools.ts';
+
+function knowing(outputSchema: JsonObject | undefined) {
+  const onerror = vi.fn<(error: Error) => void>();
+  const tools = new KnownTools(onerror);
+  tools.learn({ tools: [{ name: 'a', outputSchema }] });
+  return { tools, onerror };
+}
+
+const count = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
+
+test('structured content is checked against the schema of its tool', async () => {
+  const { tools } = knowing(count);
+  await tools.check('a', { structuredContent: { n: 1 } });
+  await expect(tools.check('a', { structuredContent: { n: 'x' } })).rejects.toThrow('n: must be integer');
+  await expect(tools.check('a', {})).rejects.toMatchObject({ name: 'InvalidResultError' });
+});
+
+test('errors, unknown tools, forgotten ones and those without a schema are not', async () => {
+  const { tools } = knowing(count);
+  await tools.check('a', { isError: true });
+  await tools.check('b', { structuredContent: 'x' });
+  tools.learn({ tools: [{ name: 'a' }, 7, {}] });
+  await tools.check('a', {});
+  tools.learn({ tools: [{ name: 'a', outputSchema: count }] });
+  tools.forget();
+  await tools.check('a', {});
+  tools.learn({});
+});
+
+test.each<[string, JsonObject]>([
+  ['a reference out of it', { $ref: 'https://example.com/schema' }],
+  ['an unknown dialect', { $schema: 'https://example.com/dialect' }],
+  ['patterns of properties', { patternProperties: { '^a': {} } }],
+  ['a keyword that means nothing', { type: 'nonsense' }],
+])('a schema with %s is reported once, and nothing is checked', async (_, schema) => {
+  const { tools, onerror } = knowing(schema);
+  await tools.check('a', { structuredContent: 1 });
+  await tools.check('a', { structuredContent: 2 });
+  expect(onerror).toHaveBeenCalledTimes(1);
+});
+
+test('a pattern that would take for ever is not tried', async () => {
+  const { tools } = knowing({ type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } });
+  const started = performance.now();
+  await tools.check('a', { structuredContent: { s: `${'a'.repeat(40)}!` } });
+  expect(performance.now() - started).toBeLessThan(5000);
+});

@@ -1,0 +1,43 @@
+import { expect, test, vi } from 'vitest';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { entriesOf, type PageRequest } from './pages.ts';
+
+async function all(request: PageRequest, maxPages = 10): Promise<unknown[]> {
+  const entries: unknown[] = [];
+  for await (const entry of entriesOf('tools/list', 'tools', request, maxPages)) entries.push(entry);
+  return entries;
+}
+
+const answers = (...pages: JsonObject[]) => {
+  let page = 0;
+  return vi.fn<PageRequest>(async () => pages[page++]!);
+};
+
+test('pages are asked for with the cursor of the one before; an empty string is one, null is none', async () => {
+  const request = answers(
+    { tools: [1], nextCursor: 'a' },
+    { tools: [], nextCursor: '' },
+    { tools: [2], nextCursor: null },
+  );
+  expect(await all(request)).toEqual([1, 2]);
+  expect(request.mock.calls).toEqual([[{}], [{ cursor: 'a' }], [{ cursor: '' }]]);
+});
+
+test('the next page is asked for when it is wanted', async () => {
+  const request = answers({ tools: [1, 2], nextCursor: 'a' });
+  for await (const entry of entriesOf('tools/list', 'tools', request, 10)) if ((entry as unknown) === 2) break;
+  expect(request).toHaveBeenCalledTimes(1);
+});
+
+test('a list that does not end is given up', async () => {
+  await expect(all(async () => ({ tools: [], nextCursor: 'same' }))).rejects.toThrow('a cursor came twice');
+  let page = 0;
+  const endless: PageRequest = async () => ({ tools: [], nextCursor: `${(page += 1)}` });
+  await expect(all(endless, 5)).rejects.toThrow('it has more than 5 pages');
+  expect(page).toBe(5);
+});
+
+test('what is no page is refused', async () => {
+  await expect(all(async () => ({}))).rejects.toMatchObject({ name: 'InvalidResultError' });
+  await expect(all(async () => ({ tools: [], nextCursor: 7 }))).rejects.toMatchObject({ name: 'InvalidResultError' });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, test, vi } from 'vitest';
+import { RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { Revision } from '../protocol/revisions.ts';
+import type { Handlers } from './handlers.ts';
+import { capabilitiesOf, Questions } from './questions.ts';
+
+const form = { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } };
+const visit = { mode: 'url', message: 'Go', url: 'https://example.com/' };
+const sampling = { messages: [], maxTokens: 1 };
+
+function setUp(handlers: Handlers, revision: Revision = '2025-11-25') {
+  const onerror = vi.fn<(error: Error) => void>();
+  const questions = new Questions(handlers, onerror);
+  const { signal } = new AbortController();
+  const ask = (method: string, params: JsonObject = {}, options = {}) =>
+    questions.answer('tools/call', method, params, revision, signal, options);
+  return { ask, onerror };
+}
+
+describe('what can be asked follows from the handlers', () => {
+  const handler = () => ({ action: 'decline' }) as const;
+  const sample = () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: '' } }) as const;
+  test.each<[Handlers, JsonObject]>([
+    [{}, {}],
+    [{ onelicit: {} }, {}],
+    [{ onelicit: handler }, { elicitation: { form: {} } }],
+    [{ onelicit: { url: handler } }, { elicitation: { url: {} } }],
+    [{ onelicit: { form: handler, url: handler } }, { elicitation: { form: {}, url: {} } }],
+    [{ onsample: sample }, { sampling: {} }],
+    [{ onsample: sample, sampling: { tools: true, context: true } }, { sampling: { tools: {}, context: {} } }],
+    [{ sampling: { tools: true } }, {}],
+    [{ onroots: () => [] }, { roots: { listChanged: true } }],
+  ])('%j', (handlers, capabilities) => {
+    expect(capabilitiesOf(handlers)).toEqual(capabilities);
+  });
+});
+
+test('a handler knows in whose middle it is asked, and by what name', async () => {
+  const onelicit = vi.fn<() => { action: 'decline'; content: { name: string } }>(() => ({
+    action: 'decline',
+    content: { name: 'x' },
+  }));
+  const { ask } = setUp({ onelicit });
+  expect(await ask('elicitation/create', form, { key: 'who' })).toEqual({ action: 'decline' });
+  expect(onelicit).toHaveBeenCalledWith(form, { method: 'tools/call', key: 'who', signal: expect.any(AbortSignal) });
+});
+
+test('a visit is a question of its own, whose answer has no content', async () => {
+  const url = vi.fn<() => { action: 'accept'; content: { secret: string } }>(() => ({
+    action: 'accept',
+    content: { secret: 'x' },
+  }));
+  const { ask } = setUp({ onelicit: { url } });
+  expect(await ask('elicitation/create', visit)).toEqual({ action: 'accept' });
+  await expect(ask('elicitation/create', { ...visit, url: 'nowhere' })).rejects.toMatchObject({ code: -32602 });
+});
+
+test.each<[Handlers, string, JsonObject, Revision, number]>([
+  [{}, 'elicitation/create', form, '2025-11-25', -32601],
+  [{}, 'elicitation/create', form, '2026-07-28', -32021],
+  [{ onelicit: () => ({ action: 'cancel' }) }, 'elicitation/create', visit, '2025-11-25', -32602],
+  [{ onelicit: { url: () => ({ action: 'cancel' }) } }, 'elicitation/create', form, '2025-11-25', -32602],
+  [{ onelicit: () => ({ action: 'cancel' }) }, 'elicitation/create', { message: 'no form' }, '2025-11-25', -32602],
+  [{}, 'sampling/createMessage', sampling, '2025-06-18', -32601],
+  [{}, 'roots/list', {}, '2024-11-05', -32601],
+  [{}, 'custom/question', {}, '2025-11-25', -32601],
+])('with %j, %s %j is refused in %s with %i', async (handlers, method, params, revision, code) => {
+  await expect(setUp(handlers, revision).ask(method, params)).rejects.toMatchObject({ name: 'RpcError', code });
+});
+
+test('tools in sampling are refused where the handler has none', async () => {
+  const onsample = () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: '' } }) as const;
+  const params = { ...sampling, tools: [] };
+  await expect(setUp({ onsample }).ask('sampling/createMessage', params)).rejects.toMatchObject({ code: -32602 });
+  const capable = setUp({ onsample, sampling: { tools: true } });
+  expect(await capable.ask('sampling/createMessage', params)).toMatchObject({ model: 'm' });
+});
+
+test.each<[string, Handlers]>([
+  ['elicitation/create', { onelicit: () => ({ action: 'maybe' }) as never }],
+  ['elicitation/create', { onelicit: () => undefined as never }],
+  ['elicitation/create', { onelicit: () => ({ action: 'accept', content: { name: 1 } }) }],
+  ['sampling/createMessage', { onsample: () => ({ role: 'assistant' }) as never }],
+  ['roots/list', { onroots: () => [{ uri: 'https://example.com/' }] }],
+  ['roots/list', { onroots: () => ({ roots: [] }) as never }],
+])('an answer to %s that is none is an internal error, and reported', async (method, handlers) => {
+  const { ask, onerror } = setUp(handlers);
+  await expect(ask(method, method.startsWith('eli') ? form : sampling)).rejects.toMatchObject({ code: -32603 });
+  expect(onerror).toHaveBeenCalledTimes(1);
+});
+
+test('a server does not hear what a handler threw, unless it is meant for it', async () => {
+  const failing = setUp({
+    onroots: () => {
+      throw new Error('token abc123');
+    },
+  });
+  const error: unknown = await failing.ask('roots/list').catch((thrown: unknown) => thrown);
+  expect(JSON.stringify((error as RpcError).toObject())).not.toContain('abc123');
+  expect(failing.onerror.mock.calls[0]?.[0].cause).toMatchObject({ message: 'token abc123' });
+  const refusing = setUp({
+    onsample: () => {
+      throw new RpcError(-1, 'User rejected sampling request');
+    },
+  });
+  await expect(refusing.ask('sampling/createMessage', sampling)).rejects.toMatchObject({ code: -1 });
+  expect(refusing.onerror).not.toHaveBeenCalled();
+});
+
+test('a question that is taken back waits for nobody, and the handler hears of it', async () => {
+  let heard!: (signal: AbortSignal) => void;
+  const asked = new Promise<AbortSignal>((resolve) => {
+    heard = resolve;
+  });
+  const { ask, onerror } = setUp({
+    onelicit: (_, { signal }) => {
+      heard(signal);
+      return new Promise(() => {});
+    },
+  });
+  const controller = new AbortController();
+  const answer = ask('elicitation/create', form, { signal: controller.signal });
+  const signal = await asked;
+  controller.abort(new Error('taken back'));
+  await expect(answer).rejects.toThrow('taken back');
+  expect(signal.aborted).toBe(true);
+  expect(onerror).not.toHaveBeenCalled();
+});
