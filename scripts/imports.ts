@@ -35,7 +35,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   server: BELOW_SERVER,
   client: BELOW_SERVER,
   bridge: BELOW_SERVER,
-  testing: BELOW_WIRE,
+  testing: [...BELOW_WIRE, 'auth/client/token-store.ts'],
   cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'testing'],
 };
 

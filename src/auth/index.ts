@@ -1,5 +1,6 @@
 /**
- * Says who may call a server over HTTP: access tokens of an authorization server, or API keys.
+ * Says who may call a server over HTTP, by access tokens of an authorization server or by API keys; and, for clients, gets
+ * such tokens.
  *
  * @module
  */
@@ -9,6 +10,27 @@ export { jwtVerifier, type JwtIssuer, type JwtVerifierOptions } from './jwt.ts';
 export type { ResourceOptions } from './protected-resource.ts';
 export type { ScopeOptions } from './scopes.ts';
 export { InvalidToken, type TokenVerifier } from './token-verifier.ts';
+export type { AssertionRequest, AssertionSource, IdJagOptions } from './client/id-jag.ts';
+export { idJag } from './client/id-jag.ts';
+export type { ClientAuthMethod, ClientKey, Identity } from './client/client-authentication.ts';
+export { FileTokenStore } from './client/file-token-store.ts';
+export { loopbackRedirect, type LoopbackOptions } from './client/loopback-redirect.ts';
+export { oauth } from './client/oauth.ts';
+export { OAuthError, type OAuthErrorCode } from './client/oauth-error.ts';
+export { openBrowser } from './client/open-browser.ts';
+export type { GrantOptions, OAuthOptions } from './client/options.ts';
+export type { PreRegistered, RegistrationOptions } from './client/registration.ts';
+export {
+  MemoryTokenStore,
+  type CredentialKey,
+  type StoredClient,
+  type StoredCredentials,
+  type StoredTokens,
+  type TokenStore,
+} from './client/token-store.ts';
+export { userAt, type AuthorizationRequest, type User, type Visit } from './client/user.ts';
+export type { Authorizer } from '../transport/http/client/authorizer.ts';
+export type { HttpReply, HttpRequest } from '../transport/http/client/http.ts';
 export type { AuthInfo } from '../protocol/types.ts';
 export type { HttpCall } from '../transport/http/call.ts';
 export type { Gate, Refusal } from '../transport/http/gate.ts';

@@ -5,4 +5,5 @@
  */
 export * from './event-log-suite.ts';
 export * from './task-store-suite.ts';
+export * from './token-store-suite.ts';
 export * from './transport-suite.ts';

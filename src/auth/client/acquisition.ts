@@ -1,0 +1,191 @@
+import { authorizationCode } from './authorization-code.ts';
+import type { Identity } from './client-authentication.ts';
+import type { Authority } from './discovery.ts';
+import { DpopKey } from './dpop.ts';
+import type { GuardedHttp } from './guarded-http.ts';
+import { OAuthError } from './oauth-error.ts';
+import type { OAuthOptions } from './options.ts';
+import { knownClient, register, stillGood } from './registration.ts';
+import { covers, selectScopes } from './scopes.ts';
+import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
+import type { CredentialKey, StoredCredentials, StoredTokens, TokenStore } from './token-store.ts';
+
+/** Why another token is wanted. */
+export interface Demand {
+  /** The token that was refused. */
+  readonly used: string | undefined;
+  /** The scopes of the challenge. */
+  readonly scopes: readonly string[] | undefined;
+  /** The `resource_metadata` of the challenge. */
+  readonly metadataUrl: string | undefined;
+  /** The server takes DPoP only. */
+  readonly dpop: boolean;
+  /** The token was good, and its scopes do not suffice: to refresh it would not help. */
+  readonly stepUp: boolean;
+}
+
+/** Tokens, and the key to which they are bound. */
+export interface Acquired {
+  readonly tokens: StoredTokens;
+  readonly dpop: DpopKey | undefined;
+}
+
+/** One way through the token endpoint, under the lock of its key. */
+export class Acquisition {
+  readonly #options: OAuthOptions & { readonly store: TokenStore };
+  readonly #http: GuardedHttp;
+  readonly #authority: Authority;
+  readonly #demand: Demand;
+  readonly #key: CredentialKey;
+  readonly #signal: AbortSignal;
+
+  constructor(
+    options: OAuthOptions & { readonly store: TokenStore },
+    http: GuardedHttp,
+    authority: Authority,
+    demand: Demand,
+    key: CredentialKey,
+    signal: AbortSignal,
+  ) {
+    this.#options = options;
+    this.#http = http;
+    this.#authority = authority;
+    this.#demand = demand;
+    this.#key = key;
+    this.#signal = signal;
+  }
+
+  /** Undefined where a refresh is not possible, or does not help. */
+  async refresh(stored: StoredCredentials | undefined): Promise<Acquired | undefined> {
+    const { tokens } = stored ?? {};
+    const { stepUp, scopes } = this.#demand;
+    const { resource, server } = this.#authority;
+    if (
+      tokens?.refreshToken === undefined ||
+      stepUp ||
+      tokens.resource !== resource ||
+      !covers(tokens.scopes, scopes)
+    ) {
+      return undefined;
+    }
+    const client = knownClient(this.#options, server) ?? stored!.client;
+    if (client?.clientId !== tokens.clientId) return undefined;
+    const dpop = tokens.dpopKey ? await DpopKey.open(tokens.dpopKey) : undefined;
+    try {
+      const request = { grant: 'refresh', refreshToken: tokens.refreshToken } as const;
+      const issued = await requestToken(this.#context(client, dpop), request, { resource });
+      return await this.#keep(
+        stored,
+        client.clientId,
+        tokens.scopes,
+        { ...issued, refreshToken: issued.refreshToken ?? tokens.refreshToken },
+        dpop,
+      );
+    } catch (error) {
+      if (
+        !(
+          error instanceof OAuthError &&
+          ['invalid_grant', 'invalid_client', 'unauthorized_client'].includes(error.error ?? '')
+        )
+      )
+        throw error;
+      // It is of no use any more; what follows starts anew. A client that was forgotten is registered anew.
+      const registered = error.error === 'invalid_grant' ? stored!.client : undefined;
+      const { refreshToken: _, ...rest } = tokens;
+      await this.#options.store.set(this.#key, { ...(registered && { client: registered }), tokens: rest });
+      return undefined;
+    }
+  }
+
+  async grant(before: StoredCredentials | undefined): Promise<Acquired> {
+    const { user, scopes: wanted = [], offline = true, clientCredentials } = this.#options;
+    const { server, resource, scopesSupported } = this.#authority;
+    const scopes = selectScopes({
+      wanted,
+      challenged: this.#demand.scopes,
+      supported: scopesSupported,
+      former: before?.tokens?.resource === resource ? before.tokens.scopes : [],
+      offered: server.scopes_supported,
+      offline: offline && user !== undefined,
+    });
+    const dpop = this.#wantsDpop() ? await DpopKey.open() : undefined;
+    if (user) return this.#askUser(scopes, dpop);
+    const client = knownClient(this.#options, server);
+    if (!client)
+      throw new OAuthError('registration', `${server.issuer} does not take the address of a document for a client id`);
+    const parameters = { resource, ...(scopes.length > 0 && { scope: scopes.join(' ') }) };
+    const context = this.#context(client, dpop);
+    const stored = await this.#options.store.get(this.#key);
+    if (clientCredentials) {
+      const issued = await requestToken(context, { grant: 'client_credentials' }, parameters);
+      return this.#keep(stored, client.clientId, scopes, issued, dpop);
+    }
+    const assertion = await this.#options.assertion!({ issuer: server.issuer, resource, scopes, signal: this.#signal });
+    const issued = await requestToken(context, { grant: 'jwt-bearer', assertion }, parameters);
+    return this.#keep(stored, client.clientId, scopes, issued, dpop);
+  }
+
+  async #askUser(scopes: readonly string[], dpop: DpopKey | undefined): Promise<Acquired> {
+    const { store } = this.#options;
+    const { server, resource } = this.#authority;
+    for (let first = true; ; first = false) {
+      const stored = await store.get(this.#key);
+      const known = knownClient(this.#options, server);
+      const visit = await this.#options.user!.visit(stored?.client?.redirectUris ?? []);
+      try {
+        const former = stored?.client && stillGood(stored.client, visit.redirectUri) ? stored.client : undefined;
+        let client: Identity = known ?? former!;
+        if (!known && !former) {
+          const registered = await register(this.#options, server, visit.redirectUri, this.#http, this.#signal);
+          await store.set(this.#key, { ...stored, client: registered });
+          client = registered;
+        }
+        const issued = await authorizationCode({ ...this.#context(client, dpop), visit, resource, scopes });
+        return await this.#keep(await store.get(this.#key), client.clientId, scopes, issued, dpop);
+      } catch (error) {
+        const forgotten = error instanceof OAuthError && error.error === 'invalid_client' && error.code === 'token';
+        if (known || !first || !forgotten) throw error;
+        await store.delete(this.#key);
+      } finally {
+        await visit.close();
+      }
+    }
+  }
+
+  #wantsDpop(): boolean {
+    const { dpop = 'auto' } = this.#options;
+    if (dpop !== 'auto') return dpop;
+    return this.#demand.dpop || this.#authority.dpopRequired;
+  }
+
+  #context(client: Identity, dpop: DpopKey | undefined): TokenRequestContext {
+    return { server: this.#authority.server, client, http: this.#http, dpop, signal: this.#signal };
+  }
+
+  async #keep(
+    before: StoredCredentials | undefined,
+    clientId: string,
+    asked: readonly string[],
+    { accessToken, tokenType, refreshToken, expiresAt, refreshAt, scopes = [] }: Issued,
+    dpop: DpopKey | undefined,
+  ): Promise<Acquired> {
+    // RFC 9449, section 5: whether it is bound is for the authorization server to decide, and to accept for the client.
+    if (this.#options.dpop === true && tokenType !== 'DPoP') {
+      throw new OAuthError('token', `${this.#key.issuer} does not bind tokens to a key`);
+    }
+    const { metadataUrl, resource } = this.#authority;
+    const tokens: StoredTokens = {
+      accessToken,
+      tokenType,
+      scopes: [...new Set([...asked, ...scopes])],
+      resource,
+      clientId,
+      ...(refreshToken !== undefined && { refreshToken }),
+      ...(expiresAt !== undefined && { expiresAt, refreshAt }),
+      ...(metadataUrl !== undefined && { metadataUrl }),
+      ...(dpop && { dpopKey: dpop.jwk }),
+    };
+    await this.#options.store.set(this.#key, { ...(before?.client && { client: before.client }), tokens });
+    return { tokens, dpop };
+  }
+}

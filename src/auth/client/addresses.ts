@@ -1,0 +1,54 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Where an address leads: to this machine, to this link, to a network of somebody's own, or anywhere. */
+export type Reach = 'link-local' | 'loopback' | 'private' | 'public';
+
+function list(...subnets: readonly string[]): BlockList {
+  const blocked = new BlockList();
+  for (const subnet of subnets) {
+    const [network, prefix] = subnet.split('/') as [string, string];
+    blocked.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4');
+  }
+  return blocked;
+}
+
+// The unspecified address leads to this machine where it is connected to.
+const LOOPBACK = list('127.0.0.0/8', '0.0.0.0/8', '::1/128', '::/128');
+// Cloud machines keep the credentials of their instance there.
+const LINK_LOCAL = list('169.254.0.0/16', 'fe80::/10');
+/** All that is not on the public internet (IANA special-purpose registries), and ways to write an IPv4 address in IPv6. */
+const PRIVATE = list(
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/96',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  'fc00::/7',
+  'fec0::/10',
+  'ff00::/8',
+);
+
+/** @param address IPv4 or IPv6, without brackets. What is neither is taken for private. */
+export function reachOf(address: string): Reach {
+  const bare = address.replace(/%.*$/, '');
+  const version = isIP(bare);
+  if (version === 0) return 'private';
+  const family = version === 6 ? 'ipv6' : 'ipv4';
+  if (LOOPBACK.check(bare, family)) return 'loopback';
+  if (LINK_LOCAL.check(bare, family)) return 'link-local';
+  return PRIVATE.check(bare, family) ? 'private' : 'public';
+}

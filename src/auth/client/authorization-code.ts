@@ -1,0 +1,85 @@
+import { orAborted } from './token-store.ts';
+import { described, OAuthError } from './oauth-error.ts';
+import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
+import type { Visit } from './user.ts';
+
+export interface AuthorizationCodeOptions extends TokenRequestContext {
+  readonly visit: Visit;
+  readonly resource: string;
+  /** Empty to leave it to the authorization server. */
+  readonly scopes: readonly string[];
+}
+
+/**
+ * Sends the user to the authorization server, checks what comes back, and exchanges the code (2026-07-28,
+ * basic/authorization: Authorization Flow Steps).
+ *
+ * @throws OAuthError
+ */
+export async function authorizationCode(options: AuthorizationCodeOptions): Promise<Issued> {
+  const { server, client, http, dpop, signal, visit, resource, scopes } = options;
+  // 2026-07-28, security-considerations: Authorization Code Protection.
+  if (server.code_challenge_methods_supported?.includes('S256') !== true) {
+    throw new OAuthError('pkce_unsupported', `${server.issuer} does not say that it supports PKCE with S256`);
+  }
+  const oauth = await import('oauth4webapi');
+  const { redirectUri } = visit;
+  const url = http.permitted(server.authorization_endpoint, 'authorization_endpoint');
+  const verifier = oauth.generateRandomCodeVerifier();
+  const state = oauth.generateRandomState();
+  const parameters = {
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: redirectUri,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    resource,
+    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+    // OpenID Connect Core, section 11.
+    ...(scopes.includes('offline_access') && { prompt: 'consent' }),
+    ...(dpop && { dpop_jkt: await dpop.handle.calculateThumbprint() }),
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  const request = { url, state, issuer: server.issuer, signal };
+  const answer = await orAborted(visit.authorize(request), signal);
+  checkIssuer(answer, server.issuer, server.authorization_response_iss_parameter_supported === true);
+  // Nobody but the server that was asked knows it: what comes with another is not acted on, errors neither.
+  if (answer.getAll('state').length !== 1 || answer.get('state') !== state) {
+    throw new OAuthError(
+      'authorization',
+      'The authorization response does not belong to the request: its state differs',
+    );
+  }
+  const error = answer.get('error');
+  if (error !== null) {
+    const why = described(error, answer.get('error_description'), [verifier, state]);
+    throw new OAuthError('authorization', `${server.issuer} did not authorize: ${why}`, {
+      error: described(error, undefined, []),
+    });
+  }
+  let params: URLSearchParams;
+  try {
+    params = oauth.validateAuthResponse(server, { client_id: client.clientId }, answer, state);
+    if ((params.get('code') ?? '') === '') throw new TypeError();
+  } catch {
+    throw new OAuthError('authorization', 'The authorization response holds no code');
+  }
+  return requestToken(options, { grant: 'code', params, redirectUri, verifier }, { resource });
+}
+
+/**
+ * Who has answered, letter for letter and without any normalization (2026-07-28, basic/authorization: Authorization
+ * Response Validation).
+ *
+ * @param answer errors too: whatever it says is not shown where it is somebody else's.
+ * @param promised whether the issuer says that it always names itself.
+ * @throws OAuthError `issuer_mismatch`
+ */
+export function checkIssuer(answer: URLSearchParams, issuer: string, promised: boolean): void {
+  const named = answer.getAll('iss');
+  if (named.length === 0 && !promised) return;
+  if (named.length === 1 && named[0] === issuer) return;
+  const what = named.length === 0 ? 'does not name its issuer, as it should' : 'is of another issuer';
+  throw new OAuthError('issuer_mismatch', `The authorization response ${what}: ${issuer} was asked`);
+}

@@ -1,0 +1,77 @@
+import type { CryptoKey } from 'jose';
+import type { AuthorizationServer, ClientAuth } from 'oauth4webapi';
+import { OAuthError } from './oauth-error.ts';
+
+/** How a client shows a token endpoint who it is (OAuth 2.1, section 2.4; RFC 7523, section 2.2). */
+export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'none' | 'private_key_jwt';
+
+/** A private key that signs for a client. */
+export interface ClientKey {
+  /** PKCS #8 in PEM, a JWK, or a key of Web Crypto. */
+  readonly key: string | Readonly<Record<string, unknown>> | CryptoKey;
+  /** Default: what the JWK says, else `ES256`. A key of Web Crypto knows its own. */
+  readonly algorithm?: string | undefined;
+  /** The name of the key, where the authorization server knows several. */
+  readonly keyId?: string | undefined;
+}
+
+/** A client as an authorization server knows it. */
+export interface Identity {
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+  readonly authMethod?: string | undefined;
+  readonly privateKey?: ClientKey | undefined;
+}
+
+const SECRET_METHODS = ['client_secret_basic', 'client_secret_post'] as const;
+
+/**
+ * The method that a client uses: what was agreed on, else the best that it can and the server offers. A server that does
+ * not say takes `client_secret_basic` (RFC 8414, section 2); a client without a secret has no choice.
+ *
+ * @throws OAuthError `registration`
+ */
+export function authMethodOf(client: Identity, server: AuthorizationServer): ClientAuthMethod {
+  const { authMethod, clientSecret, privateKey } = client;
+  const offered = server.token_endpoint_auth_methods_supported;
+  if (authMethod === 'none') return authMethod;
+  if (authMethod === 'private_key_jwt' && privateKey) return authMethod;
+  if (clientSecret !== undefined) {
+    const agreed = SECRET_METHODS.find((method) => method === authMethod);
+    if (agreed) return agreed;
+  }
+  if (authMethod !== undefined) {
+    throw new OAuthError('registration', `The client cannot use ${authMethod}, which its registration asks for`);
+  }
+  if (privateKey && (clientSecret === undefined || offered?.includes('private_key_jwt'))) return 'private_key_jwt';
+  if (clientSecret === undefined) return 'none';
+  return (
+    SECRET_METHODS.find((method) => offered?.includes(method)) ??
+    (offered?.includes('none') ? 'none' : 'client_secret_basic')
+  );
+}
+
+/** @throws OAuthError `registration` where the key cannot be read. */
+export async function clientAuthentication(client: Identity, server: AuthorizationServer): Promise<ClientAuth> {
+  const oauth = await import('oauth4webapi');
+  const method = authMethodOf(client, server);
+  if (method === 'client_secret_basic') return oauth.ClientSecretBasic(client.clientSecret!);
+  if (method === 'client_secret_post') return oauth.ClientSecretPost(client.clientSecret!);
+  if (method === 'none') return oauth.None();
+  const { keyId } = client.privateKey!;
+  const key = await importKey(client.privateKey!);
+  return oauth.PrivateKeyJwt(keyId === undefined ? key : { key, kid: keyId });
+}
+
+async function importKey({ key, algorithm }: ClientKey): Promise<CryptoKey> {
+  const { importJWK, importPKCS8 } = await import('jose');
+  try {
+    if (typeof key === 'string') return await importPKCS8(key, algorithm ?? 'ES256');
+    if (!('kty' in key)) return key as CryptoKey;
+    const imported = await importJWK(key, algorithm ?? (key['alg'] as string | undefined) ?? 'ES256');
+    if ('type' in imported) return imported;
+  } catch {
+    // What the library says may hold the key.
+  }
+  throw new OAuthError('registration', `The client's private key cannot be read as one for ${algorithm ?? 'ES256'}`);
+}

@@ -1,0 +1,73 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { CryptoKey, JWK } from 'jose';
+import type { DPoPHandle } from 'oauth4webapi';
+
+/** Origins whose nonces are kept. */
+const MAX_NONCES = 20;
+
+/** A key to which tokens are bound, and the proofs of having it (RFC 9449). */
+export class DpopKey {
+  /** For the token endpoint. */
+  readonly handle: DPoPHandle;
+  readonly #privateKey: CryptoKey;
+  readonly #privateJwk: JWK;
+  readonly #publicJwk: JWK;
+  readonly #nonces = new Map<string, string>();
+
+  private constructor(handle: DPoPHandle, privateKey: CryptoKey, privateJwk: JWK) {
+    this.handle = handle;
+    this.#privateKey = privateKey;
+    this.#privateJwk = privateJwk;
+    const { kty, crv, x, y } = privateJwk as { kty: string; crv: string; x: string; y: string };
+    this.#publicJwk = { kty, crv, x, y };
+  }
+
+  /** @param stored the private key of a former one; it is ES256. Default: a fresh one. */
+  static async open(stored?: Readonly<Record<string, unknown>>): Promise<DpopKey> {
+    const [{ exportJWK, generateKeyPair, importJWK }, oauth] = await Promise.all([
+      import('jose'),
+      import('oauth4webapi'),
+    ]);
+    const jwk =
+      (stored as JWK | undefined) ??
+      (await exportJWK((await generateKeyPair('ES256', { extractable: true })).privateKey));
+    const { d: _, ...rest } = jwk as JWK & { d: string };
+    const [privateKey, publicKey] = (await Promise.all([
+      importJWK(jwk, 'ES256'),
+      importJWK(rest, 'ES256', { extractable: true }),
+    ])) as [CryptoKey, CryptoKey];
+    return new DpopKey(oauth.DPoP({}, { privateKey, publicKey }), privateKey, jwk);
+  }
+
+  /** To be kept; it is secret. */
+  get jwk(): Readonly<Record<string, unknown>> {
+    return this.#privateJwk;
+  }
+
+  /** A fresh proof for one request (RFC 9449, sections 4.2 and 7). */
+  async proof(method: string, url: URL, accessToken: string): Promise<string> {
+    const { SignJWT } = await import('jose');
+    const nonce = this.#nonces.get(url.origin);
+    const claims = {
+      jti: randomUUID(),
+      htm: method,
+      htu: url.origin + url.pathname,
+      ath: createHash('sha256').update(accessToken).digest('base64url'),
+      ...(nonce !== undefined && { nonce }),
+    };
+    const header = { alg: 'ES256', typ: 'dpop+jwt', jwk: this.#publicJwk };
+    return new SignJWT(claims).setProtectedHeader(header).setIssuedAt().sign(this.#privateKey);
+  }
+
+  /**
+   * Keeps the nonce that a server asks for.
+   *
+   * @returns whether it is another than the last.
+   */
+  keepNonce(origin: string, nonce: string): boolean {
+    if (this.#nonces.get(origin) === nonce) return false;
+    if (this.#nonces.size >= MAX_NONCES) this.#nonces.clear();
+    this.#nonces.set(origin, nonce);
+    return true;
+  }
+}

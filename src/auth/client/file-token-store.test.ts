@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { tokenStoreSuite } from '../../testing/token-store-suite.ts';
+import { FileTokenStore } from './file-token-store.ts';
+
+const KEY = { server: 'https://mcp.example/mcp', issuer: 'https://auth.example' };
+const CREDENTIALS = { client: { clientId: 'app', redirectUris: [] } };
+
+let root: string;
+let folder: string;
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'everwire-tokens-'));
+  folder = path.join(root, 'made', 'tokens');
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const modeOf = async (file: string): Promise<number> => (await stat(file)).mode & 0o777;
+const files = async (): Promise<string[]> => (await readdir(folder)).map((name) => path.join(folder, name));
+
+describe('credentials in files', () => {
+  for (const { name, run } of tokenStoreSuite(() => [new FileTokenStore(folder), new FileTokenStore(folder)])) {
+    test(name, run);
+  }
+
+  test.skipIf(process.platform === 'win32')('are readable by their owner only, and so is their folder', async () => {
+    await new FileTokenStore(folder).set(KEY, CREDENTIALS);
+    expect(await modeOf(folder)).toBe(0o700);
+    const [file, ...others] = await files();
+    expect(others).toEqual([]);
+    expect(await modeOf(file!)).toBe(0o600);
+  });
+
+  test.skipIf(process.platform === 'win32')('close a folder that was open', async () => {
+    await mkdir(folder, { recursive: true });
+    await chmod(folder, 0o755);
+    await new FileTokenStore(folder).set(KEY, CREDENTIALS);
+    expect(await modeOf(folder)).toBe(0o700);
+  });
+
+  test('leave no other file behind', async () => {
+    const store = new FileTokenStore(folder);
+    for (let n = 0; n < 5; n++) await store.locked(KEY, () => store.set(KEY, CREDENTIALS));
+    expect(await readdir(folder)).toHaveLength(1);
+  });
+
+  test.each([['not JSON'], ['null'], ['{"credentials":7}'], ['']])(
+    'count as none where the file holds %j',
+    async (text) => {
+      const store = new FileTokenStore(folder);
+      await store.set(KEY, CREDENTIALS);
+      await writeFile((await files())[0]!, text);
+      expect(await store.get(KEY)).toBeUndefined();
+      expect(await store.issuers(KEY.server)).toEqual([]);
+      await store.set(KEY, CREDENTIALS);
+      expect(await store.get(KEY)).toEqual(CREDENTIALS);
+    },
+  );
+
+  test('name neither the server nor the issuer in the name of the file', async () => {
+    await new FileTokenStore(folder).set(KEY, CREDENTIALS);
+    expect((await readdir(folder))[0]).toMatch(/^[0-9a-f]{32}-[0-9a-f]{32}\.json$/);
+  });
+});
+
+describe('a lock', () => {
+  async function lockPath(): Promise<string> {
+    const store = new FileTokenStore(folder);
+    let lock!: string;
+    await store.locked(KEY, async () => {
+      lock = (await files()).find((file) => file.endsWith('.lock'))!;
+    });
+    return lock;
+  }
+
+  const enter = (signal?: AbortSignal): Promise<string> =>
+    new FileTokenStore(folder).locked(KEY, () => Promise.resolve('entered'), signal);
+
+  test('is broken where the process that held it is gone', async () => {
+    const child = spawn(process.execPath, ['-e', '']);
+    await once(child, 'exit');
+    const lock = await lockPath();
+    await writeFile(lock, JSON.stringify({ id: 'x', pid: child.pid, host: hostname() }));
+    expect(await enter()).toBe('entered');
+  });
+
+  test('is broken where it gave no sign of life for long', async () => {
+    const lock = await lockPath();
+    await writeFile(lock, JSON.stringify({ id: 'x', pid: process.pid, host: 'another machine' }));
+    const old = new Date(Date.now() - 31_000);
+    await utimes(lock, old, old);
+    expect(await enter()).toBe('entered');
+  });
+
+  test('is broken where what should have broken it died over it', async () => {
+    const lock = await lockPath();
+    const old = new Date(Date.now() - 31_000);
+    for (const file of [lock, `${lock}.break`]) {
+      await writeFile(file, '');
+      await utimes(file, old, old);
+    }
+    expect(await enter()).toBe('entered');
+    expect((await files()).filter((file) => file.includes('.lock'))).toEqual([]);
+  });
+
+  test('is respected where its holder lives, here or elsewhere', async () => {
+    const lock = await lockPath();
+    for (const host of [hostname(), 'another machine']) {
+      const held = JSON.stringify({ id: 'x', pid: process.pid, host });
+      await writeFile(lock, held);
+      const leaving = new AbortController();
+      const entering = enter(leaving.signal);
+      // Any number of looks would do; three are certain to have happened.
+      await new Promise((resolve) => void setTimeout(resolve, 200));
+      leaving.abort();
+      await expect(entering).rejects.toThrow(/abort/i);
+      expect(await readFile(lock, 'utf8')).toBe(held);
+    }
+  });
+
+  test('that is stale is broken by one of many, who then enter one by one', async () => {
+    const lock = await lockPath();
+    const old = new Date(Date.now() - 31_000);
+    await writeFile(lock, '');
+    await utimes(lock, old, old);
+    let inside = 0;
+    let most = 0;
+    const section = async (): Promise<void> => {
+      most = Math.max(most, (inside += 1));
+      await new Promise((resolve) => void setImmediate(resolve));
+      inside -= 1;
+    };
+    await Promise.all(Array.from({ length: 8 }, () => new FileTokenStore(folder).locked(KEY, section)));
+    expect(most).toBe(1);
+  });
+});

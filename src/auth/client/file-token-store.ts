@@ -1,0 +1,116 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { chmod, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import { isObject } from '../../jsonrpc/message.ts';
+import { holdLock } from './lock-file.ts';
+import type { CredentialKey, StoredCredentials, TokenStore } from './token-store.ts';
+
+interface Kept extends CredentialKey {
+  readonly credentials: StoredCredentials;
+}
+
+/**
+ * Keeps credentials in files, which several processes may share: one file a key, readable by its owner only (0600), in a
+ * folder that only its owner can enter (0700). A file that cannot be read as credentials counts as none: the next login
+ * replaces it.
+ */
+export class FileTokenStore implements TokenStore {
+  readonly #folder: string;
+
+  /** @param folder is made when it is first needed. Nothing else should be kept there. */
+  constructor(folder: string) {
+    this.#folder = path.resolve(folder);
+  }
+
+  async get(key: CredentialKey): Promise<StoredCredentials | undefined> {
+    const kept = await read(this.#file(key));
+    return kept?.server === key.server && kept.issuer === key.issuer ? kept.credentials : undefined;
+  }
+
+  async set(key: CredentialKey, credentials: StoredCredentials): Promise<void> {
+    await this.#prepare();
+    const file = this.#file(key);
+    const fresh = `${file}.${randomUUID()}.new`;
+    const { server, issuer } = key;
+    try {
+      const handle = await open(fresh, 'wx', 0o600);
+      try {
+        await handle.writeFile(JSON.stringify({ server, issuer, credentials }));
+        // A refresh token that was rotated is good once: what replaces it must survive a power cut.
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(fresh, file);
+    } catch (error) {
+      await remove(fresh);
+      throw error;
+    }
+  }
+
+  async delete(key: CredentialKey): Promise<void> {
+    await remove(this.#file(key));
+  }
+
+  async issuers(server: string): Promise<readonly string[]> {
+    const prefix = `${digest(server)}-`;
+    const names = await readdir(this.#folder).catch(orMissing<string[]>([]));
+    const found: { issuer: string; at: number }[] = [];
+    for (const name of names) {
+      if (!name.startsWith(prefix) || !name.endsWith('.json')) continue;
+      const file = path.join(this.#folder, name);
+      const kept = await read(file);
+      const at = await stat(file, { bigint: true }).catch(orMissing(undefined));
+      if (kept?.server === server && at) found.push({ issuer: kept.issuer, at: Number(at.mtimeNs / 1000n) });
+    }
+    return found.toSorted((a, b) => b.at - a.at).map(({ issuer }) => issuer);
+  }
+
+  async locked<T>(key: CredentialKey, section: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    await this.#prepare();
+    const release = await holdLock(`${this.#file(key)}.lock`, signal);
+    try {
+      return await section();
+    } finally {
+      await release();
+    }
+  }
+
+  /** A folder that was there already may be open to others. */
+  async #prepare(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    if (process.platform !== 'win32' && ((await stat(this.#folder)).mode & 0o077) !== 0)
+      await chmod(this.#folder, 0o700);
+  }
+
+  #file({ server, issuer }: CredentialKey): string {
+    return path.join(this.#folder, `${digest(server)}-${digest(issuer)}.json`);
+  }
+}
+
+/** Addresses hold characters that names of files must not. */
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+async function read(file: string): Promise<Kept | undefined> {
+  const text = await readFile(file, 'utf8').catch(orMissing(undefined));
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && isObject(value['credentials']) ? (value as unknown as Kept) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function remove(file: string): Promise<void> {
+  await unlink(file).catch(orMissing(undefined));
+}
+
+function orMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === 'ENOENT') return instead;
+    throw error;
+  };
+}

@@ -1,0 +1,197 @@
+import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { isIP } from 'node:net';
+import { isLoopback } from '../../transport/http/guards.ts';
+import { reachOf, type Reach } from './addresses.ts';
+import { OAuthError } from './oauth-error.ts';
+
+/** Milliseconds for all of an answer, and its bytes. */
+const TIMEOUT = 10_000;
+const MAX_BYTES = 1024 * 1024;
+const MAX_REDIRECTS = 3;
+
+export interface GuardedHttpOptions {
+  /**
+   * The server for whose sake is asked. One on loopback may lead to others on loopback, over `http` too; one at a private
+   * address to others at private addresses; any other to public addresses only.
+   */
+  readonly server: URL;
+  /**
+   * Also ask private addresses: for servers that are known by a name in a network of one's own. Default false.
+   */
+  readonly allowPrivateNetwork?: boolean | undefined;
+  /**
+   * What sends the requests. Default: `node:http`, which checks every address that a name leads to when it connects. A
+   * function of one's own must do that itself: it is only kept from addresses that are written as such.
+   */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+interface Ask {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * HTTP for addresses that somebody else has named. A hostile server could have this machine ask addresses that only it can
+ * reach (2026-07-28, docs tutorials/security: Server-Side Request Forgery): so `https` only, no address that is less public
+ * than the server itself, no redirect to another origin, 10 seconds and 1 MiB an answer.
+ */
+export class GuardedHttp {
+  readonly #reach: ReadonlySet<Reach>;
+  readonly #fetch: typeof globalThis.fetch | undefined;
+
+  constructor({ server, allowPrivateNetwork = false, fetch }: GuardedHttpOptions) {
+    const reach = new Set<Reach>(['public']);
+    const literal = isLoopback(server.hostname) ? 'loopback' : literalReach(server.hostname);
+    if (literal) reach.add(literal);
+    if (allowPrivateNetwork) reach.add('private');
+    this.#reach = reach;
+    this.#fetch = fetch;
+  }
+
+  /**
+   * Reads an address that somebody else has named.
+   *
+   * @param name what it is, for the error.
+   * @throws OAuthError `blocked`
+   */
+  permitted(address: unknown, name: string): URL {
+    const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
+    if (!url) throw new OAuthError('blocked', `${name} is not an absolute URL`);
+    const refuse = (why: string): OAuthError => new OAuthError('blocked', `${name} ${url.origin} ${why}`);
+    if (url.username !== '' || url.password !== '') throw refuse('holds credentials');
+    const loopback = isLoopback(url.hostname);
+    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) throw refuse('is not https');
+    const reach = loopback ? 'loopback' : literalReach(url.hostname);
+    if (reach && !this.#reach.has(reach)) throw refuse(`is ${reach}, and the server is not`);
+    return url;
+  }
+
+  /**
+   * GET, following redirects within the origin.
+   *
+   * @throws OAuthError `blocked` or `unreachable`
+   */
+  async get(url: URL, headers: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Response> {
+    let at = url;
+    for (let hops = 0; ; hops++) {
+      const response = await this.#send(at, { method: 'GET', headers: { ...headers } }, signal);
+      const location = response.headers.get('location');
+      if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response;
+      const next = URL.canParse(location, at.href) ? new URL(location, at) : undefined;
+      if (next?.origin !== at.origin) {
+        throw new OAuthError('blocked', `${nameOf(at)} redirects to another origin`);
+      }
+      if (hops === MAX_REDIRECTS) throw new OAuthError('unreachable', `${nameOf(url)} redirects too often`);
+      at = next;
+    }
+  }
+
+  /** A `fetch` for `oauth4webapi`: the same rules, and redirects are not followed at all. */
+  readonly fetch = (
+    address: string,
+    init: {
+      body?: string | URLSearchParams | undefined;
+      headers: Record<string, string>;
+      method: string;
+      signal?: AbortSignal | undefined;
+    },
+  ): Promise<Response> => {
+    const { body, headers, method, signal } = init;
+    const text = body?.toString();
+    return this.#send(this.permitted(address, 'The endpoint'), { method, headers, body: text }, signal);
+  };
+
+  async #send(url: URL, ask: Omit<Ask, 'signal'>, signal?: AbortSignal): Promise<Response> {
+    this.permitted(url.href, 'The address');
+    const timeout = AbortSignal.timeout(TIMEOUT);
+    const both = signal ? AbortSignal.any([signal, timeout]) : timeout;
+    try {
+      return await (this.#fetch
+        ? this.#fetched(url, { ...ask, signal: both })
+        : this.#sent(url, { ...ask, signal: both }));
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (error instanceof OAuthError) throw error;
+      const why = timeout.aborted ? `no answer within ${TIMEOUT} ms` : reasonOf(error);
+      // The error itself may hold the request, and with it a secret.
+      throw new OAuthError('unreachable', `${nameOf(url)}: ${why}`);
+    }
+  }
+
+  async #fetched(url: URL, { method, headers, body, signal }: Ask): Promise<Response> {
+    const response = await this.#fetch!(url.href, { method, headers, body: body ?? null, redirect: 'manual', signal });
+    return bounded(response.status, response.headers, (response.body as AsyncIterable<Uint8Array> | null) ?? []);
+  }
+
+  #sent(url: URL, { method, headers, body, signal }: Ask): Promise<Response> {
+    const { request } = url.protocol === 'https:' ? https : http;
+    return new Promise((done, fail) => {
+      const options = { method, headers, signal, agent: false as const, lookup: this.#lookup };
+      const sending = request(url, options, (reply) => {
+        const head = new Headers();
+        for (const [name, value] of Object.entries(reply.headersDistinct)) {
+          for (const each of value ?? []) head.append(name, each);
+        }
+        bounded(reply.statusCode ?? 0, head, reply).then(done, fail);
+      });
+      sending.once('error', fail);
+      sending.end(body);
+    });
+  }
+
+  /** Looks at every address just before it is connected to: a name cannot lead elsewhere between a check and its use. */
+  readonly #lookup = (
+    hostname: string,
+    options: LookupOptions,
+    callback: (error: Error | null, address: any, family?: number) => void,
+  ): void => {
+    resolve(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+      if (error) return callback(error, '');
+      const wrong = addresses.map(({ address }) => reachOf(address)).find((reach) => !this.#reach.has(reach));
+      if (wrong) return callback(new OAuthError('blocked', `${hostname} leads to a ${wrong} address`), '');
+      if (options.all === true) return callback(null, addresses);
+      return callback(null, addresses[0]?.address, addresses[0]?.family);
+    });
+  };
+}
+
+/** Where a host leads that is written as an address; undefined for a name. */
+function literalReach(hostname: string): Reach | undefined {
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
+  return isIP(bare) === 0 ? undefined : reachOf(bare);
+}
+
+async function bounded(
+  status: number,
+  headers: Headers,
+  body: AsyncIterable<Uint8Array> | readonly [],
+): Promise<Response> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.byteLength;
+    // Leaving the loop takes the rest of the answer back.
+    if (length > MAX_BYTES) throw new Error(`the answer is larger than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  if (status < 200 || status > 599) throw new Error(`status ${status}`);
+  const empty = status === 204 || status === 205 || status === 304;
+  return new Response(empty ? null : Buffer.concat(chunks), { status, headers });
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message, cause } = error as Error & { code?: unknown };
+  if (typeof code === 'string') return code;
+  const inner = (cause as { code?: unknown } | undefined)?.code;
+  return typeof inner === 'string' ? inner : message || 'no connection';
+}
+
+/** An address without its query, which may hold anything. */
+export function nameOf(url: URL): string {
+  return url.origin + url.pathname;
+}

@@ -1,0 +1,89 @@
+import type { GuardedHttpOptions } from './guarded-http.ts';
+import { GuardedHttp } from './guarded-http.ts';
+import { clientAuthentication, type Identity } from './client-authentication.ts';
+import { OAuthError } from './oauth-error.ts';
+import { withoutSecrets } from './token-endpoint.ts';
+
+/** For what an assertion is wanted. */
+export interface AssertionRequest {
+  /** The authorization server that it is for. */
+  readonly issuer: string;
+  /** The resource identifier of the server. */
+  readonly resource: string;
+  readonly scopes: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** Gives an assertion that an authorization server takes for a grant (RFC 7523, section 2.1): a signed JWT. */
+export type AssertionSource = (request: AssertionRequest) => Promise<string>;
+
+const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag';
+
+export interface IdJagOptions extends Identity, Pick<GuardedHttpOptions, 'fetch'> {
+  /** The identity provider's token endpoint. */
+  readonly tokenEndpoint: string;
+  /** The identity provider. Default: the origin of the token endpoint. */
+  readonly issuer?: string;
+  /** The user's ID token, or another assertion of who they are. Asked anew for each exchange. */
+  readonly subjectToken: string | (() => string | Promise<string>);
+  /** Default: that of an ID token. */
+  readonly subjectTokenType?: string;
+}
+
+/**
+ * Exchanges who the user is at the identity provider of their organization for an Identity Assertion JWT Authorization Grant
+ * (the extension `io.modelcontextprotocol/enterprise-managed-authorization`, section 4; RFC 8693).
+ *
+ * @throws TypeError for options that cannot work; the source throws OAuthError.
+ */
+export function idJag(options: IdJagOptions): AssertionSource {
+  const { tokenEndpoint, subjectToken, fetch } = options;
+  const { subjectTokenType = 'urn:ietf:params:oauth:token-type:id_token' } = options;
+  const endpoint = new URL(tokenEndpoint);
+  const { issuer = endpoint.origin } = options;
+  // The organization's own configuration names it, so a private address is as good as any.
+  const http = new GuardedHttp({ server: endpoint, allowPrivateNetwork: true, fetch });
+  http.permitted(tokenEndpoint, 'tokenEndpoint');
+  return async ({ issuer: audience, resource, scopes, signal }) => {
+    const oauth = await import('oauth4webapi');
+    const subject = typeof subjectToken === 'string' ? subjectToken : await subjectToken();
+    const server = { issuer, token_endpoint: tokenEndpoint };
+    const client = { client_id: options.clientId };
+    const parameters = {
+      requested_token_type: ID_JAG,
+      audience,
+      resource,
+      subject_token: subject,
+      subject_token_type: subjectTokenType,
+      ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+    };
+    const request = {
+      [oauth.customFetch]: http.fetch,
+      [oauth.allowInsecureRequests]: true,
+      signal,
+    };
+    try {
+      const grant = 'urn:ietf:params:oauth:grant-type:token-exchange';
+      const authentication = await clientAuthentication(options, server);
+      const response = await oauth.genericTokenEndpointRequest(
+        server,
+        client,
+        authentication,
+        grant,
+        parameters,
+        request,
+      );
+      const { access_token: assertion, issued_token_type: type } = await oauth.processGenericTokenEndpointResponse(
+        server,
+        client,
+        response,
+        // What is issued is no access token (RFC 8693, section 2.2.1).
+        { recognizedTokenTypes: { n_a: () => {} } },
+      );
+      if (type !== ID_JAG) throw new OAuthError('token', 'The identity provider issued something else than an ID-JAG');
+      return assertion;
+    } catch (error) {
+      throw withoutSecrets(error, [subject, options.clientSecret ?? '']);
+    }
+  };
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Milliseconds after which a lock is nobody's whose holder has given no sign of life. */
+const STALE = 30_000;
+/** Milliseconds between two signs of life. */
+const SIGN = 5000;
+/** Milliseconds between two looks at a lock that somebody holds: from this to twice this. */
+const POLL = 25;
+
+interface Holder {
+  readonly id: string;
+  readonly pid: number;
+  readonly host: string;
+}
+
+/**
+ * Holds a lock among processes, which is a file that only one can create. A lock is broken where the process that made it
+ * is gone, or gave no sign of life for 30 seconds.
+ *
+ * @param path of the lock; its folder must exist.
+ * @returns a function that gives the lock back.
+ * @throws the signal's reason.
+ */
+export async function holdLock(path: string, signal?: AbortSignal): Promise<() => Promise<void>> {
+  const holder: Holder = { id: randomUUID(), pid: process.pid, host: hostname() };
+  for (;;) {
+    signal?.throwIfAborted();
+    if (await create(path, holder)) break;
+    if (await isStale(path)) await breakLock(path, holder);
+    else await delay(POLL * (1 + Math.random()), undefined, { signal });
+  }
+  const alive = setInterval(() => {
+    const now = new Date();
+    // Without it the lock can be broken, and then it is somebody else's.
+    utimes(path, now, now).catch(() => {});
+  }, SIGN);
+  alive.unref();
+  return async () => {
+    clearInterval(alive);
+    if ((await read(path))?.id === holder.id) await remove(path);
+  };
+}
+
+async function create(path: string, holder: Holder): Promise<boolean> {
+  try {
+    await writeFile(path, JSON.stringify(holder), { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    // Windows says that of a file that is being removed.
+    if (['EEXIST', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST' || process.platform === 'win32') return false;
+    }
+    throw error;
+  }
+}
+
+/**
+ * Of several that find a lock stale, only one may remove it: the others would remove what came in its place. So it is
+ * removed by who holds a second lock, and only if it is still stale then.
+ */
+async function breakLock(path: string, holder: Holder): Promise<void> {
+  const second = `${path}.break`;
+  if (await create(second, holder)) {
+    try {
+      if (await isStale(path)) await remove(path);
+    } finally {
+      await remove(second);
+    }
+  } else if ((await age(second)) > STALE) {
+    await remove(second);
+  } else {
+    await delay(POLL);
+  }
+}
+
+async function isStale(path: string): Promise<boolean> {
+  if ((await age(path)) > STALE) return true;
+  const holder = await read(path);
+  return holder !== undefined && holder.host === hostname() && !isAlive(holder.pid);
+}
+
+/** Milliseconds since the last sign of life; -Infinity where there is no lock. */
+async function age(path: string): Promise<number> {
+  try {
+    return Date.now() - (await stat(path)).mtimeMs;
+  } catch {
+    return -Infinity;
+  }
+}
+
+/** Undefined where there is no lock, or it is just being written. */
+async function read(path: string): Promise<Holder | undefined> {
+  try {
+    const holder = JSON.parse(await readFile(path, 'utf8')) as Partial<Holder> | null;
+    return Number.isInteger(holder?.pid) ? (holder as Holder) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function remove(path: string): Promise<void> {
+  await unlink(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { loopbackRedirect, type LoopbackOptions } from './loopback-redirect.ts';
+import type { Visit } from './user.ts';
+
+const ISSUER = 'https://auth.example';
+const STATE = 'the-state';
+
+/** Opens a visit, sends the browser where `browse` says, and gives what comes of it when the browser is done, too. */
+async function login(
+  browse: (redirectUri: string) => Promise<unknown>,
+  options: Partial<LoopbackOptions> = {},
+  signal = new AbortController().signal,
+): Promise<URLSearchParams> {
+  let visit!: Visit;
+  let browsing: Promise<unknown> | undefined;
+  const user = loopbackRedirect({ open: () => (browsing = browse(visit.redirectUri)), ...options });
+  visit = await user.visit([]);
+  try {
+    return await visit.authorize({ url: new URL(`${ISSUER}/authorize`), state: STATE, issuer: ISSUER, signal });
+  } finally {
+    await browsing?.catch(() => {});
+    await visit.close();
+  }
+}
+
+describe('a login that comes back over loopback', () => {
+  test('gives what came back, and tells the user so', async () => {
+    let page!: Response;
+    const answer = await login(
+      async (redirectUri) => {
+        page = await fetch(`${redirectUri}?code=a%2Bb&state=${STATE}&iss=${encodeURIComponent(ISSUER)}`);
+      },
+      { title: '<Notes>' },
+    );
+    expect(Object.fromEntries(answer)).toEqual({ code: 'a+b', state: STATE, iss: ISSUER });
+    expect(page.status).toBe(200);
+    const text = await page.text();
+    expect(text).toContain('You are signed in.');
+    expect(text).toContain('&#60;Notes&#62;');
+    expect(text).not.toContain('a+b');
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(page.headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('listens on 127.0.0.1 only, and no longer than needed', async () => {
+    let seen!: string;
+    await login((redirectUri) => fetch(`${(seen = redirectUri)}?error=access_denied&state=${STATE}`));
+    expect(new URL(seen).hostname).toBe('127.0.0.1');
+    await expect(fetch(seen)).rejects.toThrow('fetch failed');
+  });
+
+  test('waits on where another state comes', async () => {
+    const statuses: number[] = [];
+    const answer = await login(async (redirectUri) => {
+      for (const state of ['', '?code=evil', '?code=evil&state=other', `?code=good&state=${STATE}`]) {
+        statuses.push((await fetch(redirectUri + state)).status);
+      }
+    });
+    expect(statuses).toEqual([400, 400, 400, 200]);
+    expect(answer.get('code')).toBe('good');
+  });
+
+  test('fails where another issuer answers, and shows nothing that it says', async () => {
+    let text!: string;
+    const failed = login(async (redirectUri) => {
+      const query = `?error=x&error_description=evil&state=${STATE}&iss=https%3A%2F%2Fevil.example`;
+      text = await (await fetch(redirectUri + query)).text();
+    });
+    await expect(failed).rejects.toMatchObject({ code: 'issuer_mismatch' });
+    await expect(failed).rejects.not.toThrow('evil');
+    expect(text).not.toContain('evil');
+  });
+
+  test('answers nothing but its path, to nobody but itself', async () => {
+    const statuses: number[] = [];
+    await login(async (redirectUri) => {
+      statuses.push((await fetch(new URL('/other', redirectUri))).status);
+      statuses.push((await fetch(redirectUri, { method: 'POST' })).status);
+      const named = redirectUri.replace('127.0.0.1', 'localhost');
+      statuses.push((await fetch(`${named}?code=a&state=${STATE}`).catch(() => ({ status: 403 }))).status);
+      await fetch(`${redirectUri}?code=a&state=${STATE}`);
+    });
+    expect(statuses).toEqual([404, 405, 403]);
+  });
+
+  test('is given up after a time', async () => {
+    await expect(login(() => Promise.resolve(), { timeout: 20 })).rejects.toMatchObject({ code: 'timeout' });
+  });
+
+  test('is given up where nobody wants it any more', async () => {
+    const leaving = new AbortController();
+    const open = (): void => leaving.abort(new Error('left'));
+    await expect(login(() => Promise.resolve(), { open }, leaving.signal)).rejects.toThrow('left');
+  });
+
+  test('fails where the address cannot be shown', async () => {
+    await expect(login(() => Promise.reject(new Error('no browser')))).rejects.toThrow('no browser');
+  });
+
+  test('takes the port that the client is registered with, where it is free', async () => {
+    const user = loopbackRedirect({ open: () => {} });
+    const first = await user.visit([]);
+    const second = await user.visit([first.redirectUri]);
+    expect(second.redirectUri).not.toBe(first.redirectUri);
+    await first.close();
+    const third = await user.visit(['https://app.example/callback', first.redirectUri]);
+    expect(third.redirectUri).toBe(first.redirectUri);
+    await Promise.all([second.close(), third.close()]);
+  });
+});

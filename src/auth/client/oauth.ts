@@ -1,0 +1,157 @@
+import type { Authorizer } from '../../transport/http/client/authorizer.ts';
+import { checkScopes } from '../scopes.ts';
+import type { Demand } from './acquisition.ts';
+import { Credentials } from './credentials.ts';
+import { OAuthError } from './oauth-error.ts';
+import type { OAuthOptions } from './options.ts';
+import { checkRegistration } from './registration.ts';
+import { covers, scopesIn } from './scopes.ts';
+import { MemoryTokenStore } from './token-store.ts';
+import { parseChallenges, type Challenge } from './www-authenticate.ts';
+
+/** Tokens in a row that a server may refuse while they are young, and milliseconds for which they are. */
+const MAX_REJECTED = 2;
+const YOUNG = 10_000;
+/** Challenges whose step-ups are counted. */
+const MAX_COUNTED = 100;
+
+/**
+ * Gets access tokens by OAuth 2.1, as the authorization pages of 2025-03-26 to 2026-07-28 say, for one server. Tokens are
+ * refreshed 30 seconds before they end. Whatever is needed at the same time is asked for once, in one process and, where
+ * they share a store, in all.
+ *
+ * @throws TypeError for options that cannot work; its methods throw OAuthError.
+ */
+export function oauth(options: OAuthOptions): Authorizer {
+  return new OAuth(options);
+}
+
+class OAuth implements Authorizer {
+  readonly #options: OAuthOptions;
+  readonly #maxStepUps: number;
+  #credentials: Credentials | undefined;
+  /** How often each set of scopes was asked for, and in place of which token last. */
+  readonly #stepUps = new Map<string, { count: number; used: string | undefined }>();
+  #rejected = 0;
+
+  constructor(options: OAuthOptions) {
+    const { user, clientCredentials, assertion, client, scopes = [], maxStepUps = 2 } = options;
+    if ([user, clientCredentials || undefined, assertion].filter((each) => each !== undefined).length !== 1) {
+      throw new TypeError('Give one of user, clientCredentials and assertion');
+    }
+    if (!user && !client && options.clientMetadataUrl === undefined) {
+      throw new TypeError('Without a user a client cannot be registered: give client');
+    }
+    if (clientCredentials && client && client.clientSecret === undefined && !client.privateKey) {
+      throw new TypeError('client needs a clientSecret or a privateKey for clientCredentials');
+    }
+    checkRegistration(options);
+    checkScopes(scopes);
+    this.#options = options;
+    this.#maxStepUps = maxStepUps;
+    if (options.server !== undefined) this.#credentialsFor(new URL(options.server));
+  }
+
+  async headers(
+    { method, url }: Parameters<Authorizer['headers']>[0],
+    signal?: AbortSignal,
+  ): Promise<Readonly<Record<string, string>>> {
+    const credentials = this.#credentialsFor(url);
+    // 2026-07-28, basic/authorization: Token Handling.
+    if (url.origin !== credentials.endpoint.origin) return {};
+    const held = await credentials.current(signal);
+    if (!held) return {};
+    const { accessToken, tokenType } = held.tokens;
+    const authorization = `${tokenType} ${accessToken}`;
+    return held.dpop && tokenType === 'DPoP'
+      ? { authorization, dpop: await held.dpop.proof(method, url, accessToken) }
+      : { authorization };
+  }
+
+  async refused(
+    { url, headers }: Parameters<Authorizer['refused']>[0],
+    reply: Parameters<Authorizer['refused']>[1],
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const credentials = this.#credentialsFor(url);
+    if (url.origin !== credentials.endpoint.origin) return false;
+    const challenges = parseChallenges(reply.header('www-authenticate'));
+    const challenge = challenges.find(({ scheme }) => scheme === 'dpop') ?? challenges.find(isBearer);
+    const used = headers['authorization']?.replace(/^\S+ +/, '');
+    const { held } = credentials;
+    if (challenge?.parameters.get('error') === 'use_dpop_nonce') {
+      const nonce = reply.header('dpop-nonce');
+      if (nonce === undefined || !held?.dpop) return false;
+      held.dpop.keepNonce(url.origin, nonce);
+      return nonceOf(headers['dpop']) !== nonce;
+    }
+    const scopes = scopesIn(challenges.map(({ parameters }) => parameters.get('scope')).find(Boolean));
+    const demand: Demand = {
+      used,
+      scopes,
+      metadataUrl: challenges.map(({ parameters }) => parameters.get('resource_metadata')).find(Boolean),
+      dpop: challenge?.scheme === 'dpop' && !challenges.some(isBearer),
+      stepUp: false,
+    };
+    if (reply.status === 401) {
+      // Somebody else got another meanwhile.
+      if (held && held.tokens.accessToken !== used) return true;
+      this.#countRejection(credentials);
+      await credentials.renew(demand, signal);
+      return true;
+    }
+    const insufficient = challenges.some(({ parameters }) => parameters.get('error') === 'insufficient_scope');
+    if (reply.status !== 403 || !insufficient || !scopes) return false;
+    if (held && held.tokens.accessToken !== used && covers(held.tokens.scopes, scopes)) return true;
+    this.#countStepUp(scopes, used);
+    await credentials.renew({ ...demand, stepUp: true }, signal);
+    return true;
+  }
+
+  /** A token that was issued just now and is refused does not get better by getting another. */
+  #countRejection({ held, endpoint }: Credentials): void {
+    if (!held || held.rejected) return;
+    held.rejected = true;
+    const young = held.issuedAt !== undefined && Date.now() - held.issuedAt < YOUNG;
+    this.#rejected = young ? this.#rejected + 1 : 0;
+    if (this.#rejected < MAX_REJECTED) return;
+    this.#rejected = 0;
+    held.rejected = false;
+    throw new OAuthError('rejected', `${endpoint.origin} refuses the access tokens that were issued for it`);
+  }
+
+  /** 2026-07-28, basic/authorization: Step-Up Authorization Flow, 4. */
+  #countStepUp(scopes: readonly string[], used: string | undefined): void {
+    const wanted = scopes.toSorted().join(' ');
+    const { count, used: before } = this.#stepUps.get(wanted) ?? { count: 0, used: undefined };
+    // Requests that were refused together ask together.
+    if (count > 0 && before === used) return;
+    if (count >= this.#maxStepUps) {
+      const times = count === 1 ? 'once' : `${count} times`;
+      throw new OAuthError(
+        'insufficient_scope',
+        `The server wants scopes that were asked for ${times} already: ${wanted}`,
+      );
+    }
+    if (this.#stepUps.size >= MAX_COUNTED) this.#stepUps.clear();
+    this.#stepUps.set(wanted, { count: count + 1, used });
+  }
+
+  #credentialsFor(url: URL): Credentials {
+    return (this.#credentials ??= new Credentials(url, {
+      ...this.#options,
+      store: this.#options.store ?? new MemoryTokenStore(),
+    }));
+  }
+}
+
+function isBearer({ scheme }: Challenge): boolean {
+  return scheme === 'bearer';
+}
+
+/** The nonce in a proof of ours. */
+function nonceOf(proof: string | undefined): unknown {
+  const payload = proof?.split('.')[1];
+  if (payload === undefined) return undefined;
+  return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { nonce?: unknown }).nonce;
+}

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { browserCommand, openBrowser } from './open-browser.ts';
+
+test.each([
+  ['darwin', 'open'],
+  ['win32', 'rundll32'],
+  ['linux', 'xdg-open'],
+] as const)('on %s an address is one argument, whatever it holds', (platform, program) => {
+  const address = 'https://auth.example/?a=b&c=$(d)|e';
+  const [command, args] = browserCommand(address, platform);
+  expect(command).toBe(program);
+  expect(args.at(-1)).toBe(address);
+});
+
+test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('%s is not opened', async (address) => {
+  await expect(openBrowser(new URL(address))).rejects.toThrow('Only web addresses');
+});

@@ -1,0 +1,156 @@
+import type { AuthorizationServer } from 'oauth4webapi';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { isLoopback } from '../../transport/http/guards.ts';
+import type { ClientKey, Identity } from './client-authentication.ts';
+import type { GuardedHttp } from './guarded-http.ts';
+import { described, OAuthError } from './oauth-error.ts';
+import type { StoredClient } from './token-store.ts';
+
+/** A client that an authorization server knows already. */
+export interface PreRegistered {
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+  readonly privateKey?: ClientKey | undefined;
+  /** `token_endpoint_auth_method`. Default: the best that the authorization server offers. */
+  readonly authMethod?: string | undefined;
+  /**
+   * The authorization server that knows the client, letter for letter. A server that names another gets an error, and the
+   * other gets nothing (2026-07-28, client-registration: Authorization Server Binding). Default: the first that a server
+   * names, for which see `TokenStore`.
+   */
+  readonly issuer?: string | undefined;
+}
+
+/** How a client comes by its id. */
+export interface RegistrationOptions {
+  /** First choice. */
+  readonly client?: PreRegistered | undefined;
+  /**
+   * The address of the client's metadata document, which is its client id. Second choice, where the authorization server
+   * supports it. `https`, with a path.
+   */
+  readonly clientMetadataUrl?: string | undefined;
+  /** Signs for the client whose metadata document names the public key, where the authorization server takes it. */
+  readonly clientKey?: ClientKey | undefined;
+  /**
+   * What a dynamic registration says (RFC 7591, section 2), beside what follows from the rest. Third choice, where the
+   * authorization server supports it. Default `{ client_name: 'MCP client' }`; false to never register.
+   */
+  readonly clientMetadata?: JsonObject | false | undefined;
+}
+
+/** @throws TypeError for options that cannot work. */
+export function checkRegistration({ clientMetadataUrl: address }: RegistrationOptions): void {
+  if (address === undefined) return;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  // 2026-07-28, client-registration: Implementation Requirements.
+  if (url?.protocol !== 'https:' || url.pathname === '/' || url.hash !== '') {
+    throw new TypeError('clientMetadataUrl must be an https URL with a path and without a fragment');
+  }
+}
+
+/** A client id that needs no registration, in the order of the specification; undefined where there is none. */
+export function knownClient(options: RegistrationOptions, server: AuthorizationServer): Identity | undefined {
+  const { client, clientKey, clientMetadataUrl } = options;
+  if (client) {
+    if (client.issuer === undefined || client.issuer === server.issuer) return client;
+    throw new OAuthError(
+      'registration',
+      `The client is registered with ${client.issuer}, and the server wants tokens of ${server.issuer}`,
+    );
+  }
+  if (clientMetadataUrl === undefined || server['client_id_metadata_document_supported'] !== true) return undefined;
+  const signs = clientKey && server.token_endpoint_auth_methods_supported?.includes('private_key_jwt');
+  return signs
+    ? { clientId: clientMetadataUrl, privateKey: clientKey, authMethod: 'private_key_jwt' }
+    : { clientId: clientMetadataUrl, authMethod: 'none' };
+}
+
+/** Whether a client that was registered before can be used again. */
+export function stillGood(client: StoredClient, redirectUri: string | undefined): boolean {
+  if (client.secretExpiresAt !== undefined && client.secretExpiresAt <= Date.now()) return false;
+  return redirectUri === undefined || client.redirectUris.includes(redirectUri);
+}
+
+/**
+ * Registers a client (RFC 7591; 2026-07-28, client-registration: Dynamic Client Registration).
+ *
+ * @throws OAuthError `registration` with what the authorization server says, or with what else can be done.
+ */
+export async function register(
+  { clientMetadata = {} }: RegistrationOptions,
+  server: AuthorizationServer,
+  redirectUri: string,
+  http: GuardedHttp,
+  signal: AbortSignal,
+): Promise<StoredClient> {
+  const endpoint = server.registration_endpoint;
+  if (clientMetadata === false || endpoint === undefined) {
+    throw new OAuthError(
+      'registration',
+      `${server.issuer} has to know the client: register it there, and give its id as client.clientId`,
+    );
+  }
+  const metadata: JsonObject = {
+    client_name: 'MCP client',
+    ...clientMetadata,
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: clientMetadata['token_endpoint_auth_method'] ?? methodToAskFor(server),
+    application_type: clientMetadata['application_type'] ?? applicationType(redirectUri),
+  };
+  const response = await http.fetch(endpoint, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify(metadata),
+    signal,
+  });
+  const body = await jsonOf(response);
+  // Some answer 200 where RFC 7591, section 3.2.1, has 201.
+  if ((response.status === 200 || response.status === 201) && typeof body?.['client_id'] === 'string') {
+    return clientFrom(body, redirectUri);
+  }
+  const error = typeof body?.['error'] === 'string' ? body['error'] : `status ${response.status}`;
+  const why = described(error, body?.['error_description'], []);
+  throw new OAuthError('registration', `${server.issuer} does not register the client with ${redirectUri}: ${why}`, {
+    error: described(error, undefined, []),
+  });
+}
+
+/** A client that runs at its user's cannot keep a secret, so none is the best method for it. */
+function methodToAskFor({ token_endpoint_auth_methods_supported: offered }: AuthorizationServer): string {
+  const known = ['none', 'client_secret_basic', 'client_secret_post'];
+  return offered === undefined ? 'none' : (known.find((method) => offered.includes(method)) ?? 'none');
+}
+
+/** 2026-07-28, client-registration: Application Type and Redirect URI Constraints. */
+function applicationType(redirectUri: string): 'native' | 'web' {
+  const url = new URL(redirectUri);
+  return url.protocol === 'https:' && !isLoopback(url.hostname) ? 'web' : 'native';
+}
+
+function clientFrom(body: JsonObject, redirectUri: string): StoredClient {
+  const {
+    client_id: id,
+    client_secret: secret,
+    client_secret_expires_at: ends,
+    token_endpoint_auth_method: method,
+  } = body;
+  return {
+    clientId: id,
+    redirectUris: [redirectUri],
+    ...(typeof secret === 'string' && secret !== '' && { clientSecret: secret }),
+    ...(typeof method === 'string' && { authMethod: method }),
+    ...(typeof ends === 'number' && ends > 0 && { secretExpiresAt: ends * 1000 }),
+  };
+}
+
+async function jsonOf(response: Response): Promise<JsonObject | undefined> {
+  try {
+    const value: unknown = JSON.parse(await response.text());
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

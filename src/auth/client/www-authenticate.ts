@@ -1,0 +1,55 @@
+/** One challenge of a `WWW-Authenticate` header. */
+export interface Challenge {
+  /** In lower case. */
+  readonly scheme: string;
+  /** By names in lower case; of one that comes twice, the first. */
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** Characters that are read of a header. */
+const MAX_LENGTH = 16 * 1024;
+
+const SPACE = /[ \t]*/y;
+const SEPARATORS = /[ \t,]*/y;
+const TOKEN = /[\w!#$%&'*+.^`|~-]+/y;
+const QUOTED = /"((?:[^"\\]|\\.)*)"/sy;
+const TOKEN68 = /[\w.~+/-]+=*(?=[ \t]*(?:,|$))/y;
+
+/**
+ * Reads the challenges of a `WWW-Authenticate` header (RFC 9110, section 11.6.1). Where it cannot be read any further, what
+ * was read so far counts.
+ *
+ * @param header several are joined by commas.
+ */
+export function parseChallenges(header: string | undefined): readonly Challenge[] {
+  if (header === undefined || header.length > MAX_LENGTH) return [];
+  const found: { scheme: string; parameters: Map<string, string> }[] = [];
+  let at = 0;
+  const take = (pattern: RegExp): string | undefined => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(header);
+    if (match) at = pattern.lastIndex;
+    return match?.[1] ?? match?.[0];
+  };
+  for (;;) {
+    take(SEPARATORS);
+    const name = take(TOKEN);
+    if (name === undefined) return found;
+    const after = at;
+    take(SPACE);
+    if (found.length > 0 && header[at] === '=') {
+      at += 1;
+      take(SPACE);
+      const quoted = header[at] === '"';
+      const value = take(quoted ? QUOTED : TOKEN);
+      if (value === undefined) return found;
+      const { parameters } = found.at(-1)!;
+      const key = name.toLowerCase();
+      if (!parameters.has(key)) parameters.set(key, quoted ? value.replace(/\\(.)/gs, '$1') : value);
+    } else {
+      found.push({ scheme: name.toLowerCase(), parameters: new Map() });
+      // A credential in place of parameters says nothing that is of use here.
+      if (at > after) take(TOKEN68);
+    }
+  }
+}
