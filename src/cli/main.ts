@@ -2,15 +2,15 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { VERSION } from '../version.ts';
 import { bridge, type BridgeFlags } from './bridge.ts';
+import { addClientCommands, partCommandLine } from './client-commands.ts';
 import { demo } from './demo.ts';
+import { ExitCode, Failure } from './failure.ts';
 import { positive, withServeOptions, type ServeFlags } from './options.ts';
 import { say } from './say.ts';
 import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
 
-/** The exit code of a command line that cannot be understood, as shells have it. */
-const USAGE = 2;
-
-function program(): Command {
+/** @param target the command that a client command starts its server with. */
+function program(target: string[] | undefined): Command {
   const root = new Command('everwire')
     .description('The whole MCP wire: every revision, every transport.')
     .version(VERSION)
@@ -43,6 +43,8 @@ function program(): Command {
         .argParser(positive),
     )
     .action((command: string, args: string[], flags: BridgeFlags) => bridge(command, args, flags));
+
+  addClientCommands(root, target);
   return root;
 }
 
@@ -50,7 +52,7 @@ function program(): Command {
 function unknownCommand(word: string): never {
   const message = `there is no command ${JSON.stringify(word)}; see everwire --help`;
   say(message);
-  throw new CommanderError(USAGE, 'everwire.unknownCommand', message);
+  throw new CommanderError(ExitCode.Usage, 'everwire.unknownCommand', message);
 }
 
 // Whoever reads our messages may leave before us.
@@ -60,14 +62,18 @@ process.stderr.on('error', () => {});
 stopOnSignals();
 stopWithNpm();
 
-program()
-  .parseAsync()
+const { words, command } = partCommandLine(process.argv.slice(2));
+
+program(command)
+  .parseAsync(words, { from: 'user' })
   .catch((error: unknown) => {
     if (error instanceof CommanderError) {
-      process.exitCode = error.exitCode === 0 ? 0 : USAGE;
+      process.exitCode = error.exitCode === 0 ? 0 : ExitCode.Usage;
       return;
     }
-    say((error as Error).message);
-    process.exitCode = 1;
+    const interrupted = error instanceof Failure && error.exitCode === ExitCode.Interrupted;
+    // Whoever interrupted it knows.
+    if (!interrupted) say((error as Error).message);
+    process.exitCode = error instanceof Failure ? error.exitCode : 1;
     void stop();
   });

@@ -9,7 +9,7 @@ let stopping: Promise<void> | undefined;
 export function stopOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (stopping) process.exit(1);
+      if (stopping) process.exit(process.exitCode || 1);
       void stop();
     });
   }

@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { ClientFlags } from './client-options.ts';
+import { converse } from './converse.ts';
+import { ExitCode, Failure } from './failure.ts';
+import { suggestion } from './nearest.ts';
+import { takeTarget, type SplitWords } from './take-target.ts';
+import { checkArguments, toolArguments } from './tool-arguments.ts';
+
+export interface CallFlags extends ClientFlags {
+  /** JSON, `@file` or `-` for stdin. */
+  readonly argsJson?: string;
+}
+
+/** `everwire call`: calls a tool with arguments that its schema gives their types. */
+export async function call(words: SplitWords, flags: CallFlags): Promise<void> {
+  const { target, rest } = takeTarget(words, flags);
+  const [name, ...args] = rest;
+  if (name === undefined) throw Failure.usage('the name of a tool is missing; see everwire list');
+  const base = flags.argsJson === undefined ? {} : await readArguments(flags.argsJson);
+  return converse(target, flags, async ({ client, output, terminal, limits }) => {
+    const tools = await client.listTools(limits);
+    const tool = tools.find((each) => each.name === name);
+    if (!tool) {
+      const names = tools.map((each) => each.name);
+      throw Failure.usage(`the server has no tool ${JSON.stringify(name)}${suggestion(name, names)}`);
+    }
+    const given = toolArguments(tool, args, base);
+    await checkArguments(tool, given);
+    const onprogress = (progress: { progress: number }): void => terminal.progress(progress);
+    const result = await client.callTool(name, given, { ...limits, onprogress }).finally(() => terminal.done());
+    if (output.json) {
+      await output.value(result);
+    } else if (result.isError) {
+      const text = result.content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
+      throw new Failure(ExitCode.Refused, `${name} failed: ${text}`);
+    } else {
+      for (const block of result.content) await output.block(block);
+      const { structuredContent } = result;
+      if (result.content.length === 0 && structuredContent !== undefined) await output.value(structuredContent);
+    }
+    return result.isError ? ExitCode.Refused : ExitCode.Ok;
+  });
+}
+
+/** Bytes that arguments may have. */
+const MAX_ARGUMENTS = 16 * 1024 * 1024;
+
+async function readArguments(source: string): Promise<JsonObject> {
+  const from = source === '-' ? 'stdin' : source.startsWith('@') ? source.slice(1) : '--args-json';
+  let text = source;
+  try {
+    if (source === '-') text = await readStdin();
+    else if (source.startsWith('@')) text = await readFile(source.slice(1), 'utf8');
+  } catch (error) {
+    throw Failure.usage(`cannot read the arguments from ${from}: ${(error as Error).message}`);
+  }
+  let args: unknown;
+  try {
+    args = JSON.parse(text);
+  } catch (error) {
+    throw Failure.usage(`the arguments from ${from} are no JSON: ${(error as Error).message}`);
+  }
+  if (!isObject(args)) throw Failure.usage(`the arguments from ${from} must be a JSON object`);
+  return args;
+}
+
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_ARGUMENTS) throw new Error(`they are larger than ${MAX_ARGUMENTS} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,129 @@
+import { Option, type Command } from 'commander';
+import { count, withClientOptions, withOutput } from './client-options.ts';
+import { splitCommand, type SplitWords } from './take-target.ts';
+
+/** The commands that talk to a server. Their target may be a command of its own, behind `--`. */
+const NAMES: ReadonlySet<string | undefined> = new Set([
+  'list',
+  'call',
+  'read',
+  'prompt',
+  'complete',
+  'listen',
+  'ping',
+  'discover',
+]);
+
+/** A command line, parted from a server's command where it is one of ours. */
+export function partCommandLine(line: readonly string[]): SplitWords {
+  return NAMES.has(line[0]) ? splitCommand(line) : { words: [...line], command: undefined };
+}
+
+/**
+ * Adds the commands that talk to a server. Each is loaded when it is run: to serve takes none of them.
+ *
+ * @param command the words behind `--`.
+ */
+export function addClientCommands(root: Command, command: string[] | undefined): void {
+  const add = (
+    name: string,
+    usage: string,
+    description: string,
+    examples: readonly string[],
+    load: () => Promise<(words: SplitWords, flags: never) => Promise<void>>,
+  ): Command =>
+    withClientOptions(root.command(name))
+      .usage(`[options] <target> ${usage}`.trim())
+      .description(description)
+      .argument('[words...]')
+      .configureHelp({ visibleArguments: () => [] })
+      .addHelpText('after', help(name, examples))
+      .action(async (words: string[], flags: object) => (await load())({ words, command }, flags as never));
+
+  add(
+    'list',
+    '[tools|resources|templates|prompts...]',
+    'list what a server has',
+    ['<target> tools --json'],
+    async () => (await import('./list.ts')).list,
+  );
+
+  const calling = add(
+    'call',
+    '<tool> [key=value...]',
+    'call a tool; its schema gives the arguments their types',
+    [
+      '<target> add a=1 b=2',
+      '<target> search text=hello tags=a tags=b within.north=52.5 filter:=\'{"deep":true}\'',
+      '<target> search --args-json @arguments.json',
+      'add a=1 b=2 -- node server.js',
+    ],
+    async () => (await import('./call.ts')).call,
+  ).option('--args-json <json>', 'arguments as JSON, @file, or - for stdin; key=value goes on top');
+  withOutput(calling, 'images, audio and other binary content');
+
+  withOutput(
+    add(
+      'read',
+      '<uri>',
+      'read a resource',
+      ['<target> file:///notes.txt', '<target> image://logo --output logo.png'],
+      async () => (await import('./read.ts')).read,
+    ),
+    'what was read',
+  );
+
+  withOutput(
+    add(
+      'prompt',
+      '<prompt> [key=value...]',
+      'get a prompt with its arguments filled in',
+      ['<target> greet name=Ada'],
+      async () => (await import('./prompt.ts')).prompt,
+    ),
+    'images, audio and other binary content',
+  );
+
+  add(
+    'complete',
+    '<prompt|uri-template> <argument>=<begun> [key=value...]',
+    'say what an argument may become, given those that are settled',
+    ['<target> greet name=A', "<target> 'greeting://{name}' name=A"],
+    async () => (await import('./complete.ts')).complete,
+  );
+
+  add(
+    'listen',
+    '[uri...]',
+    'say what changes, a line each, until interrupted',
+    ['<target>', '<target> --tools', '<target> file:///notes.txt --json --count 1'],
+    async () => (await import('./listen.ts')).listen,
+  )
+    .option('--tools', 'changes of the list of tools')
+    .option('--prompts', 'changes of the list of prompts')
+    .option('--resources', 'changes of the list of resources')
+    .addOption(new Option('--count <number>', 'end after this many').argParser(count));
+
+  add('ping', '', 'see whether a server answers', ['<target>'], async () => (await import('./ping.ts')).ping);
+  add(
+    'discover',
+    '',
+    'say who a server is, what it speaks and what it can do',
+    ['<target> --json'],
+    async () => (await import('./discover.ts')).discover,
+  );
+}
+
+function help(name: string, examples: readonly string[]): string {
+  const lines = examples.map(
+    (example) => `  everwire ${name} ${example.replace('<target>', 'https://example.com/mcp')}`,
+  );
+  return `
+A target is a URL, a name from an mcp.json, or a command behind --, at the end of the line.
+
+Examples:
+${lines.join('\n')}
+
+Exit codes: 0 all is well, 1 the server or its tool answered with an error, 2 wrong usage, 3 cannot connect,
+4 a login is needed or failed, 5 no answer in time, 130 interrupted.`;
+}

@@ -1,0 +1,118 @@
+import { basename } from 'node:path';
+import type { Client } from '../client/client.ts';
+import { connect } from '../client/connect.ts';
+import type { Handlers } from '../client/handlers.ts';
+import type { ClientOptions, RequestOptions } from '../client/options.ts';
+import { nameOf } from './bridge.ts';
+import { openBrowser } from './browser.ts';
+import type { ClientFlags } from './client-options.ts';
+import { failureOf, Interrupted } from './exit.ts';
+import { ExitCode } from './failure.ts';
+import { fillIn } from './form.ts';
+import { Output } from './output.ts';
+import { answerByHand } from './sample.ts';
+import { say } from './say.ts';
+import { atEnd, stop } from './shutdown.ts';
+import type { Target } from './target.ts';
+import { Terminal } from './terminal.ts';
+import { visit } from './visit.ts';
+
+/** What a command works with once it is connected. */
+export interface Conversation {
+  readonly client: Client;
+  readonly output: Output;
+  readonly terminal: Terminal;
+  /** Fires when the command is interrupted. */
+  readonly signal: AbortSignal;
+  /** For each of its requests. */
+  readonly limits: Pick<RequestOptions, 'signal'>;
+}
+
+/**
+ * Connects to a server, lets a command do its work, and ends the process with the exit code that it returns.
+ *
+ * @throws Failure where that did not work; the connection is closed then.
+ */
+export async function converse(
+  target: Target,
+  flags: ClientFlags,
+  work: (conversation: Conversation) => Promise<ExitCode>,
+): Promise<void> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const terminal = new Terminal();
+  let finish!: () => void;
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let working = true;
+  atEnd(async () => {
+    if (working) process.exitCode = ExitCode.Interrupted;
+    controller.abort(new Interrupted('interrupted'));
+    await finished;
+  });
+  let read = true;
+  process.stdout.on('error', () => {
+    read = false;
+    controller.abort(new Interrupted('nobody reads the output'));
+  });
+  let client: Client | undefined;
+  try {
+    client = await open(target, flags, terminal, signal, (error) => {
+      if (working) say(error.message);
+    });
+    process.exitCode = await work({ client, terminal, signal, output: new Output(flags), limits: { signal } });
+  } catch (error) {
+    // Who reads no further, as `head` does, has what they wanted.
+    if (read) throw failureOf(error, client !== undefined);
+  } finally {
+    working = false;
+    terminal.close();
+    await client?.close().catch((error: unknown) => say((error as Error).message));
+    finish();
+  }
+  void stop();
+}
+
+async function open(
+  target: Target,
+  flags: ClientFlags,
+  terminal: Terminal,
+  signal: AbortSignal,
+  onerror: (error: Error) => void,
+): Promise<Client> {
+  const options: ClientOptions = {
+    ...(terminal.interactive && handlersOf(terminal, nameOfTarget(target))),
+    revision: flags.revision,
+    timeout: flags.timeout * 1000,
+    connectTimeout: flags.timeout * 1000,
+    maxTimeout: 0,
+    logLevel: flags.logLevel,
+    signal,
+    restart: false,
+    onlog: (message) => terminal.log(message),
+    onerror,
+  };
+  if (target.kind === 'command') {
+    const { kind: _kind, ...command } = target;
+    return connect({ ...command, onstderr: (line) => terminal.tell(line) }, options);
+  }
+  const { StreamableClient } = await import('../transport/http/client/streamable-client.ts');
+  const url = new URL(target.url);
+  return connect(() => new StreamableClient(url, { headers: target.headers }), options);
+}
+
+/** Which server asks, by what the person knows of it and not by what it says of itself. */
+function nameOfTarget(target: Target): string {
+  return target.kind === 'url' ? new URL(target.url).host : nameOf(basename(target.command), target.args);
+}
+
+function handlersOf(terminal: Terminal, name: string): Handlers {
+  return {
+    onelicit: {
+      form: (form, { signal }) => terminal.exclusively(() => fillIn(terminal, name, form, signal)),
+      url: (request, { signal }) => terminal.exclusively(() => visit(terminal, name, request, openBrowser, signal)),
+    },
+    onsample: (params, { signal }) => terminal.exclusively(() => answerByHand(terminal, name, params, signal)),
+  };
+}

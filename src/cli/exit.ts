@@ -1,0 +1,45 @@
+import { TimeoutError } from '../client/errors.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { McpErrorCode } from '../protocol/errors.ts';
+import { ExitCode, Failure } from './failure.ts';
+
+/** The person, or the system, ended the command. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}
+
+/** Causes of causes that are looked at. */
+const MAX_CAUSES = 8;
+
+/**
+ * How a command ends for which something went wrong.
+ *
+ * @param connected whether the server had been reached before.
+ */
+export function failureOf(error: unknown, connected: boolean): Failure {
+  if (error instanceof Failure) return error;
+  const { message } = RpcError.from(error);
+  const causes = causesOf(error);
+  const failed = (code: ExitCode, text: string): Failure => new Failure(code, text, { cause: error });
+  if (causes.some((cause) => cause instanceof Interrupted)) return failed(ExitCode.Interrupted, 'interrupted');
+  if (causes.some(isRefusal)) return failed(ExitCode.Unauthorized, message);
+  if (causes.some((cause) => cause instanceof TimeoutError)) return failed(ExitCode.Timeout, message);
+  if (!connected || causes.some(({ name }) => name === 'ConnectionError')) return failed(ExitCode.Unreachable, message);
+  if (!(error instanceof RpcError)) return failed(ExitCode.Refused, message);
+  const text = `the server answered with an error: ${message} (${error.code})`;
+  return error.code === McpErrorCode.MissingRequiredClientCapability
+    ? failed(ExitCode.Refused, `${text}; it asks questions, which takes a terminal`)
+    : failed(ExitCode.Refused, text);
+}
+
+function causesOf(error: unknown): Error[] {
+  const causes: Error[] = [];
+  for (let cause = error; cause instanceof Error && causes.length < MAX_CAUSES; { cause } = cause) causes.push(cause);
+  return causes;
+}
+
+/** Whether a server refused for want of a credential, or none could be had. */
+function isRefusal(error: Error): boolean {
+  const { status } = error as { status?: unknown };
+  return error.name === 'OAuthError' || status === 401 || status === 403;
+}

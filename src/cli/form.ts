@@ -1,0 +1,186 @@
+import { filledIn } from '../client/form-answer.ts';
+import type { FormRequest } from '../client/handlers.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { ElicitResult } from '../protocol/types.ts';
+import { agrees, yesOrNo, type Person } from './person.ts';
+import { harmless, oneLine } from './screen.ts';
+
+/** What a field may hold. */
+type Value = string | number | boolean | string[];
+
+interface Choice {
+  readonly value: string;
+  readonly title: string;
+}
+
+/** What was typed for a field: a value, nothing for a field that may be left out, or a way out of the form. */
+type Typed = { readonly value: Value } | 'nothing' | 'decline' | 'cancel';
+
+/**
+ * Asks a person for the fields of a form, one after another (2026-07-28, client/elicitation: Form Mode Elicitation
+ * Requests). `!decline` declines at any time; `!cancel` or the end of the input dismisses the question.
+ *
+ * @param server who asks, as the person knows it.
+ * @throws the reason of the signal where it fires first.
+ */
+export async function fillIn(
+  person: Person,
+  server: string,
+  request: FormRequest,
+  signal: AbortSignal,
+): Promise<ElicitResult> {
+  const { properties, required } = request.requestedSchema;
+  const fields = Object.entries<unknown>(isObject(properties) ? properties : {});
+  const needed = new Set<unknown>(Array.isArray(required) ? required : []);
+  person.tell(`${oneLine(server)} asks: ${harmless(request.message)}`);
+  if (fields.length > 0) person.tell('(!decline declines, !cancel or Ctrl-D dismisses the question)');
+  const content: Record<string, Value> = {};
+  for (const [name, schema] of fields) {
+    const typed = await askField(person, name, isObject(schema) ? schema : {}, needed.has(name), signal);
+    if (typed === 'decline' || typed === 'cancel') return { action: typed };
+    if (typed !== 'nothing') Object.defineProperty(content, name, { value: typed.value, enumerable: true });
+  }
+  const sent = await agrees(person, fields.length > 0 ? 'Send this?' : 'Agree?', true, signal);
+  if (sent === undefined) return { action: 'cancel' };
+  return sent ? { action: 'accept', content } : { action: 'decline' };
+}
+
+async function askField(
+  person: Person,
+  name: string,
+  schema: JsonObject,
+  required: boolean,
+  signal: AbortSignal,
+): Promise<Typed> {
+  const choices = choicesOf(schema);
+  const preset = schema['default'] as Value | undefined;
+  const label = oneLine(typeof schema['title'] === 'string' ? schema['title'] : name);
+  if (typeof schema['description'] === 'string') person.tell(`  ${oneLine(schema['description'])}`);
+  for (const [index, { value, title }] of choices.entries()) {
+    person.tell(`  ${index + 1}) ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
+  }
+  const shown = preset === undefined ? '' : ` [${oneLine(String(preset))}]`;
+  const prompt = `  ${label} (${kindOf(schema, choices)}${required ? '' : ', optional'})${shown}: `;
+  for (;;) {
+    const line = await person.ask(prompt, signal);
+    if (line === undefined || line.trim() === '!cancel') return 'cancel';
+    if (line.trim() === '!decline') return 'decline';
+    if (line.trim() === '') {
+      if (preset !== undefined) return { value: preset };
+      if (!required) return 'nothing';
+      person.tell(`  ${label} is needed${schema['type'] === 'string' ? '; "" is the empty text' : ''}.`);
+      continue;
+    }
+    try {
+      return { value: read(line, schema, choices, label) };
+    } catch (error) {
+      person.tell(`  ${(error as Error).message}.`);
+    }
+  }
+}
+
+/** A value of a field from what was typed. @throws TypeError that says what is wrong with it. */
+function read(line: string, schema: JsonObject, choices: readonly Choice[], label: string): Value {
+  const value = convert(line.trim(), schema, choices, label);
+  filledIn({ properties: { [label]: schema } }, { [label]: value });
+  if (typeof value === 'string') checkFormat(value, schema['format'], label);
+  return value;
+}
+
+function convert(text: string, schema: JsonObject, choices: readonly Choice[], label: string): Value {
+  switch (schema['type']) {
+    case 'array':
+      return text
+        .split(',')
+        .map((word) => word.trim())
+        .filter((word) => word !== '')
+        .map((word) => choose(word, choices, label));
+    case 'boolean': {
+      const said = yesOrNo(text);
+      if (said === undefined) throw new TypeError(`${label} must be yes or no`);
+      return said;
+    }
+    case 'integer':
+    case 'number': {
+      const value = Number(text);
+      if (!Number.isFinite(value)) throw new TypeError(`${label} must be a number`);
+      return value;
+    }
+    default:
+      if (choices.length > 0) return choose(text, choices, label);
+      return text === '""' ? '' : text;
+  }
+}
+
+/** A choice by its value, its number in the list, or its title. */
+function choose(word: string, choices: readonly Choice[], label: string): string {
+  const found =
+    choices.find(({ value }) => value === word) ??
+    (/^\d+$/.test(word) ? choices[Number(word) - 1] : undefined) ??
+    choices.find(({ title }) => title.toLowerCase() === word.toLowerCase());
+  if (!found) throw new TypeError(`${label}: ${JSON.stringify(word)} is none of the choices`);
+  return found.value;
+}
+
+/** The choices of a field, however they are written: with titles, without, or with the titles of 2025-06-18. */
+function choicesOf(schema: JsonObject): Choice[] {
+  const source: JsonObject = isObject(schema['items']) ? schema['items'] : schema;
+  const titled: unknown = source['oneOf'] ?? source['anyOf'];
+  if (Array.isArray(titled)) {
+    return titled.filter(isObject).map((choice) => {
+      const value = String(choice['const']);
+      return { value, title: typeof choice['title'] === 'string' ? choice['title'] : value };
+    });
+  }
+  const { enum: listed, enumNames: names } = source;
+  if (!Array.isArray(listed)) return [];
+  return listed.map(String).map((value, index) => {
+    const title: unknown = Array.isArray(names) ? names[index] : undefined;
+    return { value, title: typeof title === 'string' ? title : value };
+  });
+}
+
+function kindOf(schema: JsonObject, choices: readonly Choice[]): string {
+  const { type, format, minimum, maximum, minLength, maxLength, minItems, maxItems } = schema;
+  if (type === 'array') return `several, with commas${range(minItems, maxItems)}`;
+  if (choices.length > 0) return 'one of these';
+  if (type === 'boolean') return 'yes or no';
+  if (type === 'integer') return `whole number${range(minimum, maximum)}`;
+  if (type === 'number') return `number${range(minimum, maximum)}`;
+  const kind = typeof format === 'string' ? oneLine(format) : 'text';
+  const length = range(minLength, maxLength);
+  return length === '' ? kind : `${kind}${length} characters`;
+}
+
+function range(least: unknown, most: unknown): string {
+  if (typeof least === 'number' && typeof most === 'number') return `, ${least} to ${most}`;
+  if (typeof least === 'number') return `, at least ${least}`;
+  return typeof most === 'number' ? `, at most ${most}` : '';
+}
+
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
+
+function checkFormat(value: string, format: unknown, label: string): void {
+  switch (format) {
+    case 'email':
+      if (!/^[^\s@]+@[^\s@]+$/.test(value)) throw new TypeError(`${label} must be an email address`);
+      return;
+    case 'uri':
+      if (!URL.canParse(value)) throw new TypeError(`${label} must be a URI, such as https://example.com`);
+      return;
+    case 'date':
+      if (!isDay(value)) throw new TypeError(`${label} must be a date, such as 2026-07-28`);
+      return;
+    case 'date-time':
+      if (!DATE_TIME.test(value) || !isDay(value.slice(0, 10)) || Number.isNaN(Date.parse(value))) {
+        throw new TypeError(`${label} must be a date and time, such as 2026-07-28T12:00:00Z`);
+      }
+  }
+}
+
+/** Whether a text is a day that the calendar has: `Date` takes 31 February for one of March. */
+function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+}

@@ -1,0 +1,110 @@
+import type { Client } from '../client/client.ts';
+import type { RequestOptions } from '../client/options.ts';
+import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/types.ts';
+import type { ClientFlags } from './client-options.ts';
+import { converse } from './converse.ts';
+import { ExitCode, Failure } from './failure.ts';
+import { bytes } from './screen.ts';
+import { suggestion } from './nearest.ts';
+import { takeTarget, type SplitWords } from './take-target.ts';
+import { ToolSchema } from './tool-schema.ts';
+
+/** One of the lists that a server may have. */
+interface List {
+  readonly title: string;
+  /** The capability of a server that has it. */
+  readonly capability: string;
+  /** Under which name it stands in JSON. */
+  readonly key: string;
+  readonly get: (client: Client, limits: RequestOptions) => Promise<Listed>;
+}
+
+interface Listed {
+  readonly entries: readonly unknown[];
+  /** For people. */
+  readonly rows: readonly string[][];
+}
+
+function listed<Entry>(row: (entry: Entry) => string[]): (entries: Entry[]) => Listed {
+  return (entries) => ({ entries, rows: entries.map(row) });
+}
+
+const toolRows = listed((tool: Tool) => [tool.name, signature(tool), tool.description ?? tool.title ?? '']);
+
+const resourceRows = listed(({ uri, mimeType = '', size, name, title, description }: Resource) => {
+  const kind = size === undefined ? mimeType : `${mimeType} ${bytes(size)}`.trim();
+  return [uri, kind, described(title ?? name, description)];
+});
+
+const templateRows = listed(({ uriTemplate, mimeType = '', name, title, description }: ResourceTemplate) => {
+  return [uriTemplate, mimeType, described(title ?? name, description)];
+});
+
+const promptRows = listed(({ name, arguments: args = [], description, title = '' }: Prompt) => {
+  return [name, args.map((arg) => `${arg.name}${arg.required ? '' : '?'}`).join(', '), description ?? title];
+});
+
+const LISTS: Readonly<Record<string, List>> = {
+  tools: {
+    title: 'Tools',
+    capability: 'tools',
+    key: 'tools',
+    get: async (client, limits) => toolRows(await client.listTools(limits)),
+  },
+  resources: {
+    title: 'Resources',
+    capability: 'resources',
+    key: 'resources',
+    get: async (client, limits) => resourceRows(await client.listResources(limits)),
+  },
+  templates: {
+    title: 'Resource templates',
+    capability: 'resources',
+    key: 'resourceTemplates',
+    get: async (client, limits) => templateRows(await client.listResourceTemplates(limits)),
+  },
+  prompts: {
+    title: 'Prompts',
+    capability: 'prompts',
+    key: 'prompts',
+    get: async (client, limits) => promptRows(await client.listPrompts(limits)),
+  },
+};
+
+/** `everwire list`: what a server has, or those kinds of it that are named. */
+export async function list(words: SplitWords, flags: ClientFlags): Promise<void> {
+  const { target, rest } = takeTarget(words, flags);
+  const known = Object.keys(LISTS);
+  const unknown = rest.find((word) => !known.includes(word));
+  if (unknown !== undefined) {
+    throw Failure.usage(
+      `there is no list of ${JSON.stringify(unknown)}${suggestion(unknown, known)}; there are ${known.join(', ')}`,
+    );
+  }
+  return converse(target, flags, async ({ client, output, limits }) => {
+    const found: Record<string, readonly unknown[]> = {};
+    for (const [name, { title, capability, key, get }] of Object.entries(LISTS)) {
+      if (rest.length > 0 ? !rest.includes(name) : client.serverCapabilities[capability] === undefined) continue;
+      const { entries, rows } = await get(client, limits);
+      found[key] = entries;
+      if (output.json || (rows.length === 0 && rest.length === 0)) continue;
+      if (rest.length !== 1) await output.text(title);
+      await output.table(rows);
+    }
+    if (output.json) await output.value(found);
+    return ExitCode.Ok;
+  });
+}
+
+/** `a: integer, b?: string` */
+function signature({ inputSchema }: Tool): string {
+  const schema = new ToolSchema(inputSchema);
+  const { required } = schema;
+  return Array.from(schema.properties, ([name, property]) => {
+    return `${name}${required.has(name) ? '' : '?'}: ${property.describe()}`;
+  }).join(', ');
+}
+
+function described(title: string, description: string | undefined): string {
+  return description === undefined ? title : `${title}: ${description}`;
+}

@@ -1,0 +1,77 @@
+import type { Change } from '../client/handlers.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { SubscriptionFilter } from '../protocol/types.ts';
+import type { ClientFlags } from './client-options.ts';
+import { converse } from './converse.ts';
+import { ExitCode, Failure } from './failure.ts';
+import { takeTarget, type SplitWords } from './take-target.ts';
+
+export interface ListenFlags extends ClientFlags {
+  readonly tools?: boolean;
+  readonly prompts?: boolean;
+  readonly resources?: boolean;
+  /** How many changes to wait for. Default: until interrupted. */
+  readonly count?: number;
+}
+
+/** `everwire listen`: says what changes at a server, a line each, until it is interrupted. */
+export async function listen(words: SplitWords, flags: ListenFlags): Promise<void> {
+  const { target, rest: uris } = takeTarget(words, flags);
+  return converse(target, flags, async ({ client, output, terminal, signal }) => {
+    const filter = filterOf(uris, flags, client.serverCapabilities);
+    const { count = Infinity } = flags;
+    let left = count;
+    let enough!: () => void;
+    const counted = new Promise<void>((resolve) => {
+      enough = resolve;
+    });
+    let written = Promise.resolve();
+    const onchange = (change: Change): void => {
+      if (left === 0) return;
+      left -= 1;
+      written = written.then(() => (output.json ? output.value(change, { line: true }) : output.text(lineOf(change))));
+      if (left === 0) enough();
+    };
+    const subscription = await client.subscribe(filter, onchange, { signal });
+    terminal.tell(`listening to ${heard(subscription.filter)}`);
+    const error = await Promise.race([subscription.closed, counted]);
+    await subscription.close();
+    await written;
+    signal.throwIfAborted();
+    if (error) throw error;
+    return ExitCode.Ok;
+  });
+}
+
+/** What was asked for; without a word everything that the server tells of. */
+function filterOf(uris: readonly string[], flags: ListenFlags, capabilities: JsonObject): SubscriptionFilter {
+  const filter: SubscriptionFilter = {};
+  if (uris.length > 0) filter.resourceSubscriptions = [...uris];
+  const any = uris.length > 0 || flags.tools || flags.prompts || flags.resources;
+  for (const list of ['tools', 'prompts', 'resources'] as const) {
+    const capability: unknown = capabilities[list];
+    const offered = isObject(capability) && capability['listChanged'] === true;
+    if (any ? flags[list] : offered) filter[`${list}ListChanged`] = true;
+  }
+  if (Object.keys(filter).length === 0)
+    throw new Failure(ExitCode.Refused, 'the server tells of no changes of its lists');
+  return filter;
+}
+
+function heard({ resourceSubscriptions = [], ...lists }: SubscriptionFilter): string {
+  const names = Object.entries(lists)
+    .filter(([, wanted]) => wanted === true)
+    .map(([name]) => name.replace('ListChanged', ''));
+  return [...names, ...resourceSubscriptions].join(', ') || 'nothing: the server agreed to none of it';
+}
+
+function lineOf(change: Change): string {
+  switch (change.type) {
+    case 'resource':
+      return `updated ${change.uri}`;
+    case 'task':
+      return `task ${change.task.taskId} ${change.task.status}`;
+    default:
+      return `changed ${change.type}`;
+  }
+}

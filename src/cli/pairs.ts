@@ -1,0 +1,15 @@
+import { Failure } from './failure.ts';
+
+/** `key=value` words, as texts. @throws Failure with code 2 for what is none, or given twice. */
+export function pairs(words: readonly string[]): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const word of words) {
+    const [, key, value] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
+    if (key === undefined || value === undefined) {
+      throw Failure.usage(`${JSON.stringify(word)} is no argument: it must be key=value`);
+    }
+    if (found.has(key)) throw Failure.usage(`the argument ${key} is given twice`);
+    found.set(key, value);
+  }
+  return found;
+}

@@ -1,0 +1,19 @@
+import type { ClientFlags } from './client-options.ts';
+import { converse } from './converse.ts';
+import { ExitCode, Failure } from './failure.ts';
+import { takeTarget, type SplitWords } from './take-target.ts';
+
+/** `everwire ping`: whether a server answers, and how soon. */
+export async function ping(words: SplitWords, flags: ClientFlags): Promise<void> {
+  const { target, rest } = takeTarget(words, flags);
+  if (rest.length > 0) throw Failure.usage('ping takes a target alone');
+  return converse(target, flags, async ({ client, output, limits }) => {
+    const begun = performance.now();
+    await client.ping(limits);
+    const ms = Math.round((performance.now() - begun) * 100) / 100;
+    const { revision } = client;
+    if (output.json) await output.value({ ms, revision });
+    else await output.text(`answered in ${ms} ms (${revision})`);
+    return ExitCode.Ok;
+  });
+}

@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'vitest';
+import type { UrlRequest } from '../client/handlers.ts';
+import type { SampleParams } from '../protocol/sampling.ts';
+import { fillIn } from './form.ts';
+import type { Person } from './person.ts';
+import { answerByHand } from './sample.ts';
+import { visit } from './visit.ts';
+
+/** A person who says one line after another, and then nothing more. */
+class Scripted implements Person {
+  readonly heard: string[] = [];
+  readonly #lines: string[];
+
+  constructor(...lines: string[]) {
+    this.#lines = lines;
+  }
+
+  tell(line: string): void {
+    this.heard.push(line);
+  }
+
+  async ask(prompt: string, signal: AbortSignal): Promise<string | undefined> {
+    signal.throwIfAborted();
+    this.heard.push(prompt);
+    return this.#lines.shift();
+  }
+
+  /** How many lines nobody asked for. */
+  get left(): number {
+    return this.#lines.length;
+  }
+}
+
+const { signal } = new AbortController();
+
+describe('a form', () => {
+  const text = { type: 'string' };
+  const form = (properties: Record<string, object>, required: string[] = []) => ({
+    message: 'Please tell',
+    requestedSchema: { type: 'object', properties, required },
+  });
+  const fill = (person: Person, properties: Record<string, object>, required: string[] = []) =>
+    fillIn(person, 'the shop', form(properties, required), signal);
+
+  test('says who asks, and goes through the fields in order', async () => {
+    const person = new Scripted('Ada', '3', 'y', '');
+    const properties = {
+      name: { ...text, title: 'Your name', description: 'As on the door', maxLength: 20 },
+      floor: { type: 'integer', minimum: -1, maximum: 9, default: 0 },
+      bell: { type: 'boolean' },
+    };
+    expect(await fill(person, properties, ['name'])).toEqual({
+      action: 'accept',
+      content: { name: 'Ada', floor: 3, bell: true },
+    });
+    expect(person.heard).toEqual([
+      'the shop asks: Please tell',
+      '(!decline declines, !cancel or Ctrl-D dismisses the question)',
+      '  As on the door',
+      '  Your name (text, at most 20 characters): ',
+      '  floor (whole number, -1 to 9, optional) [0]: ',
+      '  bell (yes or no, optional): ',
+      'Send this? [Y/n] ',
+    ]);
+  });
+
+  test.each<[string, object, string, unknown]>([
+    ['a default', { ...text, default: 'x' }, '', 'x'],
+    ['a list of defaults', { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, default: ['b'] }, '', ['b']],
+    ['nothing for an optional field', text, '', undefined],
+    ['the empty text', text, '""', ''],
+    ['a number', { type: 'number' }, ' 1.5 ', 1.5],
+    ['a choice by its number', { ...text, enum: ['red', 'blue'] }, '2', 'blue'],
+    ['a choice by its value', { ...text, enum: ['2', '1'] }, '1', '1'],
+    ['a choice by its title', { ...text, oneOf: [{ const: 's', title: 'Small' }] }, 'small', 's'],
+    ['a choice with titles of older revisions', { ...text, enum: ['s'], enumNames: ['Small'] }, 'Small', 's'],
+    ['several', { type: 'array', items: { type: 'string', enum: ['a', 'b', 'c'] } }, '3, a', ['c', 'a']],
+    [
+      'several with titles',
+      { type: 'array', items: { anyOf: [{ const: '#f', title: 'Red' }, { const: '#0' }] } },
+      'red,2',
+      ['#f', '#0'],
+    ],
+    ['a date', { ...text, format: 'date' }, '2028-02-29', '2028-02-29'],
+    ['a time', { ...text, format: 'date-time' }, '2026-07-28T12:00:00+02:00', '2026-07-28T12:00:00+02:00'],
+  ])('takes %s', async (_, schema, line, value) => {
+    const content = value === undefined ? {} : { field: value };
+    expect(await fill(new Scripted(line, 'y'), { field: schema })).toEqual({ action: 'accept', content });
+  });
+
+  test.each<[object, string, string, string]>([
+    [{ type: 'integer' }, '1.5', '1', 'field must be of type integer.'],
+    [{ type: 'number', minimum: 18 }, '17', '18', 'field must be at least 18.'],
+    [{ type: 'number' }, 'many', '1', 'field must be a number.'],
+    [{ type: 'boolean' }, 'perhaps', 'no', 'field must be yes or no.'],
+    [{ ...text, minLength: 3 }, 'ab', 'abc', 'field: its length must be at least 3.'],
+    [{ ...text, format: 'email' }, 'ada', 'ada@x.org', 'field must be an email address.'],
+    [{ ...text, format: 'uri' }, 'x', 'https://x.org', 'field must be a URI, such as https://example.com.'],
+    [{ ...text, format: 'date' }, '2026-02-31', '2026-02-28', 'field must be a date, such as 2026-07-28.'],
+    [
+      { ...text, format: 'date-time' },
+      '2026-07-28',
+      '2026-07-28T12:00:00Z',
+      'field must be a date and time, such as 2026-07-28T12:00:00Z.',
+    ],
+    [{ ...text, enum: ['a'] }, '2', '1', 'field: "2" is none of the choices.'],
+    [
+      { type: 'array', items: { enum: ['a', 'b'] }, minItems: 2 },
+      'a',
+      'a,b',
+      'field: the number of its items must be at least 2.',
+    ],
+    [text, '', 'x', 'field is needed; "" is the empty text.'],
+  ])('asks again: %j', async (schema, wrong, right, said) => {
+    const person = new Scripted(wrong, right, 'y');
+    expect(await fill(person, { field: schema }, ['field'])).toMatchObject({ action: 'accept' });
+    expect(person.heard).toContain(`  ${said}`);
+    expect(person.left).toBe(0);
+  });
+
+  test.each<[string, string[], string]>([
+    ['a word in the middle', ['Ada', '!decline'], 'decline'],
+    ['no at the end', ['Ada', '3', 'no'], 'decline'],
+    ['another word in the middle', ['!cancel'], 'cancel'],
+    ['the end of the input', ['Ada'], 'cancel'],
+    ['the end of the input at the end', ['Ada', '3'], 'cancel'],
+  ])('%s sends nothing of it', async (_, lines, action) => {
+    expect(await fill(new Scripted(...lines), { name: text, floor: { type: 'integer' } })).toEqual({ action });
+  });
+
+  test('without fields is yes or no', async () => {
+    expect(await fill(new Scripted('maybe', 'y'), {})).toEqual({ action: 'accept', content: {} });
+    expect(await fill(new Scripted('n'), {})).toEqual({ action: 'decline' });
+  });
+
+  test('cannot speak to the terminal', async () => {
+    const person = new Scripted('x', 'y');
+    const request = form({ field: { ...text, title: '\u001b[2Jtitle\nmore' } });
+    await fillIn(person, 'bad\u0007', { ...request, message: '\u001b]0;x\u0007' }, signal);
+    for (const character of ['\u001b', '\u0007']) expect(person.heard.join('')).not.toContain(character);
+  });
+
+  test('is over where the server takes it back', async () => {
+    const taken = AbortSignal.abort(new Error('taken back'));
+    await expect(fillIn(new Scripted('x'), 'shop', form({ field: text }), taken)).rejects.toThrow('taken back');
+  });
+});
+
+describe('an address', () => {
+  const request = (url: string): UrlRequest => ({ mode: 'url', message: 'Sign in', url });
+  const opened: string[] = [];
+  const go = async (person: Person, url: string, works = true) => {
+    opened.length = 0;
+    const open = async (address: string): Promise<boolean> => {
+      opened.push(address);
+      return works;
+    };
+    return visit(person, 'the shop', request(url), open, signal);
+  };
+
+  test('is shown in full, and opened where the person says so', async () => {
+    const person = new Scripted('y');
+    expect(await go(person, 'https://example.com/sign-in?next=%2F')).toEqual({ action: 'accept' });
+    expect(person.heard).toEqual([
+      'the shop asks you to visit an address: Sign in',
+      '  https://example.com/sign-in?next=%2F',
+      '  It is at example.com.',
+      'Open it in the browser? [y/N] ',
+    ]);
+    expect(opened).toEqual(['https://example.com/sign-in?next=%2F']);
+  });
+
+  test.each<[string, string[], string]>([
+    ['no word', [''], 'decline'],
+    ['no', ['n'], 'decline'],
+    ['the end of the input', [], 'cancel'],
+  ])('%s does not open it', async (_, lines, action) => {
+    expect(await go(new Scripted(...lines), 'https://example.com/')).toEqual({ action });
+    expect(opened).toEqual([]);
+  });
+
+  test('without a browser it is the person who opens it', async () => {
+    const person = new Scripted('y');
+    expect(await go(person, 'https://example.com/', false)).toEqual({ action: 'accept' });
+    expect(person.heard.at(-1)).toMatch(/open the address yourself/);
+  });
+
+  test.each([
+    ['https://аpple.com/', /may look like others/],
+    ['https://bank.com@evil.example/', /before the @/],
+    ['http://example.com/', /read on the way/],
+  ])('%s comes with a warning', async (url, warning) => {
+    const person = new Scripted('n');
+    await go(person, url);
+    expect(person.heard.filter((line) => line.startsWith('  Beware: '))).toEqual([expect.stringMatching(warning)]);
+  });
+
+  test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('%s is declined', async (url) => {
+    const person = new Scripted('y');
+    expect(await go(person, url)).toEqual({ action: 'decline' });
+    expect(opened).toEqual([]);
+    expect(person.left).toBe(1);
+  });
+});
+
+describe('a message to a model', () => {
+  const params: SampleParams = {
+    messages: [
+      { role: 'user', content: { type: 'text', text: 'Two\nlines \u001b[31m' } },
+      { role: 'assistant', content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] },
+    ],
+    maxTokens: 100,
+    systemPrompt: 'Be brief.',
+  };
+
+  test('is shown, and answered by hand', async () => {
+    const person = new Scripted('y', 'One', '', 'two', '.');
+    expect(await answerByHand(person, 'the shop', params, signal)).toEqual({
+      role: 'assistant',
+      content: { type: 'text', text: 'One\n\ntwo' },
+      model: 'a person',
+      stopReason: 'endTurn',
+    });
+    expect(person.heard.slice(0, 4)).toEqual([
+      'the shop asks a model (at most 100 tokens):',
+      '  system: Be brief.',
+      '  user: Two\n    lines \\u001b[31m',
+      '  assistant: [image/png, 3 bytes]',
+    ]);
+  });
+
+  test.each([[['']], [['n']], [[]], [['y', 'begun']]])('is refused by %j', async (lines) => {
+    await expect(answerByHand(new Scripted(...lines), 'the shop', params, signal)).rejects.toThrow(
+      expect.objectContaining({ code: -1, message: 'User rejected sampling request' }),
+    );
+  });
+});

@@ -1,0 +1,65 @@
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { SampleParams, SampleResult, SamplingMessage } from '../protocol/sampling.ts';
+import { agrees, type Person } from './person.ts';
+import { bytes, harmless, oneLine } from './screen.ts';
+
+/** The code for a person who refuses (2025-11-25, client/sampling: Error Handling). */
+const REJECTED = -1;
+
+/**
+ * Shows a person what a server asks of a model, and lets them answer in its place. A line with a single dot ends the
+ * answer.
+ *
+ * @throws RpcError −1 where the person refuses; the reason of the signal where it fires first.
+ */
+export async function answerByHand(
+  person: Person,
+  server: string,
+  params: SampleParams,
+  signal: AbortSignal,
+): Promise<SampleResult> {
+  if (!Array.isArray(params.messages)) {
+    throw new RpcError(ErrorCode.InvalidParams, 'sampling/createMessage needs a list of messages');
+  }
+  person.tell(`${oneLine(server)} asks a model (at most ${String(params.maxTokens)} tokens):`);
+  if (typeof params.systemPrompt === 'string') person.tell(`  system: ${indented(params.systemPrompt)}`);
+  for (const message of params.messages)
+    person.tell(`  ${oneLine(String(message.role))}: ${indented(textOf(message))}`);
+  const agreed = await agrees(person, 'Answer in its place?', false, signal);
+  if (agreed !== true) throw rejected();
+  person.tell('Write the answer; a line with a single dot ends it.');
+  const lines: string[] = [];
+  for (;;) {
+    const line = await person.ask('> ', signal);
+    if (line === undefined) throw rejected();
+    if (line === '.') break;
+    lines.push(line);
+  }
+  const content = { type: 'text' as const, text: lines.join('\n') };
+  return { role: 'assistant', content, model: 'a person', stopReason: 'endTurn' };
+}
+
+function rejected(): RpcError {
+  return new RpcError(REJECTED, 'User rejected sampling request');
+}
+
+function textOf({ content }: SamplingMessage): string {
+  const parts = Array.isArray(content) ? content : [content];
+  return parts
+    .map((part) => {
+      switch (part.type) {
+        case 'text':
+          return part.text;
+        case 'image':
+        case 'audio':
+          return `[${part.mimeType}, ${bytes(Buffer.byteLength(part.data, 'base64'))}]`;
+        default:
+          return JSON.stringify(part);
+      }
+    })
+    .join('\n');
+}
+
+function indented(text: string): string {
+  return harmless(text).replaceAll('\n', '\n    ');
+}

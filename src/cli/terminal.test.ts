@@ -1,0 +1,107 @@
+import { PassThrough, Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from 'vitest';
+import { Terminal } from './terminal.ts';
+
+class Screen extends Writable {
+  readonly isTTY = true;
+  readonly columns = 80;
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
+    this.text += chunk.toString();
+    callback();
+  }
+}
+
+const { signal } = new AbortController();
+const open: Terminal[] = [];
+
+function terminalOf(isTTY = true): { terminal: Terminal; keys: PassThrough; screen: Screen } {
+  const keys = Object.assign(new PassThrough(), { isTTY, setRawMode: () => {} }) as unknown as PassThrough & {
+    isTTY: boolean;
+  };
+  const screen = new Screen();
+  const terminal = new Terminal(keys, screen);
+  open.push(terminal);
+  return { terminal, keys, screen };
+}
+
+afterEach(() => {
+  for (const terminal of open.splice(0)) terminal.close();
+});
+
+describe('a person', () => {
+  test('is there where both ends are a terminal', () => {
+    expect(terminalOf(true).terminal.interactive).toBe(true);
+    expect(terminalOf(false).terminal.interactive).toBe(false);
+  });
+
+  test('is asked for lines, and those typed before are taken first', async () => {
+    const { terminal, keys, screen } = terminalOf();
+    const first = terminal.ask('Name: ', signal);
+    keys.write('Ada\rnext\r');
+    expect(await first).toBe('Ada');
+    expect(screen.text).toContain('Name: ');
+    expect(await terminal.ask('More: ', signal)).toBe('next');
+  });
+
+  test('who ends the input says nothing, and can be asked again', async () => {
+    const { terminal, keys } = terminalOf();
+    const first = terminal.ask('Name: ', signal);
+    keys.write('\u0004');
+    expect(await first).toBeUndefined();
+    const second = terminal.ask('Name: ', signal);
+    keys.write('Ada\r');
+    expect(await second).toBe('Ada');
+  });
+
+  test('is not asked any more where the question is taken back', async () => {
+    const { terminal, screen } = terminalOf();
+    const controller = new AbortController();
+    const answer = terminal.ask('Name: ', controller.signal);
+    controller.abort(new Error('taken back'));
+    await expect(answer).rejects.toThrow('taken back');
+    expect(screen.text).toContain('(the question was taken back)');
+    await expect(terminal.ask('Name: ', controller.signal)).rejects.toThrow('taken back');
+  });
+
+  test('has one question at a time, and no bar over it', async () => {
+    const { terminal, keys, screen } = terminalOf();
+    const order: string[] = [];
+    const question = (name: string) =>
+      terminal.exclusively(async () => {
+        order.push(`${name}: ${await terminal.ask(`${name}? `, signal)}`);
+      });
+    const both = Promise.all([question('first'), question('second')]);
+    await setImmediate();
+    terminal.progress({ progress: 1, message: 'drawn over' });
+    expect(screen.text).not.toContain('second?');
+    keys.write('1\r2\r');
+    await both;
+    expect(order).toEqual(['first: 1', 'second: 2']);
+    expect(screen.text).not.toContain('drawn over');
+  });
+
+  test('gets the terminal though the question before failed', async () => {
+    const { terminal } = terminalOf();
+    await expect(terminal.exclusively(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await terminal.exclusively(async () => 'yes')).toBe('yes');
+  });
+});
+
+test('the log of a server is one line a message, and cannot speak to the terminal', () => {
+  const { terminal, screen } = terminalOf();
+  terminal.log({ level: 'info', data: 'plain' });
+  terminal.log({ level: 'error', logger: 'db', data: { lost: ['a\u001b[2J'] } });
+  terminal.log({ level: 'info', data: 'two\nlines\u0007' });
+  expect(screen.text).toBe('[info] plain\n[error] db: {"lost":["a\\u001b[2J"]}\n[info] two lines\\u0007\n');
+});
+
+test('a bar goes when the call is over', () => {
+  const { terminal, screen } = terminalOf();
+  terminal.progress({ progress: 1 });
+  expect(screen.text).toBe('\r\u001b[2K… 1');
+  terminal.done();
+  expect(screen.text.endsWith('\r\u001b[2K')).toBe(true);
+});

@@ -1,0 +1,47 @@
+import type { UrlRequest } from '../client/handlers.ts';
+import type { ElicitResult } from '../protocol/types.ts';
+import { agrees, type Person } from './person.ts';
+import { harmless, oneLine } from './screen.ts';
+
+/**
+ * Shows a person the address that a server wants them to go to, in full, and opens it where they agree (2026-07-28,
+ * client/elicitation: Safe URL Handling). Nothing is fetched from here.
+ *
+ * @param open opens an address in the browser; resolves with whether it could.
+ * @throws the reason of the signal where it fires first.
+ */
+export async function visit(
+  person: Person,
+  server: string,
+  request: UrlRequest,
+  open: (url: string) => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<ElicitResult> {
+  const url = new URL(request.url);
+  person.tell(`${oneLine(server)} asks you to visit an address: ${harmless(request.message)}`);
+  person.tell(`  ${url.href}`);
+  // Neither a program of this machine nor one of its files is for a server to open.
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    person.tell(`  Declined: ${url.protocol} is no address of the web.`);
+    return { action: 'decline' };
+  }
+  person.tell(`  It is at ${url.host}.`);
+  for (const warning of warnings(url)) person.tell(`  Beware: ${warning}`);
+  const agreed = await agrees(person, 'Open it in the browser?', false, signal);
+  if (agreed === undefined) return { action: 'cancel' };
+  if (!agreed) return { action: 'decline' };
+  if (!(await open(url.href))) person.tell('  No browser could be opened. Please open the address yourself.');
+  return { action: 'accept' };
+}
+
+function warnings(url: URL): string[] {
+  const found: string[] = [];
+  if (url.hostname.split('.').some((label) => label.startsWith('xn--'))) {
+    found.push('its name has letters that may look like others.');
+  }
+  if (url.username !== '' || url.password !== '') found.push('what stands before the @ is not where it leads.');
+  if (url.protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)) {
+    found.push('what you enter there can be read on the way.');
+  }
+  return found;
+}
