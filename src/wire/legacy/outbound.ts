@@ -24,17 +24,17 @@ import { UpstreamListeners } from './upstream-listeners.ts';
 export interface OutboundOptions {
   readonly clientInfo: Implementation;
   /** What the questions of the server may be about. Default none. */
-  readonly capabilities?: JsonObject;
+  readonly capabilities?: JsonObject | undefined;
   /** The revision to ask for. Default 2025-11-25, the newest with a handshake. */
-  readonly revision?: Revision;
+  readonly revision?: Revision | undefined;
   /** How long a request waits for its response, from each sign of progress. Milliseconds, default 10 minutes; 0 for ever. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
-  readonly maxTimeout?: number;
+  readonly maxTimeout?: number | undefined;
   /** How long the handshake may take, in milliseconds. Default 60 000. */
-  readonly handshakeTimeout?: number;
+  readonly handshakeTimeout?: number | undefined;
   /** The last request id that was used on the connection before it was given here. Default 0: none was. */
-  readonly lastId?: number;
+  readonly lastId?: number | undefined;
   /** Why the transport closed, where it knows. */
   readonly closeReason?: () => Error | undefined;
   /** Hears of what no caller can be told. Default: nobody. */

@@ -1,0 +1,139 @@
+import { RpcError } from '../jsonrpc/errors.ts';
+import { REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
+import { LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from '../protocol/revisions.ts';
+import { connectLegacy, type OutboundOptions } from './legacy/outbound.ts';
+import { discover, discoveryError, judge, type Discovery } from './modern/discover.ts';
+import { connectModern, modernUpstream } from './modern/outbound.ts';
+import { TransportCarrier } from './modern/transport-carrier.ts';
+import { reached, type NegotiatedUpstream, type Negotiation } from './negotiation.ts';
+import { ProbedConnection, type ReasonedTransport } from './probed-connection.ts';
+
+/** Finds out what a server on a connection of its own speaks. Closes the connection where it fails. */
+export async function negotiateConnection(
+  transport: ReasonedTransport,
+  negotiation: Negotiation,
+): Promise<NegotiatedUpstream> {
+  const { eras, onerror, trying } = negotiation;
+  const closeReason = (): Error | undefined => transport.closeReason;
+  trying(transport);
+  try {
+    if (!eras.has('modern')) {
+      return reached(await connectLegacy(transport, legacyOptions(negotiation, closeReason)), 'legacy', 'connection');
+    }
+    if (eras.has('legacy')) return await new ConnectionNegotiation(transport, negotiation).run();
+    const carrier = new TransportCarrier(transport, { closeReason, onerror });
+    await carrier.start();
+    return reached(await connectModern(carrier, negotiation), 'modern', 'connection');
+  } catch (error) {
+    await transport.close();
+    throw error;
+  }
+}
+
+/** What a handshake is made with. */
+export function legacyOptions(negotiation: Negotiation, closeReason: () => Error | undefined): OutboundOptions {
+  const { clientInfo, capabilities, revision, timeout, maxTimeout, handshakeTimeout, onerror } = negotiation;
+  return { clientInfo, capabilities, revision, timeout, maxTimeout, handshakeTimeout, onerror, closeReason };
+}
+
+/** The newest handshake revision that a server of the other era names, where it has none of that era in common with us. */
+export function namedLegacyRevision(discovery: Discovery): Revision | undefined {
+  if (discovery.outcome !== 'disjoint') return undefined;
+  return LEGACY_REVISIONS.findLast((revision) => discovery.supported.includes(revision));
+}
+
+class ConnectionNegotiation {
+  readonly #connection: ProbedConnection;
+  readonly #negotiation: Negotiation;
+
+  constructor(transport: ReasonedTransport, negotiation: Negotiation) {
+    this.#connection = new ProbedConnection(transport);
+    this.#negotiation = negotiation;
+  }
+
+  async run(): Promise<NegotiatedUpstream> {
+    const { verdict, probeTimeout, handshakeTimeout } = this.#negotiation;
+    let refused: RpcError | undefined;
+    if (verdict?.era === 'legacy') {
+      const tried = await this.#handshake();
+      if (!(tried instanceof RpcError)) return tried;
+      // Only an answer shows that the verdict is no longer true.
+      if (this.#over(tried)) throw tried;
+      refused = tried;
+    }
+    // A server that spoke this era before may take longer to start than others are given to show that they do not.
+    const probed = await this.#probe(verdict?.era === 'modern' ? handshakeTimeout : probeTimeout);
+    if (isUpstream(probed)) return probed;
+    if (refused) throw both(refused, probed);
+    const revision = namedLegacyRevision(probed);
+    if (probed.outcome !== 'unrecognised' && revision === undefined) throw discoveryError(probed);
+    const tried = await this.#handshake(revision);
+    if (!(tried instanceof RpcError)) return tried;
+    if (!this.#over(tried) && this.#answeredLate()) {
+      const again = await this.#probe(handshakeTimeout);
+      if (isUpstream(again)) return again;
+    }
+    throw both(tried, probed);
+  }
+
+  async #probe(timeout: number): Promise<NegotiatedUpstream | Exclude<Discovery, { outcome: 'agreed' }>> {
+    const connection = this.#connection;
+    const { clientInfo, capabilities = {}, onerror } = this.#negotiation;
+    const carrier = new TransportCarrier(connection.lane(), {
+      lastId: connection.lastId,
+      closeReason: () => connection.closeReason,
+      onerror,
+    });
+    await carrier.start();
+    const found = await discover(carrier, { clientInfo, capabilities, timeout });
+    connection.lastId = carrier.lastId;
+    if (found.outcome === 'agreed') {
+      connection.keep();
+      return reached(modernUpstream(carrier, found, this.#negotiation), 'modern', 'connection');
+    }
+    if (found.outcome === 'unrecognised' && found.silent) connection.abandon(carrier.lastId);
+    return found;
+  }
+
+  /** Returns why a handshake failed. */
+  async #handshake(revision?: Revision): Promise<NegotiatedUpstream | RpcError> {
+    const connection = this.#connection;
+    const lane = connection.lane();
+    try {
+      const upstream = await connectLegacy(lane, {
+        ...legacyOptions(this.#negotiation, () => connection.closeReason),
+        revision,
+        lastId: connection.lastId,
+      });
+      connection.keep();
+      return reached(upstream, 'legacy', 'connection');
+    } catch (error) {
+      connection.lastId += 1;
+      return RpcError.from(error);
+    }
+  }
+
+  /** Whether a handshake failed for another reason than that the server refused it. */
+  #over(error: RpcError): boolean {
+    return this.#connection.closed || error.code === REQUEST_TIMEOUT;
+  }
+
+  /** A server that was slow to start has answered the probe after all, and it is no server of handshakes. */
+  #answeredLate(): boolean {
+    const { late } = this.#connection;
+    return late !== undefined && judge(late, MODERN_REVISIONS).outcome === 'agreed';
+  }
+}
+
+function isUpstream(found: NegotiatedUpstream | Discovery): found is NegotiatedUpstream {
+  return 'service' in found;
+}
+
+/** Both eras have failed. */
+function both(handshake: RpcError, probed: Exclude<Discovery, { outcome: 'agreed' }>): RpcError {
+  const { message } = discoveryError(probed);
+  return new RpcError(handshake.code, `initialize failed: ${handshake.message}. Before that: ${message}`, {
+    data: handshake.data,
+    cause: handshake,
+  });
+}

@@ -1,0 +1,140 @@
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
+import { isObject } from '../jsonrpc/message.ts';
+import { McpErrorCode } from '../protocol/errors.ts';
+import type { Revision } from '../protocol/revisions.ts';
+import { connectLegacy } from './legacy/outbound.ts';
+import { discover, discoveryError } from './modern/discover.ts';
+import { modernUpstream } from './modern/outbound.ts';
+import { legacyOptions, namedLegacyRevision } from './negotiate-connection.ts';
+import { reached, type HttpTarget, type NegotiatedUpstream, type Negotiation } from './negotiation.ts';
+import type { UpstreamRoute } from './verdict-store.ts';
+
+/** A way to a server: what it is called among those that failed. */
+type Step = 'modern' | Exclude<UpstreamRoute, 'connection'>;
+
+const NAMES: Readonly<Record<Step, string>> = {
+  modern: '2026-07-28',
+  'streamable-http': 'Streamable HTTP with a handshake',
+  'http+sse': 'HTTP+SSE',
+};
+
+/** Statuses that say nothing of what the server would have understood: who asks, how often, how long. */
+const NO_EVIDENCE: ReadonlySet<number> = new Set([401, 402, 403, 407, 408, 425, 429]);
+/** How far the causes of an error are followed. */
+const MAX_CAUSES = 8;
+
+/** A way that did not lead to the server; others may. */
+class NotThisWay extends Error {
+  override readonly name = 'NotThisWay';
+  readonly error: RpcError;
+  /** The revision that the server named instead. */
+  readonly revision: Revision | undefined;
+
+  constructor(error: RpcError, revision?: Revision) {
+    super(error.message, { cause: error });
+    this.error = error;
+    this.revision = revision;
+  }
+}
+
+/** Finds out what a server speaks over HTTP, and which of the transports there are. */
+export async function negotiateHttp(target: HttpTarget, negotiation: Negotiation): Promise<NegotiatedUpstream> {
+  const { verdict, eras, signal } = negotiation;
+  const possible: Step[] = [];
+  if (eras.has('modern') && target.carrier) possible.push('modern');
+  if (eras.has('legacy') && target.streamable) possible.push('streamable-http');
+  if (eras.has('legacy') && target.sse) possible.push('http+sse');
+  const remembered = verdict && possible.find((step) => step === (verdict.era === 'modern' ? 'modern' : verdict.route));
+  // The others follow where what is remembered comes out false.
+  const steps = remembered ? [remembered, ...possible.filter((step) => step !== remembered)] : possible;
+  const failures: [Step, RpcError][] = [];
+  let named: Revision | undefined;
+  for (const step of steps) {
+    signal?.throwIfAborted();
+    try {
+      if (step === 'modern') return await modern(target, negotiation);
+      return await handshake(step, target, negotiation, { named, remembered: step === remembered });
+    } catch (error) {
+      if (!(error instanceof NotThisWay)) throw error;
+      failures.push([step, error.error]);
+      named ??= error.revision;
+    }
+  }
+  throw failed(failures);
+}
+
+async function modern(target: HttpTarget, negotiation: Negotiation): Promise<NegotiatedUpstream> {
+  const { clientInfo, capabilities = {}, revision, handshakeTimeout: timeout, trying } = negotiation;
+  const carrier = trying(await target.carrier!());
+  try {
+    const found = await discover(carrier, { clientInfo, capabilities, revision, timeout });
+    if (found.outcome === 'agreed')
+      return reached(modernUpstream(carrier, found, negotiation), 'modern', 'streamable-http');
+    const error = discoveryError(found);
+    // A recognised error is never a reason to fall back, unless it names a revision with a handshake itself.
+    const named = namedLegacyRevision(found);
+    if (named !== undefined || (found.outcome === 'unrecognised' && !found.silent)) throw new NotThisWay(error, named);
+    throw error;
+  } catch (error) {
+    await carrier.close();
+    throw isEvidence(error) ? new NotThisWay(RpcError.from(error)) : error;
+  }
+}
+
+async function handshake(
+  step: Exclude<Step, 'modern'>,
+  target: HttpTarget,
+  negotiation: Negotiation,
+  { named, remembered }: { readonly named: Revision | undefined; readonly remembered: boolean },
+): Promise<NegotiatedUpstream> {
+  const transport = negotiation.trying(await (step === 'http+sse' ? target.sse! : target.streamable!)());
+  const options = legacyOptions(negotiation, () => transport.closeReason);
+  try {
+    const upstream = await connectLegacy(transport, named === undefined ? options : { ...options, revision: named });
+    return reached(upstream, 'legacy', step);
+  } catch (thrown) {
+    const error = RpcError.from(thrown);
+    const refusedEra = recognisedCode(error) === McpErrorCode.UnsupportedProtocolVersion;
+    // Whoever answered handshakes once, and refuses one now, may have become another.
+    const disproved = refusedEra || (remembered && isAnswer(error));
+    throw disproved || isEvidence(error) ? new NotThisWay(error) : error;
+  }
+}
+
+/** Whether an error is that of a status by which a server says that it does not understand. */
+function isEvidence(thrown: unknown): boolean {
+  for (const each of causes(thrown)) {
+    const status: unknown = 'status' in each ? each.status : undefined;
+    if (typeof status === 'number') return status >= 400 && status < 500 && !NO_EVIDENCE.has(status);
+  }
+  return false;
+}
+
+/** Whether the server itself has said no: what goes wrong on this side has a cause, or is the time that ran out. */
+function isAnswer(error: RpcError): boolean {
+  return error.cause === undefined && error.code !== REQUEST_TIMEOUT && error.code !== CONNECTION_CLOSED;
+}
+
+/** The code of an error of the server, in the body of a status too. */
+function recognisedCode(error: RpcError): unknown {
+  for (const each of causes(error)) {
+    const response: unknown = 'response' in each ? each.response : undefined;
+    if (isObject(response) && isObject(response['error'])) return response['error']['code'];
+  }
+  return error.code;
+}
+
+function* causes(thrown: unknown): Iterable<Error> {
+  let each = thrown;
+  for (let depth = 0; each instanceof Error && depth < MAX_CAUSES; each = each.cause, depth += 1) yield each;
+}
+
+function failed(failures: readonly [Step, RpcError][]): RpcError {
+  const [last] = failures.slice(-1);
+  if (!last) return new RpcError(ErrorCode.InternalError, 'There is no way to the server that may be tried');
+  const [, error] = last;
+  if (failures.length === 1) return error;
+  const tried = failures.map(([step, { message }]) => `${NAMES[step]}: ${message}`).join('; ');
+  return new RpcError(error.code, `No way leads to the server. ${tried}`, { cause: error });
+}

@@ -1,0 +1,101 @@
+import { RpcError } from '../jsonrpc/errors.ts';
+import { REVISIONS } from '../protocol/revisions.ts';
+import { negotiateConnection } from './negotiate-connection.ts';
+import { negotiateHttp } from './negotiate-http.ts';
+import type { ConnectUpstreamOptions, HttpTarget, NegotiatedUpstream, Negotiation } from './negotiation.ts';
+import type { ReasonedTransport } from './probed-connection.ts';
+import { memoryVerdicts, type Era, type Verdict, type VerdictStore } from './verdict-store.ts';
+
+const inProcess = memoryVerdicts();
+
+/**
+ * Connects to a server, whatever it speaks.
+ *
+ * On a connection of its own `server/discover` goes first; where the answer is no recognised one of 2026-07-28, or none
+ * comes in time, `initialize` follows on the same connection (2026-07-28, transports/stdio: Backward Compatibility).
+ *
+ * Over HTTP a status of 4xx without a recognised answer leads from 2026-07-28 to the handshake, and from there to HTTP+SSE
+ * (2026-07-28, transports/streamable-http: Backward Compatibility). What says nothing of the era ends the attempt: 401, 403,
+ * 408, 429, 5xx, and a server that cannot be reached.
+ *
+ * @throws RpcError that says what was tried; all that was opened is closed then. TypeError where `revision` and `eras`
+ * contradict each other.
+ */
+export async function connectUpstream(
+  target: ReasonedTransport | HttpTarget,
+  options: ConnectUpstreamOptions,
+): Promise<NegotiatedUpstream> {
+  const { key, verdicts = inProcess, signal, onerror = () => {} } = options;
+  const eras = erasOf(options);
+  const trying = new Set<{ close(): Promise<void> }>();
+  const giveUp = (): void => {
+    for (const each of trying) each.close().catch(onerror);
+  };
+  signal?.addEventListener('abort', giveUp);
+  try {
+    signal?.throwIfAborted();
+    const verdict = key === undefined ? undefined : await recall(verdicts, key, onerror);
+    const negotiation: Negotiation = {
+      ...options,
+      onerror,
+      eras,
+      probeTimeout: options.probeTimeout ?? 5000,
+      handshakeTimeout: options.handshakeTimeout ?? 60_000,
+      verdict,
+      trying: (closable) => {
+        trying.add(closable);
+        if (signal?.aborted) giveUp();
+        return closable;
+      },
+    };
+    const found =
+      'send' in target ? await negotiateConnection(target, negotiation) : await negotiateHttp(target, negotiation);
+    // What was pinned says nothing of what would have been found.
+    if (key !== undefined && eras.size === 2 && (found.era !== verdict?.era || found.route !== verdict.route)) {
+      await remember(verdicts, key, { era: found.era, route: found.route }, onerror);
+    }
+    if (signal?.aborted) {
+      await found.close();
+      throw signal.reason;
+    }
+    return found;
+  } catch (error) {
+    throw RpcError.from(signal?.aborted ? signal.reason : error);
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+  }
+}
+
+function erasOf({ revision, eras = 'both' }: ConnectUpstreamOptions): ReadonlySet<Era> {
+  const wanted: readonly Era[] = eras === 'both' ? ['modern', 'legacy'] : [eras];
+  if (revision === undefined) return new Set(wanted);
+  const { era } = REVISIONS[revision];
+  if (!wanted.includes(era)) throw new TypeError(`Revision ${revision} is none of the ${eras} era`);
+  return new Set([era]);
+}
+
+async function recall(
+  verdicts: VerdictStore,
+  key: string,
+  onerror: (error: Error) => void,
+): Promise<Verdict | undefined> {
+  try {
+    return await verdicts.get(key);
+  } catch (error) {
+    onerror(error as Error);
+    return undefined;
+  }
+}
+
+async function remember(
+  verdicts: VerdictStore,
+  key: string,
+  verdict: Verdict,
+  onerror: (error: Error) => void,
+): Promise<void> {
+  try {
+    await verdicts.set(key, verdict);
+  } catch (error) {
+    onerror(error as Error);
+  }
+}

@@ -1,0 +1,69 @@
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { Revision } from '../protocol/revisions.ts';
+import type { Implementation } from '../protocol/types.ts';
+import type { Carrier } from '../transport/carrier.ts';
+import type { ReasonedTransport } from './probed-connection.ts';
+import type { Upstream } from './upstream.ts';
+import type { Era, UpstreamRoute, Verdict, VerdictStore } from './verdict-store.ts';
+
+/** Ways to one server over HTTP; each call makes a new one. What is absent is not tried. */
+export interface HttpTarget {
+  /** For 2026-07-28. */
+  readonly carrier?: (() => Carrier | Promise<Carrier>) | undefined;
+  /** Streamable HTTP of 2025-03-26 to 2025-11-25. */
+  readonly streamable?: (() => ReasonedTransport | Promise<ReasonedTransport>) | undefined;
+  /** HTTP+SSE of 2024-11-05. */
+  readonly sse?: (() => ReasonedTransport | Promise<ReasonedTransport>) | undefined;
+}
+
+export interface ConnectUpstreamOptions {
+  readonly clientInfo: Implementation;
+  /**
+   * What the questions of the server may be about. Default: in a handshake nothing, in requests of 2026-07-28 what the
+   * caller of each exchange has declared.
+   */
+  readonly capabilities?: JsonObject | undefined;
+  /** The one revision to ask for; its era is the only one that is tried. Default: the newest that both sides have. */
+  readonly revision?: Revision | undefined;
+  /** Which eras are tried. Default `both`, the one without handshake first. */
+  readonly eras?: 'both' | Era | undefined;
+  /** How long a request waits for its response, from each sign of progress. Milliseconds, default 10 minutes; 0 for ever. */
+  readonly timeout?: number | undefined;
+  /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
+  readonly maxTimeout?: number | undefined;
+  /** How long a handshake may take, or the first request where there is no other era to try. Milliseconds, default 60 000. */
+  readonly handshakeTimeout?: number | undefined;
+  /**
+   * How long a server may be silent before it is taken for one that waits for a handshake. Only for connections of their
+   * own: over HTTP silence says nothing. Milliseconds, default 5000.
+   */
+  readonly probeTimeout?: number | undefined;
+  /** Under what the verdict is remembered. Default: it is not. */
+  readonly key?: string | undefined;
+  /** Where verdicts are remembered. Default: in this process. */
+  readonly verdicts?: VerdictStore | undefined;
+  /** Gives the attempt up. */
+  readonly signal?: AbortSignal | undefined;
+  /** Hears of what no caller can be told. Default: nobody. */
+  readonly onerror?: ((error: Error) => void) | undefined;
+}
+
+/** A server that was connected to, and how. */
+export type NegotiatedUpstream = Upstream & Verdict;
+
+/** What the steps of a negotiation share. */
+export interface Negotiation extends Omit<ConnectUpstreamOptions, 'eras' | 'probeTimeout' | 'handshakeTimeout'> {
+  readonly eras: ReadonlySet<Era>;
+  readonly probeTimeout: number;
+  readonly handshakeTimeout: number;
+  readonly onerror: (error: Error) => void;
+  /** How the server was reached before. */
+  readonly verdict: Verdict | undefined;
+  /** Has this closed where the attempt is given up. @throws the reason where it is. */
+  readonly trying: <T extends { close(): Promise<void> }>(closable: T) => T;
+}
+
+/** Says of a connected server how it was reached. */
+export function reached(upstream: Upstream, era: Era, route: UpstreamRoute): NegotiatedUpstream {
+  return Object.assign(upstream, { era, route });
+}

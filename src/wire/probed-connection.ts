@@ -1,0 +1,128 @@
+import type { Message, RequestId, Response } from '../jsonrpc/message.ts';
+import type { SendOptions, Transport } from '../transport/transport.ts';
+
+/** A transport that can tell why it closed. */
+export type ReasonedTransport = Transport & { readonly closeReason?: Error | undefined };
+
+/**
+ * One connection on which a server is spoken to in one era after the other, until one turns out to be its own. Each try
+ * gets a lane, which is a transport: it starts the connection where that was not done yet, and its end is not the end of the
+ * connection unless the lane is kept.
+ */
+export class ProbedConnection {
+  readonly #transport: ReasonedTransport;
+  #lane: Lane | undefined;
+  #started: Promise<void> | undefined;
+  #closed = false;
+  /** The last request id that was used. */
+  lastId = 0;
+  /** A request that nobody waits for any more. */
+  #abandoned: RequestId | undefined;
+  /** Its response, which came after all. */
+  #late: Response | undefined;
+
+  constructor(transport: ReasonedTransport) {
+    this.#transport = transport;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  get closeReason(): Error | undefined {
+    return this.#transport.closeReason;
+  }
+
+  get late(): Response | undefined {
+    return this.#late;
+  }
+
+  /** Takes the place of the lane before it. */
+  lane(): Transport {
+    return new Lane(this.#transport, {
+      attach: (lane) => this.#attach(lane),
+      detach: (lane) => {
+        if (this.#lane === lane) this.#lane = undefined;
+      },
+    });
+  }
+
+  /** The newest lane has found the server: from now on it is the connection. */
+  keep(): void {
+    this.#lane?.keep();
+  }
+
+  /** The answer to this request must not be taken for that to another. */
+  abandon(id: RequestId): void {
+    this.#abandoned = id;
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  #attach(lane: Lane): Promise<void> {
+    if (this.#closed) return Promise.reject(this.closeReason ?? new Error('The connection is closed'));
+    this.#lane = lane;
+    if (this.#started) return this.#started;
+    const transport = this.#transport;
+    transport.onmessage = (message: Message, extra) => this.#receive(message, extra);
+    transport.onerror = (error) => this.#lane?.onerror?.(error);
+    transport.onclose = () => {
+      this.#closed = true;
+      this.#lane?.onclose?.();
+    };
+    this.#started = transport.start();
+    return this.#started;
+  }
+
+  #receive(message: Message, extra: unknown): void {
+    if (this.#abandoned !== undefined && !('method' in message) && message.id === this.#abandoned) {
+      this.#abandoned = undefined;
+      this.#late = message;
+      return;
+    }
+    this.#lane?.onmessage?.(message, extra);
+  }
+}
+
+interface LaneOwner {
+  attach(lane: Lane): Promise<void>;
+  detach(lane: Lane): void;
+}
+
+class Lane implements Transport {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onerror: Transport['onerror'];
+  readonly #transport: Transport;
+  readonly #owner: LaneOwner;
+  #kept = false;
+
+  constructor(transport: Transport, owner: LaneOwner) {
+    this.#transport = transport;
+    this.#owner = owner;
+  }
+
+  start(): Promise<void> {
+    return this.#owner.attach(this);
+  }
+
+  send(message: Message, options?: SendOptions): Promise<void> {
+    return this.#transport.send(message, options);
+  }
+
+  close(): Promise<void> {
+    if (this.#kept) return this.#transport.close();
+    this.#owner.detach(this);
+    return Promise.resolve();
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#transport.setProtocolVersion?.(version);
+  }
+
+  keep(): void {
+    this.#kept = true;
+  }
+}
