@@ -10,6 +10,7 @@ export { jwtVerifier, type JwtIssuer, type JwtVerifierOptions } from './jwt.ts';
 export type { ResourceOptions } from './protected-resource.ts';
 export type { ScopeOptions } from './scopes.ts';
 export { InvalidToken, type TokenVerifier } from './token-verifier.ts';
+export { authorizedFetch } from './client/authorized-fetch.ts';
 export type { AssertionRequest, AssertionSource, IdJagOptions } from './client/id-jag.ts';
 export { idJag } from './client/id-jag.ts';
 export type { ClientAuthMethod, ClientKey, Identity } from './client/client-authentication.ts';

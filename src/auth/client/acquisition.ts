@@ -143,13 +143,22 @@ export class Acquisition {
         const issued = await authorizationCode({ ...this.#context(client, dpop), visit, resource, scopes });
         return await this.#keep(await store.get(this.#key), client.clientId, scopes, issued, dpop);
       } catch (error) {
-        const forgotten = error instanceof OAuthError && error.error === 'invalid_client' && error.code === 'token';
-        if (known || !first || !forgotten) throw error;
-        await store.delete(this.#key);
+        if (known || !(error instanceof OAuthError)) throw error;
+        const forgotten = error.error === 'invalid_client';
+        // A server that does not know the client shows that to the user, and sends nobody back.
+        if (forgotten || error.code === 'timeout') await this.#forgetClient();
+        if (!first || !forgotten) throw error;
       } finally {
         await visit.close();
       }
     }
+  }
+
+  /** The next login registers anew. */
+  async #forgetClient(): Promise<void> {
+    const { tokens } = (await this.#options.store.get(this.#key)) ?? {};
+    if (tokens) await this.#options.store.set(this.#key, { tokens });
+    else await this.#options.store.delete(this.#key);
   }
 
   #wantsDpop(): boolean {

@@ -1,0 +1,87 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { bearerAuth } from 'everwire/auth';
+import { McpServer } from 'everwire/server';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { browse, startAuthorizationServer } from '../test/support/oidc-provider.ts';
+import { filesShownIn } from '../test/support/shown.ts';
+
+describe('the page on authorization for clients', () => {
+  const files = filesShownIn('docs/client-authorization.md');
+
+  test('shows files', () => {
+    expect(files.map(({ file }) => file)).toEqual(['examples/oauth.ts', 'examples/oauth-application.ts']);
+  });
+
+  test.each(files)('shows $file as it is', ({ shown, actual }) => {
+    expect(shown).toBe(actual);
+  });
+});
+
+/** A server whose tool says who calls, and the authorization server that its tokens come from. */
+async function notes(): Promise<string> {
+  for (const method of ['info', 'warn'] as const) vi.spyOn(console, method).mockImplementation(() => {});
+  const authorization = await startAuthorizationServer('notes:read', {
+    clients: [
+      {
+        client_id: 'reports',
+        client_secret: 'the-secret-of-reports',
+        redirect_uris: [],
+        response_types: [],
+        grant_types: ['client_credentials'],
+      },
+    ],
+  });
+  const http = createServer();
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const resource = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  const gate = bearerAuth({ resource, issuer: authorization.issuer, scopes: ['notes:read'] });
+  const server = new McpServer({ name: 'notes', version: '1.0.0', http: { gate } });
+  server.tool('who', {}, (_, { caller }) => caller.principal!.replace(`${authorization.issuer}#`, ''));
+  http.on('request', server.node);
+  onTestFinished(async () => {
+    await server.close();
+    http.closeAllConnections();
+    http.close();
+    await authorization.close();
+    vi.restoreAllMocks();
+    vi.unstubAllEnvs();
+  });
+  return resource;
+}
+
+async function who(server: string, fetch: typeof globalThis.fetch): Promise<unknown> {
+  const client = new Client({ name: 'reader', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(server), { fetch }));
+  onTestFinished(() => client.close());
+  return (await client.callTool({ name: 'who' })).content;
+}
+
+test('the example with a user signs them in, and keeps their tokens', async () => {
+  const server = await notes();
+  const folder = await mkdtemp(path.join(tmpdir(), 'everwire-example-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  vi.stubEnv('SERVER', server);
+  vi.stubEnv('TOKENS', folder);
+  // Where there is no browser, the user is told where to go.
+  vi.stubEnv('PATH', '');
+  vi.spyOn(console, 'error').mockImplementation(
+    (text: string) => void browse(new URL(text.replace('Please open ', ''))),
+  );
+  const { fetch } = await import('./oauth.ts');
+  expect(await who(server, fetch)).toEqual([{ type: 'text', text: 'alice' }]);
+  expect(await readdir(folder)).toHaveLength(1);
+});
+
+test('the example without a user calls as itself', async () => {
+  const server = await notes();
+  vi.stubEnv('SERVER', server);
+  vi.stubEnv('CLIENT_SECRET', 'the-secret-of-reports');
+  const { fetch } = await import('./oauth-application.ts');
+  expect(await who(server, fetch)).toEqual([{ type: 'text', text: 'reports' }]);
+});

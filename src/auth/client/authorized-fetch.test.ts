@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import type { Authorizer } from '../../transport/http/client/authorizer.ts';
+import { authorizedFetch } from './authorized-fetch.ts';
+
+const URL_OF_SERVER = 'https://mcp.example/mcp';
+
+/** An authorizer with a new token for each refusal, and a server that takes one of them. */
+function pair(
+  taken: string,
+  worth = true,
+): { fetch: typeof fetch; seen: [string | null, unknown][]; refused: number[] } {
+  let count = 0;
+  const refused: number[] = [];
+  const seen: [string | null, unknown][] = [];
+  const authorizer: Authorizer = {
+    headers: async (): Promise<Record<string, string>> => (count === 0 ? {} : { authorization: `Bearer ${count}` }),
+    refused: (_, reply) => {
+      refused.push(reply.status);
+      count += 1;
+      return Promise.resolve(worth);
+    },
+  };
+  const server = (async (_: URL, init: RequestInit) => {
+    const credential = new Headers(init.headers).get('authorization');
+    seen.push([credential, init.body]);
+    return new Response('', { status: credential === `Bearer ${taken}` ? 200 : 401 });
+  }) as unknown as typeof fetch;
+  return { fetch: authorizedFetch(authorizer, server), seen, refused };
+}
+
+test('a request is sent again with what the authorizer got, body and all', async () => {
+  const { fetch, seen } = pair('1');
+  expect((await fetch(URL_OF_SERVER, { method: 'post', body: 'hello' })).status).toBe(200);
+  expect(seen).toEqual([
+    [null, 'hello'],
+    ['Bearer 1', 'hello'],
+  ]);
+});
+
+test('a refusal that the authorizer cannot change is given back', async () => {
+  const { fetch, seen } = pair('1', false);
+  expect((await fetch(new URL(URL_OF_SERVER))).status).toBe(401);
+  expect(seen).toHaveLength(1);
+});
+
+test('a refusal that never ends is given back after four more times', async () => {
+  const { fetch, seen, refused } = pair('none');
+  expect((await fetch(URL_OF_SERVER)).status).toBe(401);
+  expect(seen).toHaveLength(5);
+  expect(refused).toHaveLength(4);
+});
+
+test('what cannot be sent twice is not sent at all', async () => {
+  const { fetch, seen } = pair('1');
+  await expect(fetch(new Request(URL_OF_SERVER))).rejects.toThrow(TypeError);
+  await expect(fetch(URL_OF_SERVER, { method: 'POST', body: new ReadableStream() })).rejects.toThrow(TypeError);
+  expect(seen).toEqual([]);
+});

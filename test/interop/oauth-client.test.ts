@@ -1,0 +1,179 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Client as Official } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  authorizedFetch,
+  bearerAuth,
+  FileTokenStore,
+  loopbackRedirect,
+  MemoryTokenStore,
+  oauth,
+  type OAuthOptions,
+} from '../../src/auth/index.ts';
+import { connect } from '../../src/client/index.ts';
+import { McpServer } from '../../src/server/index.ts';
+import { StreamableClient } from '../../src/transport/http/client/streamable-client.ts';
+import { browse, startAuthorizationServer, type AuthorizationServer } from '../support/oidc-provider.ts';
+
+const APPLICATION = { client_id: 'app', client_secret: 'the-secret-of-the-application' };
+
+let authorization: AuthorizationServer;
+let server: McpServer;
+let http: Server;
+let endpoint: URL;
+/** Where users were sent. */
+let visited: URL[];
+
+beforeEach(async () => {
+  // It says at length what would have to be otherwise in production.
+  for (const method of ['info', 'warn'] as const) vi.spyOn(console, method).mockImplementation(() => {});
+  authorization = await startAuthorizationServer('notes:read notes:write', {
+    clients: [
+      {
+        ...APPLICATION,
+        redirect_uris: [],
+        response_types: [],
+        grant_types: ['client_credentials'],
+        token_endpoint_auth_method: 'client_secret_basic',
+      },
+    ],
+  });
+  visited = [];
+  http = createServer();
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  endpoint = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  const gate = bearerAuth({ resource: endpoint.href, issuer: authorization.issuer, scopes: ['notes:read'] });
+  server = new McpServer({ name: 'notes', version: '1.0.0', http: { gate } });
+  server.tool('who', {}, (_, { caller }) => `${caller.principal} ${caller.auth?.scopes.join(' ')}`);
+  server.tool('write', { scopes: ['notes:write'] }, () => 'written');
+  http.on('request', server.node);
+});
+afterEach(async () => {
+  await server.close();
+  http.closeAllConnections();
+  await new Promise((resolve) => void http.close(resolve));
+  await authorization.close();
+  vi.restoreAllMocks();
+});
+
+function alice(): OAuthOptions {
+  const open = (url: URL): void => {
+    visited.push(url);
+    void browse(url);
+  };
+  return { user: loopbackRedirect({ open }), offline: true };
+}
+
+/** An official client that gets its tokens from us. */
+async function client(options: OAuthOptions): Promise<(name: string) => Promise<string>> {
+  const fetch = authorizedFetch(oauth({ server: endpoint, ...options }));
+  const official = new Official({ name: 'reader', version: '1.0.0' });
+  await official.connect(new StreamableHTTPClientTransport(endpoint, { fetch }));
+  onTestFinished(() => official.close());
+  return async (name) => {
+    const { content } = await official.callTool({ name, arguments: {} });
+    return (content as { text: string }[])[0]!.text;
+  };
+}
+
+describe('a client of a real authorization server', () => {
+  test('is our own, whose transport asks for its credentials', async () => {
+    const authorizer = oauth({ server: endpoint, ...alice() });
+    const own = await connect(() => new StreamableClient(endpoint, { authorizer }), { eras: 'legacy' });
+    onTestFinished(() => own.close());
+    expect((await own.callTool('who')).content).toEqual([
+      { type: 'text', text: `${authorization.issuer}#alice notes:read` },
+    ]);
+    expect((await own.callTool('write')).content).toEqual([{ type: 'text', text: 'written' }]);
+    expect(visited).toHaveLength(2);
+  });
+
+  test('registers, lets its user sign in, and steps up where a tool needs more', async () => {
+    const call = await client(alice());
+    expect(await call('who')).toBe(`${authorization.issuer}#alice notes:read`);
+    expect(await call('write')).toBe('written');
+    expect(visited.map((url) => url.searchParams.get('scope'))).toEqual([
+      'notes:read offline_access',
+      'notes:read offline_access notes:write',
+    ]);
+    expect(authorization.asked.filter((place) => place === '/reg')).toHaveLength(1);
+  });
+
+  test('goes on in another process with what was kept, and refreshes it', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'everwire-oidc-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const store = new FileTokenStore(folder);
+    await client({ ...alice(), store });
+    const key = { server: endpoint.href, issuer: authorization.issuer };
+    const kept = (await store.get(key))!;
+    const { accessToken, refreshToken } = kept.tokens!;
+    expect(refreshToken).toBeDefined();
+    await store.set(key, { ...kept, tokens: { ...kept.tokens!, refreshAt: 1, expiresAt: 2 } });
+    const [one, two] = await Promise.all([client({ ...alice(), store }), client({ ...alice(), store })]);
+    expect(await one!('who')).toBe(`${authorization.issuer}#alice notes:read`);
+    expect(await two!('who')).toBe(`${authorization.issuer}#alice notes:read`);
+    const { tokens } = (await store.get(key))!;
+    // A public client's refresh token rotates, and to use the old one again would revoke all of them.
+    expect(tokens!.refreshToken).not.toBe(refreshToken);
+    expect(tokens!.accessToken).not.toBe(accessToken);
+    expect(visited).toHaveLength(1);
+    expect(authorization.asked.filter((place) => place === '/token')).toHaveLength(2);
+  });
+
+  test('registers again where the authorization server does not know it any more', async () => {
+    const store = new MemoryTokenStore();
+    await client({ ...alice(), store });
+    const key = { server: endpoint.href, issuer: authorization.issuer };
+    const { client: registered } = (await store.get(key))!;
+    await store.set(key, { client: { ...registered!, clientId: 'forgotten' } });
+    // It shows the user that it does not know the client, and sends nobody back.
+    const user = loopbackRedirect({ open: (url) => browse(url), timeout: 1000 });
+    await expect(client({ user, store })).rejects.toMatchObject({ code: 'timeout' });
+    const call = await client({ ...alice(), store });
+    expect(await call('who')).toBe(`${authorization.issuer}#alice notes:read`);
+    expect(authorization.asked.filter((place) => place === '/reg')).toHaveLength(2);
+  });
+
+  test('has tokens of its own as an application', async () => {
+    const { client_id: clientId, client_secret: clientSecret } = APPLICATION;
+    const call = await client({ clientCredentials: true, client: { clientId, clientSecret } });
+    expect(await call('who')).toContain('notes:read');
+    expect(await call('write')).toBe('written');
+    expect(visited).toEqual([]);
+  });
+
+  test('is told why where its secret is wrong', async () => {
+    const options = { clientCredentials: true, client: { clientId: 'app', clientSecret: 'a-wrong-secret' } };
+    const failed = client(options);
+    await expect(failed).rejects.toMatchObject({ code: 'token', error: 'invalid_client' });
+    await expect(failed).rejects.not.toMatchObject({ message: expect.stringContaining('a-wrong-secret') });
+  });
+
+  test('is told where the user says no', async () => {
+    const open = async (url: URL): Promise<void> => {
+      const { searchParams } = url;
+      const answer = new URL(searchParams.get('redirect_uri')!);
+      answer.search = String(
+        new URLSearchParams({ error: 'access_denied', state: searchParams.get('state')!, iss: authorization.issuer }),
+      );
+      await fetch(answer);
+    };
+    await expect(client({ user: loopbackRedirect({ open }) })).rejects.toMatchObject({ error: 'access_denied' });
+  });
+
+  test('binds its tokens to a key where it wants to', async () => {
+    // The gate takes no such tokens, so they are only had, and shown.
+    const authorizer = oauth({ server: endpoint, ...alice(), dpop: true });
+    const challenged = { status: 401, header: () => undefined };
+    expect(await authorizer.refused({ method: 'POST', url: endpoint, headers: {} }, challenged)).toBe(true);
+    const headers = await authorizer.headers({ method: 'POST', url: endpoint });
+    expect(headers['authorization']).toMatch(/^DPoP /);
+    const { cnf } = JSON.parse(Buffer.from(headers['authorization']!.split('.')[1]!, 'base64url').toString());
+    expect(cnf.jkt).toBe(visited[0]!.searchParams.get('dpop_jkt'));
+  });
+});
