@@ -115,8 +115,8 @@ describe('a client of a real authorization server', () => {
     expect(refreshToken).toBeDefined();
     await store.set(key, { ...kept, tokens: { ...kept.tokens!, refreshAt: 1, expiresAt: 2 } });
     const [one, two] = await Promise.all([client({ ...alice(), store }), client({ ...alice(), store })]);
-    expect(await one!('who')).toBe(`${authorization.issuer}#alice notes:read`);
-    expect(await two!('who')).toBe(`${authorization.issuer}#alice notes:read`);
+    expect(await one('who')).toBe(`${authorization.issuer}#alice notes:read`);
+    expect(await two('who')).toBe(`${authorization.issuer}#alice notes:read`);
     const { tokens } = (await store.get(key))!;
     // A public client's refresh token rotates, and to use the old one again would revoke all of them.
     expect(tokens!.refreshToken).not.toBe(refreshToken);
