@@ -6,8 +6,6 @@ import { decodeHeaderValue } from '../protocol/header-value.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { argumentAt, type ParamHeader } from '../protocol/param-headers.ts';
 
-export { paramHeaders, type ParamHeader } from '../protocol/param-headers.ts';
-
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**

@@ -1,8 +1,8 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { paramHeaders, type ParamHeader } from '../protocol/param-headers.ts';
 import { PlainSchema } from '../protocol/plain-schema.ts';
 import { refuseExternalReferences, subschemasOf } from '../protocol/subschemas.ts';
-import { paramHeaders, type ParamHeader } from './param-headers.ts';
 
 export { complaint } from '../protocol/complaint.ts';
 
