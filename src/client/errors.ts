@@ -1,4 +1,5 @@
 import { RpcError } from '../jsonrpc/errors.ts';
+import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 
 /** A call was not answered within its time. The server was told that nobody waits for it any more. */
 export class TimeoutError extends Error {
@@ -27,30 +28,65 @@ export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
 }
 
-/** Says by its name that a request certainly did not run: it never left, or its session was gone. */
-const DID_NOT_RUN: ReadonlySet<string> = new Set(['NotSent', 'SessionGone']);
 /** Causes of causes that are looked at. */
 const MAX_CAUSES = 8;
 
-/** Whether what failed certainly did not run, so that it may be sent again whatever it was. */
-export function didNotRun(error: unknown): boolean {
+/** An error of the HTTP transports, as far as it matters here. Told by their names: they are loaded with their transport. */
+interface HttpFailure extends Error {
+  /** Of `SessionGone`. */
+  readonly notRun?: boolean;
+  /** Of `HttpStatusError`: the JSON-RPC error that came with the status. */
+  readonly response?: unknown;
+}
+
+function* causesOf(error: unknown): Generator<HttpFailure, void, undefined> {
   let cause = error;
   for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth += 1) {
-    if (DID_NOT_RUN.has(cause.name)) return true;
+    yield cause;
     ({ cause } = cause);
   }
-  return false;
+}
+
+/**
+ * Whether a call that failed with this may be made once more: it certainly did not run, or the connection was lost and to
+ * run twice does no harm.
+ */
+export function mayRepeat(error: unknown, idempotent: boolean): boolean {
+  for (const { name, notRun } of causesOf(error)) {
+    if (name === 'NotSent' || (name === 'SessionGone' && notRun === true)) return true;
+    // The server has answered, and would say the same again.
+    if (name === 'HttpStatusError') return false;
+  }
+  return idempotent && error instanceof ConnectionError;
+}
+
+/** Whether an error came from the peer: it has no cause, or a status that came with it is its cause. */
+function isOfServer(error: RpcError): boolean {
+  if (!(error.cause instanceof Error)) return true;
+  const { name, response } = error.cause as HttpFailure;
+  return name === 'HttpStatusError' && response !== undefined;
 }
 
 /**
  * What a caller is told of a call that failed: the server's own error as it is, and any other as a `ConnectionError`.
  *
- * @param lost whether the connection is over, so that an error with −32000 is ours and not the server's.
+ * @param closed whether the connection is over: an error that says so is ours then.
  */
-export function failure(what: string, thrown: unknown, lost: boolean): Error {
+export function failure(what: string, thrown: unknown, closed: boolean): Error {
   if (thrown instanceof TimeoutError || thrown instanceof ConnectionError || thrown instanceof InvalidResultError)
     return thrown;
   const error = thrown instanceof Error ? thrown : RpcError.from(thrown);
-  if (error instanceof RpcError && !lost) return error;
+  if (error instanceof RpcError && isOfServer(error) && !(closed && error.code === CONNECTION_CLOSED)) return error;
   return new ConnectionError(`${what} failed: ${error.message}`, { cause: error });
+}
+
+/** Why there is no connection: the server's own refusal as it is. */
+export function connectFailure(thrown: unknown, before: Error | undefined, limit: number): Error {
+  const error = thrown instanceof Error ? thrown : RpcError.from(thrown);
+  const context = before && !error.message.includes(before.message) ? ` (before that: ${before.message})` : '';
+  const message = `Cannot connect: ${error.message}${context}`;
+  if (!(error instanceof RpcError)) return new ConnectionError(message, { cause: error });
+  if (error.code === REQUEST_TIMEOUT) return new TimeoutError(message, limit, { cause: error });
+  const isRefusal = error.code !== CONNECTION_CLOSED && isOfServer(error) && before === undefined;
+  return isRefusal ? error : new ConnectionError(message, { cause: error });
 }

@@ -1,7 +1,5 @@
 import type { Exchange, Service } from '../core/exchange.ts';
-import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { ConnectionError, failure } from './errors.ts';
 
@@ -93,9 +91,7 @@ export class Link {
     try {
       return await upstream.service(exchange);
     } catch (error) {
-      // An error that a peer sent has no cause: one that has was made here.
-      const lost = error instanceof RpcError && error.code === CONNECTION_CLOSED;
-      throw failure(exchange.method, error, lost && (upstream.closed || error.cause !== undefined));
+      throw failure(exchange.method, error, upstream.closed);
     }
   }
 

@@ -1,82 +1,123 @@
-import { RpcError } from '../jsonrpc/errors.ts';
-import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
+import type { Service } from '../core/exchange.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import type { Upstream } from '../wire/upstream.ts';
-import { ConnectionError, TimeoutError } from './errors.ts';
+import type { HttpTarget } from '../wire/negotiation.ts';
+import { connectFailure } from './errors.ts';
 import { connectInProcess } from './in-process.ts';
 import type { ClientOptions } from './options.ts';
 import type { Identity, Opener } from './requester.ts';
 import { kindOf, type ClientTransport, type CommandTarget, type ServerTarget, type Target } from './target.ts';
 
-/** Codes of errors that are made on this side. */
-const OURS: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEOUT]);
+const CONNECT_TIMEOUT = 60_000;
 
 /** How connections to a target are opened. @throws TypeError where it is none. */
 export function openerFor(target: Target, options: ClientOptions): Opener {
   const kind = kindOf(target);
+  if (kind === 'url') return urlOpener(urlOf(target as string | URL), options);
   if (kind === 'server') return serverOpener(target as ServerTarget, options);
   if (kind === 'transport') return opener(false, options, () => target as ClientTransport);
   if (kind === 'transports') return opener(true, options, target as () => ClientTransport);
-  return opener(true, options, async () => {
+  const command = target as CommandTarget;
+  const make = async (): Promise<ClientTransport> => {
     const { childTransport } = await import('../transport/stdio/child.ts');
-    return childTransport(target as CommandTarget);
+    return childTransport(command);
+  };
+  return opener(true, options, make, JSON.stringify([command.command, ...(command.args ?? [])]));
+}
+
+function urlOf(target: string | URL): URL {
+  if (!URL.canParse(String(target))) throw new TypeError('connect: the address is no URL');
+  const url = new URL(target);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new TypeError(`connect: the address must be one of http or https, not of ${url.protocol}`);
+  }
+  return url;
+}
+
+function urlOpener(url: URL, options: ClientOptions): Opener {
+  const ways = once(async (): Promise<(onerror: (error: Error) => void) => HttpTarget> => {
+    const [{ httpCarrier }, { StreamableClient }, { SseClient }] = await Promise.all([
+      import('../transport/http/client/http-carrier.ts'),
+      import('../transport/http/client/streamable-client.ts'),
+      import('../transport/http/client/sse-client.ts'),
+    ]);
+    const { headers, authorizer } = options;
+    const shared = { headers, authorizer, http: await sender(options) };
+    return (onerror) => ({
+      carrier: () => httpCarrier(url, { ...shared, onerror }),
+      streamable: () => new StreamableClient(url, shared),
+      sse: () => new SseClient(url, shared),
+    });
   });
+  // What stands in a query may be a secret.
+  const key = url.origin + url.pathname;
+  return {
+    reopens: true,
+    open: async (identity, signal) => negotiated((await ways())(identity.onerror), options, identity, signal, key),
+  };
+}
+
+async function sender({ http, fetch }: ClientOptions): Promise<ClientOptions['http']> {
+  if (http) return http;
+  if (fetch) return (await import('../transport/http/client/fetch-http.ts')).fetchHttp(fetch);
+  return (await import('../transport/http/client/node-http.ts')).nodeHttp();
 }
 
 function opener(
   reopens: boolean,
   options: ClientOptions,
   make: () => ClientTransport | Promise<ClientTransport>,
+  key?: string,
 ): Opener {
-  return { reopens, open: async (identity, signal) => negotiated(await make(), options, identity, signal) };
+  return { reopens, open: async (identity, signal) => negotiated(await make(), options, identity, signal, key) };
 }
 
 /** Without a pin a server in this process is called as a function; for a handshake revision it is linked in memory. */
 function serverOpener({ service }: ServerTarget, options: ClientOptions): Opener {
-  const { revision, eras } = options;
+  const { revision, eras, connectTimeout = CONNECT_TIMEOUT } = options;
   const legacy = eras === 'legacy' || (revision !== undefined && REVISIONS[revision].era === 'legacy');
-  if (!legacy) {
-    return {
-      reopens: true,
-      open: (identity, signal) => connectInProcess(service, identity, signal, options.connectTimeout ?? 60_000),
-    };
-  }
-  return opener(true, options, async () => {
-    const [{ memoryTransportPair }, { serve }] = await Promise.all([
-      import('../transport/memory.ts'),
-      import('../wire/serve.ts'),
-    ]);
-    const [ours, theirs] = memoryTransportPair();
-    await serve(service, theirs);
-    return ours;
-  });
+  return legacy
+    ? opener(true, options, () => linked(service))
+    : { reopens: true, open: (identity, signal) => connectInProcess(service, identity, signal, connectTimeout) };
 }
 
-/** Agrees on a revision over a transport; closes it where that fails. */
+async function linked(service: Service): Promise<ClientTransport> {
+  const [{ memoryTransportPair }, { serve }] = await Promise.all([
+    import('../transport/memory.ts'),
+    import('../wire/serve.ts'),
+  ]);
+  const [ours, theirs] = memoryTransportPair();
+  await serve(service, theirs);
+  return ours;
+}
+
+/** Finds out what the server speaks, and connects to it in that. */
 async function negotiated(
-  transport: ClientTransport,
+  target: ClientTransport | HttpTarget,
   options: ClientOptions,
   { clientInfo, capabilities, onerror }: Identity,
-  signal: AbortSignal,
+  closing: AbortSignal,
+  key: string | undefined,
 ): Promise<Upstream> {
-  const { connectTimeout = 60_000, revision } = options;
+  const { connectTimeout = CONNECT_TIMEOUT, revision, eras, probeTimeout, verdicts } = options;
   /** What went wrong before the connection stood: it says why there was none, or is reported after it. */
   let early: Error[] | undefined = [];
   const report = (error: Error): void => void (early ? early.push(error) : onerror(error));
-  const giveUp = (): void => void transport.close().catch(onerror);
-  signal.addEventListener('abort', giveUp);
+  const { connectUpstream } = await import('../wire/negotiate.ts');
   try {
-    const { connectLegacy } = await import('../wire/legacy/outbound.ts');
-    signal.throwIfAborted();
-    const upstream = await connectLegacy(transport, {
+    const upstream = await connectUpstream(target, {
       clientInfo,
       capabilities,
-      ...(revision && { revision }),
+      revision,
+      eras,
+      key,
+      verdicts,
+      signal: closing,
+      probeTimeout: Math.min(probeTimeout ?? 5000, connectTimeout),
       handshakeTimeout: connectTimeout,
-      // Each call has its own limits.
+      // Each call has its own limits, and people may think for longer than a server should.
       timeout: 0,
       maxTimeout: 0,
-      closeReason: () => transport.closeReason,
       onerror: report,
     });
     const reported = early;
@@ -84,21 +125,12 @@ async function negotiated(
     for (const error of reported) onerror(error);
     return upstream;
   } catch (error) {
+    if (error instanceof TypeError) throw error;
     throw connectFailure(error, early?.[0], connectTimeout);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
   }
 }
 
-/** A server that printed something else instead of answering says more by that than by its exit. */
-function connectFailure(thrown: unknown, early: Error | undefined, limit: number): Error {
-  const error = thrown instanceof Error ? thrown : RpcError.from(thrown);
-  // Of those that the server sent none has a cause.
-  const isServers = error instanceof RpcError && error.cause === undefined && !OURS.has(error.code);
-  if (isServers && early === undefined) return error;
-  const before = early && early.message !== error.message ? ` (before that: ${early.message})` : '';
-  const message = `Cannot connect: ${error.message}${before}`;
-  return error instanceof RpcError && error.code === REQUEST_TIMEOUT
-    ? new TimeoutError(message, limit, { cause: error })
-    : new ConnectionError(message, { cause: error });
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
 }

@@ -4,6 +4,9 @@ import type { LogLevel } from '../protocol/logging.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { DetailedTask } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
+import type { Authorizer } from '../transport/http/client/authorizer.ts';
+import type { HttpSend } from '../transport/http/client/http.ts';
+import type { VerdictStore } from '../wire/verdict-store.ts';
 import type { Change, Handlers, LogMessage, Progress } from './handlers.ts';
 import type { CacheOptions } from './result-cache.ts';
 
@@ -53,8 +56,20 @@ export interface TaskOptions {
   onstatus?: ((task: DetailedTask) => void) | undefined;
 }
 
+/** How a server at an address is spoken to. Of no account for other targets. */
+export interface HttpOptions {
+  /** Sent with each request: an API key, for one. Never sent to another origin. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Gives requests their credentials, and gets new ones where a server refuses them. Default none. */
+  authorizer?: Authorizer | undefined;
+  /** Sends requests in place of `node:http`. */
+  fetch?: typeof globalThis.fetch | undefined;
+  /** The same by our own contract; goes before `fetch`. */
+  http?: HttpSend | undefined;
+}
+
 /** Who a client is, what it can be asked, and what it hears. */
-export interface ClientOptions extends Handlers {
+export interface ClientOptions extends Handlers, HttpOptions {
   /** Default: this package. */
   clientInfo?: Implementation | undefined;
   /** The only revision to be spoken. Default: whichever the server prefers. */
@@ -69,6 +84,13 @@ export interface ClientOptions extends Handlers {
   maxTimeout?: number | undefined;
   /** Milliseconds that it may take to connect. Default 60 000. */
   connectTimeout?: number | undefined;
+  /**
+   * Milliseconds that a server on a connection of its own may be silent before it is taken for one of the handshake
+   * revisions. Default 5000.
+   */
+  probeTimeout?: number | undefined;
+  /** Where it is remembered what servers speak, so that they are not asked each time. Default: in this process. */
+  verdicts?: VerdictStore | undefined;
   /** Gives connecting up. */
   signal?: AbortSignal | undefined;
   /** What goes around the service; the first is the outermost. */

@@ -8,7 +8,7 @@ import { TASKS_EXTENSION, type DetailedTask } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { Call, type CallHost, type CallLimits, type CallListener } from './call.ts';
-import { ConnectionError, didNotRun, InvalidResultError } from './errors.ts';
+import { ConnectionError, InvalidResultError, mayRepeat } from './errors.ts';
 import type { Change, LogMessage } from './handlers.ts';
 import { KnownTools } from './known-tools.ts';
 import { Link } from './link.ts';
@@ -83,7 +83,8 @@ export class Requester implements CallHost {
     this.tools = new KnownTools(this.onerror);
     this.cache = cache === false ? undefined : new ResultCache(cache);
     const extensions = { ...(tasks && { [TASKS_EXTENSION]: {} }), ...capabilities['extensions'] };
-    this.capabilities = { ...capabilities, ...this.questions.capabilities, extensions };
+    const declared = Object.keys(extensions).length > 0 ? { extensions } : {};
+    this.capabilities = { ...capabilities, ...this.questions.capabilities, ...declared };
     this.#session = { id: crypto.randomUUID(), signal: this.closing.signal };
     this.link = new Link({
       open: (signal) => opener.open(this, signal),
@@ -236,8 +237,7 @@ export class Requester implements CallHost {
       try {
         return await this.#service(exchange);
       } catch (error) {
-        const harmless = idempotent ? error instanceof ConnectionError : didNotRun(error);
-        if (!harmless || exchange.signal.aborted || !this.link.usable) throw error;
+        if (!mayRepeat(error, idempotent) || exchange.signal.aborted || !this.link.usable) throw error;
       }
       return this.#service(exchange);
     };

@@ -13,16 +13,17 @@ export interface ServerTarget {
 /** A transport that can tell why it closed, in its `closeReason`: what was in flight fails with that. */
 export type ClientTransport = Transport & { readonly closeReason?: Error | undefined };
 
-/** What a client can be connected to. A function makes a transport of its own for each connection. */
-export type Target = CommandTarget | ServerTarget | ClientTransport | (() => ClientTransport);
+/** What a client can be connected to. A string is a URL, of http or https. A function makes a transport of its own for each connection. */
+export type Target = string | URL | CommandTarget | ServerTarget | ClientTransport | (() => ClientTransport);
 
 /** What kind of target it is. @throws TypeError where it is none. */
-export function kindOf(target: Target): 'command' | 'server' | 'transport' | 'transports' {
+export function kindOf(target: Target): 'url' | 'command' | 'server' | 'transport' | 'transports' {
   if (typeof target === 'function') return 'transports';
+  if (typeof target === 'string' || target instanceof URL) return 'url';
   if (typeof target === 'object' && target !== null) {
     if ('service' in target && typeof target.service === 'function') return 'server';
     if ('send' in target && typeof target.send === 'function') return 'transport';
     if ('command' in target && typeof target.command === 'string') return 'command';
   }
-  throw new TypeError('connect takes a command, a server, a transport or a function that makes one');
+  throw new TypeError('connect takes a URL, a command, a server, a transport or a function that makes one');
 }

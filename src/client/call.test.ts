@@ -1,0 +1,205 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Exchange, Service } from '../core/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { McpServer } from '../server/mcp-server.ts';
+import { aborted, deferred } from '../../test/support/service.ts';
+import { connect } from './connect.ts';
+import type { ClientOptions } from './options.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+const DISCOVERED = { supportedVersions: ['2026-07-28'], capabilities: { tools: {}, resources: {} } };
+
+/** A client of a server that answers all else but `server/discover` by this. */
+async function clientOf(answer: (exchange: Exchange) => JsonObject | Promise<JsonObject>, options: ClientOptions = {}) {
+  const service: Service = async (exchange) => (exchange.method === 'server/discover' ? DISCOVERED : answer(exchange));
+  return connect({ service }, { cache: false, ...options });
+}
+
+/** What a call rejects with. */
+const failed = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+const never = () => new Promise<never>(() => {});
+
+describe('a call settles', () => {
+  test('when its time is over, and the server hears of it', async () => {
+    vi.useFakeTimers();
+    const reason = deferred<unknown>();
+    const client = await clientOf((exchange) => {
+      exchange.signal.addEventListener('abort', () => reason.resolve(exchange.signal.reason));
+      return never();
+    });
+    const call = failed(client.callTool('slow', {}, { timeout: 1000 }));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await call).toMatchObject({
+      name: 'TimeoutError',
+      message: 'tools/call was not answered within 1000 ms',
+      limit: 1000,
+    });
+    expect(await reason.promise).toMatchObject({ name: 'TimeoutError' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('within a minute by default, though nobody answers', async () => {
+    vi.useFakeTimers();
+    const client = await clientOf(never);
+    const call = failed(client.readResource('a:b'));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await call).toMatchObject({ limit: 60_000 });
+  });
+
+  test('later where there is progress, but within its maximum', async () => {
+    vi.useFakeTimers();
+    const client = await clientOf(async (exchange) => {
+      for (let progress = 0; ; progress += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 800));
+        await exchange.notify('notifications/progress', { progressToken: 1, progress });
+      }
+    });
+    const onprogress = vi.fn<() => void>();
+    const call = failed(client.callTool('slow', {}, { timeout: 1000, maxTimeout: 3000, onprogress }));
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(await call).toMatchObject({ limit: 3000 });
+    expect(onprogress).toHaveBeenCalledTimes(3);
+  });
+
+  test('not while a person thinks about a question, and then within its time again', async () => {
+    vi.useFakeTimers();
+    const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
+    const client = await clientOf(
+      async (exchange) => ({ content: [await exchange.ask('elicitation/create', form), await never()] }),
+      {
+        onelicit: () => new Promise((resolve) => setTimeout(() => resolve({ action: 'decline' }), 10_000)),
+      },
+    );
+    const settled = vi.fn<() => void>();
+    const call = client.callTool('ask', {}, { timeout: 1000 }).catch(settled);
+    await vi.advanceTimersByTimeAsync(10_500);
+    expect(settled).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(600);
+    expect(settled).toHaveBeenCalledWith(expect.objectContaining({ limit: 1000 }));
+    await call;
+  });
+
+  test('with the reason of its signal, before it or in its middle', async () => {
+    const started = deferred<Exchange>();
+    const client = await clientOf((exchange) => {
+      started.resolve(exchange);
+      return never();
+    });
+    const controller = new AbortController();
+    const call = client.callTool('slow', {}, { signal: controller.signal });
+    const exchange = await started.promise;
+    const reason = new Error('changed my mind');
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    await aborted(exchange.signal);
+    await expect(client.callTool('slow', {}, { signal: controller.signal })).rejects.toBe(reason);
+  });
+
+  test('when the client is closed, as every later one does', async () => {
+    const client = await clientOf(never);
+    const calls = [client.callTool('a'), client.readResource('b:c'), client.listTools()];
+    const errors = calls.map(failed);
+    await client.close();
+    for (const error of errors) expect(await error).toMatchObject({ name: 'ConnectionError' });
+    await expect(client.callTool('a')).rejects.toThrow('The client was closed');
+    expect(client.closed).toBe(true);
+  });
+});
+
+test('a result that is none says which', async () => {
+  const client = await clientOf(({ method }) =>
+    method === 'tools/call' ? { resultType: 'strange' } : { resultType: 'input_required' },
+  );
+  await expect(client.callTool('a')).rejects.toMatchObject({
+    name: 'InvalidResultError',
+    message: expect.stringContaining('"strange"'),
+  });
+  await expect(client.listTools()).rejects.toThrow('asked for input to answer tools/list');
+  const others = await clientOf(() => ({}));
+  await expect(others.readResource('a:b')).rejects.toThrow('without contents');
+  await expect(others.getPrompt('a')).rejects.toThrow('without messages');
+  await expect(others.complete({ type: 'ref/prompt', name: 'a' }, { name: 'b', value: '' })).rejects.toThrow(
+    'without values',
+  );
+  expect(await others.callTool('a')).toEqual({ content: [] });
+});
+
+test('rounds of questions end', async () => {
+  let rounds = 0;
+  const client = await clientOf(
+    () => {
+      rounds += 1;
+      return { resultType: 'input_required', requestState: `${rounds}` };
+    },
+    { maxRounds: 3 },
+  );
+  await expect(client.callTool('a')).rejects.toThrow('asked for input 3 times');
+  expect(rounds).toBe(4);
+});
+
+test('a retry carries the answers and the state as it was, and none that was not given', async () => {
+  const seen: JsonObject[] = [];
+  const client = await clientOf(
+    ({ params }) => {
+      seen.push(params);
+      const inputRequests = { where: { method: 'roots/list' } };
+      if (seen.length === 1) return { resultType: 'input_required', inputRequests, requestState: 'ä"\\' };
+      if (seen.length === 2) return { resultType: 'input_required', inputRequests };
+      return { content: [] };
+    },
+    { onroots: () => [{ uri: 'file:///a' }] },
+  );
+  await client.callTool('a', { b: 1 });
+  const request = { name: 'a', arguments: { b: 1 } };
+  const inputResponses = { where: { roots: [{ uri: 'file:///a' }] } };
+  expect(seen).toEqual([request, { ...request, inputResponses, requestState: 'ä"\\' }, { ...request, inputResponses }]);
+});
+
+test('a listener that throws is reported, and the call goes on', async () => {
+  const onerror = vi.fn<(error: Error) => void>();
+  const client = await clientOf(
+    async (exchange) => {
+      await exchange.notify('notifications/progress', { progress: 1 });
+      await exchange.notify('notifications/progress', { progress: 'much' });
+      return { content: [] };
+    },
+    { onerror },
+  );
+  const failing = (): void => {
+    throw new Error('mine');
+  };
+  expect(await client.callTool('a', {}, { onprogress: failing })).toEqual({ content: [] });
+  expect(onerror.mock.calls.map(([{ message }]) => message)).toEqual(['mine', 'Progress came without a number']);
+});
+
+test.each(['legacy', 'modern'] as const)('nothing is kept of 10,000 calls that are over (%s)', async (eras) => {
+  const server = new McpServer({ name: 's', version: '1' });
+  server.tool('echo', {}, () => 'x');
+  const client = await connect(server, { eras });
+  const { signal } = new AbortController();
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  for (let round = 0; round < 1000; round += 1) {
+    await Promise.all(Array.from({ length: 10 }, () => client.callTool('echo', {}, { signal, onprogress: () => {} })));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  }
+  expect(timers()).toBeLessThanOrEqual(before);
+  await client.close();
+});
+
+test('a call that became a task leaves nothing either', async () => {
+  const server = new McpServer({ name: 's', version: '1' });
+  server.tool('task', { task: { pollIntervalMs: 100 } }, () => 'x');
+  const client = await connect(server);
+  const { signal } = new AbortController();
+  expect(await client.callTool('task', {}, { signal })).toMatchObject({ content: [{ text: 'x' }] });
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  await client.close();
+});

@@ -1,0 +1,213 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Service } from '../core/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { McpServer } from '../server/mcp-server.ts';
+import { connect } from './connect.ts';
+import type { ClientOptions } from './options.ts';
+
+// What a server needs for tasks is loaded with the first, which takes real time.
+beforeAll(async () => {
+  const server = new McpServer({ name: 'first', version: '1.0.0' });
+  server.tool('first', { task: true }, () => '');
+  const client = await connect(server);
+  await client.callTool('first', {}, { detach: true });
+  await client.close();
+});
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+async function printer(options: ClientOptions = {}) {
+  const server = new McpServer({ name: 'printer', version: '1.0.0' });
+  const cancelled = vi.fn<() => void>();
+  server.tool('print', { task: { pollIntervalMs: 200 } }, async (_, context) => {
+    await context.progress(1, 2, 'page 1');
+    const { action, content } = await context.elicit({
+      message: 'Which colour?',
+      schema: { type: 'object', properties: { colour: { type: 'string' } } },
+    });
+    return `${action} ${JSON.stringify(content)}`;
+  });
+  server.tool('wait', { task: { pollIntervalMs: 200 } }, async (_, context) => {
+    context.signal.addEventListener('abort', cancelled);
+    await new Promise((_resolve, reject) => {
+      context.signal.addEventListener('abort', () => reject(context.signal.reason));
+    });
+    return '';
+  });
+  const client = await connect(server, options);
+  onTestFinished(() => client.close());
+  return { client, server, cancelled };
+}
+
+/** Lets time pass until the promise settles. */
+async function inTime<T>(promise: Promise<T>): Promise<T> {
+  let settled = false;
+  const done = (): void => {
+    settled = true;
+  };
+  promise.then(done, done);
+  for (let step = 0; step < 1000 && !settled; step += 1) await vi.advanceTimersByTimeAsync(100);
+  return promise;
+}
+
+test('a call that becomes a task is one call, questions and all', async () => {
+  const onelicit = vi.fn<() => { action: 'accept'; content: { colour: string } }>(() => ({
+    action: 'accept',
+    content: { colour: 'red' },
+  }));
+  const { client } = await printer({ onelicit });
+  const onstatus = vi.fn<(task: { status: string }) => void>();
+  expect(await inTime(client.callTool('print', {}, { onstatus }))).toMatchObject({
+    content: [{ text: 'accept {"colour":"red"}' }],
+  });
+  expect(onelicit).toHaveBeenCalledTimes(1);
+  const statuses = onstatus.mock.calls.map(([{ status }]) => status);
+  expect([statuses[0], statuses.at(-1)]).toEqual(['input_required', 'completed']);
+});
+
+test('a task is not waited for where it is detached, and another client may do that', async () => {
+  const { client, server } = await printer({ onelicit: () => ({ action: 'cancel' }) });
+  const { task } = await client.callTool('print', {}, { detach: true });
+  const other = await connect(server, { onelicit: () => ({ action: 'decline' }) });
+  onTestFinished(() => other.close());
+  expect(await inTime(other.task(task!.id).result())).toMatchObject({ content: [{ text: 'decline undefined' }] });
+  expect(await task!.get()).toMatchObject({ status: 'completed' });
+});
+
+test('who gives up a call that became a task cancels it', async () => {
+  const { client, cancelled } = await printer();
+  const controller = new AbortController();
+  const call = client.callTool('wait', {}, { signal: controller.signal });
+  await vi.advanceTimersByTimeAsync(300);
+  const reason = new Error('enough');
+  controller.abort(reason);
+  await expect(call).rejects.toBe(reason);
+  await vi.waitFor(() => expect(cancelled).toHaveBeenCalled());
+});
+
+test('it is cancelled too when it takes longer than a call may', async () => {
+  const { client, cancelled } = await printer();
+  const call = client.callTool('wait', {}, { maxTimeout: 1000 });
+  await expect(inTime(call)).rejects.toMatchObject({ name: 'TimeoutError' });
+  await vi.waitFor(() => expect(cancelled).toHaveBeenCalled());
+});
+
+test('who gives up waiting by a handle does not cancel, and can', async () => {
+  const { client, cancelled } = await printer();
+  const { task } = await client.callTool('wait', {}, { detach: true });
+  await expect(inTime(task!.result({ maxTimeout: 500 }))).rejects.toMatchObject({ name: 'TimeoutError' });
+  expect(cancelled).not.toHaveBeenCalled();
+  await task!.cancel();
+  await expect(inTime(task!.result())).rejects.toMatchObject({ name: 'TaskCancelledError' });
+});
+
+test('without an answer for its question, the call fails and the task is cancelled', async () => {
+  const onerror = vi.fn<(error: Error) => void>();
+  const { client } = await printer({
+    onerror,
+    onelicit: () => {
+      throw new Error('no person there');
+    },
+  });
+  await expect(inTime(client.callTool('print'))).rejects.toMatchObject({ code: -32603 });
+  expect(onerror).toHaveBeenCalled();
+});
+
+test('a server is not told of tasks where they are not wanted', async () => {
+  const { client } = await printer({ tasks: false, onelicit: () => ({ action: 'cancel' }) });
+  expect(await inTime(client.callTool('print'))).toMatchObject({ content: [{ text: 'cancel undefined' }] });
+});
+
+test('closing the client ends the waiting', async () => {
+  const { client } = await printer();
+  const call = client.callTool('wait').catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(300);
+  await client.close();
+  expect(await call).toMatchObject({ message: 'The client was closed' });
+});
+
+describe('a server that is odd', () => {
+  const DISCOVERED = { supportedVersions: [], capabilities: {} };
+  const made = { resultType: 'task', taskId: 't', status: 'working', pollIntervalMs: 100 };
+
+  async function odd(
+    get: (time: number) => JsonObject,
+    { task = made, options = {} }: { task?: JsonObject; options?: ClientOptions } = {},
+  ) {
+    const polls: number[] = [];
+    const updates: JsonObject[] = [];
+    const service: Service = async ({ method, params }) => {
+      if (method === 'server/discover') return DISCOVERED;
+      if (method === 'tools/call') return task;
+      if (method === 'tasks/update') updates.push(params['inputResponses']);
+      if (method !== 'tasks/get') return {};
+      polls.push(Date.now());
+      return get(polls.length);
+    };
+    const client = await connect({ service }, options);
+    onTestFinished(() => client.close());
+    return { client, polls, updates };
+  }
+
+  test('is asked no more often than it wishes, within bounds', async () => {
+    const intervals = [0, 5000, 10_000_000];
+    const { client, polls } = await odd((time) =>
+      time > 3
+        ? { status: 'completed', result: { content: [] } }
+        : { status: 'working', pollIntervalMs: intervals[time - 1] },
+    );
+    await inTime(client.callTool('a'));
+    const gaps = polls.slice(1).map((at, index) => at - polls[index]!);
+    for (const [index, [least, most]] of [
+      [100, 110],
+      [5000, 5500],
+      [60_000, 66_000],
+    ].entries()) {
+      expect(gaps[index]).toBeGreaterThanOrEqual(least!);
+      expect(gaps[index]).toBeLessThanOrEqual(most!);
+    }
+  });
+
+  test('gets one answer to a question that it shows again and again', async () => {
+    const inputRequests = { a: { method: 'roots/list' } };
+    const onroots = vi.fn<() => []>(() => []);
+    const { client, updates } = await odd(
+      (time) =>
+        time > 3 ? { status: 'completed', result: { content: [] } } : { status: 'input_required', inputRequests },
+      { options: { onroots } },
+    );
+    await inTime(client.callTool('a'));
+    expect(updates).toEqual([{ a: { roots: [] } }]);
+    expect(onroots).toHaveBeenCalledTimes(1);
+  });
+
+  test.each<[string, JsonObject, JsonObject]>([
+    [
+      'an error of the protocol',
+      { status: 'failed', error: { code: -32050, message: 'no' } },
+      { code: -32050, message: 'no' },
+    ],
+    ['no error', { status: 'failed', statusMessage: 'jam' }, { message: 'The task failed without an error: jam' }],
+    ['no result', { status: 'completed' }, { name: 'InvalidResultError' }],
+    ['no status', {}, { name: 'InvalidResultError' }],
+    [
+      'a cancellation',
+      { status: 'cancelled', statusMessage: 'by hand' },
+      { message: 'The task was cancelled: by hand' },
+    ],
+    [
+      'a question without a method',
+      { status: 'input_required', inputRequests: { a: {} } },
+      { name: 'InvalidResultError' },
+    ],
+  ])('and ends with %s fails the call', async (_, task, error) => {
+    const { client } = await odd(() => task);
+    await expect(inTime(client.callTool('a'))).rejects.toMatchObject(error);
+  });
+
+  test('and makes a task without an id fails the call', async () => {
+    const { client } = await odd(() => ({}), { task: { resultType: 'task' } });
+    await expect(client.callTool('a')).rejects.toThrow('without an id');
+  });
+});
