@@ -1,11 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
 import { json, scripted } from '../../../../test/support/http-server.ts';
 import type { Authorizer } from './authorizer.ts';
+import { Cancellation } from './cancellation.ts';
 import { Endpoint, type HttpClientOptions } from './endpoint.ts';
 import { certainlyNotRun, HttpStatusError } from './errors.ts';
 
-function post(url: URL, options: HttpClientOptions = {}, signal = new AbortController().signal) {
-  return new Endpoint(options).send({ method: 'POST', url, headers: {}, body: '{"a":1}', signal });
+function post(url: URL, options: HttpClientOptions = {}, cancellation = new Cancellation()) {
+  return new Endpoint(options).send({ method: 'POST', url, headers: {}, body: '{"a":1}', cancellation });
 }
 const failure = (promise: Promise<unknown>) =>
   promise.then(
@@ -72,11 +73,11 @@ describe('a server that says when to come back', () => {
   });
 
   test('is no more waited for where nobody waits for the answer', async () => {
-    const controller = new AbortController();
+    const cancellation = new Cancellation();
     const server = await scripted((_asked, response) => {
-      response.writeHead(503, { 'retry-after': '20' }).end(() => controller.abort(new Error('enough')));
+      response.writeHead(503, { 'retry-after': '20' }).end(() => cancellation.abort(new Error('enough')));
     });
-    await expect(post(server.url, {}, controller.signal)).rejects.toThrow('enough');
+    await expect(post(server.url, {}, cancellation)).rejects.toThrow('enough');
   });
 
   test('that does not say when is not asked again: it may have done something', async () => {

@@ -2,6 +2,7 @@ import { isObject, type ErrorResponse } from '../../../jsonrpc/message.ts';
 import { checkMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import { mediaType } from '../guards.ts';
 import type { Authorizer } from './authorizer.ts';
+import type { Cancellation } from './cancellation.ts';
 import { HttpStatusError, shown, statusError } from './errors.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
 import { nodeHttp } from './node-http.ts';
@@ -48,7 +49,7 @@ export interface EndpointRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  readonly signal: AbortSignal;
+  readonly cancellation: Cancellation;
 }
 
 /**
@@ -75,10 +76,10 @@ export class Endpoint {
    * refused for its credential (401, 403), or turned away until later (429, 503 with `Retry-After`).
    *
    * @throws HttpStatusError for any other status, and for a redirect that is not followed; NotSent or AnswerLost as
-   * `HttpSend`; what the authorizer throws; the signal's reason.
+   * `HttpSend`; what the authorizer throws; the reason of the cancellation.
    */
   async send(request: EndpointRequest): Promise<HttpReply> {
-    const { method, signal, body } = request;
+    const { method, cancellation, body } = request;
     let { url } = request;
     let refusals = 0;
     let redirects = 0;
@@ -86,8 +87,9 @@ export class Endpoint {
     let waited = 0;
     for (;;) {
       let headers = { ...this.#headers, ...request.headers };
-      if (this.#authorizer) headers = { ...headers, ...(await this.#authorizer.headers({ method, url }, signal)) };
-      const reply = await this.#http({ method, url, headers, body, signal });
+      if (this.#authorizer)
+        headers = { ...headers, ...(await this.#authorizer.headers({ method, url }, cancellation.signal)) };
+      const reply = await this.#http({ method, url, headers, body, cancellation });
       const { status } = reply;
       if (status < 300) return reply;
       if (status < 400) {
@@ -98,14 +100,14 @@ export class Endpoint {
       const failure = await failureOf(reply, method, url);
       if (this.#authorizer && isRefusal(reply) && refusals < MAX_RETRIES) {
         refusals += 1;
-        if (!(await this.#authorizer.refused({ method, url, headers }, reply, signal))) throw failure;
+        if (!(await this.#authorizer.refused({ method, url, headers }, reply, cancellation.signal))) throw failure;
       } else if ((status === 429 || status === 503) && delays < MAX_RETRIES) {
         const wait = retryAfter(reply.header('retry-after'), Date.now());
         if (wait === undefined || waited + wait > this.#maxRetryAfter) throw failure;
         delays += 1;
         waited += wait;
         // Those who were told the same time should not all come at once; never earlier than it says.
-        await pause(Math.max(wait, MIN_RETRY_DELAY) * (1 + Math.random() / 10), signal);
+        await pause(Math.max(wait, MIN_RETRY_DELAY) * (1 + Math.random() / 10), cancellation);
       } else {
         throw failure;
       }

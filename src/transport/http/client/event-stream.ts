@@ -1,3 +1,4 @@
+import type { Cancellation } from './cancellation.ts';
 import { SilenceError } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
 import type { HttpReply } from './http.ts';
@@ -6,26 +7,26 @@ export interface ReadOptions extends EventSourceOptions {
   /** How long the stream may be silent. Milliseconds, 0 for ever. */
   readonly idleTimeout: number;
   /** Breaks the request off, and so the stream. */
-  readonly controller: AbortController;
+  readonly cancellation: Cancellation;
 }
 
 /**
  * Reads the event stream of a reply to its end.
  *
- * @throws AnswerLost where it breaks off; SilenceError where nothing came for too long; the controller's reason where it was
- * broken off; EventTooLarge.
+ * @throws AnswerLost where it breaks off; SilenceError where nothing came for too long; the reason of the cancellation where
+ * it was broken off; EventTooLarge.
  */
 export async function readEvents(reply: HttpReply, options: ReadOptions): Promise<void> {
-  const { idleTimeout, controller } = options;
+  const { idleTimeout, cancellation } = options;
   const reader = new EventSourceReader(options);
   const watchdog =
-    idleTimeout > 0 ? setTimeout(() => controller.abort(new SilenceError(idleTimeout)), idleTimeout) : undefined;
+    idleTimeout > 0 ? setTimeout(() => cancellation.abort(new SilenceError(idleTimeout)), idleTimeout) : undefined;
   try {
     for await (const chunk of reply.chunks()) {
       // Comments are signs of life too.
       watchdog?.refresh();
       reader.feed(chunk);
-      if (controller.signal.aborted) throw controller.signal.reason;
+      if (cancellation.aborted) throw cancellation.reason as Error;
     }
   } finally {
     clearTimeout(watchdog);

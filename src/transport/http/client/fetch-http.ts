@@ -1,3 +1,4 @@
+import type { Cancellation } from './cancellation.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpSend } from './http.ts';
 
@@ -23,7 +24,7 @@ const BEFORE_SENDING: ReadonlySet<unknown> = new Set([
  * @param fetch Default the global one, looked up with each request.
  */
 export function fetchHttp(fetch?: typeof globalThis.fetch): HttpSend {
-  return async ({ method, url, headers, body, signal }) => {
+  return async ({ method, url, headers, body, cancellation }) => {
     let response: Response;
     try {
       response = await (fetch ?? globalThis.fetch)(url, {
@@ -31,17 +32,17 @@ export function fetchHttp(fetch?: typeof globalThis.fetch): HttpSend {
         headers: { 'accept-encoding': 'identity', ...headers },
         body: body ?? null,
         redirect: 'manual',
-        signal: signal ?? null,
+        signal: cancellation?.signal ?? null,
       });
     } catch (error) {
-      if (signal?.aborted) throw signal.reason;
+      if (cancellation?.aborted) throw cancellation.reason as Error;
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error);
       const { code, message } = cause as NodeJS.ErrnoException;
       const why = message || code || 'unknown';
       if (BEFORE_SENDING.has(code)) throw new NotSent(`${shown(url)} cannot be reached: ${why}`, { cause: error });
       throw new AnswerLost(`The connection to ${shown(url)} was lost before an answer came: ${why}`, { cause: error });
     }
-    return new FetchReply(response, url, signal);
+    return new FetchReply(response, url, cancellation);
   };
 }
 
@@ -49,13 +50,13 @@ class FetchReply implements HttpReply {
   readonly status: number;
   readonly #response: Response;
   readonly #url: URL;
-  readonly #signal: AbortSignal | undefined;
+  readonly #cancellation: Cancellation | undefined;
 
-  constructor(response: Response, url: URL, signal: AbortSignal | undefined) {
+  constructor(response: Response, url: URL, cancellation: Cancellation | undefined) {
     this.status = response.status;
     this.#response = response;
     this.#url = url;
-    this.#signal = signal;
+    this.#cancellation = cancellation;
   }
 
   header(name: string): string | undefined {
@@ -80,7 +81,7 @@ class FetchReply implements HttpReply {
     try {
       yield* body;
     } catch (error) {
-      if (this.#signal?.aborted) throw this.#signal.reason;
+      if (this.#cancellation?.aborted) throw this.#cancellation.reason as Error;
       throw new AnswerLost(`The answer of ${shown(this.#url)} broke off: ${(error as Error).message}`, {
         cause: error,
       });

@@ -8,6 +8,7 @@ import {
 } from '../../../jsonrpc/message.ts';
 import { checkMessage, InvalidResponse, parseJson } from '../../../jsonrpc/parse.ts';
 import type { CarriedRequest, Carrier } from '../../carrier.ts';
+import { Cancellation } from './cancellation.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, shown, statusError } from './errors.ts';
 import { readEvents } from './event-stream.ts';
@@ -39,6 +40,8 @@ export function httpCarrier(url: URL, options: HttpCarrierOptions = {}): Carrier
   return new HttpCarrier(url, options);
 }
 
+const ENDED = new AnswerLost('the stream has ended');
+
 class HttpCarrier implements Carrier {
   readonly mirrorsHeaders = true;
   onclose: (() => void) | undefined;
@@ -48,7 +51,7 @@ class HttpCarrier implements Carrier {
   readonly #idleTimeout: number;
   readonly #onerror: (error: Error) => void;
   /** One for each request in flight. */
-  readonly #open = new Set<AbortController>();
+  readonly #open = new Set<Cancellation>();
   #lastId = 0;
   #closed = false;
 
@@ -70,26 +73,26 @@ class HttpCarrier implements Carrier {
     if (signal.aborted) throw signal.reason;
     const id = ++this.#lastId;
     const body = JSON.stringify(rpcRequest(id, method, params));
-    const controller = new AbortController();
-    const cancel = (): void => controller.abort(signal.reason);
-    this.#open.add(controller);
+    const cancellation = new Cancellation();
+    const cancel = (): void => cancellation.abort(signal.reason as Error);
+    this.#open.add(cancellation);
     signal.addEventListener('abort', cancel);
     const release = (): void => {
-      this.#open.delete(controller);
+      this.#open.delete(cancellation);
       signal.removeEventListener('abort', cancel);
     };
     try {
-      return await this.#exchange(id, body, carried, controller, release);
+      return await this.#exchange(id, body, carried, cancellation, release);
     } catch (error) {
       release();
-      throw controller.signal.aborted ? controller.signal.reason : error;
+      throw cancellation.aborted ? cancellation.reason : error;
     }
   }
 
   close(): Promise<void> {
     if (!this.#closed) {
       this.#closed = true;
-      for (const controller of this.#open) controller.abort(new AnswerLost('The connection was closed'));
+      for (const cancellation of this.#open) cancellation.abort(new AnswerLost('The connection was closed'));
       this.#open.clear();
       this.onclose?.();
     }
@@ -101,14 +104,19 @@ class HttpCarrier implements Carrier {
     id: RequestId,
     body: string,
     { headers, onnotification }: CarriedRequest,
-    controller: AbortController,
+    cancellation: Cancellation,
     release: () => void,
   ): Promise<Response> {
     const url = this.#url;
-    const { signal } = controller;
     let reply: HttpReply;
     try {
-      reply = await this.#endpoint.send({ method: 'POST', url, headers: { ...headers, ...HEADERS }, body, signal });
+      reply = await this.#endpoint.send({
+        method: 'POST',
+        url,
+        headers: { ...headers, ...HEADERS },
+        body,
+        cancellation,
+      });
     } catch (error) {
       if (!(error instanceof HttpStatusError) || !error.response || REFUSALS.has(error.status)) throw error;
       const { id: answered, error: why } = error.response;
@@ -129,12 +137,12 @@ class HttpCarrier implements Carrier {
     return new Promise((resolve, reject) => {
       let linger: ReturnType<typeof setTimeout> | undefined;
       const answer = (response: Response): void => {
-        linger = setTimeout(() => controller.abort(), LINGER);
+        linger = setTimeout(() => cancellation.abort(ENDED), LINGER);
         release();
         resolve(response);
       };
       const onevent = ({ type, data }: { type: string; data: string }): void => {
-        if (linger || signal.aborted || type !== 'message' || data === '') return;
+        if (linger || cancellation.aborted || type !== 'message' || data === '') return;
         const message = this.#parse(data, id);
         if (!message) return;
         if (!isResponse(message)) {
@@ -150,7 +158,7 @@ class HttpCarrier implements Carrier {
         onevent,
         maxEventLength: this.#maxMessageBytes,
         idleTimeout: this.#idleTimeout,
-        controller,
+        cancellation,
       })
         .then(() => {
           if (!linger) reject(new AnswerLost(`${shown(url)} ended the stream without an answer`));

@@ -1,3 +1,5 @@
+import type { Cancellation } from './cancellation.ts';
+
 /**
  * One HTTP request, as the client transports need it: sent once, never redirected, never retried. What a refusal, a
  * redirect or a loss means is for them to say.
@@ -8,8 +10,8 @@ export interface HttpRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Breaks the request off, its response too. */
-  readonly signal?: AbortSignal | undefined;
+  /** Breaks the request off, its response too; what waits for either fails with its reason. */
+  readonly cancellation?: Cancellation | undefined;
 }
 
 export interface HttpReply {

@@ -2,6 +2,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
+import type { Cancellation } from './cancellation.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest, type HttpSend } from './http.ts';
 
@@ -77,9 +78,9 @@ function exchange(
   connectTimeout: number,
   maxHeaderSize: number,
 ): Promise<HttpReply> {
-  const { url, method, headers, body, signal } = request;
+  const { url, method, headers, body, cancellation } = request;
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
+    if (cancellation?.aborted) return reject(cancellation.reason);
     /** Whether anything of the request may have left. Not before there is a connection. */
     let connected = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -90,13 +91,14 @@ function exchange(
       agent,
       maxHeaderSize,
     });
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal!.reason);
-      client.destroy();
-    };
-    const release = (): void => signal?.removeEventListener('abort', abort);
-    signal?.addEventListener('abort', abort);
+    if (cancellation) {
+      // Once the response is complete, this does nothing any more.
+      cancellation.onabort = () => {
+        clearTimeout(timer);
+        reject(cancellation.reason);
+        client.destroy();
+      };
+    }
     client.on('socket', (socket) => {
       if (client.reusedSocket || !socket.connecting) {
         connected = true;
@@ -112,18 +114,16 @@ function exchange(
     });
     client.on('error', (cause: NodeJS.ErrnoException) => {
       clearTimeout(timer);
-      release();
       reject(sendError(cause, connected, client.reusedSocket, body !== undefined, url));
     });
     client.on('response', (response) => {
       const encoding = response.headers['content-encoding'];
       if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
         client.destroy();
-        release();
         reject(new AnswerLost(`${shown(url)} sent its answer as ${encoding}, which was not asked for`));
         return;
       }
-      resolve(new NodeReply(response, url, release, signal));
+      resolve(new NodeReply(response, url, cancellation));
     });
     client.end(body);
   });
@@ -149,16 +149,15 @@ class NodeReply implements HttpReply {
   readonly status: number;
   readonly #response: http.IncomingMessage;
   readonly #url: URL;
-  readonly #signal: AbortSignal | undefined;
+  readonly #cancellation: Cancellation | undefined;
 
-  constructor(response: http.IncomingMessage, url: URL, release: () => void, signal: AbortSignal | undefined) {
+  constructor(response: http.IncomingMessage, url: URL, cancellation: Cancellation | undefined) {
     this.status = response.statusCode ?? 0;
     this.#response = response;
     this.#url = url;
-    this.#signal = signal;
+    this.#cancellation = cancellation;
     // A body that is let go of may break off afterwards, and nobody listens to it then.
     response.on('error', ignore);
-    if (signal) response.once('close', release);
   }
 
   header(name: string): string | undefined {
@@ -213,7 +212,7 @@ class NodeReply implements HttpReply {
   }
 
   #lost(cause: unknown): Error {
-    if (this.#signal?.aborted) return this.#signal.reason;
+    if (this.#cancellation?.aborted) return this.#cancellation.reason as Error;
     const why = cause instanceof Error ? `: ${cause.message}` : '';
     return new AnswerLost(`The answer of ${shown(this.#url)} broke off${why}`, { cause });
   }

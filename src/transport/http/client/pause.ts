@@ -1,15 +1,13 @@
-/** Resolves after `milliseconds`. @throws the signal's reason as soon as it fires. */
-export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+import type { Cancellation } from './cancellation.ts';
+
+/** Resolves after `milliseconds`. @throws the reason of the cancellation as soon as it fires. */
+export function pause(milliseconds: number, cancellation: Cancellation): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const stop = (): void => {
+    if (cancellation.aborted) return reject(cancellation.reason);
+    const timer = setTimeout(resolve, milliseconds);
+    cancellation.onabort = () => {
       clearTimeout(timer);
-      reject(signal.reason);
+      reject(cancellation.reason);
     };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, milliseconds);
-    signal.addEventListener('abort', stop, { once: true });
   });
 }

@@ -1,3 +1,4 @@
+import { Cancellation } from './cancellation.ts';
 import { AnswerLost, isTemporary } from './errors.ts';
 import { readEvents } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
@@ -6,7 +7,7 @@ import { Reconnection, type ReconnectionOptions } from './reconnection.ts';
 
 export interface ServerStreamOptions {
   /** Connects to the stream, from behind the event with this id where there is one. */
-  readonly connect: (lastEventId: string | undefined, signal: AbortSignal) => Promise<HttpReply>;
+  readonly connect: (lastEventId: string | undefined, cancellation: Cancellation) => Promise<HttpReply>;
   readonly onmessage: (data: string) => void;
   /** Whether the stream is connected to again even where no event had an id to resume from. */
   readonly always: boolean;
@@ -20,6 +21,8 @@ const LINGER = 1000;
 /** A connection that held for so long, in milliseconds, counts as progress, even if nothing was said. */
 const HELD = 5000;
 
+const ENDED = new AnswerLost('the stream has ended');
+
 /** One stream of the server, over all the connections that carry it (2025-11-25, transports: Resumability and Redelivery). */
 export class ServerStream {
   readonly #options: ServerStreamOptions;
@@ -27,7 +30,7 @@ export class ServerStream {
   #reconnection: Reconnection | undefined;
   #retry: number | undefined;
   #lastEventId: string | undefined;
-  #controller = new AbortController();
+  #cancellation = new Cancellation();
   #ended = false;
   #reading = false;
   #pausing = false;
@@ -38,8 +41,8 @@ export class ServerStream {
   }
 
   /** Fires when the connection is to be broken off that carries the stream now. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+  get cancellation(): Cancellation {
+    return this.#cancellation;
   }
 
   /**
@@ -53,7 +56,7 @@ export class ServerStream {
     for (let next = reply; ; next = undefined) {
       let failure: Error | undefined;
       try {
-        await this.#read(next ?? (await connect(this.#lastEventId, this.signal)));
+        await this.#read(next ?? (await connect(this.#lastEventId, this.#cancellation)));
       } catch (error) {
         failure = error as Error;
       }
@@ -64,10 +67,10 @@ export class ServerStream {
       reconnection.retry = this.#retry;
       const delay = reconnection.next(performance.now());
       if (delay === undefined) throw tired(failure);
-      this.#controller = new AbortController();
+      this.#cancellation = new Cancellation();
       this.#pausing = true;
       // Ended or stopped meanwhile, it is not connected to again.
-      await pause(delay, this.signal).catch(() => {});
+      await pause(delay, this.#cancellation).catch(() => {});
       this.#pausing = false;
       if (this.#isEnded()) return;
     }
@@ -77,14 +80,14 @@ export class ServerStream {
   end(): void {
     this.#ended = true;
     if (this.#reading) this.#leaveSoon();
-    else if (this.#pausing) this.#controller.abort();
+    else if (this.#pausing) this.#cancellation.abort(ENDED);
   }
 
   /** Breaks the connection off. */
   stop(reason: Error): void {
     this.#ended = true;
     clearTimeout(this.#linger);
-    this.#controller.abort(reason);
+    this.#cancellation.abort(reason);
   }
 
   #isEnded(): boolean {
@@ -92,7 +95,7 @@ export class ServerStream {
   }
 
   #leaveSoon(): void {
-    this.#linger ??= setTimeout(() => this.#controller.abort(), LINGER);
+    this.#linger ??= setTimeout(() => this.#cancellation.abort(ENDED), LINGER);
   }
 
   async #read(reply: HttpReply): Promise<void> {
@@ -102,7 +105,7 @@ export class ServerStream {
     if (this.#ended) this.#leaveSoon();
     try {
       await readEvents(reply, {
-        controller: this.#controller,
+        cancellation: this.#cancellation,
         idleTimeout,
         maxEventLength,
         onretry: (milliseconds) => {

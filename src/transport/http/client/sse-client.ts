@@ -2,6 +2,7 @@ import { isNotification, type Message } from '../../../jsonrpc/message.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import type { Transport } from '../../transport.ts';
+import { Cancellation } from './cancellation.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, SessionGone, shown, statusError } from './errors.ts';
 import { readEvents } from './event-stream.ts';
@@ -42,8 +43,8 @@ export class SseClient implements Transport {
   /** Where messages go. A secret: it names the session. */
   #target: URL | undefined;
   #version: string | undefined;
-  readonly #stream = new AbortController();
-  readonly #telling = new Set<AbortController>();
+  readonly #stream = new Cancellation();
+  readonly #telling = new Set<Cancellation>();
   #pending = 0;
   #lastNotification: Promise<void> = Promise.resolve();
 
@@ -128,7 +129,7 @@ export class SseClient implements Transport {
       method: 'GET',
       url: this.#url,
       headers: { accept: 'text/event-stream' },
-      signal: this.#stream.signal,
+      cancellation: this.#stream,
     });
     if (!isType(reply, 'text/event-stream')) {
       reply.discard();
@@ -151,7 +152,7 @@ export class SseClient implements Transport {
 
   #read(reply: HttpReply, opened: () => void): Promise<void> {
     return readEvents(reply, {
-      controller: this.#stream,
+      cancellation: this.#stream,
       idleTimeout: this.#options.idleTimeout ?? IDLE_TIMEOUT,
       maxEventLength: this.#options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
       onevent: ({ type, data }) => {
@@ -171,17 +172,16 @@ export class SseClient implements Transport {
 
   async #post(body: string): Promise<void> {
     const limit = this.#options.acceptTimeout ?? ACCEPT_TIMEOUT;
-    const controller = new AbortController();
-    this.#telling.add(controller);
+    const cancellation = new Cancellation();
+    this.#telling.add(cancellation);
     const timer = setTimeout(() => {
-      controller.abort(new AnswerLost(`The server did not accept a message within ${limit} ms`));
+      cancellation.abort(new AnswerLost(`The server did not accept a message within ${limit} ms`));
     }, limit);
     try {
       if (this.#phase === 'closed') throw this.#reason ?? new Error('The connection is closed');
       const headers: Record<string, string> = { 'content-type': 'application/json' };
       if (this.#version !== undefined) headers['mcp-protocol-version'] = this.#version;
-      const { signal } = controller;
-      const reply = await this.#http.send({ method: 'POST', url: this.#target!, headers, body, signal });
+      const reply = await this.#http.send({ method: 'POST', url: this.#target!, headers, body, cancellation });
       reply.discard();
     } catch (error) {
       if (!(error instanceof HttpStatusError) || error.status !== 404) throw error;
@@ -190,7 +190,7 @@ export class SseClient implements Transport {
       throw new SessionGone(true);
     } finally {
       clearTimeout(timer);
-      this.#telling.delete(controller);
+      this.#telling.delete(cancellation);
     }
   }
 
@@ -200,7 +200,7 @@ export class SseClient implements Transport {
     this.#reason = reason;
     const why = reason ?? new AnswerLost('The connection was closed');
     this.#stream.abort(why);
-    for (const controller of this.#telling) controller.abort(why);
+    for (const cancellation of this.#telling) cancellation.abort(why);
     try {
       this.onclose?.();
     } catch (error) {

@@ -12,6 +12,7 @@ import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import type { MessageExtra, Transport } from '../../transport.ts';
+import { Cancellation } from './cancellation.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, isTemporary, SessionGone, shown, statusError } from './errors.ts';
 import type { HttpReply } from './http.ts';
@@ -82,7 +83,7 @@ export class StreamableClient implements Transport {
   #version: string | undefined;
   readonly #asked = new Map<RequestId, Asked>();
   /** Messages that are neither taken nor refused yet and are no requests. */
-  readonly #telling = new Set<AbortController>();
+  readonly #telling = new Set<Cancellation>();
   /** All streams that are open, or to be opened again. */
   readonly #streams = new Set<ServerStream>();
   /** How many messages are neither taken nor refused yet, and their length. */
@@ -195,20 +196,20 @@ export class StreamableClient implements Transport {
 
   /** Sends what has no answer (2025-11-25, transports: Sending Messages, 4). */
   async #tell(body: string): Promise<void> {
-    const controller = new AbortController();
-    this.#telling.add(controller);
+    const cancellation = new Cancellation();
+    this.#telling.add(cancellation);
     const timer = setTimeout(() => {
-      controller.abort(new AnswerLost(`The server did not accept a message within ${this.#acceptTimeout} ms`));
+      cancellation.abort(new AnswerLost(`The server did not accept a message within ${this.#acceptTimeout} ms`));
     }, this.#acceptTimeout);
     try {
-      const reply = await this.#post(body, controller.signal);
+      const reply = await this.#post(body, cancellation);
       reply.discard();
       this.#listenAgain();
     } catch (error) {
       throw this.#judged(error);
     } finally {
       clearTimeout(timer);
-      this.#telling.delete(controller);
+      this.#telling.delete(cancellation);
     }
   }
 
@@ -219,7 +220,7 @@ export class StreamableClient implements Transport {
     this.#asked.set(id, asked);
     let follows = false;
     try {
-      const reply = await this.#post(body, stream.signal);
+      const reply = await this.#post(body, stream.cancellation);
       if (method === 'initialize') this.#keepSession(reply);
       if (isType(reply, 'text/event-stream')) {
         follows = true;
@@ -272,7 +273,7 @@ export class StreamableClient implements Transport {
   /** @param asked the request that the stream belongs to; none for that of the session. */
   #stream(asked?: RequestId): ServerStream {
     const stream = new ServerStream({
-      connect: (lastEventId, signal) => this.#get(lastEventId, signal),
+      connect: (lastEventId, cancellation) => this.#get(lastEventId, cancellation),
       onmessage: (data) => this.#incoming.take(data, asked),
       always: asked === undefined,
       idleTimeout: this.#idleTimeout,
@@ -283,21 +284,21 @@ export class StreamableClient implements Transport {
     return stream;
   }
 
-  #post(body: string, signal: AbortSignal): Promise<HttpReply> {
+  #post(body: string, cancellation: Cancellation): Promise<HttpReply> {
     this.#checkOpen();
     return this.#endpoint.send({
       method: 'POST',
       url: this.#url,
       headers: this.#headers({ accept: ACCEPT, 'content-type': 'application/json' }),
       body,
-      signal,
+      cancellation,
     });
   }
 
-  async #get(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpReply> {
+  async #get(lastEventId: string | undefined, cancellation: Cancellation): Promise<HttpReply> {
     const headers = this.#headers({ accept: 'text/event-stream' });
     if (lastEventId !== undefined) headers['last-event-id'] = lastEventId;
-    const reply = await this.#endpoint.send({ method: 'GET', url: this.#url, headers, signal });
+    const reply = await this.#endpoint.send({ method: 'GET', url: this.#url, headers, cancellation });
     if (isType(reply, 'text/event-stream')) return reply;
     reply.discard();
     throw statusError(reply, 'GET', this.#url, 'without an event stream');
@@ -391,7 +392,7 @@ export class StreamableClient implements Transport {
     const reason = this.#reason ?? new AnswerLost('The connection was closed');
     this.#asked.clear();
     for (const stream of this.#streams) stream.stop(reason);
-    for (const controller of this.#telling) controller.abort(reason);
+    for (const cancellation of this.#telling) cancellation.abort(reason);
     try {
       this.onclose?.();
     } catch (error) {
@@ -401,15 +402,15 @@ export class StreamableClient implements Transport {
 
   /** Ends the session at the server too (2025-11-25, transports: Session Management, 5). */
   async #deleteSession(id: string): Promise<void> {
-    const controller = new AbortController();
-    const timer = setTimeout(() => controller.abort(new AnswerLost('The server does not answer')), END_TIMEOUT);
+    const cancellation = new Cancellation();
+    const timer = setTimeout(() => cancellation.abort(new AnswerLost('The server does not answer')), END_TIMEOUT);
     const headers = this.#headers({ 'mcp-session-id': id });
     try {
       const reply = await this.#endpoint.send({
         method: 'DELETE',
         url: this.#url,
         headers,
-        signal: controller.signal,
+        cancellation,
       });
       reply.discard();
     } catch {
