@@ -55,12 +55,23 @@ export function authMethodOf(client: Identity, server: AuthorizationServer): Cli
 export async function clientAuthentication(client: Identity, server: AuthorizationServer): Promise<ClientAuth> {
   const oauth = await import('oauth4webapi');
   const method = authMethodOf(client, server);
-  if (method === 'client_secret_basic') return oauth.ClientSecretBasic(client.clientSecret!);
+  if (method === 'client_secret_basic') return basic(client.clientSecret!);
   if (method === 'client_secret_post') return oauth.ClientSecretPost(client.clientSecret!);
   if (method === 'none') return oauth.None();
   const { keyId } = client.privateKey!;
   const key = await importKey(client.privateKey!);
   return oauth.PrivateKeyJwt(keyId === undefined ? key : { key, kid: keyId });
+}
+
+/**
+ * RFC 6749, section 2.3.1: both parts are encoded as a form is. Only what a form must encode is: many servers do not decode,
+ * and compare a dash with what `oauth4webapi` makes of it.
+ */
+function basic(secret: string): ClientAuth {
+  const encoded = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);
+  return (_server, { client_id: id }, _body, headers) => {
+    headers.set('authorization', `Basic ${btoa(`${encoded(id)}:${encoded(secret)}`)}`);
+  };
 }
 
 async function importKey({ key, algorithm }: ClientKey): Promise<CryptoKey> {

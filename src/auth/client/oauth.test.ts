@@ -671,7 +671,7 @@ describe('how a client shows who it is', () => {
     const { headers, body } = world.asked.find(({ url }) => url.endsWith('/token'))!;
     return [headers['authorization'], body];
   }
-  const basic = `Basic ${btoa('app:the%2Dclient%2Dsecret')}`;
+  const basic = `Basic ${btoa('app:the-client-secret')}`;
 
   test.each([
     ['the server says nothing', undefined, {}],
@@ -681,6 +681,11 @@ describe('how a client shows who it is', () => {
     const [header, body] = await asked(methods, client);
     expect(header).toBe(basic);
     expect(body).not.toHaveProperty('client_secret');
+  });
+
+  test('is encoded in the header as a form is', async () => {
+    const [header] = await asked(undefined, { clientId: 'a:b', clientSecret: 'ü +/-._~*' });
+    expect(header).toBe(`Basic ${btoa('a%3Ab:%C3%BC+%2B%2F-._%7E*')}`);
   });
 
   test('is in the body where the server takes only that', async () => {
