@@ -1,4 +1,5 @@
 import type { Service } from '../core/exchange.ts';
+import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import type { HttpTarget } from '../wire/negotiation.ts';
@@ -102,7 +103,11 @@ async function negotiated(
   const { connectTimeout = CONNECT_TIMEOUT, revision, eras, probeTimeout, verdicts } = options;
   /** What went wrong before the connection stood: it says why there was none, or is reported after it. */
   let early: Error[] | undefined = [];
-  const report = (error: Error): void => void (early ? early.push(error) : onerror(error));
+  const report = (error: Error): void => {
+    if (early) early.push(error);
+    // What was on its way when the client was closed was broken off by that.
+    else if (!(closing.aborted && 'code' in error && error.code === CONNECTION_CLOSED)) onerror(error);
+  };
   const { connectUpstream } = await import('../wire/negotiate.ts');
   try {
     const upstream = await connectUpstream(target, {
