@@ -1,14 +1,15 @@
 import { basename } from 'node:path';
+import { openBrowser } from '../auth/client/open-browser.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { Handlers } from '../client/handlers.ts';
 import type { ClientOptions, RequestOptions } from '../client/options.ts';
 import { nameOf } from './bridge.ts';
-import { openBrowser } from './browser.ts';
 import type { ClientFlags } from './client-options.ts';
 import { failureOf, Interrupted } from './exit.ts';
 import { ExitCode } from './failure.ts';
 import { fillIn } from './form.ts';
+import { HeldTimer, LOGIN_TIMEOUT } from './held-timer.ts';
 import { Output } from './output.ts';
 import { answerByHand } from './sample.ts';
 import { say } from './say.ts';
@@ -16,6 +17,9 @@ import { atEnd, stop } from './shutdown.ts';
 import type { Target } from './target.ts';
 import { Terminal } from './terminal.ts';
 import { visit } from './visit.ts';
+
+/** How long a server over stdio may be silent before it is taken for one of the handshake revisions, in milliseconds. */
+const PROBE_TIMEOUT = 5000;
 
 /** What a command works with once it is connected. */
 export interface Conversation {
@@ -81,11 +85,14 @@ async function open(
   signal: AbortSignal,
   onerror: (error: Error) => void,
 ): Promise<Client> {
+  const timeout = flags.timeout * 1000;
   const options: ClientOptions = {
     ...(terminal.interactive && handlersOf(terminal, nameOfTarget(target))),
     revision: flags.revision,
-    timeout: flags.timeout * 1000,
-    connectTimeout: flags.timeout * 1000,
+    timeout,
+    connectTimeout: timeout,
+    // Half of the time is left for the handshake.
+    probeTimeout: Math.min(PROBE_TIMEOUT, timeout / 2),
     maxTimeout: 0,
     logLevel: flags.logLevel,
     signal,
@@ -97,9 +104,23 @@ async function open(
     const { kind: _kind, ...command } = target;
     return connect({ ...command, onstderr: (line) => terminal.tell(line) }, options);
   }
-  const { StreamableClient } = await import('../transport/http/client/streamable-client.ts');
-  const url = new URL(target.url);
-  return connect(() => new StreamableClient(url, { headers: target.headers }), options);
+  const { headers } = target;
+  // Who brings a credential of their own wants no other.
+  if (headers['authorization'] !== undefined) return connect(target.url, { ...options, headers });
+  const { loginFor } = await import('./login.ts');
+  const limit = new HeldTimer(timeout, `${new URL(target.url).host} did not answer within ${timeout} ms`);
+  try {
+    return await connect(target.url, {
+      ...options,
+      headers,
+      authorizer: loginFor(new URL(target.url), terminal, flags.login, limit),
+      // A person who logs in takes their time; `limit` has the server's.
+      connectTimeout: timeout + LOGIN_TIMEOUT,
+      signal: AbortSignal.any([signal, limit.signal]),
+    });
+  } finally {
+    limit.end();
+  }
 }
 
 /** Which server asks, by what the person knows of it and not by what it says of itself. */

@@ -41,7 +41,7 @@ export class Output {
   }
 
   table(rows: readonly (readonly string[])[]): Promise<void> {
-    return this.#write(table(rows, this.#stdout.isTTY ? this.#stdout.columns : undefined));
+    return this.#write(table(rows, this.#stdout.isTTY ? this.#stdout.columns || undefined : undefined));
   }
 
   /** One part of what a tool returned or of what a prompt says. */

@@ -44,6 +44,12 @@ test('a line never is wider than the terminal', () => {
   expect(screen.shown[0]).toBe('… 1  a message tha…');
 });
 
+test('a terminal without a size shows it all the same', () => {
+  const screen = new Screen(true, 0);
+  new ProgressBar(screen).show({ progress: 1 });
+  expect(screen.shown).toEqual(['… 1']);
+});
+
 test('what is written meanwhile stands above it', () => {
   const screen = new Screen();
   const bar = new ProgressBar(screen);

@@ -29,7 +29,8 @@ export class ProgressBar {
 
   show(progress: Progress): void {
     if (this.#screen.isTTY !== true) return;
-    this.#line = cut(barOf(progress), (this.#screen.columns ?? 80) - 1);
+    // A terminal without a size says 0.
+    this.#line = cut(barOf(progress), (this.#screen.columns || 80) - 1);
     this.#screen.write(`${CLEAR}${this.#line}`);
   }
 

@@ -151,8 +151,8 @@ describe('an address', () => {
   const opened: string[] = [];
   const go = async (person: Person, url: string, works = true) => {
     opened.length = 0;
-    const open = async (address: string): Promise<boolean> => {
-      opened.push(address);
+    const open = async (address: URL): Promise<boolean> => {
+      opened.push(address.href);
       return works;
     };
     return visit(person, 'the shop', request(url), open, signal);

@@ -14,6 +14,8 @@ type Screen = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly colum
 export class Terminal implements Person {
   /** Whether there is a person who can be asked. */
   readonly interactive: boolean;
+  /** Whether there is one who reads. */
+  readonly watched: boolean;
   readonly #input: Input;
   readonly #screen: Screen;
   readonly #bar: ProgressBar;
@@ -29,7 +31,8 @@ export class Terminal implements Person {
     this.#input = input;
     this.#screen = screen;
     this.#bar = new ProgressBar(screen);
-    this.interactive = (input.isTTY ?? false) && (screen.isTTY ?? false);
+    this.watched = screen.isTTY ?? false;
+    this.interactive = this.watched && (input.isTTY ?? false);
   }
 
   tell(line: string): void {

@@ -14,7 +14,7 @@ export async function visit(
   person: Person,
   server: string,
   request: UrlRequest,
-  open: (url: string) => Promise<boolean>,
+  open: (url: URL) => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<ElicitResult> {
   const url = new URL(request.url);
@@ -30,7 +30,7 @@ export async function visit(
   const agreed = await agrees(person, 'Open it in the browser?', false, signal);
   if (agreed === undefined) return { action: 'cancel' };
   if (!agreed) return { action: 'decline' };
-  if (!(await open(url.href))) person.tell('  No browser could be opened. Please open the address yourself.');
+  if (!(await open(url))) person.tell('  No browser could be opened. Please open the address yourself.');
   return { action: 'accept' };
 }
 

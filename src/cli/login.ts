@@ -1,0 +1,65 @@
+import path from 'node:path';
+import { FileTokenStore } from '../auth/client/file-token-store.ts';
+import { loopbackRedirect } from '../auth/client/loopback-redirect.ts';
+import { oauth } from '../auth/client/oauth.ts';
+import { OAuthError } from '../auth/client/oauth-error.ts';
+import { openBrowser } from '../auth/client/open-browser.ts';
+import type { User } from '../auth/client/user.ts';
+import type { Authorizer } from '../transport/http/client/authorizer.ts';
+import { LOGIN_TIMEOUT, type HeldTimer } from './held-timer.ts';
+import { surroundings, type Surroundings } from './mcp-json.ts';
+import type { Terminal } from './terminal.ts';
+
+/**
+ * Gets access tokens for a server that wants them, and keeps them in files of the person's own (0600).
+ *
+ * @param allowed whether the person may be sent to a browser. Without that only tokens that are kept are used, and
+ * refreshed.
+ * @param limit is held while the person logs in.
+ */
+export function loginFor(url: URL, terminal: Terminal, allowed: boolean, limit: HeldTimer): Authorizer {
+  return oauth({
+    server: url,
+    user: allowed && terminal.watched ? held(inBrowser(terminal, url), limit) : nobody(url, allowed),
+    store: new FileTokenStore(tokenFolder()),
+    clientMetadata: { client_name: 'Everwire' },
+  });
+}
+
+/** Where tokens are kept: beside what other programs keep for the person. */
+export function tokenFolder({ env, home, platform }: Surroundings = surroundings()): string {
+  const local = path.join(home, ...(platform === 'win32' ? ['AppData', 'Local'] : ['.local', 'share']));
+  const data = platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME'];
+  return path.join(data || local, 'everwire', 'tokens');
+}
+
+function inBrowser(terminal: Terminal, { host }: URL): User {
+  return loopbackRedirect({
+    title: 'Everwire',
+    timeout: LOGIN_TIMEOUT,
+    open: async (url) => {
+      terminal.tell(`${host} wants you to log in:\n  ${url.href}`);
+      if (!(await openBrowser(url))) terminal.tell('No browser could be opened. Please open the address yourself.');
+    },
+  });
+}
+
+function held(user: User, limit: HeldTimer): User {
+  return {
+    visit: async (former) => {
+      const visit = await user.visit(former);
+      return {
+        redirectUri: visit.redirectUri,
+        authorize: (request) => limit.hold(() => visit.authorize(request)),
+        close: () => visit.close(),
+      };
+    },
+  };
+}
+
+function nobody({ host }: URL, allowed: boolean): User {
+  const how = allowed ? 'run the command on a terminal' : 'run the command without --no-login';
+  return {
+    visit: () => Promise.reject(new OAuthError('authorization', `${host} wants a login: ${how}, or give a --header`)),
+  };
+}
