@@ -1,6 +1,7 @@
 import { isObject } from '../jsonrpc/message.ts';
 import { VERSION } from '../version.ts';
 import { Client } from './client.ts';
+import { ConnectionError } from './errors.ts';
 import { openerFor } from './open.ts';
 import type { ClientOptions } from './options.ts';
 import { Requester } from './requester.ts';
@@ -39,7 +40,8 @@ export async function connect(target: Target, options: ClientOptions = {}): Prom
  * a call, and from 2026-07-28 on the changes of lists, where somebody wants to hear of them.
  */
 async function hearChanges(requester: Requester): Promise<void> {
-  const { onchange, onerror } = { onerror: requester.onerror, onchange: requester.options.onchange };
+  const { onerror } = requester;
+  const { onchange } = requester.options;
   if (requester.era === 'modern' && !onchange) return;
   const { capabilities = {} } = requester.link.upstream?.discovered ?? {};
   const announces = (kind: string): boolean =>
@@ -50,10 +52,14 @@ async function hearChanges(requester: Requester): Promise<void> {
     ...(announces('resources') && { resourcesListChanged: true }),
   };
   if (requester.era === 'modern' && Object.keys(filter).length === 0) return;
+  // Of a connection that is lost the transport has told already.
+  const report = (error: Error | undefined): void => {
+    if (error && !(error instanceof ConnectionError)) onerror(error);
+  };
   try {
     const { closed } = await openSubscription(requester, filter, (change) => onchange?.(change));
-    closed.then((error) => error && !requester.link.closed && onerror(error)).catch(onerror);
+    closed.then(report).catch(onerror);
   } catch (error) {
-    onerror(error as Error);
+    report(error as Error);
   }
 }
