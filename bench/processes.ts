@@ -93,7 +93,7 @@ export function peakMemory({ pid }: ChildProcess): number | undefined {
   }
 }
 
-function track<T extends ChildProcess>(child: T): T {
+export function track<T extends ChildProcess>(child: T): T {
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;

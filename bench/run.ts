@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { ClientLoad } from './client-load.ts';
 import { cpuPerRequest } from './cpu.ts';
 import { HttpConnection } from './http-connection.ts';
 import { loadHttp } from './http-load.ts';
@@ -18,7 +19,7 @@ import { subscriptionCost } from './subscriptions.ts';
 import { table } from './table.ts';
 import { typeCheck } from './type-check.ts';
 
-const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,memory,import] [--seconds 3] [--rounds 3]
+const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,client,memory,import] [--seconds 3] [--rounds 3]
 
 Measures Everwire beside the official SDKs, other bridges and the bare limit, all in this one run, and prints one table.
 "of bare" compares with the first of the same rows: more is better for rates, less for memory and processor time.`;
@@ -28,7 +29,7 @@ const SUBSCRIPTIONS = 10_000;
 const TOOLS = [5, 500];
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: 'http,modern,tools,subscriptions,stdio,bridge,memory,import' },
+    only: { type: 'string', default: 'http,modern,tools,subscriptions,stdio,bridge,client,memory,import' },
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
     help: { type: 'boolean', default: false },
@@ -108,6 +109,18 @@ const sections: Record<string, () => Promise<void>> = {
         }),
     });
   },
+  async client() {
+    const server = await startPeer('bare-http');
+    try {
+      const names = ['bare-http', 'bare-fetch', 'everwire', 'sdk-v1', 'sdk-v2'];
+      for (const inFlight of [16, 1])
+        await clients(`client HTTP tools/call, ${inFlight} in flight`, names, server.url.href, inFlight);
+    } finally {
+      await stop(server.process);
+    }
+    const command = [process.execPath, peerScript('bare-stdio')];
+    await clients('client stdio tools/call, 16 in flight', ['everwire', 'sdk-v1', 'sdk-v2'], command, 16);
+  },
   async stdio() {
     const names = ['bare', 'everwire', 'sdk-v1', 'sdk-v2'];
     for (const inFlight of [64, 1]) await overStdio(`stdio tools/call, ${inFlight} in flight`, names, inFlight);
@@ -182,6 +195,34 @@ async function overHttp(
     );
   } finally {
     await Promise.all(started.map((peer) => stop(peer.process)));
+  }
+}
+
+/** Clients of one server, each in turn. */
+async function clients(
+  what: string,
+  names: readonly string[],
+  target: string | readonly string[],
+  inFlight: number,
+): Promise<void> {
+  const started: { who: string; client: ClientLoad }[] = [];
+  try {
+    for (const name of names)
+      started.push({ who: name.replace('-', ' '), client: await ClientLoad.start(name, target) });
+    for (let round = 0; round < rounds; round++) {
+      for (const { who, client } of started) {
+        progress(`${what}: ${who}, round ${round + 1}`);
+        await client.load(round === 0 ? 2 : 0.3, inFlight, false);
+        await client.load(seconds, inFlight);
+      }
+    }
+    let first: number | undefined;
+    for (const { who, client } of started) {
+      first ??= client.perSecond;
+      rows.push([what, who, `${Math.round(client.perSecond)} req/s`, '', '', '', ratio(client.perSecond, first)]);
+    }
+  } finally {
+    await Promise.all(started.map(({ client }) => client.stop()));
   }
 }
 

@@ -1,0 +1,15 @@
+import { expectSum, run, target } from './load.ts';
+
+/** The same by the global `fetch`. */
+run(async (n) => {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: n,
+    method: 'tools/call',
+    params: { name: 'add', arguments: { a: n, b: 1 } },
+  });
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const response = await fetch(target, { method: 'POST', headers, body });
+  const { result } = (await response.json()) as { result: { content: { text: string }[] } };
+  expectSum(result.content[0]?.text, n);
+});
