@@ -85,7 +85,9 @@ class ConnectionNegotiation {
       onerror,
     });
     await carrier.start();
-    const found = await discover(carrier, { clientInfo, capabilities, timeout });
+    const found = await discover(carrier, { clientInfo, capabilities, timeout }).catch((error: unknown) => {
+      throw connection.closed ? endedOnProbe(error) : error;
+    });
     connection.lastId = carrier.lastId;
     if (found.outcome === 'agreed') {
       connection.keep();
@@ -127,6 +129,13 @@ class ConnectionNegotiation {
 
 function isUpstream(found: NegotiatedUpstream | Discovery): found is NegotiatedUpstream {
   return 'service' in found;
+}
+
+/** Some servers of the other era end where the first request is no handshake. */
+function endedOnProbe(thrown: unknown): RpcError {
+  const { code, message } = RpcError.from(thrown);
+  const hint = 'A server that ends on server/discover can be reached where the eras are pinned to "legacy"';
+  return new RpcError(code, `${message}. ${hint}`, { cause: thrown });
 }
 
 /** Both eras have failed. */

@@ -170,10 +170,13 @@ describe('on a connection of its own', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('a connection that is lost ends the attempt', async () => {
+  test('a connection that is lost ends the attempt, with a hint at what may have ended it', async () => {
     const { server, upstream } = await byHand();
     await server.transport.close();
-    await expect(upstream).rejects.toMatchObject({ code: -32000, message: 'Connection closed' });
+    await expect(upstream).rejects.toMatchObject({
+      code: -32000,
+      message: expect.stringMatching(/^Connection closed\. A server that ends on .* pinned to "legacy"$/),
+    });
   });
 
   test('it can be given up', async () => {

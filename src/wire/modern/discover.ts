@@ -43,16 +43,15 @@ const RECOGNISED: ReadonlySet<number> = new Set([
  */
 export async function discover(carrier: Carrier, options: DiscoverOptions): Promise<Discovery> {
   const ours = options.revision === undefined ? MODERN_REVISIONS : [options.revision];
-  const tried = new Set<string>();
   let revision = ours[0]!;
-  for (;;) {
-    tried.add(revision);
+  // One that is refused and named at once is asked for once more: of several servers behind one address, some may be older.
+  for (let left = ours.length; ; left -= 1) {
     const response = await ask(carrier, revision, options);
     if (!response) return silence(options.timeout);
     const found = judge(response, ours);
     if (found.outcome !== 'agreed' || 'result' in response) return found;
-    // Only the error has named it: the server has to be asked in it, unless it has just refused it.
-    if (tried.has(found.revision)) return { outcome: 'refused', error: RpcError.fromObject(response.error) };
+    // Only the error has named it: the server has to be asked in it.
+    if (left === 0) return { outcome: 'refused', error: RpcError.fromObject(response.error) };
     revision = found.revision;
   }
 }

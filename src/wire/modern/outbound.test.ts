@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
 import { aborted, deferred, scripted, settled } from '../../../test/support/service.ts';
@@ -140,12 +141,6 @@ describe('the first request', () => {
       -32022,
       'The server speaks 2030-01-01, and this client 2026-07-28',
     ],
-    [
-      'refuses what it says it supports',
-      { error: { code: -32022, message: 'contrary', data: { supported: [MODERN] } } },
-      -32022,
-      'contrary',
-    ],
     ['wants more', { error: { code: -32021, message: 'needs sampling' } }, -32021, 'needs sampling'],
     ['does not know it', { error: { code: -32601, message: 'what?' } }, -32601, 'does not speak 2026-07-28: what?'],
     ['answers something else', { result: { tools: [] } }, -32603, 'describes no server'],
@@ -154,6 +149,18 @@ describe('the first request', () => {
     await server.send({ id: server.next().id, ...answer });
     await expect(upstream).rejects.toMatchObject({ code, message: expect.stringContaining(message) });
     expect(server.closed).toBe(true);
+  });
+
+  test('is sent once more where the server refuses what it says it supports', async () => {
+    const contrary = { error: { code: -32022, message: 'contrary', data: { supported: [MODERN] } } };
+    const once = await connecting();
+    await once.server.send({ id: once.server.next().id, ...contrary });
+    await once.server.send({ id: once.server.next().id, result: described });
+    expect(await once.upstream).toMatchObject({ revision: MODERN });
+    const twice = await connecting();
+    for (let n = 0; n < 2; n += 1) await twice.server.send({ id: twice.server.next().id, ...contrary });
+    await expect(twice.upstream).rejects.toMatchObject({ code: -32022, message: 'contrary' });
+    expect(twice.server.take()).toEqual([]);
   });
 
   test('fails where nothing comes in time', async () => {
@@ -347,6 +354,13 @@ describe('a request', () => {
     await gone.promise;
     expect(removed.mock.calls.length).toBe(added.mock.calls.length);
     await expect(upstream.service(exchange)).rejects.toThrow('aborted');
+  });
+
+  test('leaves nothing behind, however many there are', async () => {
+    const { upstream } = await connected(scripted().service);
+    const exchange = asked('echo', { _meta: { progressToken: 1 } });
+    for (let n = 0; n < 1000; n += 1) await upstream.service(exchange);
+    expect(getEventListeners(exchange.signal, 'abort')).toEqual([]);
   });
 
   test('fails when the connection is closed', async () => {
