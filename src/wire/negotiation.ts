@@ -31,7 +31,10 @@ export interface ConnectUpstreamOptions {
   readonly timeout?: number | undefined;
   /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
   readonly maxTimeout?: number | undefined;
-  /** How long a handshake may take, or the first request where there is no other era to try. Milliseconds, default 60 000. */
+  /**
+   * How long a handshake may take, or the first request where there is no other era to try; in 2026-07-28 also a list of
+   * tools to learn their headers from, and the acknowledgment of a subscription. Milliseconds, default 60 000.
+   */
   readonly handshakeTimeout?: number | undefined;
   /**
    * How long a server may be silent before it is taken for one that waits for a handshake. Only for connections of their

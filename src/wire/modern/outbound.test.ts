@@ -528,6 +528,32 @@ describe('headers', () => {
     expect(errors.map(({ message }) => message)).toEqual(['no list']);
   });
 
+  test('are not waited for longer than for a handshake, whatever calls may take', async () => {
+    const errors: Error[] = [];
+    const carrier = new TestCarrier({
+      'tools/list': ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+        }),
+      'tools/call': () => ({ content: [] }),
+    });
+    const { service } = await connectModern(carrier, {
+      clientInfo,
+      timeout: 0,
+      maxTimeout: 0,
+      handshakeTimeout: 5,
+      onerror: (error) => void errors.push(error),
+    });
+    const exchange = asked('tools/call', { name: 't' });
+    const cancelled = service(exchange);
+    exchange.abort();
+    await expect(cancelled).rejects.toThrow('aborted');
+    expect(await service(asked('tools/call', { name: 't' }))).toEqual({ content: [] });
+    expect(errors.map(({ message }) => message)).toEqual([
+      'Request timed out: tools/list was not answered within 5 ms',
+    ]);
+  });
+
   test('are nobody’s business on other transports: tools stay as they are', async () => {
     const bad = list(['bad', { type: 'object', properties: { a: { type: 'number', 'x-mcp-header': 'A' } } }]);
     const { service, seen } = scripted({ 'tools/list': () => bad, 'tools/call': () => ({}) });
@@ -633,7 +659,8 @@ describe('a subscription whose stream is lost', () => {
     const errors: Error[] = [];
     const upstream = await connectModern(carrier, {
       clientInfo,
-      timeout: 1000,
+      timeout: 0,
+      handshakeTimeout: 1000,
       onerror: (error) => void errors.push(error),
     });
     const acknowledge = (n: number, notifications: JsonObject): void =>

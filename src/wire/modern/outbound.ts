@@ -29,7 +29,10 @@ export interface ModernOutboundOptions {
   readonly timeout?: number | undefined;
   /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
   readonly maxTimeout?: number | undefined;
-  /** How long `server/discover` may take at first, in milliseconds. Default 60 000. */
+  /**
+   * How long what this side needs for itself may take: the first `server/discover`, a list of tools to learn their headers
+   * from, the acknowledgment of a subscription. Milliseconds, default 60 000.
+   */
   readonly handshakeTimeout?: number | undefined;
   /** Hears of what no caller can be told. Default: nobody. */
   readonly onerror?: ((error: Error) => void) | undefined;
@@ -46,7 +49,7 @@ export interface ModernOutboundOptions {
  * @throws RpcError where the server is not one of this revision, or does not answer in time.
  */
 export async function connectModern(carrier: Carrier, options: ModernOutboundOptions): Promise<Upstream> {
-  const { clientInfo, capabilities = {}, revision, handshakeTimeout: timeout = 60_000 } = options;
+  const { clientInfo, capabilities = {}, revision, handshakeTimeout: timeout = HANDSHAKE_TIMEOUT } = options;
   try {
     const found = await discover(carrier, { clientInfo, capabilities, revision, timeout });
     if (found.outcome !== 'agreed') throw discoveryError(found);
@@ -66,6 +69,7 @@ export function modernUpstream(
   return new ModernOutbound(carrier, revision, discovered, options);
 }
 
+const HANDSHAKE_TIMEOUT = 60_000;
 /** Notifications of older revisions, or of a request that is over: nothing has to be done for them. */
 const DROPPED: ReadonlySet<string> = new Set([
   Notice.Initialized,
@@ -90,6 +94,7 @@ class ModernOutbound implements Upstream {
   readonly #carrier: Carrier;
   readonly #options: ModernOutboundOptions;
   readonly #limits: TimeLimits;
+  readonly #handshakeTimeout: number;
   readonly #onerror: (error: Error) => void;
   readonly #tools: ToolHeaderCache;
   #discovered: DiscoverResult;
@@ -101,6 +106,7 @@ class ModernOutbound implements Upstream {
     this.#discovered = discovered;
     this.#options = options;
     this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
+    this.#handshakeTimeout = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
     this.#onerror = options.onerror ?? (() => {});
     this.#tools = new ToolHeaderCache((params) => this.#listTools(params), this.#onerror);
     carrier.onclose = () => this.onclose?.();
@@ -208,7 +214,7 @@ class ModernOutbound implements Upstream {
           onnotification,
         }),
       {
-        timeout: this.#limits.timeout,
+        timeout: this.#handshakeTimeout,
         closed: () => this.#carrier.closed,
         onchange: (method) => {
           if (method === Notice.ToolsListChanged) this.#tools.forget();
@@ -221,8 +227,7 @@ class ModernOutbound implements Upstream {
   /** One page of the list, for the headers that tools ask for. */
   async #listTools(params: JsonObject): Promise<JsonObject> {
     const controller = new AbortController();
-    const { timeout } = this.#limits;
-    const deadline = new Deadline({ timeout, maxTimeout: 0 }, (limit) =>
+    const deadline = new Deadline({ timeout: this.#handshakeTimeout, maxTimeout: 0 }, (limit) =>
       controller.abort(
         new RpcError(REQUEST_TIMEOUT, `Request timed out: ${Method.ListTools} was not answered within ${limit} ms`),
       ),
