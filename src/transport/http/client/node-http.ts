@@ -85,7 +85,7 @@ function exchange(
     let connected = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const client = (secure ? https : http).request({
-      ...urlToHttpOptions(url),
+      ...target(url),
       method,
       headers: { 'accept-encoding': 'identity', ...headers },
       agent,
@@ -127,6 +127,18 @@ function exchange(
     });
     client.end(body);
   });
+}
+
+/** What `node:http` makes of an address, for those that are used again and again. */
+const targets = new WeakMap<URL, { readonly href: string; readonly options: http.RequestOptions }>();
+
+function target(url: URL): http.RequestOptions {
+  const known = targets.get(url);
+  if (known?.href === url.href) return known.options;
+  const { protocol, hostname, port, path, auth } = urlToHttpOptions(url);
+  const options = { protocol, hostname, port, path, ...(auth === undefined ? {} : { auth }) };
+  targets.set(url, { href: url.href, options });
+  return options;
 }
 
 function sendError(
