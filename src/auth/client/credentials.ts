@@ -100,8 +100,7 @@ export class Credentials {
     const { metadataUrl, accessToken } = held.tokens;
     const demand = { used: accessToken, scopes: undefined, metadataUrl, dpop: false, stepUp: false };
     const authority = await this.#discover(demand, signal);
-    if (authority.server.issuer !== held.issuer) this.#held = undefined;
-    else await this.#locked(authority, demand, signal, this.#options.user === undefined);
+    await this.#locked(authority, demand, signal, this.#options.user === undefined);
   }
 
   async #acquire(demand: Demand, signal: AbortSignal): Promise<void> {

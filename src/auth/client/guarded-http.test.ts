@@ -68,16 +68,6 @@ describe('an address that somebody else has named', () => {
     expect(http.permitted('https://10.0.0.1/', 'It').hostname).toBe('10.0.0.1');
     expect(() => http.permitted('https://169.254.1.1/', 'It')).toThrow('link-local');
   });
-
-  test('is not asked where its name leads to this machine', async () => {
-    let asked = 0;
-    const origin = await serve((_, response) => response.end(String((asked += 1))));
-    const address = `https://localhost.localdomain:${new URL(origin).port}/`;
-    const http = new GuardedHttp({ server: PUBLIC });
-    // Where the name is not known, that is told instead.
-    await expect(http.get(new URL(address), {})).rejects.toThrow(/leads to a loopback address|ENOTFOUND|EAI_AGAIN/);
-    expect(asked).toBe(0);
-  });
 });
 
 describe('an answer', () => {

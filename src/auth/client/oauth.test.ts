@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { decodeJwt, decodeProtectedHeader, exportJWK, exportPKCS8, generateKeyPair } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { anyToken, challenge, ISSUER, OAuthWorld, REDIRECT, send, SERVER } from '../../../test/support/oauth-world.ts';
-import { FileTokenStore, idJag, MemoryTokenStore, oauth, OAuthError } from '../index.ts';
+import { FileTokenStore, idJag, MemoryTokenStore, oauth, OAuthError, type Authorizer } from '../index.ts';
 
 const KEY = { server: SERVER, issuer: ISSUER };
 const CLIENT = { clientId: 'app', clientSecret: 'the-client-secret' };
@@ -629,6 +629,50 @@ describe('a token that has ended', () => {
     await send(authorizer);
     await expect(send(authorizer, accepts('access-2'))).rejects.toBeInstanceOf(OAuthError);
     expect(world.visited).toHaveLength(1);
+  });
+
+  describe('and cannot be refreshed because the authorization server is out of order', () => {
+    async function kept(expiresAt: number): Promise<Authorizer> {
+      const world = new OAuthWorld();
+      const store = new MemoryTokenStore();
+      await send(world.authorizer({ store }));
+      const credentials = (await store.get(KEY))!;
+      await store.set(KEY, { ...credentials, tokens: { ...credentials.tokens!, refreshAt: 1, expiresAt } });
+      world.ontoken = () => ({ status: 503 });
+      return world.authorizer({ store });
+    }
+    const request = { method: 'POST', url: new URL(SERVER) } as const;
+
+    test('is an error, before the server is asked', async () => {
+      await expect((await kept(2)).headers(request)).rejects.toMatchObject({ code: 'token' });
+    });
+
+    test('is still used as long as it is good', async () => {
+      const headers = await (await kept(Date.now() + 60_000)).headers(request);
+      expect(headers).toEqual({ authorization: 'Bearer access-1' });
+    });
+  });
+
+  test('is not asked for again for a request that was sent with an older one', async () => {
+    const world = new OAuthWorld();
+    const authorizer = world.authorizer();
+    await send(authorizer);
+    await send(authorizer, accepts('access-2'));
+    world.asked.length = 0;
+    const late = { method: 'POST', url: new URL(SERVER), headers: { authorization: 'Bearer access-1' } } as const;
+    expect(await authorizer.refused(late, { status: 401, header: () => 'Bearer' })).toBe(true);
+    expect(world.asked).toEqual([]);
+  });
+
+  test('of another client is not refreshed', async () => {
+    const world = new OAuthWorld();
+    const store = new MemoryTokenStore();
+    await send(world.authorizer({ store, client: { clientId: 'one' } }));
+    expect((await send(world.authorizer({ store, client: { clientId: 'two' } }), accepts('access-2'))).let).toBe(true);
+    expect(world.tokenRequests.map((form) => [form['grant_type'], form['client_id']])).toEqual([
+      ['authorization_code', 'one'],
+      ['authorization_code', 'two'],
+    ]);
   });
 
   test('that the server never takes is given up', async () => {

@@ -1,0 +1,65 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { GuardedHttp } from './guarded-http.ts';
+
+/** Where names lead. */
+const names = new Map<string, string[]>();
+
+vi.mock('node:dns', async (original) => ({
+  ...(await original<Record<string, unknown>>()),
+  lookup: (hostname: string, _: unknown, callback: (error: null, found: object[]) => void) =>
+    callback(
+      null,
+      names.get(hostname)!.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    ),
+}));
+
+const PUBLIC = new URL('https://mcp.example/mcp');
+
+async function listen(): Promise<{ port: number; connections: () => number }> {
+  let connections = 0;
+  const server = createServer((_, response) => response.end('here'));
+  server.on('connection', () => (connections += 1));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, connections: () => connections };
+}
+
+test.each([
+  ['this machine', ['127.0.0.1'], 'loopback'],
+  ['this machine, among others', ['203.0.112.1', '127.0.0.1'], 'loopback'],
+  ['a network of somebody’s own', ['10.0.0.7'], 'private'],
+  ['the keys of a cloud machine', ['169.254.169.254'], 'link-local'],
+  ['this machine, in another way to write it', ['::ffff:127.0.0.1'], 'loopback'],
+])('a name that leads to %s is not connected to for a public server', async (_, addresses, reach) => {
+  const { port, connections } = await listen();
+  names.set('auth.example', addresses);
+  const url = new URL(`https://auth.example:${port}/`);
+  const http = new GuardedHttp({ server: PUBLIC });
+  await expect(http.get(url, {})).rejects.toThrow(`auth.example leads to a ${reach} address`);
+  await expect(http.fetch(url.href, { method: 'POST', headers: {}, body: 'a' })).rejects.toMatchObject({
+    code: 'blocked',
+  });
+  expect(connections()).toBe(0);
+});
+
+test('a name is asked for at each connection, so that it cannot lead elsewhere after a check', async () => {
+  const { port, connections } = await listen();
+  const http = new GuardedHttp({ server: new URL('https://10.0.0.1/mcp') });
+  const url = new URL(`https://auth.example:${port}/`);
+  names.set('auth.example', ['127.0.0.1']);
+  expect(http.permitted(url.href, 'It').href).toBe(url.href);
+  await expect(http.get(url, {})).rejects.toThrow('loopback');
+  expect(connections()).toBe(0);
+});
+
+test('a name on loopback is connected to for a server on loopback', async () => {
+  const { port } = await listen();
+  names.set('localhost', ['127.0.0.1']);
+  const http = new GuardedHttp({ server: new URL(`http://localhost:${port}/mcp`) });
+  expect(await (await http.get(new URL(`http://localhost:${port}/`), {})).text()).toBe('here');
+});
