@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { programs, root } from '../support/process.ts';
+
+const page = readFileSync(`${root}docs/cli.md`, 'utf8');
+const readme = readFileSync(`${root}README.md`, 'utf8');
+
+/** The commands that a page shows, each with what it prints. */
+function examplesIn(text: string): { line: string; output: string }[] {
+  return Array.from(text.matchAll(/^```console\n([\s\S]*?)^```/gm), ([, block]) => block!)
+    .flatMap((block) => block.split(/^\$ /m).slice(1))
+    .map((example) => {
+      const end = example.indexOf('\n');
+      return { line: example.slice(0, end), output: example.slice(end + 1) };
+    });
+}
+
+const examples = examplesIn(page);
+
+const configuration = /^```json\n([\s\S]*?)^```/m.exec(page)![1]!;
+
+describe.skipIf(process.platform === 'win32')('what the pages show of the command line', () => {
+  let directory: string;
+
+  beforeAll(() => {
+    directory = mkdtempSync(path.join(tmpdir(), 'everwire-docs-'));
+    writeFileSync(path.join(directory, 'mcp.json'), configuration);
+    mkdirSync(path.join(directory, 'bin'));
+    const command = [process.execPath, ...programs.everwire].map((word) => `'${word}'`).join(' ');
+    writeFileSync(path.join(directory, 'bin/everwire'), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+  });
+
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  test('is what they describe', () => {
+    expect(examples.map(({ line }) => line.split(' ')[1])).toEqual(
+      expect.arrayContaining(['list', 'call', 'read', 'prompt', 'complete']),
+    );
+    expect(examplesIn(readme)).not.toEqual([]);
+  });
+
+  test.each([...examples, ...examplesIn(readme)])('$line', ({ line, output }) => {
+    const { stdout, stderr } = spawnSync('sh', ['-c', line], {
+      cwd: directory,
+      env: { ...process.env, PATH: `${path.join(directory, 'bin')}:${process.env['PATH']}` },
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    expect(stdout + stderr).toBe(output);
+  });
+});
