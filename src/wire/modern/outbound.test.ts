@@ -513,6 +513,18 @@ describe('headers', () => {
     expect(carrier.of('tools/call')).toEqual([]);
   });
 
+  test('are not looked for in a list without end', async () => {
+    const errors: Error[] = [];
+    const carrier = new TestCarrier({
+      'tools/list': () => ({ tools: [], nextCursor: 'on' }),
+      'tools/call': () => ({}),
+    });
+    const { service } = await over(carrier, (error) => void errors.push(error));
+    await service(asked('tools/call', { name: 't' }));
+    expect(carrier.of('tools/list')).toHaveLength(100);
+    expect(errors.map(({ message }) => message)).toEqual(['tools/list has more than 100 pages: the rest was not read']);
+  });
+
   test('of an unknown tool, or without a list, do not keep a call from being made', async () => {
     const errors: Error[] = [];
     const carrier = new TestCarrier({
@@ -731,6 +743,19 @@ describe('a subscription whose stream is lost', () => {
     await settled();
     exchange.abort();
     expect(await over).toEqual({});
+    expect([streams.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  test('fails in its pause where the connection is closed', async () => {
+    const { streams, upstream, acknowledge } = await broken();
+    const over = upstream.service(asked('subscriptions/listen'));
+    over.catch(() => {});
+    await settled();
+    acknowledge(0, {});
+    streams[0]!.lose(new Error('reset'));
+    await settled();
+    await upstream.close();
+    await expect(over).rejects.toThrow('reset');
     expect([streams.length, vi.getTimerCount()]).toEqual([1, 0]);
   });
 

@@ -99,6 +99,7 @@ class ModernOutbound implements Upstream {
   readonly #tools: ToolHeaderCache;
   #discovered: DiscoverResult;
   #lastToken = 0;
+  readonly #closing = new AbortController();
 
   constructor(carrier: Carrier, revision: Revision, discovered: DiscoverResult, options: ModernOutboundOptions) {
     this.#carrier = carrier;
@@ -109,7 +110,10 @@ class ModernOutbound implements Upstream {
     this.#handshakeTimeout = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
     this.#onerror = options.onerror ?? (() => {});
     this.#tools = new ToolHeaderCache((params) => this.#listTools(params), this.#onerror);
-    carrier.onclose = () => this.onclose?.();
+    carrier.onclose = () => {
+      this.#closing.abort();
+      this.onclose?.();
+    };
   }
 
   /** What the server said of itself last. */
@@ -215,7 +219,7 @@ class ModernOutbound implements Upstream {
         }),
       {
         timeout: this.#handshakeTimeout,
-        closed: () => this.#carrier.closed,
+        closing: this.#closing.signal,
         onchange: (method) => {
           if (method === Notice.ToolsListChanged) this.#tools.forget();
         },

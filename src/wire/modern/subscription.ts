@@ -16,8 +16,8 @@ export type OpenSubscription = (
 export interface SubscriptionOptions {
   /** Milliseconds that the server may take to acknowledge; 0 for ever. */
   readonly timeout: number;
-  /** Whether there is nobody to open it at anew. */
-  readonly closed: () => boolean;
+  /** Fires when there is nobody to open it at anew. */
+  readonly closing: AbortSignal;
   /** Hears of each change, whoever else does. */
   readonly onchange: (method: string) => void;
   readonly onerror: (error: Error) => void;
@@ -77,12 +77,12 @@ export async function keepSubscribed(
     if (response) return withoutSubscription(response.result);
     if (signal.aborted) break;
     failures = stream.stable ? 0 : failures + 1;
-    if (!acknowledged || options.closed() || failures > MAX_FAILURES) throw lost!;
+    if (!acknowledged || options.closing.aborted || failures > MAX_FAILURES) throw lost!;
     options.onerror(
       new RpcError(lost!.code, `A subscription was lost and is opened anew: ${lost!.message}`, { cause: lost }),
     );
-    await pause(failures, signal);
-    if (options.closed()) break;
+    await pause(failures, [signal, options.closing]);
+    if (options.closing.aborted && !signal.aborted) throw lost!;
   }
   return {};
 }
@@ -181,16 +181,17 @@ function withoutSubscription(params: JsonObject): JsonObject {
   return Object.keys(others).length === 0 ? rest : { ...rest, _meta: others };
 }
 
-function pause(failures: number, signal: AbortSignal): Promise<void> {
+/** Waits before the next attempt, or until one of the signals fires. */
+function pause(failures: number, signals: readonly AbortSignal[]): Promise<void> {
   const longest = Math.min(FIRST_DELAY * 2 ** Math.max(0, failures - 1), MAX_DELAY);
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', done);
+      for (const signal of signals) signal.removeEventListener('abort', done);
       resolve();
     };
     const timer = setTimeout(done, longest * (0.5 + Math.random() / 2));
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
+    for (const signal of signals) signal.addEventListener('abort', done);
+    if (signals.some(({ aborted }) => aborted)) done();
   });
 }
