@@ -109,6 +109,31 @@ describe('nodeHttp', () => {
     await expect(send(post(url))).rejects.toThrow(/no connection within 50 ms/);
   });
 
+  test('lets go of an idle connection before the server does', async () => {
+    const began = performance.now();
+    let over!: () => void;
+    const closed = new Promise<void>((resolve) => (over = resolve));
+    const server = await scripted((_asked, response) => {
+      response.socket!.once('close', over);
+      json(response, {}, 200, { connection: 'keep-alive', 'keep-alive': 'timeout=2' });
+    });
+    await (await nodeHttp()(post(server.url))).text(LIMIT);
+    await closed;
+    expect(performance.now() - began).toBeGreaterThan(900);
+    expect(performance.now() - began).toBeLessThan(3000);
+  });
+
+  test('does not wait for a silent answer less for that', async () => {
+    const server = await scripted((_asked, response, count) => {
+      const answer = (): void => json(response, {}, 200, { connection: 'keep-alive', 'keep-alive': 'timeout=2' });
+      if (count === 1) answer();
+      else setTimeout(answer, 1200);
+    });
+    const send = nodeHttp();
+    for (let n = 0; n < 2; n += 1) expect(await (await send(post(server.url))).text(LIMIT)).toBe('{}');
+    expect(server.connections()).toBe(1);
+  });
+
   test('takes no response that is compressed', async () => {
     const server = await scripted((_asked, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');

@@ -11,7 +11,8 @@ export interface NodeHttpOptions {
   readonly connectTimeout?: number;
   /** The head of a response, in bytes. Default 16 KiB. */
   readonly maxHeaderBytes?: number;
-  /** In place of agents of its own, which keep an idle connection for 4 seconds at most: for a proxy, or certificates. */
+  /** In place of agents of its own, which keep an idle connection a second less than the server says, or 4
+   * seconds: for a proxy, or certificates. */
   readonly httpAgent?: http.Agent;
   readonly httpsAgent?: https.Agent;
 }
@@ -28,19 +29,26 @@ const MAX_STALE = 3;
 /** What is read of a body that nobody wants, in bytes, so that its connection can be used again. */
 const MAX_DISCARDED = 64 * 1024;
 
-const AGENT_OPTIONS = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER, keepAliveMsecs: PROBE_AFTER };
+const AGENT_OPTIONS = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER };
 
-/** Makes an agent let go of idle connections in time. */
+/** How long the server says that it keeps a connection while it is idle, in milliseconds. */
+const hints = new WeakMap<Socket, number>();
+
+function takeHint({ headers, socket }: http.IncomingMessage): void {
+  const hint = headers['keep-alive'];
+  const seconds = typeof hint !== 'string' ? undefined : /\btimeout=(\d{1,6})/i.exec(hint)?.[1];
+  if (seconds !== undefined) hints.set(socket, Number(seconds) * 1000);
+}
+
+/** Makes an agent let go of idle connections before the server does. Its own way knows of the server's time only below a limit. */
 function shortIdle<T extends http.Agent>(agent: T): T {
-  // Called by `node:http` for each connection that becomes idle; it knows what the server's `Keep-Alive` says.
-  const inner = agent as unknown as { keepSocketAlive(socket: Socket): boolean };
-  const keep = inner.keepSocketAlive.bind(agent);
-  inner.keepSocketAlive = (socket) => {
-    if (!keep(socket)) return false;
-    const hint = socket.timeout;
-    const idle = hint === undefined || hint === 0 ? IDLE_TIMEOUT : hint - MARGIN;
+  // `node:http` calls this for each connection that becomes idle, and ends it when its timeout comes.
+  (agent as unknown as { keepSocketAlive(socket: Socket): boolean }).keepSocketAlive = (socket) => {
+    const hint = hints.get(socket);
+    const idle = hint === undefined ? IDLE_TIMEOUT : hint - MARGIN;
     if (idle <= 0) return false;
-    socket.setTimeout(idle);
+    socket.unref();
+    if (socket.timeout !== idle) socket.setTimeout(idle);
     return true;
   };
   return agent;
@@ -117,6 +125,7 @@ function exchange(
       reject(sendError(cause, connected, client.reusedSocket, body !== undefined, url));
     });
     client.on('response', (response) => {
+      takeHint(response);
       const encoding = response.headers['content-encoding'];
       if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
         client.destroy();
