@@ -1,7 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Middleware, Service } from '../core/exchange.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { complaint } from '../protocol/complaint.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../protocol/methods.ts';
 import type { Revision } from '../protocol/revisions.ts';
@@ -318,7 +317,8 @@ export class Client {
     if (!output || result['isError'] === true) return result as ToolResult;
     const verdict = await output['~standard'].validate(result['structuredContent']);
     if (verdict.issues) {
-      throw new InvalidResultError(`The result of the tool ${name} is not as asked: ${complaint(verdict.issues)}`);
+      const { refuse } = await import('./output-schema.ts');
+      return refuse(name, 'is not as asked', verdict.issues);
     }
     return { ...result, structuredContent: verdict.value } as ToolResult;
   }

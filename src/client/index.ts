@@ -14,11 +14,14 @@ export {
 export { connect } from './connect.ts';
 export { ConnectionError, InvalidResultError, TaskCancelledError, TimeoutError } from './errors.ts';
 export type * from './handlers.ts';
-export type { ClientOptions, ListOptions, ReadOptions, RequestOptions, TaskOptions } from './options.ts';
+export type { ClientOptions, HttpOptions, ListOptions, ReadOptions, RequestOptions, TaskOptions } from './options.ts';
 export type { CacheOptions } from './result-cache.ts';
 export type { Subscription } from './subscription.ts';
 export type { ClientTransport, CommandTarget, ServerTarget, Target } from './target.ts';
 export type { ClientTask } from './task.ts';
+export type { Authorizer } from '../transport/http/client/authorizer.ts';
+export type { HttpReply, HttpRequest, HttpSend } from '../transport/http/client/http.ts';
+export type { Era, UpstreamRoute, Verdict, VerdictStore } from '../wire/verdict-store.ts';
 export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 export type { JsonObject } from '../jsonrpc/message.ts';
 export type { AskOptions, Caller, Exchange, Middleware, Service, Session } from '../core/exchange.ts';

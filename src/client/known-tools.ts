@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { complaint } from '../protocol/complaint.ts';
-import { PlainSchema } from '../protocol/plain-schema.ts';
-import { refuseExternalReferences, subschemasOf } from '../protocol/subschemas.ts';
+import type { PlainSchema } from '../protocol/plain-schema.ts';
 import { InvalidResultError } from './errors.ts';
 
 /** Tools that are remembered. */
 const MAX_TOOLS = 10_000;
+
+type Checks = typeof import('./output-schema.ts');
 
 interface KnownTool {
   readonly output: JsonObject;
@@ -13,15 +13,11 @@ interface KnownTool {
   schema: PlainSchema | null | undefined;
 }
 
-/**
- * What the server's lists said of the results of its tools.
- *
- * The schemas are a stranger's. What they refer to is never fetched, and patterns are not checked: a regular expression
- * can be made to take for ever.
- */
+/** What the server's lists said of the results of its tools. What checks them is loaded with the first. */
 export class KnownTools {
   readonly #tools = new Map<string, KnownTool>();
   readonly #onerror: (error: Error) => void;
+  #checks: Checks | undefined;
 
   constructor(onerror: (error: Error) => void) {
     this.#onerror = onerror;
@@ -51,38 +47,21 @@ export class KnownTools {
   async check(name: string, result: JsonObject): Promise<void> {
     const tool = this.#tools.get(name);
     if (!tool || result['isError'] === true) return;
-    if (tool.schema === undefined) tool.schema = this.#schemaOf(name, tool.output);
-    if (tool.schema === null) return;
     if (result['structuredContent'] === undefined) {
       throw new InvalidResultError(`The tool ${name} has an output schema, and its result no structured content`);
     }
-    let issues: Parameters<typeof complaint>[0] | undefined;
+    if (tool.schema === null) return;
+    this.#checks ??= await import('./output-schema.ts');
+    const { outputSchemaOf, refuse } = this.#checks;
+    let issues: Parameters<Checks['refuse']>[2] | undefined;
     try {
+      tool.schema ??= outputSchemaOf(name, tool.output);
       ({ issues } = await tool.schema.validate(result['structuredContent']));
     } catch (error) {
       tool.schema = null;
-      return this.#onerror(error as Error);
-    }
-    if (issues) {
-      throw new InvalidResultError(`The result of the tool ${name} breaks its output schema: ${complaint(issues)}`);
-    }
-  }
-
-  #schemaOf(name: string, output: JsonObject): PlainSchema | null {
-    const owner = `The output schema of the tool ${name}`;
-    try {
-      const copy = structuredClone(output);
-      const subschemas = subschemasOf(copy, owner);
-      refuseExternalReferences(subschemas, owner);
-      for (const { schema } of subschemas) {
-        delete schema['pattern'];
-        if (schema['patternProperties'] !== undefined) throw new TypeError(`${owner} has patternProperties`);
-      }
-      return new PlainSchema(copy, owner);
-    } catch (error) {
       const { message } = error as Error;
-      this.#onerror(new Error(`Results of the tool ${name} are not checked: ${message}`, { cause: error }));
-      return null;
+      return this.#onerror(new Error(`Results of the tool ${name} are not checked: ${message}`, { cause: error }));
     }
+    if (issues) refuse(name, 'breaks its output schema', issues);
   }
 }
