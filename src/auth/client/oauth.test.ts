@@ -664,6 +664,16 @@ describe('a token that has ended', () => {
     expect(world.asked).toEqual([]);
   });
 
+  test('and was kept is not taken for one that another process got', async () => {
+    const world = new OAuthWorld();
+    const store = new MemoryTokenStore();
+    world.ontoken = () => world.issue({ refresh_token: undefined });
+    await send(world.authorizer({ store }));
+    const kept = (await store.get(KEY))!;
+    await store.set(KEY, { ...kept, tokens: { ...kept.tokens!, refreshAt: 1, expiresAt: 2 } });
+    expect((await send(world.authorizer({ store }))).sent).toEqual([undefined, 'Bearer access-2']);
+  });
+
   test('of another client is not refreshed', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
