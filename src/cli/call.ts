@@ -28,7 +28,9 @@ export async function call(words: SplitWords, flags: CallFlags): Promise<void> {
     const given = toolArguments(tool, args, base);
     await checkArguments(tool, given);
     const onprogress = (progress: { progress: number }): void => terminal.progress(progress);
-    const result = await client.callTool(name, given, { ...limits, onprogress }).finally(() => terminal.done());
+    const result = await client
+      .callTool(name, given, { ...limits, onprogress, onstatus: (task) => terminal.status(task) })
+      .finally(() => terminal.done());
     if (output.json) {
       await output.value(result);
     } else if (result.isError) {

@@ -28,10 +28,12 @@ export class ProgressBar {
   }
 
   show(progress: Progress): void {
-    if (this.#screen.isTTY !== true) return;
-    // A terminal without a size says 0.
-    this.#line = cut(barOf(progress), (this.#screen.columns || 80) - 1);
-    this.#screen.write(`${CLEAR}${this.#line}`);
+    this.#draw(barOf(progress));
+  }
+
+  /** How something stands of which there are no numbers. */
+  status(text: string): void {
+    this.#draw(`… ${oneLine(text)}`);
   }
 
   /** Takes the bar away for as long as it takes to write something else, and draws it again. */
@@ -45,6 +47,13 @@ export class ProgressBar {
   clear(): void {
     if (this.#line !== undefined) this.#screen.write(CLEAR);
     this.#line = undefined;
+  }
+
+  #draw(line: string): void {
+    if (this.#screen.isTTY !== true) return;
+    // A terminal without a size says 0.
+    this.#line = cut(line, (this.#screen.columns || 80) - 1);
+    this.#screen.write(`${CLEAR}${this.#line}`);
   }
 }
 

@@ -98,6 +98,13 @@ test('the log of a server is one line a message, and cannot speak to the termina
   expect(screen.text).toBe('[info] plain\n[error] db: {"lost":["a\\u001b[2J"]}\n[info] two lines\\u0007\n');
 });
 
+test('a task says how it stands', () => {
+  const { terminal, screen } = terminalOf();
+  terminal.status({ status: 'working' });
+  terminal.status({ status: 'working', statusMessage: 'Page 2 of 3' });
+  expect(screen.text).toBe('\r\u001b[2K… working\r\u001b[2K… Page 2 of 3');
+});
+
 test('a bar goes when the call is over', () => {
   const { terminal, screen } = terminalOf();
   terminal.progress({ progress: 1 });

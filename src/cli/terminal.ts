@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { LogMessage } from '../client/handlers.ts';
+import type { Task } from '../protocol/tasks.ts';
 import type { Person } from './person.ts';
 import { ProgressBar, type Progress } from './progress-bar.ts';
 import { oneLine } from './screen.ts';
@@ -42,6 +43,11 @@ export class Terminal implements Person {
   progress(progress: Progress): void {
     // A bar would be drawn over what the person is typing.
     if (!this.#asking) this.#bar.show(progress);
+  }
+
+  /** How a call stands that has become a task. */
+  status({ status, statusMessage }: Pick<Task, 'status' | 'statusMessage'>): void {
+    if (!this.#asking) this.#bar.status(statusMessage ?? status);
   }
 
   /** The call whose progress it was is over. */

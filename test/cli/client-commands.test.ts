@@ -289,6 +289,16 @@ describe('a server that cannot be reached', () => {
     expect(stderr).toMatch(said);
   });
 
+  test('because somebody did not want to wait for it, and it is gone', async () => {
+    const child = start('ping', '--', node, '-e', 'console.error("up"); setInterval(() => {}, 1000)');
+    await child.line(/^up$/);
+    const started = descendants(child.pid);
+    expect(started).toHaveLength(1);
+    child.child.kill('SIGINT');
+    expect(await child.exited).toEqual({ code: 130, signal: null });
+    expect(started.filter(isAlive)).toEqual([]);
+  });
+
   test('because it says nothing', async () => {
     const { code } = await run(['ping', '--timeout', '1', '--', node, '-e', 'setInterval(() => {}, 1000)']);
     expect(code).toBe(5);
@@ -387,6 +397,13 @@ test.each<[string, string[], RegExp]>([
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(said);
+});
+
+test('--help shows how each is used', async () => {
+  const { code, stdout } = await run(['--help']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^ {2}call <target> <tool> \[key=value\.\.\.\] {2}/m);
+  expect(stdout).toMatch(/^ {2}bridge -- <command> \[args\.\.\.\] {2}/m);
 });
 
 test.each(['list', 'call', 'read', 'prompt', 'complete', 'listen', 'ping', 'discover'])(
