@@ -117,6 +117,28 @@ describe('while the caller is away', () => {
     expect(heard(next).at(-1)).toEqual(['progress', { progressToken: 'p2', progress: 2 }]);
   });
 
+  test('log messages are kept up to 256 KiB, the newest, and one that is larger by itself is dropped alone', async () => {
+    const { exchange } = opened('tools/call', { [LEVEL]: 'debug' });
+    exchange.park();
+    const large = (n: number): string => String(n).padEnd(100 * 1024, '.');
+    for (let n = 0; n < 5; n += 1) await exchange.notify(...log('info', large(n)));
+    await exchange.notify(...log('info', 'x'.repeat(256 * 1024)));
+    await exchange.notify(...log('info', 'last'));
+    const next = round(2, { [LEVEL]: 'debug' });
+    exchange.resume(next);
+    await settled();
+    const data = [large(3), large(4), 'last'];
+    expect(heard(next)).toEqual(data.map((each) => ['message', { level: 'info', data: each }]));
+    exchange.park();
+    for (let n = 0; n < 2; n += 1) await exchange.notify(...log('info', large(n)));
+    const third = round(3, { [LEVEL]: 'debug' });
+    exchange.resume(third);
+    await settled();
+    expect(heard(third)).toHaveLength(2);
+    exchange.park();
+    await expect(exchange.notify('notifications/message', { level: 'info', data: 1n })).rejects.toThrow('BigInt');
+  });
+
   test('it is for the next round to say what is severe enough', async () => {
     const { exchange } = opened('tools/call', { [LEVEL]: 'debug' });
     exchange.park();

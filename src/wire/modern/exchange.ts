@@ -15,6 +15,12 @@ export interface Round {
   readonly progressToken: RequestId | undefined;
 }
 
+interface HeldMessage {
+  readonly params: JsonObject;
+  /** Characters of its JSON. */
+  readonly length: number;
+}
+
 /** Asks the caller in the name of an exchange. */
 export type Asker = (
   exchange: ModernExchange,
@@ -25,6 +31,8 @@ export type Asker = (
 
 /** What is said while no request is there to carry it is kept for the next, as much as this. */
 const MAX_HELD = 100;
+/** Characters of JSON. */
+const MAX_HELD_LENGTH = 256 * 1024;
 /** Made once: an error for each answer would cost more than all else that an answer does. */
 const ANSWERED = new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
 /** What belongs to a subscription alone. */
@@ -49,7 +57,8 @@ export class ModernExchange implements Exchange {
   #controller: AbortController | undefined;
   #ended: Error | undefined;
   #notes: Map<string, unknown> | undefined;
-  #held: JsonObject[] | undefined;
+  #held: HeldMessage[] | undefined;
+  #heldLength = 0;
   /** Called once when the exchange is given up. */
   onabort: ((reason: Error) => void) | undefined;
 
@@ -106,7 +115,8 @@ export class ModernExchange implements Exchange {
     this.#round = this.#last = round;
     const held = this.#held ?? [];
     this.#held = undefined;
-    for (const params of held) void this.notify(Notice.Message, params);
+    this.#heldLength = 0;
+    for (const { params } of held) void this.notify(Notice.Message, params);
   }
 
   /** The request has its answer; nothing may follow it. */
@@ -133,8 +143,7 @@ export class ModernExchange implements Exchange {
       this.method === Method.Listen ? this.#toSubscription(method, params) : this.#toRequest(method, params);
     if (!shaped) return inTurn(TAKEN);
     if (!this.#round) {
-      if (method === Notice.Message) this.#hold(shaped);
-      return inTurn(TAKEN);
+      return method === Notice.Message ? this.#hold(shaped) : inTurn(TAKEN);
     }
     const sent = this.#round.reply.notify(notification(method, shaped));
     // Whoever awaits it gets the error. Whoever does not must not end the process by it; the reply reports the loss.
@@ -170,10 +179,24 @@ export class ModernExchange implements Exchange {
     return CHANGES.has(method) ? undefined : params;
   }
 
-  #hold(params: JsonObject): void {
-    this.#held ??= [];
-    if (this.#held.length >= MAX_HELD) this.#held.shift();
-    this.#held.push(params);
+  #hold(params: JsonObject): Promise<void> {
+    let length: number;
+    try {
+      ({ length } = JSON.stringify(params));
+    } catch (error) {
+      const failed = Promise.reject(error as Error);
+      // As with what is sent: whoever does not await it must not end the process by it.
+      failed.catch(() => {});
+      return failed;
+    }
+    if (length > MAX_HELD_LENGTH) return inTurn(TAKEN);
+    const held = (this.#held ??= []);
+    while (held.length >= MAX_HELD || this.#heldLength + length > MAX_HELD_LENGTH) {
+      this.#heldLength -= held.shift()!.length;
+    }
+    held.push({ params, length });
+    this.#heldLength += length;
+    return inTurn(TAKEN);
   }
 }
 
