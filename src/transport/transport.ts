@@ -18,6 +18,11 @@ export interface MessageExtra {
    * over other transports.
    */
   readonly header?: ((name: string) => string | undefined) | undefined;
+  /**
+   * The request of the receiver's own on whose stream the message came, where the transport has such streams: what it
+   * belongs to (2025-11-25, transports: Sending Messages, 6).
+   */
+  readonly relatedRequestId?: RequestId | undefined;
   /** How many bytes the message was on the wire; may be absent where that is not many. */
   readonly bytes?: number | undefined;
 }

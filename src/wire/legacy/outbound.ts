@@ -15,7 +15,7 @@ import type { Exchange, Service } from '../../core/exchange.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
-import type { Transport } from '../../transport/transport.ts';
+import type { MessageExtra, Transport } from '../../transport/transport.ts';
 import type { Upstream } from '../upstream.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import { TaskTokens } from './task-tokens.ts';
@@ -47,9 +47,9 @@ export interface OutboundOptions {
  * `notifications/initialized` goes out with the first exchange, so that what the server says or asks from then on
  * finds someone to hear it.
  *
- * A request *from* the server belongs to the one call in flight. Where there are several, stdio does not tell which:
- * it goes to the newest `tools/call`, else to the newest call. Where there is none, it goes to the newest
- * `subscriptions/listen`.
+ * A request *from* the server belongs to the call on whose stream it comes (Streamable HTTP), else to the one call in
+ * flight. Where there are several, stdio does not tell which: it goes to the newest `tools/call`, else to the newest
+ * call. Where there is none, it goes to the newest `subscriptions/listen`.
  *
  * @throws RpcError where the handshake fails or takes too long; the transport is closed then.
  */
@@ -113,7 +113,7 @@ class LegacyOutbound implements Upstream {
   /** Opens the session (2025-11-25, basic/lifecycle: Initialization). */
   async open(): Promise<void> {
     const transport = this.#transport;
-    transport.onmessage = (message: Message) => this.#receive(message);
+    transport.onmessage = (message: Message, extra?: MessageExtra) => this.#receive(message, extra?.relatedRequestId);
     transport.onerror = this.#onerror;
     transport.onclose = () => this.#close();
     await transport.start();
@@ -213,7 +213,8 @@ class LegacyOutbound implements Upstream {
     if (!this.#closed) this.#transport.send(notification(method, params)).catch(this.#onerror);
   }
 
-  #receive(message: Message): void {
+  /** @param related the request on whose stream the message came. */
+  #receive(message: Message, related: RequestId | undefined): void {
     if (!('method' in message)) {
       // An error without an id says that a message of ours was not understood. Of one request in flight it is the answer.
       const response =
@@ -223,13 +224,13 @@ class LegacyOutbound implements Upstream {
         this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for${what}`));
       }
     } else if ('id' in message) {
-      this.#question(message);
+      this.#question(message, related);
     } else {
-      this.#notice(message);
+      this.#notice(message, related);
     }
   }
 
-  #question({ id, method, params = {} }: Request): void {
+  #question({ id, method, params = {} }: Request, related: RequestId | undefined): void {
     if (method === Method.Ping) return this.#reply(resultResponse(id, {}));
     if (this.#questions.has(id)) {
       return this.#reply(
@@ -239,7 +240,7 @@ class LegacyOutbound implements Upstream {
         }),
       );
     }
-    const caller = this.#newestCall() ?? this.#listeners.newest;
+    const caller = this.#callOf(related)?.exchange ?? this.#newestCall() ?? this.#listeners.newest;
     if (!caller) {
       return this.#reply(
         errorResponse(id, { code: ErrorCode.InternalError, message: `Nobody is there to answer ${method}` }),
@@ -262,6 +263,10 @@ class LegacyOutbound implements Upstream {
     if (!this.#closed) this.#transport.send(response).catch(this.#onerror);
   }
 
+  #callOf(related: RequestId | undefined): Call | undefined {
+    return related === undefined ? undefined : this.#calls.get(related);
+  }
+
   #newestCall(): Exchange | undefined {
     let newest: Exchange | undefined;
     let newestTool: Exchange | undefined;
@@ -272,7 +277,7 @@ class LegacyOutbound implements Upstream {
     return newestTool ?? newest;
   }
 
-  #notice({ method, params = {} }: Notification): void {
+  #notice({ method, params = {} }: Notification, related: RequestId | undefined): void {
     switch (method) {
       case Notice.Progress:
         return this.#progress(params);
@@ -288,12 +293,15 @@ class LegacyOutbound implements Upstream {
       case Notice.TaskStatus:
         this.#tasks.said(params);
         break;
-      case Notice.Message:
+      case Notice.Message: {
+        const call = this.#callOf(related);
+        if (call) return this.#tell(call, method, params);
         // With one call in flight it is that call's; with several nothing tells whose, so it is the session's.
         if (this.#calls.size === 1) {
-          for (const call of this.#calls.values()) this.#tell(call, method, params);
+          for (const only of this.#calls.values()) this.#tell(only, method, params);
           return;
         }
+      }
     }
     this.#listeners.deliver(method, params);
   }

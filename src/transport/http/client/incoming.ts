@@ -26,7 +26,8 @@ export class Incoming {
   /**
    * Delivers what is in a text, and reports what is none.
    *
-   * @param asked the request whose response the text came with: an error that names no request is its answer.
+   * @param asked the request whose response the text came with: what is in it belongs to it, and an error that names no
+   * request is its answer.
    */
   take(text: string, asked?: RequestId): void {
     const { report } = this.#options;
@@ -53,6 +54,11 @@ export class Incoming {
   #deliver(message: Message, length: number, asked: RequestId | undefined): void {
     const unnamed = asked !== undefined && isResponse(message) && message.id === undefined && 'error' in message;
     const named: Message | Response = unnamed ? errorResponse(asked, message.error) : message;
-    this.#options.deliver(named, length > SMALL ? { bytes: length } : undefined);
+    this.#options.deliver(named, extraOf(length, isResponse(message) ? undefined : asked));
   }
+}
+
+function extraOf(bytes: number, relatedRequestId: RequestId | undefined): MessageExtra | undefined {
+  if (relatedRequestId !== undefined) return { relatedRequestId, bytes };
+  return bytes > SMALL ? { bytes } : undefined;
 }
