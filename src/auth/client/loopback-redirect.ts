@@ -4,6 +4,7 @@ import { checkIssuer } from './authorization-code.ts';
 import { OAuthError } from './oauth-error.ts';
 import type { AuthorizationRequest, User, Visit } from './user.ts';
 
+/** How the user is sent to a browser, and how long they are waited for. */
 export interface LoopbackOptions {
   /** Shows the user an address, in a browser or in words: `openBrowser`. Where it throws, so does the login. */
   readonly open: (url: URL) => unknown;

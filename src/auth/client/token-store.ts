@@ -17,6 +17,7 @@ export interface StoredClient {
   readonly redirectUris: readonly string[];
 }
 
+/** An access token, and what is needed to get the next. */
 export interface StoredTokens {
   readonly accessToken: string;
   readonly tokenType: 'Bearer' | 'DPoP';
@@ -48,6 +49,7 @@ export interface StoredCredentials {
  * share the store. What is read is a value: to change it does not change the store.
  */
 export interface TokenStore {
+  /** What is kept for a key; undefined where nothing is. */
   get(key: CredentialKey): Promise<StoredCredentials | undefined>;
   /** Replaces all that is kept for a key: either all of it is seen by others, or none. */
   set(key: CredentialKey, credentials: StoredCredentials): Promise<void>;
