@@ -314,6 +314,16 @@ describe('a server at a URL', () => {
     expect(await run(['read', url, 'greeting://Ada'])).toMatchObject({ code: 0, stdout: 'Hello, Ada!' });
   });
 
+  test('is spoken to in every revision, over HTTP+SSE too', async () => {
+    const { url, sseUrl } = await serve(...programs.everwire, 'demo', '--port', '0');
+    for (const revision of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']) {
+      const { code, stdout } = await run(['ping', url, '--revision', revision, '--json']);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ revision });
+    }
+    expect(await run(['call', sseUrl, 'add', 'a=1', 'b=2'])).toEqual({ code: 0, stdout: '3', stderr: '' });
+  });
+
   test('is listened to while somebody else changes it', async () => {
     const { url } = await serve(...programs.features, '--port', '0');
     const child = start('listen', url, 'feature://fixed', '--tools', '--json', '--count', '2');

@@ -107,6 +107,16 @@ describe.runIf(able)('on a terminal', () => {
     expect(await terminal.exited).toBe(0);
   });
 
+  test('a call that becomes a task is waited for, and asks in the middle of it', async () => {
+    const code = `import(${JSON.stringify(`${root}dist/examples/tasks.js`)}).then(({ server }) => server.stdio())`;
+    const terminal = onTerminal(['call', 'print', 'title=Momo', 'pages=2', '--', process.execPath, '-e', code]);
+    await terminal.shows(/Which colour is the cover\?/);
+    await terminal.shows(/colour \(text\): /);
+    terminal.type('red\r\r');
+    await terminal.shows(/Printed, in red\./);
+    expect(await terminal.exited).toBe(0);
+  });
+
   test('progress is a bar, which is gone at the end', async () => {
     const terminal = onTerminal(['call', 'count', 'to=5', ...features]);
     await terminal.shows(/\[█+░*\] +\d+ % {2}\d\/5 {2}step \d/);
