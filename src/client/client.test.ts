@@ -10,7 +10,7 @@ import { connect } from './connect.ts';
 import {
   type Change,
   type ClientOptions,
-  type ClientTask,
+  type TaskHandle,
   type LogMessage,
   type Tool,
   type ToolResult,
@@ -261,6 +261,6 @@ test('types say what comes', async () => {
   expectTypeOf(await client.listTools()).toEqualTypeOf<Tool[]>();
   expectTypeOf(await client.callTool('count', { title: '' })).toEqualTypeOf<ToolResult>();
   const { task } = await client.callTool('count', { title: '' }, { detach: true });
-  expectTypeOf(task).toEqualTypeOf<ClientTask | undefined>();
+  expectTypeOf(task).toEqualTypeOf<TaskHandle | undefined>();
   expect(task).toBeUndefined();
 });

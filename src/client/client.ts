@@ -22,7 +22,7 @@ import type { ListOptions, ReadOptions, RequestOptions, TaskOptions } from './op
 import { entriesOf, isInvalidCursor } from './pages.ts';
 import type { Requester } from './requester.ts';
 import { openSubscription, type Subscription } from './subscription.ts';
-import { ClientTask } from './task.ts';
+import { TaskHandle } from './task.ts';
 
 /** What a tool returned, with the type of its structured content. */
 export type ToolResult<T = unknown> = Omit<CallToolResult, 'structuredContent'> & { structuredContent?: T };
@@ -37,7 +37,7 @@ export interface CallToolOptions<T = unknown> extends RequestOptions, Pick<TaskO
 
 /** What became of a call that was not waited for: a task, or the result, where the server made none. */
 export type DetachedCall<T = unknown> =
-  | { readonly task: ClientTask; readonly result?: undefined }
+  | { readonly task: TaskHandle; readonly result?: undefined }
   | { readonly task?: undefined; readonly result: ToolResult<T> };
 
 /** What an argument is completed for (server/utilities/completion: Reference Types). */
@@ -175,13 +175,13 @@ export class Client {
       return options.detach ? { result: checked } : checked;
     }
     if (typeof result['taskId'] !== 'string') throw new InvalidResultError('The server made a task without an id');
-    const task = new ClientTask(this.#requester, result['taskId'], result, check);
+    const task = new TaskHandle(this.#requester, result['taskId'], result, check);
     return options.detach ? { task } : this.#awaited(task, options, started);
   }
 
   /** The handle of a task, by the id that it was given: of another client, or of one that is gone. */
-  task(id: string): ClientTask {
-    return new ClientTask(this.#requester, id);
+  task(id: string): TaskHandle {
+    return new TaskHandle(this.#requester, id);
   }
 
   /** Reads a resource. */
@@ -299,7 +299,7 @@ export class Client {
     return entriesOf(method, property, request, maxPages) as AsyncGenerator<T, void, undefined>;
   }
 
-  async #awaited(task: ClientTask, options: CallToolOptions, started: number): Promise<ToolResult> {
+  async #awaited(task: TaskHandle, options: CallToolOptions, started: number): Promise<ToolResult> {
     const { maxTimeout } = this.#requester.limits(options);
     const left = maxTimeout > 0 ? Math.max(1, started + maxTimeout - Date.now()) : 0;
     try {

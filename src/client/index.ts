@@ -18,7 +18,7 @@ export type { ClientOptions, HttpOptions, ListOptions, ReadOptions, RequestOptio
 export type { CacheOptions } from './result-cache.ts';
 export type { Subscription } from './subscription.ts';
 export type { ClientTransport, CommandTarget, ServerTarget, Target } from './target.ts';
-export type { ClientTask } from './task.ts';
+export type { TaskHandle } from './task.ts';
 export type { Authorizer } from '../transport/http/client/authorizer.ts';
 export type { HttpReply, HttpRequest, HttpSend } from '../transport/http/client/http.ts';
 export type { Era, UpstreamRoute, Verdict, VerdictStore } from '../wire/verdict-store.ts';

@@ -1,11 +1,12 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { PlainSchema } from '../protocol/plain-schema.ts';
 import { InvalidResultError } from './errors.ts';
+import type * as checks from './output-schema.ts';
 
 /** Tools that are remembered. */
 const MAX_TOOLS = 10_000;
 
-type Checks = typeof import('./output-schema.ts');
+type Checks = typeof checks;
 
 interface KnownTool {
   readonly output: JsonObject;

@@ -19,7 +19,7 @@ const MAX_FAILURES = 5;
 const MAX_QUESTIONS = 1000;
 
 /** A call that goes on in the background of its server (tasks extension). Its id is all that another client needs. */
-export class ClientTask {
+export class TaskHandle {
   readonly id: string;
   readonly #requester: Requester;
   readonly #check: ((result: JsonObject) => Promise<CallToolResult>) | undefined;

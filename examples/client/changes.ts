@@ -1,0 +1,24 @@
+import { connect, type Client, type Subscription, type Target } from 'everwire/client';
+
+/** Hears of new tools, and keeps a list of them. */
+export async function watchTools(target: Target, show: (names: string[]) => void): Promise<Client> {
+  const client = await connect(target, {
+    onchange: (change) => {
+      if (change.type === 'tools') void refresh();
+    },
+    onlog: ({ level, data }) => console.error(level, data),
+    logLevel: 'warning',
+  });
+  const refresh = async (): Promise<void> => show((await client.listTools()).map(({ name }) => name));
+  await refresh();
+  return client;
+}
+
+/** Reads a resource whenever it has changed. */
+export function follow(client: Client, uri: string, show: (text: string) => void): Promise<Subscription> {
+  return client.subscribe(uri, () => {
+    void client.readResource(uri).then(({ contents: [first] }) => {
+      if (first && 'text' in first) show(first.text);
+    });
+  });
+}
