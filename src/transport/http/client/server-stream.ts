@@ -18,6 +18,9 @@ export interface ServerStreamOptions {
 
 /** How long a server may take to close a stream that has ended, in milliseconds; its connection can be used again then. */
 const LINGER = 1000;
+/** What a header can carry, in UTF-8. The length is ours. */
+// eslint-disable-next-line no-control-regex
+const USABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f]{1,2048}$/;
 /** A connection that held for so long, in milliseconds, counts as progress, even if nothing was said. */
 const HELD = 5000;
 
@@ -112,7 +115,7 @@ export class ServerStream {
           this.#retry = milliseconds;
         },
         onevent: ({ id, type, data }) => {
-          if (id !== undefined) this.#lastEventId = id === '' ? undefined : id;
+          if (id !== undefined) this.#lastEventId = USABLE_ID.test(id) ? id : undefined;
           this.#reconnection?.progress();
           if (type === 'message' && data !== '') onmessage(data);
         },

@@ -228,6 +228,24 @@ describe('a request', () => {
     expect(opened.inbox).toHaveLength(3);
   });
 
+  test('is resumed by any id that a header can carry', async () => {
+    const ids = ['ä 漢😀', 'x'.repeat(3000), '\u0001'];
+    const server = await serving((asked, response) => {
+      if (asked.method === 'GET') events(response, event({ jsonrpc: '2.0', id: 1, result: {} })).end();
+      else events(response, `id: ${ids[asked.body.id - 1]}\nretry: 1\ndata: \n\n`).end();
+    });
+    const opened = await open(server.url, quick);
+    await opened.client.send(request(1, 'tools/call'));
+    expect(await opened.answer(1)).toHaveProperty('result');
+    const place = server.asked[1]!.headers['last-event-id'] as string;
+    expect(Buffer.from(place, 'latin1').toString()).toBe(ids[0]);
+    for (const id of [2, 3]) {
+      await opened.client.send(request(id, 'tools/call'));
+      expect(await opened.answer(id)).toHaveProperty('error');
+    }
+    expect(server.asked).toHaveLength(4);
+  });
+
   test('is given up where its stream cannot be resumed', async () => {
     for (const [status, why] of [
       [405, 'status 405'],

@@ -297,7 +297,8 @@ export class StreamableClient implements Transport {
 
   async #get(lastEventId: string | undefined, cancellation: Cancellation): Promise<HttpReply> {
     const headers = this.#headers({ accept: 'text/event-stream' });
-    if (lastEventId !== undefined) headers['last-event-id'] = lastEventId;
+    // In UTF-8 (HTML standard, section 9.2.4), whose bytes headers take as characters.
+    if (lastEventId !== undefined) headers['last-event-id'] = Buffer.from(lastEventId).toString('latin1');
     const reply = await this.#endpoint.send({ method: 'GET', url: this.#url, headers, cancellation });
     if (isType(reply, 'text/event-stream')) return reply;
     reply.discard();
