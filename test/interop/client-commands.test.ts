@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
 import { connect } from '../../src/client/connect.ts';
@@ -18,7 +19,8 @@ async function start(args: readonly string[], options: ClientOptions = {}): Prom
   return client;
 }
 
-const official = (name: string): string => `${root}node_modules/@modelcontextprotocol/${name}/dist/index.js`;
+const filesystem = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
+const memory = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-memory/dist/index.js'));
 
 function folder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'everwire-'));
@@ -59,7 +61,7 @@ describe('server-everything', () => {
 test('server-filesystem reads where the roots of its client are', async () => {
   const here = folder();
   writeFileSync(path.join(here, 'note.txt'), 'hello');
-  const client = await start([official('server-filesystem'), here]);
+  const client = await start([filesystem, here]);
   await client.listTools();
   expect(textOf(await client.callTool('read_text_file', { path: path.join(here, 'note.txt') }))).toBe('hello');
   expect(await client.callTool('read_text_file', { path: '/etc/hostname' })).toMatchObject({ isError: true });
@@ -69,7 +71,7 @@ test('server-memory remembers', async () => {
   const file = path.join(folder(), 'memory.json');
   const client = await connect({
     command: process.execPath,
-    args: [official('server-memory')],
+    args: [memory],
     env: { MEMORY_FILE_PATH: file },
     stderr: 'ignore',
   });
