@@ -1,7 +1,7 @@
 /** Exit codes of the commands that talk to a server, for scripts. */
 export const ExitCode = {
   Ok: 0,
-  /** The server, or its tool, answered with an error. */
+  /** The server, or its tool, answered with an error, or what it answered could not be written. */
   Refused: 1,
   /** A command line that cannot be understood, as shells have it. */
   Usage: 2,

@@ -111,7 +111,7 @@ describe('a file that was named', () => {
   test('cannot be written', async () => {
     const { output } = outputOn(false, { output: path.join(directory, 'nowhere', 'out.png') });
     await expect(output.block(image)).rejects.toThrow(
-      expect.objectContaining({ exitCode: 2, message: expect.stringMatching(/^cannot write .*out\.png/) }),
+      expect.objectContaining({ exitCode: 1, message: expect.stringMatching(/^cannot write .*out\.png/) }),
     );
   });
 });

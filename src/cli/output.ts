@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import type { ContentBlock, ResourceContents } from '../protocol/types.ts';
-import { Failure } from './failure.ts';
+import { ExitCode, Failure } from './failure.ts';
 import { bytes, harmless, oneLine } from './screen.ts';
 import { table } from './table.ts';
 
@@ -87,7 +87,7 @@ export class Output {
     try {
       await writeFile(file, data);
     } catch (error) {
-      throw Failure.usage(`cannot write ${file}: ${(error as Error).message}`);
+      throw new Failure(ExitCode.Refused, `cannot write ${file}: ${(error as Error).message}`, { cause: error });
     }
     return this.text(`[${oneLine(mimeType)}, ${bytes(data.length)}, written to ${file}]`);
   }

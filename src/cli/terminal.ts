@@ -112,7 +112,7 @@ export class Terminal implements Person {
       else this.#typed.push(line);
     });
     // The terminal is in raw mode while it is read from, in which Ctrl-C is a character like others.
-    reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+    reader.on('SIGINT', () => process.emit('SIGINT'));
     reader.on('close', () => {
       this.#reader = undefined;
       if (!this.#waiting) return;
