@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { createInterface } from 'node:readline';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import express from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
@@ -190,6 +191,15 @@ describe('without sessions, a server is mounted', () => {
     const batch = await postTo(url, callOf('who'), { body: '[]' });
     expect(batch.status).toBe(400);
     expect(errors).toEqual([]);
+  });
+
+  test('in Express, which has taken a compressed body apart', async () => {
+    const { server } = modernServer();
+    const url = await around(express().use(express.json()).all('/mcp', server.node));
+    const message = callOf('who');
+    const headers = { ...POST_HEADERS, ...modernHeaders(message), 'content-encoding': 'gzip' };
+    const response = await fetch(url, { method: 'POST', headers, body: gzipSync(JSON.stringify(message)) });
+    expect(await textIn(response)).toBe('test undefined');
   });
 
   test('in Express, and the bound of a body holds for one that was read', async () => {

@@ -26,6 +26,10 @@ export interface EndpointOptions {
 
 const acceptsStream = acceptGuard('text/event-stream');
 
+function isIdentity(encoding: string): boolean {
+  return encoding.split(',').every((each) => ['', 'identity'].includes(each.trim().toLowerCase()));
+}
+
 /** What the endpoints of a handler have in common. */
 export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions> {
   protected readonly options: Options;
@@ -34,8 +38,15 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
     this.options = options;
   }
 
-  /** Whether the body is JSON, as it must be; refused where not. */
+  /** Whether the body is JSON as it is, neither another type nor compressed; refused where not. */
   protected sendsJson(call: HttpCall): boolean {
+    const encoding = call.header('content-encoding');
+    if (encoding !== undefined && !isIdentity(encoding)) {
+      // RFC 9110, section 12.5.3: such a refusal names the encodings that are taken.
+      const headers = { 'accept-encoding': 'identity' };
+      refuse(call, 415, 'Content-Encoding is not supported; send the body as it is, not compressed', headers);
+      return false;
+    }
     const contentType = call.header('content-type');
     if (contentType === 'application/json') return true;
     if (contentType !== undefined && mediaType(contentType) === 'application/json') return true;

@@ -52,6 +52,8 @@ class NodeCall implements HttpCall {
   }
 
   header(name: string): string | undefined {
+    // A framework that has read the body has decoded it too.
+    if (name === 'content-encoding' && this.#request.body !== undefined) return undefined;
     const value = this.#request.headers[name];
     // `node:http` keeps the first of several: which one counts must not depend on who reads them.
     if (name === 'authorization' && value !== undefined) return allOf(this.#request, name);

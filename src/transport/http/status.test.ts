@@ -12,6 +12,8 @@ test.each([
   ['an Origin that is not ours', { origin: 'https://evil.example' }, 403],
   ['the Origin null', { origin: 'null' }, 403],
   ['another content type', { 'content-type': 'text/plain' }, 415],
+  ['a compressed body', { 'content-encoding': 'gzip' }, 415],
+  ['a body that is compressed twice', { 'content-encoding': 'identity, br' }, 415],
   ['no content type', { 'content-type': undefined }, 415],
   ['an Accept of JSON only', { accept: 'application/json' }, 406],
   ['an Accept of event streams only', { accept: 'text/event-stream' }, 406],
@@ -27,11 +29,18 @@ test.each([
 test.each([
   ['a local Origin', { origin: 'http://localhost:5173' }],
   ['a content type with a charset', { 'content-type': 'Application/JSON; charset=utf-8' }],
+  ['a body that is as it is', { 'content-encoding': 'Identity' }],
   ['an Accept of anything', { accept: '*/*' }],
   ['an Accept of both by wildcard', { accept: 'application/*, text/*;q=0.5' }],
   ['no Accept', { accept: undefined }],
 ])('POST with %s is answered', async (_, headers) => {
   expect((await new TestHttp(service).post(initialize(), headers)).status).toBe(200);
+});
+
+test('whoever sends a compressed body is told to send it as it is', async () => {
+  const response = await new TestHttp(service).post(initialize(), { 'content-encoding': 'gzip' });
+  expect(response.headers.get('accept-encoding')).toBe('identity');
+  expect(await response.text()).toContain('not compressed');
 });
 
 test.each(['2025-11-25', '2024-11-05', '2026-07-28'])(
