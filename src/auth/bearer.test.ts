@@ -187,6 +187,9 @@ test('an issuer that cannot be asked is no fault of the token', async () => {
   expect([response.status, response.headers.get('www-authenticate')]).toEqual([503, null]);
   expect(errors).toHaveLength(1);
   expect(errors[0]!.message).toContain('/.well-known/oauth-authorization-server');
+  const others = await Promise.all([1, 2, 3].map(() => post(`Bearer ${token}`)));
+  expect(others.map(({ status }) => status)).toEqual([503, 503, 503]);
+  expect(errors).toHaveLength(1);
 });
 
 test.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource'])(

@@ -48,6 +48,8 @@ class BearerGate implements Gate {
   readonly #scopes: Scopes;
   readonly #verify: TokenVerifier;
   readonly #clockTolerance: number;
+  /** What was made of an error to report it: one that many calls fail with stays one. */
+  readonly #failures = new WeakMap<object, Error>();
 
   constructor(options: BearerOptions) {
     if (!options.verify && !options.issuer) throw new TypeError('Give either issuer or verify');
@@ -76,10 +78,20 @@ class BearerGate implements Gate {
       if (expiresAt + this.#clockTolerance <= Date.now() / 1000) throw new InvalidToken('The access token has expired');
     } catch (error) {
       if (error instanceof InvalidToken) return this.#resource.invalidToken(redacted(error.message, token));
-      throw withoutSecret(error, token);
+      throw this.#failure(error, token);
     }
     const expanded = this.#scopes.expand(auth);
     return this.authorize(expanded, undefined, []) ?? expanded;
+  }
+
+  #failure(thrown: unknown, token: string): Error {
+    if (!(thrown instanceof Error)) return withoutSecret(thrown, token);
+    let failure = this.#failures.get(thrown);
+    if (!failure) {
+      failure = withoutSecret(thrown, token);
+      this.#failures.set(thrown, failure);
+    }
+    return failure;
   }
 
   authorize(auth: AuthInfo, _request: unknown, scopes: readonly string[]): Refusal | undefined {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TestIssuer } from '../../test/support/issuer.ts';
 import type { HttpCall } from '../transport/http/call.ts';
 import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
@@ -112,6 +112,52 @@ test('an issuer that is not to be found is an error, and asked again after 5 sec
   expect(issuer.asked).toHaveLength(asked);
   later(5);
   expect(await check(verify, token)).toBeDefined();
+});
+
+describe('where the issuer cannot be asked when its keys are due', () => {
+  const lasting = (): Promise<string> => issuer.token(AUDIENCE, { exp: Math.floor(Date.now() / 1000) + 3 * 3600 });
+
+  test('they serve on for an hour, and each fetch that failed is reported once', async () => {
+    const errors: Error[] = [];
+    const verify = verifier({ onerror: (error) => errors.push(error) });
+    const token = await lasting();
+    await check(verify, token);
+    issuer.status = 503;
+    later(601);
+    const all = await Promise.all([1, 2, 3].map(() => check(verify, token)));
+    expect(all).toEqual([1, 2, 3].map(() => `${issuer.url}#alice`));
+    await check(verify, token);
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('status 503')]);
+    later(5);
+    expect(await check(verify, token)).toBeDefined();
+    await vi.waitFor(() => expect(errors).toHaveLength(2));
+    later(3600);
+    await expect(check(verify, token)).rejects.toThrow('status 503');
+    expect(errors).toHaveLength(2);
+  });
+
+  test('a key that is not among them fails', async () => {
+    const verify = verifier({ onerror: () => {} });
+    await check(verify, await lasting());
+    issuer.status = 503;
+    later(601);
+    await issuer.rotate();
+    await expect(check(verify, await lasting())).rejects.toThrow('status 503');
+  });
+
+  test('the next ones are taken as soon as they are to be had', async () => {
+    const verify = verifier({ onerror: () => {} });
+    const old = await lasting();
+    await check(verify, old);
+    issuer.status = 503;
+    later(601);
+    await check(verify, old);
+    await issuer.rotate();
+    issuer.status = 200;
+    later(5);
+    await vi.waitFor(() => expect(check(verify, old)).rejects.toThrow(InvalidToken));
+    expect(await check(verify, await lasting())).toBeDefined();
+  });
 });
 
 test('keys that are none are the fault of the issuer, not of the token', async () => {

@@ -28,6 +28,11 @@ export interface JwtIssuer {
   readonly clockTolerance?: number;
   /** Fetches metadata and keys. Default: the `fetch` of this runtime. */
   readonly fetch?: typeof globalThis.fetch;
+  /**
+   * Told of each fetch that failed while the keys that were fetched before serve on, which they do for at most an hour.
+   * Default: writes it to stderr.
+   */
+  readonly onerror?: (error: Error) => void;
 }
 
 /** Who issues tokens, and for whom they must be. */
@@ -45,7 +50,7 @@ export interface JwtVerifierOptions extends JwtIssuer {
  */
 export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   const { issuer, audience, jwksUri, jwks, requireType = false, clockTolerance = 5 } = options;
-  const { algorithms = [...ASYMMETRIC], fetch = globalThis.fetch } = options;
+  const { algorithms = [...ASYMMETRIC], fetch = globalThis.fetch, onerror = console.error } = options;
   identifierUrl(issuer, 'issuer');
   if (jwksUri !== undefined) secureUrl(jwksUri, 'jwksUri');
   if (audience.length === 0) throw new TypeError('audience must name whom tokens are for');
@@ -60,7 +65,7 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
     clockTolerance,
     requiredClaims: ['iss', 'aud', 'exp', 'sub'],
   };
-  const remote = jwks ? undefined : new IssuerKeys({ issuer, jwksUri, fetch });
+  const remote = jwks ? undefined : new IssuerKeys({ issuer, jwksUri, fetch, onerror });
   let keys: JWTVerifyGetKey | undefined = remote?.get;
   return async (token) => {
     const { createLocalJWKSet } = await import('jose');

@@ -19,7 +19,7 @@ export interface Gate {
   /**
    * Who is calling, or why they are not let in. Asked once for each call to an endpoint, before its body is read. Rejects,
    * or throws, where that cannot be found out now: the call is answered with 503, and the error is reported, so it must not
-   * hold the credential.
+   * hold the credential. One error object is reported once, however many calls fail with it.
    */
   authenticate(call: HttpCall): AuthInfo | Refusal | Promise<AuthInfo | Refusal>;
   /**

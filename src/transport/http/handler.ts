@@ -115,6 +115,8 @@ class Handler implements HttpHandler {
   readonly stallTimeout: number;
   readonly #messagesPath: string;
   readonly #onerror: (error: Error) => void;
+  /** As `onerror`, of a gate: what many calls fail with is reported once. */
+  readonly #onfailure: (error: Error) => void;
   readonly #hostAllowed: (host: string) => boolean;
   readonly #originAllowed: (origin: string) => boolean;
   /** Undefined where no page may read anything. */
@@ -133,6 +135,12 @@ class Handler implements HttpHandler {
     this.stallTimeout = options.stallTimeout ?? 30_000;
     this.#messagesPath = options.messagesPath ?? '/messages';
     this.#onerror = options.onerror ?? (() => {});
+    const reported = new WeakSet();
+    this.#onfailure = (error) => {
+      if (reported.has(error)) return;
+      if (error instanceof Error) reported.add(error);
+      this.#onerror(error);
+    };
     this.#hostAllowed = hostGuard(options);
     this.#originAllowed = originGuard(options);
     this.#originReads = namedOriginGuard(options);
@@ -217,13 +225,13 @@ class Handler implements HttpHandler {
     try {
       outcome = gate.authenticate(call);
     } catch (error) {
-      return unchecked(call, error, this.#onerror);
+      return unchecked(call, error, this.#onfailure);
     }
     if (!('then' in outcome)) return this.#letIn(call, gate, outcome);
     outcome
       .then(
         (settled) => this.#letIn(call, gate, settled),
-        (error: unknown) => unchecked(call, error, this.#onerror),
+        (error: unknown) => unchecked(call, error, this.#onfailure),
       )
       .catch((error: unknown) => failed(call, error, this.#onerror));
   }
