@@ -60,6 +60,12 @@ export function mayRepeat(error: unknown, idempotent: boolean): boolean {
   return idempotent && error instanceof ConnectionError;
 }
 
+/** Whether a request failed because its session is over: none that comes later will have another answer. */
+export function saysSessionGone(error: unknown): boolean {
+  for (const { name } of causesOf(error)) if (name === 'SessionGone') return true;
+  return false;
+}
+
 /** Whether an error came from the peer: it has no cause, or a status that came with it is its cause. */
 function isOfServer(error: RpcError): boolean {
   if (!(error.cause instanceof Error)) return true;

@@ -1,7 +1,7 @@
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Upstream } from '../wire/upstream.ts';
-import { ConnectionError, failure } from './errors.ts';
+import { ConnectionError, failure, saysSessionGone } from './errors.ts';
 
 export interface LinkOptions {
   /** Connects anew. The signal fires when nobody wants the connection any more. */
@@ -91,6 +91,8 @@ export class Link {
     try {
       return await upstream.service(exchange);
     } catch (error) {
+      // Its transport may still wait for what else was being sent, and close later.
+      if (saysSessionGone(error)) this.#lost(upstream);
       throw failure(exchange.method, error, upstream.closed);
     }
   }
