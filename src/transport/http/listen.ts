@@ -1,8 +1,10 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import { errorResponse } from '../../jsonrpc/message.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './guards.ts';
 import { nodeListener } from './node.ts';
+import { JSON_HEADERS, REFUSED } from './refusals.ts';
 
 /** Where to listen, and the options of the handler. */
 export interface ListenOptions extends HttpHandlerOptions {
@@ -36,13 +38,18 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 /** How long an idle connection is kept for the next request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** Requests of one connection that are worked on while none of them is read to its end. */
+const MAX_UNANSWERED = 100;
 /** How many requests of a connection have no complete answer yet. */
 const answering = new WeakMap<Socket, number>();
+/** Connections that end with the answers that they owe. */
+const ending = new WeakSet<Socket>();
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 
 /**
  * Serves HTTP on an address of its own. The head of a request may take 15 seconds, all of it 60 seconds, and an idle
- * connection is kept for 65 seconds.
+ * connection is kept for 65 seconds. A connection may have 100 requests without a whole answer; the next one is answered
+ * with 503 and ends it.
  *
  * @throws Error with a sentence for people where the address cannot be had.
  */
@@ -56,22 +63,28 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
       wildcard || isLoopback(host) ? options.allowedHosts : [hostForUrl(host), ...(options.allowedHosts ?? [])],
     allowIpHosts: options.allowIpHosts ?? wildcard,
   });
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      noDelay: true,
-    },
-    nodeListener(handler),
-  );
+  const server = createServer({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    noDelay: true,
+  });
+  const answer = nodeListener(handler);
   // All headers are looked at, however many: none may hide behind a crowd. Their size is bounded by node:http.
   server.maxHeadersCount = 0;
   server.on('clientError', answerClientError);
   const sockets = new Set<Socket>();
-  server.on('request', ({ socket }, response) => {
-    answering.set(socket, (answering.get(socket) ?? 0) + 1);
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    // Nothing that comes behind the last answer of a connection could be answered, so it must not be done.
+    if (ending.has(socket)) return;
+    const unanswered = answering.get(socket) ?? 0;
+    answering.set(socket, unanswered + 1);
     response.once('close', () => answering.set(socket, (answering.get(socket) ?? 1) - 1));
+    if (unanswered < MAX_UNANSWERED) return answer(request, response);
+    ending.add(socket);
+    socket.pause();
+    refuseLast(response);
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -119,6 +132,13 @@ function bindProblem(cause: NodeJS.ErrnoException, host: string, port: number): 
 
 function hostForUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
+}
+
+/** Refuses a request on a connection that has too many, after whose answers it is closed. */
+function refuseLast(response: ServerResponse): void {
+  const message = `More than ${MAX_UNANSWERED} requests of this connection wait for their answers to be read`;
+  response.writeHead(503, { ...JSON_HEADERS, 'retry-after': '1', connection: 'close' });
+  response.end(JSON.stringify(errorResponse(undefined, { code: REFUSED, message })));
 }
 
 /** What no HTTP parser could read. The statuses are those of `node:http` itself. */
