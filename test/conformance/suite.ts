@@ -7,6 +7,8 @@ import { createInterface } from 'node:readline';
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 /** Milliseconds for a whole run, the download included. */
 const SUITE_TIMEOUT = 240_000;
+/** Milliseconds for one client, dozens of which are started at once. The suite's default of 30 seconds is for faster machines. */
+const CLIENT_TIMEOUT = 120_000;
 /** Milliseconds for the fixture to be built and to listen. */
 const START_TIMEOUT = 60_000;
 const WINDOWS = process.platform === 'win32';
@@ -14,6 +16,8 @@ const WINDOWS = process.platform === 'win32';
 /** One check of a scenario, as far as it matters here. */
 export interface Check {
   readonly id: string;
+  /** Tells apart what has one id. */
+  readonly name: string;
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
   readonly errorMessage?: string;
 }
@@ -39,13 +43,27 @@ export interface SuiteRun {
  * @param selection the options of `conformance server` that say which.
  * @throws Error where the suite could not be run at all: most often because npm cannot reach its registry.
  */
-export async function runServerSuite(url: string, selection: readonly string[]): Promise<SuiteRun> {
+export function runServerSuite(url: string, selection: readonly string[]): Promise<SuiteRun> {
+  return runSuite(['server', '--url', url, ...selection]);
+}
+
+/**
+ * Runs scenarios of the official suite against a client, which is started for each of them.
+ *
+ * @param command words without spaces in them; the URL of a server is added.
+ * @param selection the options of `conformance client` that say which.
+ * @throws Error as `runServerSuite` does.
+ */
+export function runClientSuite(command: string, selection: readonly string[]): Promise<SuiteRun> {
+  return runSuite(['client', '--command', command, '--timeout', `${CLIENT_TIMEOUT}`, ...selection]);
+}
+
+async function runSuite(options: readonly string[]): Promise<SuiteRun> {
   const results = mkdtempSync(path.join(tmpdir(), 'everwire-conformance-'));
   try {
     // The suite needs Node 22. npm has Node itself as a package, whose `node` goes before the one in use.
     const node = Number.parseInt(process.versions.node, 10) < 22 ? ['-p', 'node@24'] : [];
-    const options = ['--url', url, ...selection, '-o', results];
-    const command = ['-y', '--prefer-offline', ...node, '-p', SUITE, 'conformance', 'server', ...options];
+    const command = ['-y', '--prefer-offline', ...node, '-p', SUITE, 'conformance', ...options, '-o', results];
     const { exitCode, output } = await run('npx', command, SUITE_TIMEOUT);
     const scenarios = readScenarios(results, unscored(output));
     if (scenarios.length === 0) {
@@ -94,12 +112,15 @@ function unscored(output: string): Set<string> {
 }
 
 function readScenarios(results: string, outside: ReadonlySet<string>): Scenario[] {
-  return readdirSync(results)
-    .map((folder) => {
-      const [, name, time] = /^server-(.+)-(\d{4}-\d\d-\d\dT[\d-]+Z)$/.exec(folder) ?? [];
+  return readdirSync(results, { recursive: true, encoding: 'utf8' })
+    .filter((file) => path.basename(file) === 'checks.json')
+    .map((file) => {
+      // Names have slashes in them.
+      const folder = path.dirname(file).replaceAll(path.sep, '/');
+      const [, name, time] = /^(?:server-)?(.+)-(\d{4}-\d\d-\d\dT[\d-]+Z)$/.exec(folder) ?? [];
       if (name === undefined || time === undefined)
         throw new Error(`The suite left a folder of an unknown form: ${folder}`);
-      const checks = JSON.parse(readFileSync(path.join(results, folder, 'checks.json'), 'utf8')) as Check[];
+      const checks = JSON.parse(readFileSync(path.join(results, file), 'utf8')) as Check[];
       return { name, scored: !outside.has(name), time, checks };
     })
     .toSorted((a, b) => (a.time < b.time ? -1 : 1));

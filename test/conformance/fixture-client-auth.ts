@@ -1,0 +1,47 @@
+import { idJag, oauth, userAt, type Authorizer, type OAuthOptions } from 'everwire/auth';
+import type { JsonObject } from 'everwire/client';
+
+/** The document that the suite knows this client by; nobody has to fetch it. */
+const METADATA_URL = 'https://conformance-test.local/client-metadata.json';
+/** Nobody listens there: the authorization server of the suite is asked for its redirect, which is not followed. */
+const REDIRECT_URI = 'http://127.0.0.1:3000/callback';
+
+/** How a scenario wants tokens to be had. */
+export function authorizerFor(scenario: string, context: JsonObject): Authorizer {
+  return oauth(optionsFor(scenario, context));
+}
+
+function optionsFor(scenario: string, context: Readonly<Record<string, string>>): OAuthOptions {
+  const client = { clientId: context['client_id']!, clientSecret: context['client_secret'] };
+  switch (scenario) {
+    case 'auth/client-credentials-jwt': {
+      const privateKey = { key: context['private_key_pem']!, algorithm: context['signing_algorithm'] };
+      return { clientCredentials: true, client: { clientId: client.clientId, privateKey } };
+    }
+    case 'auth/client-credentials-basic':
+      return { clientCredentials: true, client };
+    case 'auth/enterprise-managed-authorization': {
+      const assertion = idJag({
+        tokenEndpoint: context['idp_token_endpoint']!,
+        issuer: context['idp_issuer']!,
+        clientId: context['idp_client_id']!,
+        subjectToken: context['idp_id_token']!,
+      });
+      return { assertion, client };
+    }
+    case 'auth/wif-jwt-bearer':
+      return { assertion: () => Promise.resolve(context['valid_jwt']!), client: { clientId: client.clientId } };
+    case 'auth/pre-registration':
+      return { user, client: { ...client, issuer: context['issuer'] } };
+    default:
+      return { user, clientMetadataUrl: METADATA_URL };
+  }
+}
+
+/** Somebody who is logged in already and agrees to everything. */
+const user = userAt(REDIRECT_URI, async ({ url, signal }) => {
+  const response = await fetch(url, { redirect: 'manual', signal });
+  const location = response.headers.get('location');
+  if (location === null) throw new Error(`The authorization server answered ${response.status} without a redirect`);
+  return new URL(location);
+});

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Check, Scenario, SuiteRun } from './suite.ts';
+
+/** The scenarios and checks that are expected to fail. */
+export const BASELINE = fileURLToPath(new URL('expected-failures.yml', import.meta.url));
+
+// What a revision requires has no excuse: what is expected to fail can only be a scenario beyond that.
+export const SETS = [
+  { title: 'required of 2025-11-25', selection: ['--requirements', '2025-11-25'] },
+  { title: 'required of 2026-07-28', selection: ['--requirements', '2026-07-28'] },
+  { title: 'in all, extensions included', selection: ['--suite', 'all', '--expected-failures', BASELINE] },
+] as const;
+
+/** What is expected of one side: names of scenarios, or `scenario:check-id`. */
+export function excusedOf(side: 'server' | 'client'): ReadonlySet<string> {
+  const section =
+    new RegExp(`^${side}:(?:.*\\n(?:[ \\t#-].*\\n?)*)`, 'm').exec(readFileSync(BASELINE, 'utf8'))?.[0] ?? '';
+  return new Set([...section.matchAll(/^\s*- ([^\s#]+)/gm)].map((match) => match[1]!));
+}
+
+/** The checks that failed, or brought a warning, and are not excused. */
+export function complaints({ name, checks }: Scenario, excused: ReadonlySet<string>): string[] {
+  return checks
+    .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+    .filter(({ id }) => !excused.has(name) && !excused.has(`${name}:${id}`))
+    .map(({ id, status, errorMessage }) => `${status} ${id}: ${errorMessage ?? 'failed'}`);
+}
+
+export function skipped({ scenarios }: SuiteRun): Check[] {
+  return scenarios.flatMap(({ checks }) => checks.filter(({ status }) => status === 'SKIPPED'));
+}
+
+/** How many scenarios of those that count and were run pass, as the README says it too. */
+export function tally({ scenarios }: SuiteRun): string {
+  const counted = scenarios.filter((scenario) => scenario.scored && wasRun(scenario));
+  const passed = counted.filter(({ checks }) => checks.every(({ status }) => status !== 'FAILURE'));
+  return `${passed.length} of ${counted.length}`;
+}
+
+export function report(side: 'server' | 'client', title: string, run: SuiteRun): string {
+  const rows = run.scenarios.map((scenario) => {
+    const { name, scored, checks } = scenario;
+    if (!wasRun(scenario)) return `  - ${name}: not run by the suite`;
+    const count = (wanted: string): number => checks.filter(({ status }) => status === wanted).length;
+    const notes = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+    const says = notes.map(({ id, status, errorMessage }) => `\n      ${status} ${id}: ${errorMessage ?? ''}`);
+    const mark = count('FAILURE') > 0 ? '✗' : '✓';
+    const where = scored ? '' : ' (not scored)';
+    return `  ${mark} ${name}${where}: ${count('SUCCESS')} of ${count('SUCCESS') + notes.length}${says.join('')}`;
+  });
+  return `Conformance of the ${side}: ${tally(run)} scenarios ${title} pass.\n${rows.join('\n')}`;
+}
+
+/** What the README says of how many scenarios pass: as many numbers as there are sets, in their words. */
+export function scores(runs: readonly SuiteRun[]): string {
+  const [older, newer, all] = SETS.map(({ title }, index) => `${tally(runs[index]!)} scenarios ${title}`);
+  return `${older}, ${newer}, and ${all},`;
+}
+
+export function readme(): string {
+  return readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
+}
+
+function wasRun({ checks }: Scenario): boolean {
+  return checks.some(({ status }) => status !== 'SKIPPED');
+}
