@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { AnswerLost, HttpStatusError, SessionGone } from '../transport/http/client/errors.ts';
+import { NotSent } from '../transport/http/client/http.ts';
+import { connectFailure, ConnectionError, failure, InvalidResultError, mayRepeat, saysSessionGone } from './errors.ts';
+
+const body = { jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'no' } } as const;
+const within = (cause: Error, code = -32000): RpcError => new RpcError(code, cause.message, { cause });
+const failed = (cause: Error): Error => failure('tools/call', within(cause), false);
+
+describe('a call is made once more', () => {
+  test.each<[string, Error, boolean, boolean]>([
+    ['was not sent', new NotSent('refused'), true, true],
+    ['met a session that was gone', new SessionGone(true), true, true],
+    ['may have run before its session was gone', new SessionGone(false), false, true],
+    ['lost its answer', new AnswerLost('reset'), false, true],
+    ['was refused', new HttpStatusError(403, 'Forbidden'), false, false],
+  ])('where it %s: if it does harm %j, if not %j', (_, cause, harmful, harmless) => {
+    expect([mayRepeat(failed(cause), false), mayRepeat(failed(cause), true)]).toEqual([harmful, harmless]);
+  });
+
+  test('never where the server has answered', () => {
+    expect(mayRepeat(new RpcError(-32603, 'no'), true)).toBe(false);
+    expect(mayRepeat(new InvalidResultError('no'), true)).toBe(false);
+    expect(mayRepeat('thrown', true)).toBe(false);
+  });
+});
+
+test('the server’s own errors stay as they are, whatever their code and the status they came with', () => {
+  for (const error of [
+    new RpcError(-32603, 'no'),
+    new RpcError(-32000, 'no'),
+    within(new HttpStatusError(400, 'Bad Request', body), -32602),
+  ]) {
+    expect(failure('tools/call', error, false)).toBe(error);
+  }
+});
+
+test('all others are errors of the connection, and say what failed and why', () => {
+  const lost = new AnswerLost('reset by peer');
+  expect(failed(lost)).toMatchObject({
+    name: 'ConnectionError',
+    message: 'tools/call failed: reset by peer',
+    cause: { cause: lost },
+  });
+  const closed = new RpcError(-32000, 'Connection closed');
+  expect(failure('tools/call', closed, true)).toBeInstanceOf(ConnectionError);
+  expect(failure('tools/call', 'odd', false)).toBeInstanceOf(RpcError);
+});
+
+test('a session that is gone is seen through what is around it', () => {
+  expect(saysSessionGone(failed(new SessionGone(true)))).toBe(true);
+  expect(saysSessionGone(failed(new AnswerLost('reset')))).toBe(false);
+});
+
+test('causes that go in circles end', () => {
+  const error = new Error('round');
+  error.cause = error;
+  expect(mayRepeat(error, true)).toBe(false);
+});
+
+test('what keeps from connecting is named with what came before it', () => {
+  const refusal = new RpcError(-32602, 'Unsupported protocol version');
+  expect(connectFailure(refusal, undefined, 1)).toBe(refusal);
+  expect(connectFailure(new RpcError(-32001, 'Request timed out'), undefined, 7)).toMatchObject({ limit: 7 });
+  expect(connectFailure(new RpcError(-32000, 'Connection closed'), new Error('not JSON: hello'), 1)).toMatchObject({
+    name: 'ConnectionError',
+    message: 'Cannot connect: Connection closed (before that: not JSON: hello)',
+  });
+});
