@@ -20,6 +20,7 @@ export type { Subscription } from './subscription.ts';
 export type { ClientTransport, CommandTarget, ServerTarget, Target } from './target.ts';
 export type { TaskHandle } from './task.ts';
 export type { Authorizer } from '../transport/http/client/authorizer.ts';
+export type { Cancellation } from '../transport/http/client/cancellation.ts';
 export type { HttpReply, HttpRequest, HttpSend } from '../transport/http/client/http.ts';
 export type { Era, UpstreamRoute, Verdict, VerdictStore } from '../wire/verdict-store.ts';
 export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';

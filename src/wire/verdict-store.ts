@@ -17,7 +17,9 @@ export interface Verdict {
  * without.
  */
 export interface VerdictStore {
+  /** What was set last; undefined where nothing was, or it is forgotten. */
   get(key: string): Verdict | undefined | Promise<Verdict | undefined>;
+  /** Remembers a verdict in place of the one before. */
   set(key: string, verdict: Verdict): void | Promise<void>;
 }
 

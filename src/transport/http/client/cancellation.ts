@@ -9,6 +9,7 @@ export class Cancellation {
   /** Called when it fires. Whoever waits next puts himself there. */
   onabort: (() => void) | undefined;
 
+  /** Whether it has fired. */
   get aborted(): boolean {
     return this.#aborted;
   }

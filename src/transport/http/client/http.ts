@@ -14,9 +14,10 @@ export interface HttpRequest {
   readonly cancellation?: Cancellation | undefined;
 }
 
+/** The head of a response, and its body, which is read once or discarded. */
 export interface HttpReply {
   readonly status: number;
-  /** @param name in lower case. */
+  /** A header of the response; undefined where it has none. @param name in lower case. */
   header(name: string): string | undefined;
   /**
    * All of the body.
