@@ -10,8 +10,10 @@ import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
 import type { NodeRequest } from '../transport/http/node.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
+import { checkStateKey } from '../wire/modern/sealed-state.ts';
 import type { InboundOptions } from '../wire/serve.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
+import { checkEntry, checkServerOptions, checkUri } from './checks.ts';
 import { complete, type Completers } from './completion.ts';
 import { Listeners, MAX_NAMES, type ListKind } from './listeners.ts';
 import { Prompts, type PromptArguments, type PromptConfig, type PromptHandler } from './prompts.ts';
@@ -86,7 +88,10 @@ export class McpServer {
   readonly #serving: Serving;
   #entrance: Service = (exchange) => this.#answer(exchange);
 
+  /** @throws TypeError or RangeError for options that cannot work, or look misspelt. */
   constructor(options: McpServerOptions) {
+    checkServerOptions(options);
+    checkStateKey(options.stateKey);
     const {
       instructions,
       pageSize = 1000,
@@ -134,40 +139,47 @@ export class McpServer {
   /**
    * Registers a tool.
    *
-   * @throws TypeError where a schema cannot be used, Error where the name is taken.
+   * @throws TypeError where there is no name, config or handler, or a schema cannot be used; Error where the name is
+   * taken.
    */
   tool<const I extends AnySchema | undefined = undefined, const O extends AnySchema | undefined = undefined>(
     name: string,
     config: ToolConfig<I, O>,
     handler: ToolHandler<I, O>,
   ): Registered<ToolConfig> {
+    checkEntry('tool', name, config, handler);
     return this.#tools.add(name, config, handler);
   }
 
-  /** Registers a resource. @throws Error where the URI is taken. */
+  /** Registers a resource. @throws TypeError where it has no URI, config or handler; Error where the URI is taken. */
   resource(uri: string, config: ResourceConfig, handler: ResourceHandler): Registered<ResourceConfig> {
+    checkEntry('resource', uri, config, handler);
+    checkUri(uri);
     return this.#resources.add(uri, config, handler);
   }
 
   /**
    * Registers the resources of a URI template; see `UriTemplate` for what one may be.
    *
-   * @throws TypeError where the template cannot be used, Error where it is registered already.
+   * @throws TypeError where the template cannot be used, or there is no config or handler; Error where it is registered
+   * already.
    */
   resourceTemplate<const T extends string>(
     uriTemplate: T,
     config: TemplateConfig<T>,
     handler: TemplateHandler<T>,
   ): Registered<TemplateConfig<T>> {
+    checkEntry('resourceTemplate', uriTemplate, config, handler);
     return this.#resources.addTemplate(uriTemplate, config, handler as TemplateHandler<string>);
   }
 
-  /** Registers a prompt. @throws Error where the name is taken. */
+  /** Registers a prompt. @throws TypeError where there is no name, config or handler; Error where the name is taken. */
   prompt<const A extends PromptArguments>(
     name: string,
     config: PromptConfig<A>,
     handler: PromptHandler<A>,
   ): Registered<PromptConfig> {
+    checkEntry('prompt', name, config, handler);
     return this.#prompts.add(name, config, handler);
   }
 

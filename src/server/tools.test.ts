@@ -328,7 +328,6 @@ test.each([
   ['DATA_EXPORT-v2.x', 0],
   ['a'.repeat(128), 0],
   ['a'.repeat(129), 1],
-  ['', 1],
   ['two words', 1],
   ['größe', 1],
 ])('the name %j is taken, and said to be doubtful %i times', async (name, times) => {

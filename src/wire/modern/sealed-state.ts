@@ -41,7 +41,7 @@ export class StateSeal {
    * @throws RangeError where the key is shorter.
    */
   constructor(key: string | Uint8Array | undefined, lifetime: number) {
-    if (key !== undefined && Buffer.byteLength(key) < 16) throw new RangeError('stateKey must have at least 16 bytes');
+    checkStateKey(key);
     this.#key =
       key === undefined ? randomBytes(32) : createHash('sha256').update('everwire state').update(key).digest();
     this.#lifetime = lifetime;
@@ -87,6 +87,11 @@ export class StateSeal {
       return undefined;
     }
   }
+}
+
+/** @throws RangeError where a key is shorter than 16 bytes. */
+export function checkStateKey(key: string | Uint8Array | undefined): void {
+  if (key !== undefined && Buffer.byteLength(key) < 16) throw new RangeError('stateKey must have at least 16 bytes');
 }
 
 function invalid(why: string): Refusal {

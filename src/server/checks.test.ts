@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { McpServer, type McpServerOptions } from './mcp-server.ts';
+
+const make = (options: object = {}) => new McpServer({ name: 'test', version: '1', ...options });
+/** As a caller without types may call it. */
+const loose = (): Record<string, (...given: unknown[]) => unknown> => {
+  const server = make();
+  return {
+    tool: server.tool.bind(server) as () => unknown,
+    prompt: server.prompt.bind(server) as () => unknown,
+    resource: server.resource.bind(server) as () => unknown,
+    resourceTemplate: server.resourceTemplate.bind(server) as () => unknown,
+  };
+};
+const handler = (): string => 'x';
+
+describe.each([
+  ['tool', 'x'],
+  ['prompt', 'x'],
+  ['resource', 'a://x'],
+  ['resourceTemplate', 'a://{x}'],
+])('%s', (method, name) => {
+  test.each([
+    [
+      'without a config',
+      [name, handler],
+      `needs a config before its handler, {} at the least, not function: ${method}("${name}", { … }, handler)`,
+    ],
+    ['with null for a config', [name, null, handler], 'needs a config before its handler, {} at the least, not null'],
+    ['without a handler', [name, { name: 'x' }], 'needs a function as its handler, not undefined'],
+    ['with a handler that is none', [name, { name: 'x' }, 'x'], 'needs a function as its handler, not "x"'],
+    ['with an empty name', ['', { name: 'x' }, handler], 'needs a name that is not empty, not ""'],
+    ['without a name', [{ name: 'x' }, handler], 'needs a name that is not empty, not object'],
+  ])('%s says what to write', (_, given, said) => {
+    const call = () => loose()[method]!(...given);
+    expect(call).toThrow(TypeError);
+    expect(call).toThrow(`${method}() ${said}`);
+  });
+});
+
+test.each(['x', '/notes', 'notes.txt', '://x'])('a resource cannot be registered as %j, which is no URI', (uri) => {
+  expect(() => make().resource(uri, { name: 'x' }, handler)).toThrow(
+    new TypeError(`"${uri}" is not a URI; write one with a scheme, as file:///notes.txt or notes://all`),
+  );
+});
+
+test.each([
+  ['instruction', 'instructions'],
+  ['onError', 'onerror'],
+  ['websiteURL', 'websiteUrl'],
+  ['pagesize', 'pageSize'],
+  ['stateKeys', 'stateKey'],
+  ['era', 'eras'],
+])('%s is no option, and %s is said to be meant', (given, meant) => {
+  expect(() => make({ [given]: undefined })).toThrow(new TypeError(`McpServer has no option ${given}; write ${meant}`));
+});
+
+test('every option there is is taken, and so is what looks like none', () => {
+  const every: Required<McpServerOptions> = {
+    name: 'x',
+    version: '1',
+    title: 'X',
+    description: 'x',
+    icons: [],
+    websiteUrl: 'https://example.com',
+    instructions: 'x',
+    pageSize: 1,
+    capabilities: {},
+    cache: {},
+    tasks: {},
+    http: {},
+    onerror: () => {},
+    eras: 'both',
+    askTimeout: 1,
+    maxAskTimeout: 1,
+    stateKey: 'x'.repeat(16),
+    maxParked: 1,
+    maxParkedPerPrincipal: 1,
+    maxSubscriptions: 1,
+    maxSubscriptionsPerPrincipal: 1,
+  };
+  expect(() => make({ ...every, 'example.com/region': 'north' })).not.toThrow();
+  for (const option of Object.keys(every)) {
+    expect(() => make({ [`${option}z`]: 1 })).toThrow(`McpServer has no option ${option}z; write ${option}`);
+  }
+});
+
+test.each(['newest', '2026-07-28', null, 1])('eras cannot be %j', (eras) => {
+  expect(() => make({ eras })).toThrow("eras must be 'both', 'legacy' or 'modern'");
+});
+
+test('a key that is too short to seal states is refused at once, and not shown', () => {
+  expect(() => make({ stateKey: 'too short' })).toThrow(new RangeError('stateKey must have at least 16 bytes'));
+  expect(() => make({ stateKey: new Uint8Array(15) })).toThrow(RangeError);
+});

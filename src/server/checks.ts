@@ -1,0 +1,76 @@
+import { isObject } from '../jsonrpc/message.ts';
+
+/** Every option of `McpServer`; a test sees that none is missing. */
+const OPTIONS: readonly string[] = [
+  ...['name', 'version', 'title', 'description', 'icons', 'websiteUrl', 'instructions', 'pageSize', 'capabilities'],
+  ...['cache', 'tasks', 'http', 'onerror', 'eras', 'askTimeout', 'maxAskTimeout', 'stateKey', 'maxParked'],
+  ...['maxParkedPerPrincipal', 'maxSubscriptions', 'maxSubscriptionsPerPrincipal'],
+];
+const ERAS: ReadonlySet<unknown> = new Set([undefined, 'both', 'legacy', 'modern']);
+
+/**
+ * Refuses options that types would have refused. What looks like no option at all is left alone: it is said of the server,
+ * as its name is.
+ *
+ * @throws TypeError where an option looks misspelt, or `eras` is none of those there are.
+ */
+export function checkServerOptions(options: object): void {
+  for (const given of Object.keys(options)) {
+    if (OPTIONS.includes(given)) continue;
+    const meant = OPTIONS.find((option) => isNear(given.toLowerCase(), option.toLowerCase()));
+    if (meant !== undefined) throw new TypeError(`McpServer has no option ${given}; write ${meant}`);
+  }
+  const { eras } = options as { eras?: unknown };
+  if (!ERAS.has(eras)) throw new TypeError(`eras must be 'both', 'legacy' or 'modern', not ${shown(eras)}`);
+}
+
+/**
+ * Refuses what cannot be registered, and says what to write.
+ *
+ * @param method of `McpServer` that was called.
+ * @throws TypeError
+ */
+export function checkEntry(method: string, name: unknown, config: unknown, handler: unknown): void {
+  if (typeof name !== 'string' || name === '') {
+    throw new TypeError(`${method}() needs a name that is not empty, not ${shown(name)}: ${method}('…', {}, handler)`);
+  }
+  const call = `${method}(${JSON.stringify(name)}, { … }, handler)`;
+  if (!isObject(config)) {
+    throw new TypeError(
+      `${method}() needs a config before its handler, {} at the least, not ${shown(config)}: ${call}`,
+    );
+  }
+  if (typeof handler !== 'function') {
+    throw new TypeError(`${method}() needs a function as its handler, not ${shown(handler)}: ${call}`);
+  }
+}
+
+/** @throws TypeError where a resource could not be asked for by it (RFC 3986, section 3). */
+export function checkUri(uri: string): void {
+  if (!URL.canParse(uri)) {
+    throw new TypeError(
+      `${JSON.stringify(uri)} is not a URI; write one with a scheme, as file:///notes.txt or notes://all`,
+    );
+  }
+}
+
+function shown(value: unknown): string {
+  if (value === null) return 'null';
+  return typeof value === 'string' ? JSON.stringify(value) : Array.isArray(value) ? 'an array' : typeof value;
+}
+
+/** Whether one word becomes the other by at most two changes of a letter; by one where it is short. */
+function isNear(given: string, option: string): boolean {
+  const most = option.length > 5 ? 2 : 1;
+  if (Math.abs(given.length - option.length) > most) return false;
+  let row = Array.from({ length: option.length + 1 }, (_, column) => column);
+  for (let line = 1; line <= given.length; line += 1) {
+    const next = [line];
+    for (let column = 1; column <= option.length; column += 1) {
+      const replaced = row[column - 1]! + (given[line - 1] === option[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, row[column]! + 1, next[column - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[option.length]! <= most;
+}
