@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { paramHeaders, type ParamHeader } from '../protocol/param-headers.ts';
 import { PlainSchema } from '../protocol/plain-schema.ts';
 import { refuseExternalReferences, subschemasOf } from '../protocol/subschemas.ts';
+import { refuseUnusable } from '../protocol/unusable-schema.ts';
 
 export { complaint } from '../protocol/complaint.ts';
 
@@ -39,8 +40,8 @@ export const NO_INPUT: InputSchema = {
 /**
  * The schema of a tool's arguments.
  *
- * @throws TypeError where it cannot be said as JSON Schema, names an unknown dialect, refers to what is not in it, is
- * larger than what is checked (2026-07-28, basic: JSON Schema Usage), is not about an object (2025-11-25, server/tools:
+ * @throws TypeError where it cannot be said as JSON Schema, names an unknown dialect, refers to what is not in it, has a
+ * `pattern` that is no regular expression, is larger than what is checked (2026-07-28, basic: JSON Schema Usage), is not about an object (2025-11-25, server/tools:
  * Tool), or asks for headers that cannot be (2026-07-28, server/tools: x-mcp-header).
  */
 export function inputSchema(given: AnySchema, owner: string): InputSchema {
@@ -68,6 +69,8 @@ function checkedSchema(given: AnySchema, side: 'input' | 'output', owner: string
   const schema = schemaOf(given, side, name);
   const subschemas = subschemasOf(schema.json, name);
   refuseExternalReferences(subschemas, name);
+  // What a library wrote of its own schema is shown, and never compiled.
+  if (schema instanceof PlainSchema) refuseUnusable(subschemas, name);
   return { json: schema.json, validate: (value: unknown) => schema.validate(value), subschemas };
 }
 
