@@ -38,7 +38,7 @@ describe('requests that come on one connection before the answers are read', () 
   /** A server whose answers come when they are let out, and a way to send it many requests at once. */
   async function serving() {
     const started: number[] = [];
-    const go = deferred<void>();
+    const go = deferred();
     const { service } = scripted({
       work: async ({ params }) => {
         started.push(params['n']);

@@ -84,6 +84,8 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     if (unanswered < MAX_UNANSWERED) return answer(request, response);
     ending.add(socket);
     socket.pause();
+    // What is not read from does not show that its client is gone.
+    socket.setTimeout(KEEP_ALIVE_TIMEOUT_MS);
     refuseLast(response);
   });
   server.on('connection', (socket) => {
