@@ -184,7 +184,7 @@ export class ModernExchange implements Exchange {
     try {
       ({ length } = JSON.stringify(params));
     } catch (error) {
-      const failed = Promise.reject(error as Error);
+      const failed = Promise.reject(error);
       // As with what is sent: whoever does not await it must not end the process by it.
       failed.catch(() => {});
       return failed;
