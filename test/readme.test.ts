@@ -13,7 +13,8 @@ describe('the README', () => {
   const files = filesShownIn('README.md');
 
   test('shows files', () => {
-    expect(files.map(({ file }) => file)).toEqual(['examples/demo.ts', 'examples/context.ts', 'examples/mount.ts']);
+    const shown = ['examples/demo.ts', 'examples/context.ts', 'examples/mount.ts', 'examples/client/first.ts'];
+    expect(files.map(({ file }) => file)).toEqual(shown);
   });
 
   test.each(files)('shows $file as it is', ({ shown, actual }) => {
