@@ -18,6 +18,7 @@ import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import type { MessageExtra, Transport } from '../../transport/transport.ts';
 import type { Upstream } from '../upstream.ts';
 import { NoticeQueue } from '../notice-queue.ts';
+import { Recent } from './recent.ts';
 import { TaskTokens } from './task-tokens.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
 
@@ -88,6 +89,8 @@ class LegacyOutbound implements Upstream {
   readonly #tokens = new Map<RequestId, RequestId>();
   #lastToken = 0;
   readonly #tasks = new TaskTokens();
+  /** What was given up last. */
+  readonly #givenUp = { requests: new Recent(), tokens: new Recent() };
   /** Questions of the server that are being answered. */
   readonly #questions = new Map<RequestId, AbortController>();
   readonly #listeners: UpstreamListeners;
@@ -183,7 +186,7 @@ class LegacyOutbound implements Upstream {
     if (upstreamToken !== undefined) this.#tokens.set(upstreamToken, id);
     const cancel = (): void => {
       const reason = RpcError.from(signal.reason);
-      if (this.#pending.cancel(id, reason)) this.#notify(Notice.Cancelled, { requestId: id, reason: reason.message });
+      if (this.#pending.cancel(id, reason)) this.#giveUp(id, reason.message);
     };
     signal.addEventListener('abort', cancel);
     // Registered before anybody else hears of the result: progress MUST stop after completion (basic/utilities/progress).
@@ -191,7 +194,10 @@ class LegacyOutbound implements Upstream {
       call.notices?.flush();
       signal.removeEventListener('abort', cancel);
       this.#calls.delete(id);
-      if (upstreamToken !== undefined) this.#tokens.delete(upstreamToken);
+      if (upstreamToken !== undefined) {
+        this.#tokens.delete(upstreamToken);
+        if (this.#givenUp.requests.has(id)) this.#givenUp.tokens.add(upstreamToken);
+      }
       if (answer) this.#tasks.answered(exchange, answer, upstreamToken);
     };
     result.then(done, () => done());
@@ -205,8 +211,13 @@ class LegacyOutbound implements Upstream {
       params,
       limits,
       (message) => this.#transport.send(message),
-      (id, reason) => this.#notify(Notice.Cancelled, { requestId: id, reason }),
+      (id, reason) => this.#giveUp(id, reason),
     );
+  }
+
+  #giveUp(id: RequestId, reason: string): void {
+    this.#givenUp.requests.add(id);
+    this.#notify(Notice.Cancelled, { requestId: id, reason });
   }
 
   #notify(method: string, params: JsonObject | undefined): void {
@@ -219,7 +230,7 @@ class LegacyOutbound implements Upstream {
       // An error without an id says that a message of ours was not understood. Of one request in flight it is the answer.
       const response =
         'error' in message && message.id === undefined ? errorResponse(this.#pending.only, message.error) : message;
-      if (!this.#pending.settle(response)) {
+      if (!this.#pending.settle(response) && !this.#givenUp.requests.has(response.id)) {
         const what = 'error' in message ? `: ${message.error.message}` : '';
         this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for${what}`));
       }
@@ -307,14 +318,14 @@ class LegacyOutbound implements Upstream {
   }
 
   #progress(params: JsonObject): void {
-    const id = this.#tokens.get(params['progressToken']);
+    const token: unknown = params['progressToken'];
+    const id = this.#tokens.get(token as RequestId);
     const call = id === undefined ? undefined : this.#calls.get(id);
     if (id === undefined || !call) {
-      const task = this.#tasks.of(params['progressToken']);
+      const task = this.#tasks.of(token);
       if (task) return this.#listeners.deliver(Notice.Progress, { ...params, progressToken: task.token }, task.session);
-      return this.#onerror(
-        new Error(`Progress came for ${JSON.stringify(params['progressToken'])}, which is no active request`),
-      );
+      if (this.#givenUp.tokens.has(token)) return;
+      return this.#onerror(new Error(`Progress came for ${JSON.stringify(token)}, which is no active request`));
     }
     this.#pending.extend(id);
     this.#tell(call, Notice.Progress, { ...params, progressToken: call.token });

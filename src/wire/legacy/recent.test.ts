@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import { Recent } from './recent.ts';
+
+test('what was given up last is remembered, and no more of it than is bounded', () => {
+  const recent = new Recent();
+  for (let id = 0; id < 300; id += 1) recent.add(id);
+  expect(recent.has(299)).toBe(true);
+  expect(recent.has(43)).toBe(false);
+  expect(recent.has(44)).toBe(true);
+});
