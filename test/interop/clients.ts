@@ -104,7 +104,7 @@ export interface OfficialClient {
   close(): Promise<void>;
 }
 
-const INFO = { name: 'interop', version: '1.0.0' };
+export const INFO = { name: 'interop', version: '1.0.0' };
 const CAPABILITIES = {
   sampling: {},
   elicitation: { form: {}, url: {} },
@@ -127,8 +127,8 @@ function networkOf({ fetch }: Target): { fetch?: (url: string | URL, init?: Requ
   return fetch ? { fetch: (url, init) => fetch(new Request(url, init)) } : {};
 }
 
-/** What both majors share. */
-class State {
+/** What all clients share. */
+export class State {
   readonly notices: Notice[] = [];
   readonly errors: Error[] = [];
   readonly questions: Notice[] = [];
@@ -328,7 +328,8 @@ function withoutSession(client: ClientV2, methods: Methods): ByEra & Pick<Offici
   };
 }
 
-function common({
+/** What a client shows of what all share. */
+export function common({
   notices,
   errors,
   questions,

@@ -45,7 +45,7 @@ export function matrix(
       await stop?.();
       console.info(
         table(
-          title,
+          `${title}: official clients`,
           wanted.map(({ name }) => name),
           columns.map(heading),
           passed,
@@ -87,7 +87,8 @@ function heading({ client, transport }: { client: ClientKind; transport: Transpo
   return `${client} ${transport}`;
 }
 
-function table(
+/** Which rows passed in which columns: `passed` holds `row|column`. */
+export function table(
   title: string,
   rows: readonly string[],
   columns: readonly string[],
@@ -99,5 +100,5 @@ function table(
   const body = rows.map((row) => {
     return `${row.padEnd(width)}  ${columns.map((column) => (passed.has(`${row}|${column}`) ? ' ✓' : ' ✗')).join(' ')}`;
   });
-  return [`${title}: official clients`, ...legend, head, ...body].join('\n');
+  return [title, ...legend, head, ...body].join('\n');
 }
