@@ -27,7 +27,7 @@ async function serve(register: (server: McpServer) => void, options: Partial<Mcp
   const errors: Error[] = [];
   const server = new McpServer({ name: 'test', version: '1', onerror: (error) => errors.push(error), ...options });
   register(server);
-  const listener = await server.listen({ port: 0 });
+  const listener = await server.listen({ port: 0, grace: 3000 });
   onTestFinished(() => server.close(0));
   let id = 0;
   const post = (method: string, params: JsonObject = {}, sending: Sending = {}): Promise<Response> => {

@@ -56,7 +56,7 @@ const CALL_ANSWER = '{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text"
 
 let listener: HttpListener;
 beforeAll(async () => {
-  listener = await server.listen({ port: 0 });
+  listener = await server.listen({ port: 0, grace: 3000 });
 });
 afterAll(() => listener.close());
 

@@ -71,7 +71,7 @@ let url: string;
 
 beforeAll(async () => {
   server = exampleServer();
-  ({ url } = await server.listen({ port: 0 }));
+  ({ url } = await server.listen({ port: 0, grace: 3000 }));
 });
 afterAll(() => server.close());
 

@@ -66,7 +66,7 @@ describe('a task over HTTP', () => {
 });
 
 async function opened() {
-  const { url } = await printer().listen({ port: 0 });
+  const { url } = await printer().listen({ port: 0, grace: 20_000 });
   const options = { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: { pin: '2026-07-28' } } };
   const client = new Client({ name: 'interop', version: '1.0.0' }, options);
   onTestFinished(() => client.close());

@@ -20,7 +20,7 @@ test('names that differ in case alone are different tools', async () => {
 });
 
 test('a name that the specification advises against is reported to the author', () => {
-  const odd = ['', 'x'.repeat(129), 'two words', 'a,b', 'a/b', 'größe'];
+  const odd = ['x'.repeat(129), 'two words', 'a,b', 'a/b', 'größe'];
   const { errors } = named(...odd, 'x', 'x'.repeat(128), 'A-Z_0.9');
   expect(errors).toHaveLength(odd.length);
   for (const [index, name] of odd.entries()) expect(errors[index]).toContain(JSON.stringify(name));
