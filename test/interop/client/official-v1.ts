@@ -1,7 +1,10 @@
 import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import {
+  ErrorCode,
+  ListPromptsRequestSchema,
   ListRootsResultSchema,
+  McpError,
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
   type CallToolResult,
@@ -10,7 +13,7 @@ import {
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { aborted } from '../../support/service.ts';
-import { FORM, VISIT } from './questions.ts';
+import { FORM, VERBS, VISIT } from './content.ts';
 
 const text = (value: unknown): CallToolResult => ({ content: [{ type: 'text', text: JSON.stringify(value) }] });
 const result = (number: number): CallToolResult => ({
@@ -99,8 +102,19 @@ export function officialV1(): McpServer {
   }));
 
   const name = completable(z.string(), (value) => ['Ada', 'Alan'].filter((each) => each.startsWith(value)));
-  server.registerPrompt('greet', { argsSchema: { name } }, (args) => ({
-    messages: [{ role: 'user', content: { type: 'text', text: `Greet ${args.name}.` } }],
-  }));
+  const argsSchema = { name };
+  for (const verb of VERBS) {
+    server.registerPrompt(verb.toLowerCase(), { argsSchema }, (args) => ({
+      messages: [{ role: 'user', content: { type: 'text', text: `${verb} ${args.name}.` } }],
+    }));
+  }
+  // Each on a page of its own, which the SDK does not do by itself.
+  server.server.setRequestHandler(ListPromptsRequestSchema, ({ params }) => {
+    const index = Number(params?.cursor ?? 0);
+    const verb = VERBS[index];
+    if (verb === undefined) throw new McpError(ErrorCode.InvalidParams, 'There is no such page');
+    const prompts = [{ name: verb.toLowerCase(), arguments: [{ name: 'name', required: true }] }];
+    return index + 1 < VERBS.length ? { prompts, nextCursor: String(index + 1) } : { prompts };
+  });
   return server;
 }

@@ -3,6 +3,8 @@ import {
   inputRequired,
   inputResponse,
   McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
   ResourceTemplate,
   type CallToolResult,
   type LoggingLevel,
@@ -12,7 +14,7 @@ import {
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { aborted } from '../../support/service.ts';
-import { FORM, VISIT } from './questions.ts';
+import { FORM, VERBS, VISIT } from './content.ts';
 
 const text = (value: unknown): CallToolResult => ({ content: [{ type: 'text', text: JSON.stringify(value) }] });
 const result = (number: number): CallToolResult => ({
@@ -129,8 +131,19 @@ export function officialV2(shared: Shared): McpServer {
   }));
 
   const name = completable(z.string(), (value) => ['Ada', 'Alan'].filter((each) => each.startsWith(value)));
-  server.registerPrompt('greet', { argsSchema: z.object({ name }) }, (args) => ({
-    messages: [{ role: 'user', content: { type: 'text', text: `Greet ${args.name}.` } }],
-  }));
+  const argsSchema = z.object({ name });
+  for (const verb of VERBS) {
+    server.registerPrompt(verb.toLowerCase(), { argsSchema }, (args) => ({
+      messages: [{ role: 'user', content: { type: 'text', text: `${verb} ${args.name}.` } }],
+    }));
+  }
+  // Each on a page of its own, which the SDK does not do by itself.
+  server.server.setRequestHandler('prompts/list', ({ params }) => {
+    const index = Number(params?.cursor ?? 0);
+    const verb = VERBS[index];
+    if (verb === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such page');
+    const prompts = [{ name: verb.toLowerCase(), arguments: [{ name: 'name', required: true }] }];
+    return index + 1 < VERBS.length ? { prompts, nextCursor: String(index + 1) } : { prompts };
+  });
   return server;
 }

@@ -1,4 +1,4 @@
-/** What the official servers ask. */
+/** What the official servers ask for. */
 export const FORM = {
   message: 'Who are you?',
   requestedSchema: {
@@ -9,3 +9,6 @@ export const FORM = {
 };
 
 export const VISIT = { message: 'Please sign in', url: 'https://example.com/sign-in' };
+
+/** What the prompts say, each on a page of its own. */
+export const VERBS = ['Greet', 'Thank', 'Praise'];
