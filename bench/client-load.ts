@@ -18,7 +18,9 @@ export class ClientLoad {
     const script = fileURLToPath(new URL(`clients/${name}.js`, import.meta.url));
     const args = typeof target === 'string' ? [target] : [JSON.stringify(target), 'stdio'];
     const child = track(
-      spawn(process.execPath, ['--expose-gc', script, ...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
+      spawn(process.execPath, ['--expose-gc', '--no-warnings', script, ...args], {
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      }),
     );
     const exited = once(child, 'exit').then(([code]) => {
       throw new Error(`${name} exited with ${String(code)}`);

@@ -25,6 +25,9 @@ export const Method = {
 } as const;
 
 /** Names of notifications that this package acts on. */
+/** What may be asked of a client in the middle of a request (2026-07-28, patterns/mrtr: InputRequests). */
+export const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);
+
 export const Notice = {
   Initialized: 'notifications/initialized',
   Cancelled: 'notifications/cancelled',

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { QUESTIONS } from '../wire/modern/questions.ts';
+import { QUESTIONS } from '../protocol/methods.ts';
 
 /** A question to the caller, as a result carries it (2026-07-28, basic/patterns/mrtr: InputRequests). */
 export type InputRequest =

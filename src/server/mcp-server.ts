@@ -10,7 +10,7 @@ import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
 import type { NodeRequest } from '../transport/http/node.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
-import { checkStateKey } from '../wire/modern/sealed-state.ts';
+import { checkStateKey } from '../wire/modern/state-key.ts';
 import type { InboundOptions } from '../wire/serve.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { checkEntry, checkServerOptions, checkUri } from './checks.ts';

@@ -3,11 +3,8 @@ import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { Caller } from '../../core/exchange.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
-import { Method } from '../../protocol/methods.ts';
+import { QUESTIONS } from '../../protocol/methods.ts';
 import { REVISIONS } from '../../protocol/revisions.ts';
-
-/** What may be asked of a client in the middle of a request (2026-07-28, patterns/mrtr: InputRequests). */
-export const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);
 
 /**
  * Checks that a caller can be asked this.

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Refusal } from './refusal.ts';
+import { checkStateKey } from './state-key.ts';
 
 /** What a client carries from one round of a request to the next, and can neither read nor change. */
 export interface RequestState {
@@ -87,11 +88,6 @@ export class StateSeal {
       return undefined;
     }
   }
-}
-
-/** @throws RangeError where a key is shorter than 16 bytes. */
-export function checkStateKey(key: string | Uint8Array | undefined): void {
-  if (key !== undefined && Buffer.byteLength(key) < 16) throw new RangeError('stateKey must have at least 16 bytes');
 }
 
 function invalid(why: string): Refusal {
