@@ -24,10 +24,10 @@ export const Method = {
   ListRoots: 'roots/list',
 } as const;
 
-/** Names of notifications that this package acts on. */
 /** What may be asked of a client in the middle of a request (2026-07-28, patterns/mrtr: InputRequests). */
 export const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);
 
+/** Names of notifications that this package acts on. */
 export const Notice = {
   Initialized: 'notifications/initialized',
   Cancelled: 'notifications/cancelled',
