@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { execFileSync } from 'node:child_process';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -304,10 +305,13 @@ describe('a client that never reads', () => {
     const { stdin, stdout } = child.child;
     // The lines that `startNode` collects would be read.
     stdout!.removeAllListeners('data');
+    stdin!.write(`${JSON.stringify(initialize)}\n`);
+    // What the process needs by itself it has when it answers.
+    await once(stdout!, 'data');
     stdout!.pause();
     const before = rss(child.pid);
     const much = call(1, 'flood', { count: 1000, bytes: 100_000 });
-    stdin!.write([initialize, initialized, much].map((message) => `${JSON.stringify(message)}\n`).join(''));
+    stdin!.write([initialized, much].map((message) => `${JSON.stringify(message)}\n`).join(''));
     let most = 0;
     for (let look = 0; look < 40; look += 1) {
       await new Promise((resolve) => setTimeout(resolve, 25));
