@@ -2,7 +2,7 @@ import { compose, type AskOptions, type Caller, type Middleware, type Service } 
 import { completeRounds, needsInput } from '../core/rounds.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
-import { Meta, Method, Notice } from '../protocol/methods.ts';
+import { CACHEABLE, MAY_ASK, Meta, Method, Notice } from '../protocol/methods.ts';
 import { MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
 import { TASKS_EXTENSION, type DetailedTask } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
@@ -30,17 +30,9 @@ export interface Identity {
   readonly onerror: (error: Error) => void;
 }
 
-/** Requests that may ask for something before they are answered (2026-07-28, basic/patterns/mrtr: Supported Requests). */
-const MAY_ASK: ReadonlySet<string> = new Set([Method.CallTool, Method.GetPrompt, Method.ReadResource]);
-
-/** A request that does harm where it is made twice. All others of the protocol only read. */
+/** Requests that do no harm where they are made twice: all of the protocol that only read. */
 const READS: ReadonlySet<string> = new Set([
-  Method.Discover,
-  Method.ListTools,
-  Method.ListPrompts,
-  Method.ListResources,
-  Method.ListResourceTemplates,
-  Method.ReadResource,
+  ...CACHEABLE,
   Method.GetPrompt,
   Method.Complete,
   Method.Ping,

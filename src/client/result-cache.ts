@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { Meta, Method } from '../protocol/methods.ts';
+import { CACHEABLE, Meta, Method } from '../protocol/methods.ts';
 import type { Change } from './handlers.ts';
 
 /** Bounds of what a client keeps. */
@@ -9,16 +9,6 @@ export interface CacheOptions {
   /** Characters of JSON, of all results. Default 16 Mi. */
   maxSize?: number;
 }
-
-/** 2026-07-28, server/utilities/caching: Cacheable Results. */
-const CACHEABLE: ReadonlySet<string> = new Set([
-  Method.Discover,
-  Method.ListTools,
-  Method.ListPrompts,
-  Method.ListResources,
-  Method.ListResourceTemplates,
-  Method.ReadResource,
-]);
 
 /** Milliseconds: no hint is believed for longer. */
 const MAX_TTL = 24 * 60 * 60 * 1000;

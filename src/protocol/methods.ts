@@ -24,6 +24,19 @@ export const Method = {
   ListRoots: 'roots/list',
 } as const;
 
+/** The operations whose results say how long they are good for (2026-07-28, server/utilities/caching: Cacheable Results). */
+export const CACHEABLE: ReadonlySet<string> = new Set([
+  Method.Discover,
+  Method.ListTools,
+  Method.ListPrompts,
+  Method.ListResources,
+  Method.ListResourceTemplates,
+  Method.ReadResource,
+]);
+
+/** What may be answered with questions (2026-07-28, basic/patterns/mrtr: Supported Requests). */
+export const MAY_ASK: ReadonlySet<string> = new Set([Method.CallTool, Method.GetPrompt, Method.ReadResource]);
+
 /** What may be asked of a client in the middle of a request (2026-07-28, patterns/mrtr: InputRequests). */
 export const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);
 

@@ -13,7 +13,7 @@ import type { Exchange, Service } from '../../core/exchange.ts';
 import { IdleWaiters } from '../../core/idle.ts';
 import { invoke } from '../../core/invoke.ts';
 import { needsInput } from '../../core/rounds.ts';
-import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
+import { isNotificationMethod, MAY_ASK, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { saysItsRevision } from '../../protocol/own-revision.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import type { MessageExtra, ReplyChannel } from '../../transport/transport.ts';
@@ -63,8 +63,6 @@ const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
  * may have the id, or a question the token, that they name.
  */
 const IGNORED: ReadonlySet<string> = new Set([Notice.Cancelled, Notice.Initialized, Notice.Progress]);
-/** What may be answered with questions (2026-07-28, patterns/mrtr: Supported Requests). */
-const MAY_ASK: ReadonlySet<string> = new Set([Method.CallTool, Method.GetPrompt, Method.ReadResource]);
 
 /**
  * Serves callers of the revision without sessions (2026-07-28): each request says who sends it, and stands for itself.

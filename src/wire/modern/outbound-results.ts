@@ -1,9 +1,6 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { Method } from '../../protocol/methods.ts';
-
-/** What may be answered with questions (2026-07-28, patterns/mrtr: Supported Requests). */
-const MAY_ASK: ReadonlySet<string> = new Set([Method.CallTool, Method.GetPrompt, Method.ReadResource]);
+import { MAY_ASK, Method } from '../../protocol/methods.ts';
 
 /**
  * A result as it came, where it is one that this side understands: a type that it does not know makes it invalid, and

@@ -1,17 +1,7 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { constant, isConstant } from '../../jsonrpc/stringify.ts';
-import { Meta, Method } from '../../protocol/methods.ts';
+import { CACHEABLE, Meta, Method } from '../../protocol/methods.ts';
 import type { Implementation } from '../../protocol/types.ts';
-
-/** The operations whose results say how long they are good for (2026-07-28, server/utilities/caching: Cacheable Results). */
-const CACHEABLE: ReadonlySet<string> = new Set([
-  Method.Discover,
-  Method.ListTools,
-  Method.ListPrompts,
-  Method.ListResources,
-  Method.ListResourceTemplates,
-  Method.ReadResource,
-]);
 
 export interface ResultFrame {
   readonly serverInfo: Implementation | undefined;
