@@ -1,3 +1,4 @@
+import { AbortableExchange } from '../core/abortable.ts';
 import type { AskOptions, Caller, Exchange, Service } from '../core/exchange.ts';
 import { invoke } from '../core/invoke.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -39,7 +40,7 @@ export interface CallListener {
 const MAX_TIMER = 2 ** 31 - 1;
 
 /** One call of a client, from its start until it settles, which it does within its limits whatever the service does. */
-export class Call implements Exchange {
+export class Call extends AbortableExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
   readonly caller: Caller;
@@ -47,9 +48,6 @@ export class Call implements Exchange {
   readonly hears: CallListener;
   readonly #host: CallHost;
   readonly #limits: CallLimits;
-  #controller: AbortController | undefined;
-  #ended: Error | undefined;
-  #notes: Map<string, unknown> | undefined;
   #reject: ((reason: unknown) => void) | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #started = 0;
@@ -64,24 +62,13 @@ export class Call implements Exchange {
     limits: CallLimits,
     { caller = host.caller, ...hears }: CallListener & { readonly caller?: Caller } = {},
   ) {
+    super();
     this.#host = host;
     this.#limits = limits;
     this.method = method;
     this.params = params;
     this.caller = caller;
     this.hears = hears;
-  }
-
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#ended) this.#controller.abort(this.#ended);
-    }
-    return this.#controller.signal;
-  }
-
-  get notes(): Map<string, unknown> {
-    return (this.#notes ??= new Map());
   }
 
   /**
@@ -119,9 +106,9 @@ export class Call implements Exchange {
   /** Gives the call up. Nothing happens where it has settled. */
   abort(reason: Error): void {
     if (!this.#live) return;
-    this.#ended = reason;
+    this.settle(reason);
     this.#end();
-    this.#controller?.abort(reason);
+    this.fire(reason);
     this.#reject?.(reason);
   }
 
@@ -142,7 +129,7 @@ export class Call implements Exchange {
   }
 
   async ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
-    if (!this.#live) throw this.#ended ?? answered();
+    if (!this.#live) throw this.ended ?? answered();
     this.#questions += 1;
     this.#arm();
     try {
@@ -174,7 +161,7 @@ export class Call implements Exchange {
     clearTimeout(this.#timer);
     this.#limits.signal?.removeEventListener('abort', this);
     // Who still thinks about a question of a call that is over need not.
-    if (this.#questions > 0) this.#controller?.abort(this.#ended ?? answered());
+    if (this.#questions > 0) this.fire(this.ended ?? answered());
   }
 }
 

@@ -1,3 +1,4 @@
+import { AbortableExchange } from '../../core/abortable.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject, RequestId } from '../../jsonrpc/message.ts';
 import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
@@ -27,16 +28,14 @@ export interface Asking {
   questions: Set<(reason: Error) => void> | undefined;
 }
 
-abstract class ConnectionExchange implements Exchange, Asking {
+abstract class ConnectionExchange extends AbortableExchange implements Exchange, Asking {
   readonly method: string;
   readonly params: JsonObject;
   protected readonly connection: Connection;
-  #controller: AbortController | undefined;
-  #ended: Error | undefined;
-  #notes: Map<string, unknown> | undefined;
   questions: Set<(reason: Error) => void> | undefined;
 
   constructor(connection: Connection, method: string, params: JsonObject) {
+    super();
     this.connection = connection;
     this.method = method;
     this.params = params;
@@ -46,27 +45,10 @@ abstract class ConnectionExchange implements Exchange, Asking {
     return this.connection.caller;
   }
 
-  get notes(): Map<string, unknown> {
-    return (this.#notes ??= new Map());
-  }
-
-  get ended(): Error | undefined {
-    return this.#ended;
-  }
-
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#ended) this.#controller.abort(this.#ended);
-    }
-    return this.#controller.signal;
-  }
-
   /** Ends the exchange from the caller's side: the signal fires, and what was asked of the caller is given up. */
   abort(reason: Error): void {
-    if (this.#ended) return;
-    this.#ended = reason;
-    this.#controller?.abort(reason);
+    if (this.ended) return;
+    this.fire(reason);
     for (const giveUp of this.questions ?? []) giveUp(reason);
   }
 

@@ -2,7 +2,6 @@ import { CONNECTION_CLOSED, PendingRequests, type TimeLimits } from '../../jsonr
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import {
   errorResponse,
-  isObject,
   isRequestId,
   notification,
   resultResponse,
@@ -13,27 +12,22 @@ import {
   type RequestId,
   type Response,
 } from '../../jsonrpc/message.ts';
-import type { Caller, Exchange, Service, Session } from '../../core/exchange.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
 import { completeRounds, needsInput } from '../../core/rounds.ts';
 import { inTurn } from '../../core/turn.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
-import {
-  LATEST_LEGACY_REVISION,
-  profileOf,
-  REVISIONS,
-  type Revision,
-  type RevisionProfile,
-} from '../../protocol/revisions.ts';
-import type { AuthInfo, Implementation } from '../../protocol/types.ts';
+import { LATEST_LEGACY_REVISION, profileOf, REVISIONS, type RevisionProfile } from '../../protocol/revisions.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../transport/transport.ts';
 import { NoticeExchange, RequestExchange, type Asking, type Connection, type Question } from './exchange.ts';
 import { toLegacyError } from './errors.ts';
+import { wrongInitialize } from './handshake.ts';
 import { knowsNotice, toLegacyNotice } from './notices.ts';
 import { toLegacyQuestion, type LegacyQuestion } from './questions.ts';
 import { toInitializeResult, toLegacyResult } from './results.ts';
+import { SessionCaller } from './session-caller.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
 import { TotalLoad } from './total-load.ts';
 
@@ -48,8 +42,6 @@ export interface LegacyInboundOptions {
 
 /** Bytes of the requests of one client that are being answered. */
 const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
-/** What a client may say of itself, in characters of JSON. */
-const MAX_HELLO = 64 * 1024;
 /** The length of the URI of a subscription. */
 const MAX_URI = 8192;
 /** Requests of one client that are being answered. Closing a connection cancels nothing, so they can pile up. */
@@ -61,35 +53,6 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 interface Waiting {
   readonly message: Message;
   readonly extra: MessageExtra | undefined;
-}
-
-/** The session's one caller. What the client says of itself later (its log level) shows in every exchange at once. */
-class SessionCaller implements Caller {
-  revision: Revision = LATEST_LEGACY_REVISION;
-  clientInfo: Implementation | undefined;
-  capabilities: JsonObject = {};
-  principal: string | undefined;
-  auth: AuthInfo | undefined;
-  logLevel: LogLevel | undefined;
-  readonly session: LazySession = new LazySession();
-}
-
-class LazySession implements Session {
-  static #count = 0;
-  readonly id = `session-${++LazySession.#count}`;
-  #controller: AbortController | undefined;
-  #ended: Error | undefined;
-
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#ended) this.#controller.abort(this.#ended);
-    return this.#controller.signal;
-  }
-
-  end(reason: Error): void {
-    this.#ended = reason;
-    this.#controller?.abort(reason);
-  }
 }
 
 /**
@@ -497,27 +460,5 @@ export class LegacyInbound implements Connection {
     this.#bytes = 0;
     this.#subscriptions.close(reason);
     this.caller.session.end(reason);
-  }
-}
-
-/** What is wrong with the parameters of `initialize`, if anything. */
-function wrongInitialize({ protocolVersion, capabilities, clientInfo }: JsonObject): string | undefined {
-  if (typeof protocolVersion !== 'string') return 'initialize needs a string "protocolVersion"';
-  if (!isObject(capabilities)) return 'initialize needs an object "capabilities"';
-  if (!isObject(clientInfo) || typeof clientInfo['name'] !== 'string' || typeof clientInfo['version'] !== 'string') {
-    return 'initialize needs "clientInfo" with a string "name" and a string "version"';
-  }
-  // They are kept as long as the session.
-  return exceeds({ capabilities, clientInfo }, MAX_HELLO)
-    ? `"capabilities" and "clientInfo" are larger than ${MAX_HELLO} characters`
-    : undefined;
-}
-
-function exceeds(value: JsonObject, length: number): boolean {
-  try {
-    return JSON.stringify(value).length > length;
-  } catch {
-    // Nested deeper than the call stack.
-    return true;
   }
 }

@@ -1,5 +1,6 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, isRequestId, notification, type JsonObject, type RequestId } from '../../jsonrpc/message.ts';
+import { AbortableExchange } from '../../core/abortable.ts';
 import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
 import { inTurn } from '../../core/turn.ts';
 import { reaches } from '../../protocol/logging.ts';
@@ -48,21 +49,19 @@ const CHANGES: ReadonlySet<string> = new Set([
  * A request without a session. It lives as long as its handler works on it: while questions to the caller are open it has
  * no round, and the next request of the caller that carries its state gives it one.
  */
-export class ModernExchange implements Exchange {
+export class ModernExchange extends AbortableExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
   readonly #ask: Asker;
   #round: Round | undefined;
   #last: Round;
-  #controller: AbortController | undefined;
-  #ended: Error | undefined;
-  #notes: Map<string, unknown> | undefined;
   #held: HeldMessage[] | undefined;
   #heldLength = 0;
   /** Called once when the exchange is given up. */
   onabort: ((reason: Error) => void) | undefined;
 
   constructor(method: string, params: JsonObject, round: Round, ask: Asker) {
+    super();
     this.method = method;
     this.params = params;
     this.#round = this.#last = round;
@@ -76,28 +75,6 @@ export class ModernExchange implements Exchange {
 
   get header(): ((name: string) => string | undefined) | undefined {
     return this.#last.extra?.header;
-  }
-
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#ended) this.#controller.abort(this.#ended);
-    }
-    return this.#controller.signal;
-  }
-
-  get notes(): Map<string, unknown> {
-    return (this.#notes ??= new Map());
-  }
-
-  /** As `notes`, where there are any. */
-  get noted(): ReadonlyMap<string, unknown> | undefined {
-    return this.#notes;
-  }
-
-  /** Why the exchange is over for its caller, if it is. */
-  get ended(): Error | undefined {
-    return this.#ended;
   }
 
   /** The request that can be answered now; undefined while the caller is away with questions. */
@@ -122,7 +99,7 @@ export class ModernExchange implements Exchange {
   /** The request has its answer; nothing may follow it. */
   answered(): void {
     this.#round = undefined;
-    this.#ended ??= ANSWERED;
+    if (!this.ended) this.settle(ANSWERED);
   }
 
   /**
@@ -130,15 +107,14 @@ export class ModernExchange implements Exchange {
    * stop.
    */
   abort(reason: Error): void {
-    if (this.#ended && this.#ended !== ANSWERED) return;
-    this.#ended = reason;
+    if (this.ended && this.ended !== ANSWERED) return;
     this.#round = undefined;
-    this.#controller?.abort(reason);
+    this.fire(reason);
     this.onabort?.(reason);
   }
 
   notify(method: string, params?: JsonObject): Promise<void> {
-    if (this.#ended) return inTurn(TAKEN);
+    if (this.ended) return inTurn(TAKEN);
     const shaped =
       this.method === Method.Listen ? this.#toSubscription(method, params) : this.#toRequest(method, params);
     if (!shaped) return inTurn(TAKEN);
@@ -152,7 +128,7 @@ export class ModernExchange implements Exchange {
   }
 
   ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
-    if (this.#ended) return Promise.reject(this.#ended);
+    if (this.ended) return Promise.reject(this.ended);
     if (options?.signal?.aborted) return Promise.reject(options.signal.reason);
     return this.#ask(this, method, params, options);
   }

@@ -1,0 +1,26 @@
+import { Abortable } from '../../core/abortable.ts';
+import type { Caller, Session } from '../../core/exchange.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import type { LogLevel } from '../../protocol/logging.ts';
+import { LATEST_LEGACY_REVISION, type Revision } from '../../protocol/revisions.ts';
+import type { AuthInfo, Implementation } from '../../protocol/types.ts';
+
+/** The session's one caller. What the client says of itself later (its log level) shows in every exchange at once. */
+export class SessionCaller implements Caller {
+  revision: Revision = LATEST_LEGACY_REVISION;
+  clientInfo: Implementation | undefined;
+  capabilities: JsonObject = {};
+  principal: string | undefined;
+  auth: AuthInfo | undefined;
+  logLevel: LogLevel | undefined;
+  readonly session: LazySession = new LazySession();
+}
+
+class LazySession extends Abortable implements Session {
+  static #count = 0;
+  readonly id = `session-${++LazySession.#count}`;
+
+  end(reason: Error): void {
+    this.fire(reason);
+  }
+}
