@@ -14,9 +14,24 @@ describe('a call is made once more', () => {
     ['met a session that was gone', new SessionGone(true), true, true],
     ['may have run before its session was gone', new SessionGone(false), false, true],
     ['lost its answer', new AnswerLost('reset'), false, true],
+    ['lost its answer, which could not be fetched', new AnswerLost('x', { cause: new NotSent('y') }), false, true],
+    ['lost its answer, which was refused', new AnswerLost('x', { cause: new HttpStatusError(410, 'z') }), false, true],
     ['was refused', new HttpStatusError(403, 'Forbidden'), false, false],
   ])('where it %s: if it does harm %j, if not %j', (_, cause, harmful, harmless) => {
     expect([mayRepeat(failed(cause), false), mayRepeat(failed(cause), true)]).toEqual([harmful, harmless]);
+  });
+
+  test('says whether it ran', () => {
+    expect(failed(new NotSent('refused'))).toMatchObject({ notRun: true });
+    expect(failed(new HttpStatusError(429, 'Too Many Requests'))).toMatchObject({ notRun: true });
+    expect(failed(new AnswerLost('x', { cause: new NotSent('y') }))).toMatchObject({ notRun: false });
+    expect(failed(new Error('out of memory'))).toMatchObject({ notRun: false });
+  });
+
+  test('never at once where no connection is to be had', () => {
+    const error = connectFailure(within(new NotSent('refused')), undefined, 1);
+    expect(error).toMatchObject({ name: 'ConnectionError', notRun: true });
+    expect(mayRepeat(error, true)).toBe(false);
   });
 
   test('never where the server has answered', () => {

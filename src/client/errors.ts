@@ -16,6 +16,20 @@ export class TimeoutError extends Error {
 /** The server cannot be reached, the connection was lost before the answer, or the client was closed; `cause` has more. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
+  /** Whether the call certainly did not run: made again, it does not run twice. Where false, it may have run. */
+  readonly notRun: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly notRun?: boolean } = {}) {
+    super(message, options);
+    this.notRun = options.notRun ?? certainlyNotRun(options.cause);
+  }
+}
+
+/** There is no connection to be had, so what was to be sent over it did not run. To try again at once is of no use. */
+export class NoConnection extends ConnectionError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, { ...options, notRun: true });
+  }
 }
 
 /** The server answered with what is no answer to the request, or breaks the schema that it gave itself. */
@@ -33,7 +47,7 @@ const MAX_CAUSES = 8;
 
 /** An error of the HTTP transports, as far as it matters here. Told by their names: they are loaded with their transport. */
 interface HttpFailure extends Error {
-  /** Of `SessionGone`. */
+  /** Whether the request certainly did not run. The outermost that knows decides. */
   readonly notRun?: boolean;
   /** Of `HttpStatusError`: the JSON-RPC error that came with the status. */
   readonly response?: unknown;
@@ -52,12 +66,22 @@ function* causesOf(error: unknown): Generator<HttpFailure, void, undefined> {
  * run twice does no harm.
  */
 export function mayRepeat(error: unknown, idempotent: boolean): boolean {
-  for (const { name, notRun } of causesOf(error)) {
-    if (name === 'NotSent' || (name === 'SessionGone' && notRun === true)) return true;
-    // The server has answered, and would say the same again.
-    if (name === 'HttpStatusError') return false;
-  }
-  return idempotent && error instanceof ConnectionError;
+  if (!(error instanceof ConnectionError) || error instanceof NoConnection) return false;
+  const decisive = decisiveOf(error.cause);
+  // The server has answered, and would say the same again.
+  if (decisive?.name === 'HttpStatusError') return false;
+  return error.notRun || idempotent;
+}
+
+/** Whether an error says that the request certainly did not run. */
+function certainlyNotRun(error: unknown): boolean {
+  return decisiveOf(error)?.notRun === true;
+}
+
+/** Of an error and its causes the first that knows whether the request ran. */
+function decisiveOf(error: unknown): HttpFailure | undefined {
+  for (const each of causesOf(error)) if (typeof each.notRun === 'boolean') return each;
+  return undefined;
 }
 
 /** Whether a request failed because its session is over: none that comes later will have another answer. */
@@ -91,8 +115,8 @@ export function connectFailure(thrown: unknown, before: Error | undefined, limit
   const error = thrown instanceof Error ? thrown : RpcError.from(thrown);
   const context = before && !error.message.includes(before.message) ? ` (before that: ${before.message})` : '';
   const message = `Cannot connect: ${error.message}${context}`;
-  if (!(error instanceof RpcError)) return new ConnectionError(message, { cause: error });
+  if (!(error instanceof RpcError)) return new NoConnection(message, { cause: error });
   if (error.code === REQUEST_TIMEOUT) return new TimeoutError(message, limit, { cause: error });
   const isRefusal = error.code !== CONNECTION_CLOSED && isOfServer(error) && before === undefined;
-  return isRefusal ? error : new ConnectionError(message, { cause: error });
+  return isRefusal ? error : new NoConnection(message, { cause: error });
 }

@@ -7,7 +7,7 @@ import { MODERN_REVISIONS, type Revision } from '../protocol/revisions.ts';
 import type { DiscoverResult } from '../protocol/types.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { Call } from './call.ts';
-import { ConnectionError } from './errors.ts';
+import { NoConnection } from './errors.ts';
 import type { Identity } from './requester.ts';
 
 /**
@@ -35,7 +35,7 @@ export async function connectInProcess(
   };
   let closed = false;
   const answering: Service = async (exchange) => {
-    if (closed) throw new ConnectionError('The connection is closed');
+    if (closed) throw new NoConnection('The connection is closed');
     try {
       return await invoke(service, exchange);
     } catch (error) {

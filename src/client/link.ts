@@ -1,7 +1,7 @@
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Upstream } from '../wire/upstream.ts';
-import { ConnectionError, failure, saysSessionGone } from './errors.ts';
+import { failure, NoConnection, saysSessionGone } from './errors.ts';
 
 export interface LinkOptions {
   /** Connects anew. The signal fires when nobody wants the connection any more. */
@@ -122,7 +122,7 @@ export class Link {
     }
     if (upstream.closed) {
       this.#quickFailures += 1;
-      throw new ConnectionError('The connection was lost as soon as it was made');
+      throw new NoConnection('The connection was lost as soon as it was made');
     }
     this.#current = this.#last = upstream;
     onopen(upstream);
@@ -155,7 +155,7 @@ export class Link {
 
   #unusable(): Error {
     const { reason } = this.#closing.signal;
-    return reason instanceof Error ? reason : new ConnectionError('The connection is closed and cannot be made again');
+    return reason instanceof Error ? reason : new NoConnection('The connection is closed and cannot be made again');
   }
 
   #wake(): void {

@@ -93,12 +93,21 @@ export class PendingRequests {
     return { id, result };
   }
 
-  /** Takes in a response. False where no request waits for it (it came late, twice, or was never asked for). */
-  settle(response: Response): boolean {
+  /**
+   * Takes in a response. False where no request waits for it (it came late, twice, or was never asked for).
+   *
+   * @param cause of an error that is not the peer's own.
+   */
+  settle(response: Response, cause?: Error): boolean {
     const entry = response.id === undefined ? undefined : this.#take(response.id);
     if (!entry) return false;
     if ('result' in response) entry.resolve(response.result);
-    else entry.reject(RpcError.fromObject(response.error));
+    else
+      entry.reject(
+        cause
+          ? new RpcError(response.error.code, response.error.message, { cause })
+          : RpcError.fromObject(response.error),
+      );
     return true;
   }
 

@@ -25,6 +25,8 @@ export interface MessageExtra {
   readonly relatedRequestId?: RequestId | undefined;
   /** How many bytes the message was on the wire; may be absent where that is not many. */
   readonly bytes?: number | undefined;
+  /** Of an error response that the transport made itself, as the peer's own is lost: why. */
+  readonly cause?: Error | undefined;
 }
 
 /**

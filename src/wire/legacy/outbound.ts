@@ -116,7 +116,7 @@ class LegacyOutbound implements Upstream {
   /** Opens the session (2025-11-25, basic/lifecycle: Initialization). */
   async open(): Promise<void> {
     const transport = this.#transport;
-    transport.onmessage = (message: Message, extra?: MessageExtra) => this.#receive(message, extra?.relatedRequestId);
+    transport.onmessage = (message: Message, extra?: MessageExtra) => this.#receive(message, extra);
     transport.onerror = this.#onerror;
     transport.onclose = () => this.#close();
     await transport.start();
@@ -224,23 +224,23 @@ class LegacyOutbound implements Upstream {
     if (!this.#closed) this.#transport.send(notification(method, params)).catch(this.#onerror);
   }
 
-  /** @param related the request on whose stream the message came. */
-  #receive(message: Message, related: RequestId | undefined): void {
+  #receive(message: Message, extra: MessageExtra | undefined): void {
     if (!('method' in message)) {
       // An error without an id says that a message of ours was not understood. Of one request in flight it is the answer.
       const response =
         'error' in message && message.id === undefined ? errorResponse(this.#pending.only, message.error) : message;
-      if (!this.#pending.settle(response) && !this.#givenUp.requests.has(response.id)) {
+      if (!this.#pending.settle(response, extra?.cause) && !this.#givenUp.requests.has(response.id)) {
         const what = 'error' in message ? `: ${message.error.message}` : '';
         this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for${what}`));
       }
     } else if ('id' in message) {
-      this.#question(message, related);
+      this.#question(message, extra?.relatedRequestId);
     } else {
-      this.#notice(message, related);
+      this.#notice(message, extra?.relatedRequestId);
     }
   }
 
+  /** @param related the request on whose stream the message came. */
   #question({ id, method, params = {} }: Request, related: RequestId | undefined): void {
     if (method === Method.Ping) return this.#reply(resultResponse(id, {}));
     if (this.#questions.has(id)) {

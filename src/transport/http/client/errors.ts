@@ -2,17 +2,22 @@ import type { ErrorResponse } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { NotSent, type HttpReply } from './http.ts';
 
+const TURNED_AWAY: ReadonlySet<number> = new Set([401, 403, 405, 406, 413, 415, 429, 431]);
+
 /** A server, or something in front of it, answered with an HTTP status that is no success. */
 export class HttpStatusError extends Error {
   override readonly name = 'HttpStatusError';
   readonly status: number;
   /** The JSON-RPC error in the body, where there was one. */
   readonly response: ErrorResponse | undefined;
+  /** Whether it is a status with which a request is turned away before anything is done for it. */
+  readonly notRun: boolean;
 
   constructor(status: number, message: string, response?: ErrorResponse) {
     super(message);
     this.status = status;
     this.response = response;
+    this.notRun = TURNED_AWAY.has(status) || (status >= 300 && status < 400);
   }
 }
 
@@ -40,6 +45,7 @@ export class SessionGone extends Error {
 /** A connection was lost, or a response ended, before the answer came. What was asked may have run. */
 export class AnswerLost extends Error {
   override readonly name = 'AnswerLost';
+  readonly notRun = false;
   /** Under which a request fails with it. */
   readonly code = CONNECTION_CLOSED;
 }
@@ -47,6 +53,7 @@ export class AnswerLost extends Error {
 /** Nothing came for longer than the limit, not even a comment. What was asked may have run. */
 export class SilenceError extends Error {
   override readonly name = 'SilenceError';
+  readonly notRun = false;
   /** Under which a request fails with it. */
   readonly code = CONNECTION_CLOSED;
 
@@ -65,22 +72,17 @@ export function isTemporary(error: unknown): boolean {
   return error instanceof NotSent || error instanceof AnswerLost || error instanceof SilenceError;
 }
 
-/** The statuses with which a request is turned away before anything is done for it. */
-const TURNED_AWAY: ReadonlySet<number> = new Set([401, 403, 405, 406, 413, 415, 429, 431]);
 /** How far the causes of an error are followed. */
 const MAX_CAUSES = 8;
 
 /**
- * Whether an error says that the request certainly did not run, so that it can be sent again whatever it was. Looks at its
- * causes too.
+ * Whether an error says that the request certainly did not run, so that it can be sent again whatever it was. The first of
+ * it and its causes that knows decides: an answer that was lost stays lost, whatever kept it from being fetched again.
  */
 export function certainlyNotRun(error: unknown): boolean {
   let each = error;
   for (let depth = 0; each instanceof Error && depth < MAX_CAUSES; each = each.cause, depth += 1) {
-    if (each instanceof NotSent) return true;
-    if (each instanceof SessionGone) return each.notRun;
-    if (each instanceof HttpStatusError)
-      return TURNED_AWAY.has(each.status) || (each.status >= 300 && each.status < 400);
+    if ('notRun' in each && typeof each.notRun === 'boolean') return each.notRun;
   }
   return false;
 }

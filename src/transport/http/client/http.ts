@@ -41,4 +41,5 @@ export type HttpSend = (request: HttpRequest) => Promise<HttpReply>;
 /** A request that certainly did not reach the server: it can be repeated, whatever it was. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
+  readonly notRun = true;
 }

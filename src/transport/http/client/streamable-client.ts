@@ -62,7 +62,7 @@ interface Asked {
  *
  * `certainlyNotRun` tells which of these can be repeated. Where a stream ends before its request is answered, it is
  * resumed, if it had an event id to resume from. A request whose stream is lost for good is answered with an error of code
- * −32000, at once.
+ * −32000, at once, whose `cause` (`MessageExtra`) is an `AnswerLost`.
  */
 export class StreamableClient implements Transport {
   onmessage: Transport['onmessage'];
@@ -264,7 +264,8 @@ export class StreamableClient implements Transport {
       if (this.#asked.get(id) !== asked) return;
       this.#judged(error);
       const message = `The answer to ${asked.method} was lost: ${(error as Error).message}`;
-      this.#deliver(errorResponse(id, { code: CONNECTION_CLOSED, message }), undefined);
+      const cause = new AnswerLost(message, { cause: error });
+      this.#deliver(errorResponse(id, { code: CONNECTION_CLOSED, message }), { cause });
     } finally {
       this.#streams.delete(asked.stream);
     }
