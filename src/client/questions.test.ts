@@ -77,6 +77,34 @@ test('tools in sampling are refused where the handler has none', async () => {
   expect(await capable.ask('sampling/createMessage', params)).toMatchObject({ model: 'm' });
 });
 
+test('roots may have dots in their names', async () => {
+  const roots = ['file:///home/ada', 'file:///...', 'file:///a..b/..c/d../%2e', 'file://server/share'].map((uri) => ({
+    uri,
+  }));
+  expect(await setUp({ onroots: () => roots }).ask('roots/list')).toEqual({ roots });
+});
+
+const said = { role: 'user', content: { type: 'text', text: 'hi' } };
+const used = { role: 'assistant', content: [{ type: 'tool_use', id: '1', name: 'add', input: {} }] };
+const result = { type: 'tool_result', toolUseId: '1', content: [] };
+test.each<[string, JsonObject, string]>([
+  ['no messages', { maxTokens: 1 }, 'messages must be a list'],
+  ['what is no message', { messages: [said, null], maxTokens: 1 }, 'messages[1] must be an object'],
+  ['no number of tokens', { messages: [said] }, 'maxTokens must be a number'],
+  ['a result that is missing', { messages: [used], maxTokens: 1 }, 'no message has the results of the tool uses 1'],
+  [
+    'a result beside something else',
+    { messages: [used, { role: 'user', content: [result, said.content] }], maxTokens: 1 },
+    'messages[1] must have nothing but the results of 1',
+  ],
+])('sampling with %s is refused, and no model asked', async (_, params, why) => {
+  const onsample = vi.fn<() => never>();
+  const { ask } = setUp({ onsample });
+  const message = `sampling/createMessage is refused: ${why}`;
+  await expect(ask('sampling/createMessage', params)).rejects.toMatchObject({ code: -32602, message });
+  expect(onsample).not.toHaveBeenCalled();
+});
+
 test.each<[string, Handlers]>([
   ['elicitation/create', { onelicit: () => ({ action: 'maybe' }) as never }],
   ['elicitation/create', { onelicit: () => undefined as never }],
@@ -84,6 +112,12 @@ test.each<[string, Handlers]>([
   ['sampling/createMessage', { onsample: () => ({ role: 'assistant' }) as never }],
   ['roots/list', { onroots: () => [{ uri: 'https://example.com/' }] }],
   ['roots/list', { onroots: () => ({ roots: [] }) as never }],
+  ['roots/list', { onroots: () => [{ uri: 'file:///ok' }, undefined as never] }],
+  ['roots/list', { onroots: () => [{ uri: 'file:///home/ada/../../etc' }] }],
+  ['roots/list', { onroots: () => [{ uri: 'file:///home/%2E%2e/etc' }] }],
+  ['roots/list', { onroots: () => [{ uri: 'file:///home%2f..%2Fetc' }] }],
+  ['roots/list', { onroots: () => [{ uri: 'file:///c:\\ada\\..' }] }],
+  ['roots/list', { onroots: () => [{ uri: 'file://a b/' }] }],
 ])('an answer to %s that is none is an internal error, and reported', async (method, handlers) => {
   const { ask, onerror } = setUp(handlers);
   await expect(ask(method, method.startsWith('eli') ? form : sampling)).rejects.toMatchObject({ code: -32603 });

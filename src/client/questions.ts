@@ -5,6 +5,7 @@ import { missingCapability } from '../protocol/capabilities.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
 import { REVISIONS, type Revision } from '../protocol/revisions.ts';
+import { checkMessages } from '../protocol/sampling-rules.ts';
 import type { SampleParams } from '../protocol/sampling.ts';
 import { filledIn } from './form-answer.ts';
 import type { FormRequest, Handlers, QuestionContext, UrlRequest } from './handlers.ts';
@@ -85,7 +86,7 @@ export class Questions {
         break;
       }
       case Method.CreateMessage:
-        if (onsample) return checkedSample({ ...(await onsample(params as SampleParams, context)) });
+        if (onsample) return checkedSample({ ...(await onsample(sampleParams(params), context)) });
         break;
       case Method.ListRoots:
         if (onroots) return checkedRoots(await onroots(context));
@@ -148,6 +149,19 @@ function checkedAction(answer: unknown): JsonObject {
   return answer;
 }
 
+/** What the handler's type promises, and what servers must keep to (2025-11-25, client/sampling: Error Handling). */
+function sampleParams(params: JsonObject): SampleParams {
+  const { messages, maxTokens } = params;
+  try {
+    if (!Array.isArray(messages)) throw new TypeError('messages must be a list');
+    if (typeof maxTokens !== 'number') throw new TypeError('maxTokens must be a number');
+    checkMessages(messages);
+  } catch (error) {
+    throw new RpcError(ErrorCode.InvalidParams, `sampling/createMessage is refused: ${(error as Error).message}`);
+  }
+  return params as SampleParams;
+}
+
 function checkedSample(answer: JsonObject): JsonObject {
   const { role, content, model } = answer;
   if (typeof role !== 'string' || typeof model !== 'string' || typeof content !== 'object' || content === null) {
@@ -158,12 +172,15 @@ function checkedSample(answer: JsonObject): JsonObject {
 
 function checkedRoots(roots: unknown): JsonObject {
   if (!Array.isArray(roots)) throw new TypeError('Roots are a list');
-  const strange = roots.find((root) => !isObject(root) || typeof root['uri'] !== 'string' || !isFile(root['uri']));
-  if (strange !== undefined) throw new TypeError('The uri of a root begins with file://');
+  const strange = roots.findIndex((root) => !isObject(root) || typeof root['uri'] !== 'string' || !isFile(root['uri']));
+  if (strange >= 0) throw new TypeError(`The uri of roots[${strange}] must be a file:// URI without ".." in its path`);
   return { roots };
 }
 
-/** 2026-07-28, client/roots: Root. */
+/** A separator or a dot that is encoded hides from whoever looks at the path before it is decoded. */
+const STEPS_UP = /(^|[/\\]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
+
+/** A root is a `file://` URI, and leads nowhere but where it says (2025-11-25 and 2026-07-28, client/roots: Root, Security). */
 function isFile(uri: string): boolean {
-  return uri.startsWith('file://');
+  return uri.startsWith('file://') && URL.canParse(uri) && !STEPS_UP.test(uri);
 }

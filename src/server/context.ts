@@ -7,12 +7,12 @@ import { McpErrorCode } from '../protocol/errors.ts';
 import { reaches, type LogLevel } from '../protocol/logging.ts';
 import { Meta, Method, Notice } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
+import { checkSampling } from '../protocol/sampling-rules.ts';
 import type { SampleParams, SampleResult } from '../protocol/sampling.ts';
 import type { AuthInfo, ElicitResult, Root } from '../protocol/types.ts';
 import { formOf } from './form.ts';
 import type { Arguments } from './infer.ts';
 import { once } from './once.ts';
-import { checkSampling } from './sampling-rules.ts';
 import { complaint, type AnySchema } from './schema.ts';
 import { TaskExchange, type StartTaskOptions } from './task-exchange.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { SamplingContent, SamplingMessage } from '../protocol/sampling.ts';
-import { checkSampling } from './sampling-rules.ts';
+import type { SamplingContent, SamplingMessage } from './sampling.ts';
+import { checkMessages, checkSampling } from './sampling-rules.ts';
 
 const text: SamplingContent = { type: 'text', text: 'hi' };
 const use = (id: string): SamplingContent => ({ type: 'tool_use', id, name: 'add', input: {} });
@@ -63,4 +63,15 @@ describe('messages must not hold', () => {
 
 test.each([0, -1, 0.5, Number.NaN, undefined])('%s is no number of tokens', (maxTokens) => {
   expect(() => checkSampling({ messages: [], maxTokens: maxTokens as number })).toThrow('maxTokens');
+});
+
+test.each([
+  [null],
+  [7],
+  ['hi'],
+  [{ role: 'user' }],
+  [{ role: 'user', content: 'hi' }],
+  [{ role: 'user', content: [null] }],
+])('%j is no message', (message) => {
+  expect(() => checkMessages([{ role: 'user', content: text }, message])).toThrow(/^messages\[1\] must/);
 });

@@ -1,4 +1,5 @@
-import type { SampleParams, SamplingContent, SamplingMessage } from '../protocol/sampling.ts';
+import { isObject } from '../jsonrpc/message.ts';
+import type { SampleParams, SamplingContent } from './sampling.ts';
 
 /**
  * Refuses what must not be sent to a model (2025-11-25 and 2026-07-28, client/sampling: Message Content Constraints):
@@ -11,16 +12,27 @@ export function checkSampling({ messages, maxTokens }: SampleParams): void {
   if (!Array.isArray(messages)) throw new TypeError('sample: messages must be an array');
   if (!Number.isSafeInteger(maxTokens) || maxTokens < 1)
     throw new TypeError('sample: maxTokens must be a positive integer');
+  checkMessages(messages, 'sample: ');
+}
+
+/**
+ * The same of messages alone, which may come from anywhere.
+ *
+ * @param before what the words of an error begin with.
+ * @throws TypeError that names the message by its position.
+ */
+export function checkMessages(messages: readonly unknown[], before = ''): void {
   let open: readonly string[] = [];
-  for (const [index, message] of messages.entries()) {
-    open = next(open, message, `sample: messages[${index}]`);
-  }
-  if (open.length > 0) throw new TypeError(`sample: no message has the results of the tool uses ${open.join(', ')}`);
+  for (const [index, message] of messages.entries()) open = next(open, message, `${before}messages[${index}]`);
+  if (open.length > 0) throw new TypeError(`${before}no message has the results of the tool uses ${open.join(', ')}`);
 }
 
 /** The tool uses that a message leaves open, where those of `open` were before it. */
-function next(open: readonly string[], { role, content }: SamplingMessage, where: string): readonly string[] {
-  const blocks: readonly SamplingContent[] = Array.isArray(content) ? content : [content];
+function next(open: readonly string[], message: unknown, where: string): readonly string[] {
+  if (!isObject(message)) throw new TypeError(`${where} must be an object`);
+  const { role, content } = message;
+  const blocks = (Array.isArray(content) ? content : [content]) as SamplingContent[];
+  if (!blocks.every(isObject)) throw new TypeError(`${where} must have content: an object, or a list of objects`);
   const results = blocks.flatMap((block) => (block.type === 'tool_result' ? [block.toolUseId] : []));
   const uses = blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
   if (role !== 'assistant' && uses.length > 0) throw new TypeError(`${where} has tool uses and is not the assistant’s`);
