@@ -1,6 +1,6 @@
 import { RpcError } from '../jsonrpc/errors.ts';
 import { REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
-import { LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from '../protocol/revisions.ts';
+import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
 import { connectLegacy, type OutboundOptions } from './legacy/outbound.ts';
 import { discover, discoveryError, judge, type Discovery } from './modern/discover.ts';
 import { connectModern, modernUpstream } from './modern/outbound.ts';
@@ -32,7 +32,9 @@ export async function negotiateConnection(
 
 /** What a handshake is made with. */
 export function legacyOptions(negotiation: Negotiation, closeReason: () => Error | undefined): OutboundOptions {
-  const { clientInfo, capabilities, revision, timeout, maxTimeout, handshakeTimeout, onerror } = negotiation;
+  const { clientInfo, capabilities, onBehalfOf, timeout, maxTimeout, handshakeTimeout, onerror } = negotiation;
+  const asked = negotiation.revision ?? onBehalfOf;
+  const revision = asked && REVISIONS[asked].era === 'legacy' ? asked : undefined;
   return { clientInfo, capabilities, revision, timeout, maxTimeout, handshakeTimeout, onerror, closeReason };
 }
 
@@ -52,12 +54,12 @@ class ConnectionNegotiation {
   }
 
   async run(): Promise<NegotiatedUpstream> {
-    const { verdict, probeTimeout, handshakeTimeout } = this.#negotiation;
+    const { verdict, first, probeTimeout, handshakeTimeout } = this.#negotiation;
     let refused: RpcError | undefined;
-    if (verdict?.era === 'legacy') {
+    if ((verdict?.era ?? first) === 'legacy') {
       const tried = await this.#handshake();
       if (!(tried instanceof RpcError)) return tried;
-      // Only an answer shows that the verdict is no longer true.
+      // Only an answer shows that it is of the other era.
       if (this.#over(tried)) throw tried;
       refused = tried;
     }
@@ -104,7 +106,7 @@ class ConnectionNegotiation {
     try {
       const upstream = await connectLegacy(lane, {
         ...legacyOptions(this.#negotiation, () => connection.closeReason),
-        revision,
+        ...(revision === undefined ? {} : { revision }),
         lastId: connection.lastId,
       });
       connection.keep();

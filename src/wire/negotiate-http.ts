@@ -40,12 +40,13 @@ class NotThisWay extends Error {
 
 /** Finds out what a server speaks over HTTP, and which of the transports there are. */
 export async function negotiateHttp(target: HttpTarget, negotiation: Negotiation): Promise<NegotiatedUpstream> {
-  const { verdict, eras, signal } = negotiation;
+  const { verdict, eras, first, signal } = negotiation;
   const possible: Step[] = [];
   if (eras.has('modern') && target.carrier) possible.push('modern');
   if (eras.has('legacy') && target.streamable) possible.push('streamable-http');
   if (eras.has('legacy') && target.sse) possible.push('http+sse');
-  const remembered = verdict && possible.find((step) => step === (verdict.era === 'modern' ? 'modern' : verdict.route));
+  const known = verdict ?? (first === 'legacy' ? { era: first, route: 'streamable-http' } : undefined);
+  const remembered = known && possible.find((step) => step === (known.era === 'modern' ? 'modern' : known.route));
   // The others follow where what is remembered comes out false.
   const steps = remembered ? [remembered, ...possible.filter((step) => step !== remembered)] : possible;
   const failures: [Step, RpcError][] = [];

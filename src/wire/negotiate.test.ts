@@ -195,6 +195,33 @@ describe('on a connection of its own', () => {
   });
 });
 
+describe('in the name of a caller', () => {
+  const theirs = { name: 'they', version: '2' };
+
+  test.each<[Options['onBehalfOf'], InboundOptions['eras'], Partial<NegotiatedUpstream>]>([
+    ['2025-06-18', 'both', { era: 'legacy', revision: '2025-06-18' }],
+    ['2025-06-18', 'modern', { era: 'modern', revision: MODERN }],
+    [MODERN, 'both', { era: 'modern', revision: MODERN }],
+    [MODERN, 'legacy', { era: 'legacy', revision: '2025-11-25' }],
+  ])('of %s a server of the eras %s is spoken to in the nearest', async (onBehalfOf, eras, expected) => {
+    const { service, seen } = scripted();
+    const [near, far] = memoryTransportPair();
+    const inbound = createInbound(service, { eras: eras! });
+    await inbound.connect(far);
+    onTestFinished(() => inbound.close(0));
+    const verdicts = memoryVerdicts();
+    const { upstream } = connecting(near, { onBehalfOf, capabilities: { roots: {} }, key: 'it', verdicts });
+    const found = await upstream;
+    expect(found).toMatchObject(expected);
+    const caller = { clientInfo: theirs, capabilities: { sampling: {} } };
+    await found.service(new TestExchange('echo', {}, { caller }));
+    const told = found.era === 'modern' ? caller : { clientInfo, capabilities: { roots: {} } };
+    expect(seen.at(-1)!.caller).toMatchObject(told);
+    const kept = await verdicts.get(onBehalfOf === MODERN ? 'it' : 'it (legacy first)');
+    expect(kept).toMatchObject({ era: found.era });
+  });
+});
+
 describe('a verdict', () => {
   const legacy: Verdict = { era: 'legacy', route: 'connection' };
   const modern: Verdict = { era: 'modern', route: 'connection' };

@@ -25,8 +25,11 @@ export async function connectUpstream(
   target: ReasonedTransport | HttpTarget,
   options: ConnectUpstreamOptions,
 ): Promise<NegotiatedUpstream> {
-  const { key, verdicts = inProcess, signal, onerror = () => {} } = options;
+  const { verdicts = inProcess, signal, onerror = () => {} } = options;
   const eras = erasOf(options);
+  const first = options.onBehalfOf ? REVISIONS[options.onBehalfOf].era : 'modern';
+  // A server of both eras is reached in one by some, and in the other by others.
+  const key = options.key === undefined || first === 'modern' ? options.key : `${options.key} (${first} first)`;
   const trying = new Set<{ close(): Promise<void> }>();
   const giveUp = (): void => {
     for (const each of trying) each.close().catch(onerror);
@@ -39,6 +42,7 @@ export async function connectUpstream(
       ...options,
       onerror,
       eras,
+      first,
       probeTimeout: options.probeTimeout ?? 5000,
       handshakeTimeout: options.handshakeTimeout ?? 60_000,
       verdict,

@@ -25,6 +25,12 @@ export interface ConnectUpstreamOptions {
   readonly capabilities?: JsonObject | undefined;
   /** The one revision to ask for; its era is the only one that is tried. Default: the newest that both sides have. */
   readonly revision?: Revision | undefined;
+  /**
+   * The revision of a caller in whose name the server is spoken to: its era is tried first, a handshake asks for it or the
+   * newest that has one, and a request of 2026-07-28 says of its sender what the caller of its exchange said. Default: this
+   * side speaks for itself.
+   */
+  readonly onBehalfOf?: Revision | undefined;
   /** Which eras are tried. Default `both`, the one without handshake first. */
   readonly eras?: 'both' | Era | undefined;
   /** How long a request waits for its response, from each sign of progress. Milliseconds, default 10 minutes; 0 for ever. */
@@ -57,6 +63,8 @@ export type NegotiatedUpstream = Upstream & Verdict;
 /** What the steps of a negotiation share. */
 export interface Negotiation extends Omit<ConnectUpstreamOptions, 'eras' | 'probeTimeout' | 'handshakeTimeout'> {
   readonly eras: ReadonlySet<Era>;
+  /** Which of them comes first, where nothing is remembered. */
+  readonly first: Era;
   readonly probeTimeout: number;
   readonly handshakeTimeout: number;
   readonly onerror: (error: Error) => void;

@@ -23,6 +23,8 @@ export interface ModernOutboundOptions {
   readonly clientInfo: Implementation;
   /** What the questions of the server may be about. Default: what the caller of each exchange has declared. */
   readonly capabilities?: JsonObject | undefined;
+  /** Set where requests say of their sender what the caller of their exchange said, before what is said here. */
+  readonly onBehalfOf?: Revision | undefined;
   /** The one revision to speak. Default: the newest that both sides have. */
   readonly revision?: Revision | undefined;
   /** How long a request waits for its response, from each sign of progress. Milliseconds, default 10 minutes; 0 for ever. */
@@ -263,7 +265,7 @@ class ModernOutbound implements Upstream {
     const meta: JsonObject = {
       ...(isObject(given) ? given : {}),
       [Meta.ProtocolVersion]: this.revision,
-      [Meta.ClientInfo]: this.#options.clientInfo,
+      [Meta.ClientInfo]: this.#clientInfo(caller),
       [Meta.ClientCapabilities]: this.#capabilities(caller),
     };
     delete meta[Meta.SubscriptionId];
@@ -272,8 +274,14 @@ class ModernOutbound implements Upstream {
     return meta;
   }
 
+  #clientInfo(caller: Caller | undefined): Implementation {
+    const { onBehalfOf, clientInfo } = this.#options;
+    return (onBehalfOf && caller?.clientInfo) ?? clientInfo;
+  }
+
   #capabilities(caller: Caller | undefined): JsonObject {
-    return this.#options.capabilities ?? caller?.capabilities ?? {};
+    const { onBehalfOf, capabilities } = this.#options;
+    return (onBehalfOf && caller?.capabilities) ?? capabilities ?? caller?.capabilities ?? {};
   }
 
   /** Here silence means no messages (2026-07-28, server/utilities/logging); before, it meant all of them. */
