@@ -1,7 +1,7 @@
 import type { Authorizer } from '../../transport/http/client/authorizer.ts';
 
-/** How often one request is sent again. */
-const MAX_RETRIES = 4;
+/** How often one request is sent again. The authorizer has limits of its own, and can say why it gives up. */
+const MAX_RETRIES = 20;
 
 /**
  * A `fetch` whose requests carry what the authorizer gives, and are sent again where that changes a refusal: for HTTP

@@ -121,7 +121,20 @@ describe('credentials', () => {
     const server = await scripted((_asked, response) => void response.writeHead(401).end());
     const authorizer = tokens(true);
     expect(await failure(post(server.url, { authorizer }))).toMatchObject({ status: 401 });
-    expect(authorizer.refused).toHaveBeenCalledTimes(3);
+    expect(authorizer.refused).toHaveBeenCalledTimes(20);
+  });
+
+  test('are asked for until the authorizer says why it gives up: its words are what the caller sees', async () => {
+    const server = await scripted((_asked, response) => void response.writeHead(403, insufficient).end());
+    let refusals = 0;
+    const authorizer: Authorizer = {
+      headers: () => Promise.resolve({}),
+      refused: () => {
+        refusals += 1;
+        return refusals > 5 ? Promise.reject(new Error('asked for five times already')) : Promise.resolve(true);
+      },
+    };
+    await expect(post(server.url, { authorizer })).rejects.toThrow('asked for five times already');
   });
 
   test('that cannot be had fail the request with the reason', async () => {

@@ -25,7 +25,7 @@ export interface HttpClientOptions {
   readonly idleTimeout?: number | undefined;
   /**
    * How long `Retry-After` may ask to wait, in all for one message. Milliseconds, default 30 000. A server that asks for more
-   * is not waited for.
+   * is not waited for; 0 waits for none.
    */
   readonly maxRetryAfter?: number | undefined;
 }
@@ -36,8 +36,10 @@ export const IDLE_TIMEOUT = 600_000;
 const MAX_RETRY_AFTER = 30_000;
 /** What a server that says 0 is given, in milliseconds. */
 const MIN_RETRY_DELAY = 50;
-/** How often one request is sent again, for each reason. */
-const MAX_RETRIES = 3;
+/** How often one request is sent again for each time that the server says. */
+const MAX_DELAYS = 3;
+/** The same where an authorizer thinks it worthwhile, which has limits of its own and can say why it gives up. */
+const MAX_REFUSALS = 20;
 const MAX_REDIRECTS = 5;
 /** What is read of the body of an error, in bytes. */
 const MAX_ERROR_BODY = 64 * 1024;
@@ -98,10 +100,10 @@ export class Endpoint {
       }
       // Its body is read before anything is waited for: unread, it would hold its connection.
       const failure = await failureOf(reply, method, url);
-      if (this.#authorizer && isRefusal(reply) && refusals < MAX_RETRIES) {
+      if (this.#authorizer && isRefusal(reply) && refusals < MAX_REFUSALS) {
         refusals += 1;
         if (!(await this.#authorizer.refused({ method, url, headers }, reply, cancellation.signal))) throw failure;
-      } else if ((status === 429 || status === 503) && delays < MAX_RETRIES) {
+      } else if ((status === 429 || status === 503) && delays < MAX_DELAYS) {
         const wait = retryAfter(reply.header('retry-after'), Date.now());
         if (wait === undefined || waited + wait > this.#maxRetryAfter) throw failure;
         delays += 1;

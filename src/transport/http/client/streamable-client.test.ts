@@ -119,6 +119,40 @@ describe('a session', () => {
     expect(server.asked.some(({ method }) => method === 'DELETE')).toBe(false);
   });
 
+  test('goes on where the server has nothing for GET and says 404, and ends where the next POST says so', async () => {
+    let gone = false;
+    const server = await scripted((asked, response) => {
+      if (asked.method === 'GET' || gone) return void response.writeHead(404).end();
+      if (asked.body.method === 'notifications/initialized') return void response.writeHead(202).end();
+      json(response, answerTo(asked), 200, SESSION);
+    });
+    const opened = await open(server.url);
+    await handshake(opened);
+    await vi.waitUntil(() => server.asked.some(({ method }) => method === 'GET'));
+    await opened.client.send(request(1, 'ping'));
+    expect(await opened.answer(1)).toHaveProperty('result');
+    expect(opened.errors).toEqual([]);
+    expect(opened.closed.times).toBe(0);
+    gone = true;
+    expect(await thrownBy(opened.client.send(request(2, 'ping')))).toBeInstanceOf(SessionGone);
+  });
+
+  test('ends where the stream that it had is found no more', async () => {
+    let streams = 0;
+    const server = await scripted((asked, response) => {
+      if (asked.method === 'GET') {
+        streams += 1;
+        if (streams === 1) events(response, 'retry: 1\ndata: \n\n').end();
+        else response.writeHead(404).end();
+      } else if (asked.body.method === 'notifications/initialized') response.writeHead(202).end();
+      else json(response, answerTo(asked), 200, SESSION);
+    });
+    const opened = await open(server.url);
+    await handshake(opened);
+    await vi.waitUntil(() => opened.closed.times === 1);
+    expect(opened.client.closeReason).toBeInstanceOf(SessionGone);
+  });
+
   test('may be unknown with 400, as in the example of the official SDK', async () => {
     const error = { code: -32000, message: 'Bad Request: No valid session ID provided' };
     const server = await serving((_asked, response) => json(response, { jsonrpc: '2.0', id: null, error }, 400));

@@ -95,6 +95,8 @@ export class StreamableClient implements Transport {
   #lastNotification: Promise<void> = Promise.resolve();
   /** The stream of the session. */
   #listener: ServerStream | undefined;
+  /** Whether the server has had such a stream. */
+  #listened = false;
   /** When a stream of the session that was given up may be tried again. */
   #listenAgainAt = Infinity;
   #endTimer: ReturnType<typeof setTimeout> | undefined;
@@ -274,7 +276,11 @@ export class StreamableClient implements Transport {
   /** @param asked the request that the stream belongs to; none for that of the session. */
   #stream(asked?: RequestId): ServerStream {
     const stream = new ServerStream({
-      connect: (lastEventId, cancellation) => this.#get(lastEventId, cancellation),
+      connect: async (lastEventId, cancellation) => {
+        const reply = await this.#get(lastEventId, cancellation);
+        if (asked === undefined) this.#listened = true;
+        return reply;
+      },
       onmessage: (data) => this.#incoming.take(data, asked),
       always: asked === undefined,
       idleTimeout: this.#idleTimeout,
@@ -328,8 +334,10 @@ export class StreamableClient implements Transport {
     try {
       await stream.follow();
     } catch (error) {
-      // A server need not have such a stream.
-      if (error instanceof HttpStatusError && error.status === 405) return;
+      // A server need not have such a stream (2025-11-25, transports: Listening for Messages from the Server, 2). Those that
+      // have nothing at all for GET say 404: were the session gone, the next POST would say so.
+      const status = error instanceof HttpStatusError ? error.status : undefined;
+      if (status === 405 || (status === 404 && !this.#listened)) return;
       if (this.#judged(error) instanceof SessionGone) return;
       this.#report(new Error(`The server cannot be listened to: ${(error as Error).message}`, { cause: error }));
       if (isTemporary(error)) this.#listenAgainAt = performance.now() + LISTEN_AGAIN_AFTER;
