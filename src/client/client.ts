@@ -1,9 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Middleware, Service } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../protocol/methods.ts';
-import type { Revision } from '../protocol/revisions.ts';
+import { REVISIONS, type Revision } from '../protocol/revisions.ts';
 import type {
   CallToolResult,
   DiscoverResult,
@@ -54,6 +55,9 @@ export interface Completion {
 
 /**
  * A server, as whoever it is for sees it: the same calls whatever revision it speaks and however it is reached.
+ *
+ * What a handshake server has not declared is not asked of it: its lists are empty, and calls are refused with −32601
+ * before anything is sent (2025-11-25, basic/lifecycle: Operation). `request` sends whatever it is given.
  *
  * Every call settles within its limits. It rejects with the server's own `RpcError` as it is; with a `TimeoutError`; with a
  * `ConnectionError`, which says why there is no connection; with an `InvalidResultError`; or with the reason of the signal
@@ -109,42 +113,42 @@ export class Client {
 
   /** All tools. A server without tools has none. */
   listTools(options?: ListOptions): Promise<Tool[]> {
-    return this.#all(Method.ListTools, 'tools', options);
+    return this.#all(Method.ListTools, 'tools', 'tools', options);
   }
 
   /** The tools one by one: a page is asked for when the one before has been read. */
   tools(options?: ListOptions): AsyncGenerator<Tool, void, undefined> {
-    return this.#entries(Method.ListTools, 'tools', options);
+    return this.#entries(Method.ListTools, 'tools', 'tools', options);
   }
 
   /** All resources; those of templates are not in it. */
   listResources(options?: ListOptions): Promise<Resource[]> {
-    return this.#all(Method.ListResources, 'resources', options);
+    return this.#all(Method.ListResources, 'resources', 'resources', options);
   }
 
   /** The resources one by one. */
   resources(options?: ListOptions): AsyncGenerator<Resource, void, undefined> {
-    return this.#entries(Method.ListResources, 'resources', options);
+    return this.#entries(Method.ListResources, 'resources', 'resources', options);
   }
 
   /** All templates of resources. */
   listResourceTemplates(options?: ListOptions): Promise<ResourceTemplate[]> {
-    return this.#all(Method.ListResourceTemplates, 'resourceTemplates', options);
+    return this.#all(Method.ListResourceTemplates, 'resources', 'resourceTemplates', options);
   }
 
   /** The templates one by one. */
   resourceTemplates(options?: ListOptions): AsyncGenerator<ResourceTemplate, void, undefined> {
-    return this.#entries(Method.ListResourceTemplates, 'resourceTemplates', options);
+    return this.#entries(Method.ListResourceTemplates, 'resources', 'resourceTemplates', options);
   }
 
   /** All prompts. */
   listPrompts(options?: ListOptions): Promise<Prompt[]> {
-    return this.#all(Method.ListPrompts, 'prompts', options);
+    return this.#all(Method.ListPrompts, 'prompts', 'prompts', options);
   }
 
   /** The prompts one by one. */
   prompts(options?: ListOptions): AsyncGenerator<Prompt, void, undefined> {
-    return this.#entries(Method.ListPrompts, 'prompts', options);
+    return this.#entries(Method.ListPrompts, 'prompts', 'prompts', options);
   }
 
   /**
@@ -168,6 +172,7 @@ export class Client {
     options: CallToolOptions = {},
   ): Promise<ToolResult | DetachedCall> {
     const started = Date.now();
+    this.#needs('tools', Method.CallTool);
     const result = await this.#requester.request(Method.CallTool, { name, arguments: args }, options);
     const check = (final: JsonObject): Promise<ToolResult> => this.#checked(name, final, options.output);
     if (result['resultType'] !== 'task') {
@@ -186,6 +191,7 @@ export class Client {
 
   /** Reads a resource. */
   async readResource(uri: string, options?: ReadOptions): Promise<ReadResourceResult> {
+    this.#needs('resources', Method.ReadResource);
     const result = await this.#requester.request(Method.ReadResource, { uri }, options);
     if (!Array.isArray(result['contents'])) throw unlike(Method.ReadResource, 'contents');
     return result as ReadResourceResult;
@@ -197,6 +203,7 @@ export class Client {
     args?: Readonly<Record<string, string>>,
     options?: RequestOptions,
   ): Promise<GetPromptResult> {
+    this.#needs('prompts', Method.GetPrompt);
     const params = args === undefined ? { name } : { name, arguments: args };
     const result = await this.#requester.request(Method.GetPrompt, params, options);
     if (!Array.isArray(result['messages'])) throw unlike(Method.GetPrompt, 'messages');
@@ -213,6 +220,7 @@ export class Client {
     argument: { name: string; value: string },
     { context, ...options }: RequestOptions & { context?: Readonly<Record<string, string>> | undefined } = {},
   ): Promise<Completion> {
+    this.#needs('completions', Method.Complete);
     const params: JsonObject = { ref, argument, ...(context && { context: { arguments: context } }) };
     const { completion } = await this.#requester.request(Method.Complete, params, options);
     if (!isObject(completion) || !Array.isArray(completion['values'])) throw unlike(Method.Complete, 'values');
@@ -255,7 +263,14 @@ export class Client {
     return this.#requester.request(method, params, options);
   }
 
-  /** Sends a notification. @throws TypeError (rejects) where the method is none of one. */
+  /**
+   * Sends a notification to a handshake server. 2026-07-28 leaves clients none to send: `notifications/cancelled`, over stdio
+   * only, goes out by itself when a call is given up, and over HTTP the end of the stream stands for it
+   * (basic/transports/streamable-http: Sending Messages). To such a server those of older revisions are left out, as it needs
+   * none of them, and any other is refused.
+   *
+   * @throws TypeError (rejects) where the method is none of a notification; RpcError −32601 where the revision has none such.
+   */
   async notify(method: string, params: JsonObject = {}): Promise<void> {
     if (!isNotificationMethod(method)) throw new TypeError('The method of a notification begins with notifications/');
     await this.#requester.notify(method, params);
@@ -278,25 +293,44 @@ export class Client {
     return this.#requester.close();
   }
 
-  async #all<T>(method: string, property: string, options: ListOptions = {}): Promise<T[]> {
+  async #all<T>(method: string, capability: string, property: string, options: ListOptions = {}): Promise<T[]> {
     try {
-      return await collect(this.#entries<T>(method, property, options));
+      return await collect(this.#entries<T>(method, capability, property, options));
     } catch (error) {
       if (!isInvalidCursor(error) || options.fresh) throw error;
       // A page that was kept may name a cursor that is good no more: all of it again, from the beginning (2026-07-28,
       // server/utilities/caching: Interaction with Pagination).
       if (!this.#requester.cache?.forget(method)) throw error;
-      return collect(this.#entries<T>(method, property, options));
+      return collect(this.#entries<T>(method, capability, property, options));
     }
   }
 
-  #entries<T>(
+  async *#entries<T>(
     method: string,
+    capability: string,
     property: string,
     { maxPages = 1000, ...options }: ListOptions = {},
   ): AsyncGenerator<T, void, undefined> {
+    if (this.#lacks(capability)) return;
     const request = (params: JsonObject): Promise<JsonObject> => this.#requester.request(method, params, options);
-    return entriesOf(method, property, request, maxPages) as AsyncGenerator<T, void, undefined>;
+    yield* entriesOf(method, property, request, maxPages) as AsyncGenerator<T, void, undefined>;
+  }
+
+  /** Whether the server that is connected has shaken hands without declaring something that its revision knows. */
+  #lacks(capability: string): boolean {
+    const { upstream } = this.#requester.link;
+    if (!upstream || upstream.closed) return false;
+    const { era, unknown } = REVISIONS[upstream.revision];
+    if (era === 'modern' || unknown.properties.ServerCapabilities?.includes(capability)) return false;
+    return !isObject(upstream.discovered.capabilities[capability]);
+  }
+
+  #needs(capability: string, method: string): void {
+    if (!this.#lacks(capability)) return;
+    throw new RpcError(
+      ErrorCode.MethodNotFound,
+      `${method} was not sent: the server did not declare the ${capability} capability`,
+    );
   }
 
   async #awaited(task: TaskHandle, options: CallToolOptions, started: number): Promise<ToolResult> {

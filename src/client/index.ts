@@ -14,7 +14,15 @@ export {
 export { connect } from './connect.ts';
 export { ConnectionError, InvalidResultError, TaskCancelledError, TimeoutError } from './errors.ts';
 export type * from './handlers.ts';
-export type { ClientOptions, HttpOptions, ListOptions, ReadOptions, RequestOptions, TaskOptions } from './options.ts';
+export type {
+  ClientOptions,
+  HttpLimits,
+  HttpOptions,
+  ListOptions,
+  ReadOptions,
+  RequestOptions,
+  TaskOptions,
+} from './options.ts';
 export type { CacheOptions } from './result-cache.ts';
 export type { Subscription } from './subscription.ts';
 export type { ClientTransport, CommandTarget, ServerTarget, Target } from './target.ts';
@@ -22,6 +30,7 @@ export type { TaskHandle } from './task.ts';
 export type { Authorizer } from '../transport/http/client/authorizer.ts';
 export type { Cancellation } from '../transport/http/client/cancellation.ts';
 export type { HttpReply, HttpRequest, HttpSend } from '../transport/http/client/http.ts';
+export type { ReconnectionOptions } from '../transport/http/client/reconnection.ts';
 export type { Era, UpstreamRoute, Verdict, VerdictStore } from '../wire/verdict-store.ts';
 export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 export type { JsonObject } from '../jsonrpc/message.ts';

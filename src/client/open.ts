@@ -42,8 +42,8 @@ function urlOpener(url: URL, options: ClientOptions): Opener {
       import('../transport/http/client/streamable-client.ts'),
       import('../transport/http/client/sse-client.ts'),
     ]);
-    const { headers, authorizer } = options;
-    const shared = { headers, authorizer, http: await sender(options) };
+    const { headers, authorizer, httpLimits } = options;
+    const shared = { ...httpLimits, headers, authorizer, http: await sender(options) };
     return (onerror) => ({
       carrier: () => httpCarrier(url, { ...shared, onerror }),
       streamable: () => new StreamableClient(url, shared),

@@ -6,6 +6,7 @@ import type { DetailedTask } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { HttpSend } from '../transport/http/client/http.ts';
+import type { ReconnectionOptions } from '../transport/http/client/reconnection.ts';
 import type { VerdictStore } from '../wire/verdict-store.ts';
 import type { Change, Handlers, LogMessage, Progress } from './handlers.ts';
 import type { CacheOptions } from './result-cache.ts';
@@ -56,6 +57,28 @@ export interface TaskOptions {
   onstatus?: ((task: DetailedTask) => void) | undefined;
 }
 
+/** The bounds of speaking to a server at an address. Each has a default that does for most. */
+export interface HttpLimits {
+  /** The bound of one incoming message, in bytes. A call whose answer is larger fails. Default 16 MiB. */
+  maxMessageBytes?: number | undefined;
+  /** How much may wait to be taken by a handshake server, in UTF-16 code units. A call beyond it fails. Default 64 Mi. */
+  maxPending?: number | undefined;
+  /**
+   * Milliseconds that an event stream may be silent, without even a comment, before its connection is taken for lost. 0 for
+   * ever. Default 10 minutes.
+   */
+  idleTimeout?: number | undefined;
+  /** Milliseconds that a handshake server may take to accept a notification or an answer. Default 30 000. */
+  acceptTimeout?: number | undefined;
+  /**
+   * Milliseconds that `Retry-After` may ask to wait, in all for one message. A server that asks for more is not waited for.
+   * 0 waits for none. Default 30 000.
+   */
+  maxRetryAfter?: number | undefined;
+  /** When the stream of a handshake server that broke off is given up. Default: after 8 attempts in a row, or 2 minutes. */
+  reconnection?: ReconnectionOptions | undefined;
+}
+
 /** How a server at an address is spoken to. Of no account for other targets. */
 export interface HttpOptions {
   /** Sent with each request: an API key, for one. Never sent to another origin. */
@@ -66,6 +89,8 @@ export interface HttpOptions {
   fetch?: typeof globalThis.fetch | undefined;
   /** The same by our own contract; goes before `fetch`. */
   http?: HttpSend | undefined;
+  /** How large, how long and how often. */
+  httpLimits?: HttpLimits | undefined;
 }
 
 /** Who a client is, what it can be asked, and what it hears. */
