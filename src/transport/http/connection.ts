@@ -17,6 +17,10 @@ export class OpenConnections {
     this.stallTimeout = stallTimeout;
   }
 
+  get size(): number {
+    return this.#open.size;
+  }
+
   add(connection: SseConnection): void {
     this.#open.add(connection);
     if (this.#timer === undefined && this.#interval > 0) {

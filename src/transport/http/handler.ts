@@ -44,6 +44,8 @@ export interface HttpHandlerOptions extends HostRules {
    * the handler; where neither is there, scopes are not looked at. Default: none are needed.
    */
   readonly scopesFor?: ScopesFor | undefined;
+  /** What else is served, by its path: asked for each call that Host and Origin let pass. Goes before the endpoints. */
+  readonly pages?: ((path: string) => HttpPage | undefined) | undefined;
   /** Requests without a session that may be in flight, subscriptions among them; beyond it 503. Default 20 000. */
   readonly maxRequests?: number;
   /** Path of the Streamable HTTP endpoint, or `*` for any path, where something in front has chosen. Default `/mcp`. */
@@ -79,6 +81,14 @@ export interface HttpHandlerOptions extends HostRules {
   readonly onerror?: (error: Error) => void;
 }
 
+/** Something that is served beside the endpoints: a status, figures, another handler. */
+export interface HttpPage {
+  /** Whether the gate of the handler stands before it too. Default false: anyone may read it. */
+  readonly gated?: boolean;
+  /** Answers one call, of whatever method, also while the handler drains and after it is closed. */
+  answer(call: HttpCall): void;
+}
+
 /** Answers HTTP requests. */
 export interface HttpHandler {
   /** Of the Streamable HTTP endpoint. */
@@ -89,6 +99,10 @@ export interface HttpHandler {
   readonly stallTimeout: number;
   /** Live sessions of both transports. */
   readonly sessions: number;
+  /** Event streams that somebody reads now, of every revision. */
+  readonly streams: number;
+  /** Requests without a session that are being answered, subscriptions among them. */
+  readonly requests: number;
   /** Answers one request. Never throws. */
   handle(call: HttpCall): void;
   /** Takes no more sessions and no more requests from now on; what is being answered goes on, questions included. */
@@ -122,6 +136,8 @@ class Handler implements HttpHandler {
   /** Undefined where no page may read anything. */
   readonly #originReads: ((origin: string) => boolean) | undefined;
   readonly #gate: Gate | undefined;
+  readonly #pages: (path: string) => HttpPage | undefined;
+  readonly #connections: OpenConnections;
   readonly #sessions: SessionTable<StreamableSession | SseSession>;
   readonly #streamable: StreamableEndpoint;
   readonly #sse: SseEndpoint;
@@ -146,6 +162,8 @@ class Handler implements HttpHandler {
     this.#originReads = namedOriginGuard(options);
     const { gate, scopesFor } = options;
     this.#gate = gate;
+    this.#pages = options.pages ?? (() => undefined);
+    this.#connections = new OpenConnections(options.keepAlive ?? 15_000, this.stallTimeout);
     this.#sessions = new SessionTable({
       maxSessions: options.maxSessions ?? 10_000,
       idleTimeout: options.idleTimeout ?? 30 * 60_000,
@@ -153,7 +171,7 @@ class Handler implements HttpHandler {
     });
     const shared: EndpointOptions = {
       sessions: this.#sessions,
-      connections: new OpenConnections(options.keepAlive ?? 15_000, this.stallTimeout),
+      connections: this.#connections,
       log: options.eventLog ?? memoryEventLog(),
       maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024,
       onsession: options.onsession,
@@ -176,6 +194,14 @@ class Handler implements HttpHandler {
 
   get sessions(): number {
     return this.#sessions.size;
+  }
+
+  get streams(): number {
+    return this.#connections.size;
+  }
+
+  get requests(): number {
+    return this.#stateless?.inFlight ?? 0;
   }
 
   handle(given: HttpCall): void {
@@ -211,7 +237,10 @@ class Handler implements HttpHandler {
     const origin = call.header('origin');
     if (origin !== undefined && !this.#originAllowed(origin)) return refuse(call, 403, `Origin not allowed: ${origin}`);
     if (call instanceof CorsCall && call.preflight) return call.answerPreflight(gate?.credentials);
-    if (gate && this.#serves(call)) return this.#enter(call, gate);
+    const page = this.#pages(call.path);
+    if (page)
+      return gate && page.gated ? this.#enter(call, gate, (admitted) => page.answer(admitted)) : page.answer(call);
+    if (gate && this.#serves(call)) return this.#enter(call, gate, (admitted) => this.#dispatch(admitted));
     this.#dispatch(call);
   }
 
@@ -220,27 +249,27 @@ class Handler implements HttpHandler {
     return this.path === '*' || call.path === this.path || this.#isSse(call);
   }
 
-  #enter(call: HttpCall, gate: Gate): void {
+  #enter(call: HttpCall, gate: Gate, goOn: (call: HttpCall) => void): void {
     let outcome: ReturnType<Gate['authenticate']>;
     try {
       outcome = gate.authenticate(call);
     } catch (error) {
       return unchecked(call, error, this.#onfailure);
     }
-    if (!('then' in outcome)) return this.#letIn(call, gate, outcome);
+    if (!('then' in outcome)) return this.#letIn(call, gate, outcome, goOn);
     outcome
       .then(
-        (settled) => this.#letIn(call, gate, settled),
+        (settled) => this.#letIn(call, gate, settled, goOn),
         (error: unknown) => unchecked(call, error, this.#onfailure),
       )
       .catch((error: unknown) => failed(call, error, this.#onerror));
   }
 
-  #letIn(call: HttpCall, gate: Gate, outcome: AuthInfo | Refusal): void {
+  #letIn(call: HttpCall, gate: Gate, outcome: AuthInfo | Refusal, goOn: (call: HttpCall) => void): void {
     // Nobody reads it; but what stands between us and the client may wait for an answer.
     if (call.gone) return call.respond(400, NO_HEADERS);
     if (!('principal' in outcome)) return turnAway(call, outcome);
-    this.#dispatch(new AuthenticatedCall(call, outcome, gate.credentials));
+    goOn(new AuthenticatedCall(call, outcome, gate.credentials));
   }
 
   #dispatch(call: HttpCall): void {

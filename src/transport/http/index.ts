@@ -9,8 +9,8 @@ export type { ScopesFor } from './admission.ts';
 export { fetchListener, type FetchContext } from './fetch.ts';
 export type { Gate, Refusal } from './gate.ts';
 export type { HostRules } from './guards.ts';
-export { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
-export { listen, type HttpListener, type ListenOptions } from './listen.ts';
+export { createHttpHandler, type HttpHandler, type HttpHandlerOptions, type HttpPage } from './handler.ts';
+export { listen, type HttpListener, type ListenOptions, type TlsCredentials } from './listen.ts';
 export { nodeListener, type NodeRequest } from './node.ts';
 export {
   EventsPurged,

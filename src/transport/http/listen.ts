@@ -1,5 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import { errorResponse } from '../../jsonrpc/message.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './guards.ts';
@@ -12,6 +14,15 @@ export interface ListenOptions extends HttpHandlerOptions {
   readonly host?: string;
   /** Default 8000; 0 takes a free one. */
   readonly port?: number;
+  /** Serves HTTPS, from TLS 1.2. Default: plain HTTP. */
+  readonly tls?: TlsCredentials | undefined;
+}
+
+/** What a server shows its clients to be who it is: PEM, each. */
+export interface TlsCredentials {
+  /** The certificate, and those between it and a root behind it. */
+  readonly cert: string | Uint8Array;
+  readonly key: string | Uint8Array;
 }
 
 /** A server that listens. */
@@ -27,6 +38,12 @@ export interface HttpListener {
   /** Answers the requests; also ones that came in elsewhere. */
   readonly handler: HttpHandler;
   /**
+   * Shows other credentials to connections from now on; those that are open keep theirs.
+   *
+   * @throws Error where it serves plain HTTP, or the credentials cannot be used; the earlier ones stay then.
+   */
+  renewTls(credentials: TlsCredentials): void;
+  /**
    * Takes no more connections, ends all sessions and waits for what is being written, at most `timeout` milliseconds
    * (default 5 000); then breaks the rest off.
    */
@@ -36,6 +53,8 @@ export interface HttpListener {
 /** For the head of a request, and for all of it. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
+/** For a TLS handshake. */
+const HANDSHAKE_TIMEOUT_MS = 15_000;
 /** How long an idle connection is kept for the next request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Requests of one connection that are worked on while none of them is read to its end. */
@@ -49,7 +68,7 @@ const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 /**
  * Serves HTTP on an address of its own. The head of a request may take 15 seconds, all of it 60 seconds, and an idle
  * connection is kept for 65 seconds. A connection may have 100 requests without a whole answer; the next one is answered
- * with 503 and ends it.
+ * with 503 and ends it. A TLS handshake may take 15 seconds.
  *
  * @throws Error with a sentence for people where the address cannot be had.
  */
@@ -63,17 +82,12 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
       wildcard || isLoopback(host) ? options.allowedHosts : [hostForUrl(host), ...(options.allowedHosts ?? [])],
     allowIpHosts: options.allowIpHosts ?? wildcard,
   });
-  const server = createServer({
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    noDelay: true,
-  });
+  const server = await createServerFor(options.tls);
   const answer = nodeListener(handler);
   // All headers are looked at, however many: none may hide behind a crowd. Their size is bounded by node:http.
   server.maxHeadersCount = 0;
   server.on('clientError', answerClientError);
-  const sockets = new Set<Socket>();
+  const sockets = socketsOf(server, options.tls !== undefined);
   server.on('request', (request, response) => {
     const { socket } = request;
     // Nothing that comes behind the last answer of a connection could be answered, so it must not be done.
@@ -88,26 +102,74 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     socket.setTimeout(KEEP_ALIVE_TIMEOUT_MS);
     refuseLast(response);
   });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
   await bind(server, host, port);
   // An error that nobody listens to would end the process: no more files to open, for one.
   server.on('error', (error) => options.onerror?.(error));
   const bound = (server.address() as AddressInfo).port;
-  const base = `http://${hostForUrl(wildcard ? '127.0.0.1' : host)}:${bound}`;
+  const scheme = options.tls ? 'https' : 'http';
+  const base = `${scheme}://${hostForUrl(wildcard ? '127.0.0.1' : host)}:${bound}`;
   return {
     host,
     port: bound,
     url: base + handler.path,
     sseUrl: handler.ssePath === false ? undefined : base + handler.ssePath,
     handler,
+    renewTls: (credentials) => {
+      if (!('setSecureContext' in server)) throw new Error('This listener serves plain HTTP');
+      server.setSecureContext(secureContext(credentials));
+    },
     close: (timeout) => close(server, sockets, handler, timeout),
   };
 }
 
-function bind(server: Server, host: string, port: number): Promise<void> {
+async function createServerFor(tls: TlsCredentials | undefined): Promise<Server | HttpsServer> {
+  const options = {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    noDelay: true,
+  };
+  if (!tls) return createServer(options);
+  const https = await import('node:https');
+  try {
+    return https.createServer({ ...options, ...secureContext(tls), handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
+  } catch (cause) {
+    throw new Error(`the certificate and the key cannot be used: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function secureContext({ cert, key }: TlsCredentials): SecureContextOptions {
+  const bytes = (pem: string | Uint8Array): string | Buffer => (typeof pem === 'string' ? pem : Buffer.from(pem));
+  return { cert: bytes(cert), key: bytes(key), minVersion: 'TLSv1.2' };
+}
+
+/** The open connections of a server: those that requests come in on, and those whose TLS handshake is not over. */
+function socketsOf(server: Server | HttpsServer, tls: boolean): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  const shaking = new Map<string, Socket>();
+  const name = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+  const add = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  };
+  server.on('connection', (socket: Socket) => {
+    add(socket);
+    if (!tls) return;
+    const from = name(socket);
+    shaking.set(from, socket);
+    socket.once('close', () => shaking.delete(from));
+  });
+  server.on('secureConnection', (socket: Socket) => {
+    // From here on it is the encrypted side that shows whether a connection is busy.
+    const from = name(socket);
+    sockets.delete(shaking.get(from)!);
+    shaking.delete(from);
+    add(socket);
+  });
+  return sockets;
+}
+
+function bind(server: Server | HttpsServer, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (cause: NodeJS.ErrnoException): void => reject(new Error(bindProblem(cause, host, port), { cause }));
     server.once('error', fail);
@@ -158,7 +220,12 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
-async function close(server: Server, sockets: Set<Socket>, handler: HttpHandler, timeout = 5000): Promise<void> {
+async function close(
+  server: Server | HttpsServer,
+  sockets: ReadonlySet<Socket>,
+  handler: HttpHandler,
+  timeout = 5000,
+): Promise<void> {
   // Not the close of `node:http`: it breaks connections off whose last answer is still being read.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   const timer = setTimeout(() => server.closeAllConnections(), timeout);
