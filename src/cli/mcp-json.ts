@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Failure } from './failure.ts';
-import { suggestion } from './nearest.ts';
+import { suggestion } from '../protocol/nearest.ts';
 import { say } from './say.ts';
 import type { CommandTarget, Target, UrlTarget } from './target.ts';
 

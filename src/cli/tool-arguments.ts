@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Tool } from '../protocol/types.ts';
 import { PlainSchema } from '../protocol/plain-schema.ts';
 import { Failure } from './failure.ts';
-import { suggestion } from './nearest.ts';
+import { suggestion } from '../protocol/nearest.ts';
 import { ToolSchema } from './tool-schema.ts';
 
 type NamedTool = Pick<Tool, 'name' | 'inputSchema'>;
