@@ -18,9 +18,11 @@ import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import type { MessageExtra, Transport } from '../../transport/transport.ts';
 import type { Upstream } from '../upstream.ts';
 import { NoticeQueue } from '../notice-queue.ts';
+import type { Attribution } from './attribution.ts';
 import { Recent } from './recent.ts';
 import { TaskTokens } from './task-tokens.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
+import { afterVisits, visitsFirst, visitsOf } from './url-required.ts';
 
 export interface OutboundOptions {
   readonly clientInfo: Implementation;
@@ -36,6 +38,8 @@ export interface OutboundOptions {
   readonly handshakeTimeout?: number | undefined;
   /** The last request id that was used on the connection before it was given here. Default 0: none was. */
   readonly lastId?: number | undefined;
+  /** Knows whose something is that the server does not say it of. Default: that of the newest `tools/call`, else call. */
+  readonly attribution?: Attribution | undefined;
   /** Why the transport closed, where it knows. */
   readonly closeReason?: () => Error | undefined;
   /** Hears of what no caller can be told. Default: nobody. */
@@ -49,8 +53,8 @@ export interface OutboundOptions {
  * finds someone to hear it.
  *
  * A request *from* the server belongs to the call on whose stream it comes (Streamable HTTP), else to the one call in
- * flight. Where there are several, stdio does not tell which: it goes to the newest `tools/call`, else to the newest
- * call. Where there is none, it goes to the newest `subscriptions/listen`.
+ * flight. Where there are several, stdio does not tell which: it is whose the `attribution` says, else it goes to the newest
+ * `tools/call`, else to the newest call. Where there is none, it goes to the newest `subscriptions/listen`.
  *
  * @throws RpcError where the handshake fails or takes too long; the transport is closed then.
  */
@@ -164,16 +168,32 @@ class LegacyOutbound implements Upstream {
       this.#notify(Notice.Initialized, undefined);
     }
     if (exchange.method === Method.Listen) return this.#listeners.listen(exchange, this.discovered.capabilities);
-    if (!isNotificationMethod(exchange.method)) return this.#call(exchange);
+    if (!isNotificationMethod(exchange.method)) return this.#leveled(exchange);
     this.#notify(exchange.method, exchange.params);
     return Promise.resolve({});
   };
+
+  /** A caller without a session says with each call which log messages it wants; to the server it is said once. */
+  #leveled(exchange: Exchange): Promise<JsonObject> {
+    const { session, logLevel } = exchange.caller;
+    const lowered =
+      session || logLevel === undefined || !this.discovered.capabilities['logging']
+        ? undefined
+        : this.#listeners.lower(logLevel);
+    return lowered ? lowered.then(() => this.#call(exchange)) : this.#call(exchange);
+  }
 
   #call(exchange: Exchange): Promise<JsonObject> {
     const { method, signal } = exchange;
     if (signal.aborted) return Promise.reject(signal.reason);
     const token: RequestId | undefined = exchange.params['_meta']?.[Meta.ProgressToken];
+    const visiting = visitsFirst(exchange);
     let { params } = exchange;
+    try {
+      if (visiting) params = afterVisits(method, params);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     let upstreamToken: number | undefined;
     if (token !== undefined) {
       // Tokens MUST be unique across the active requests of a session; callers do not know of one another.
@@ -201,7 +221,7 @@ class LegacyOutbound implements Upstream {
       if (answer) this.#tasks.answered(exchange, answer, upstreamToken);
     };
     result.then(done, () => done());
-    return result;
+    return visiting ? result.catch(visitsOf) : result;
   }
 
   /** Sends a request; where its time runs out, the server is told (2025-11-25, basic/lifecycle: Timeouts). */
@@ -251,18 +271,29 @@ class LegacyOutbound implements Upstream {
         }),
       );
     }
-    const caller = this.#callOf(related)?.exchange ?? this.#newestCall() ?? this.#listeners.newest;
-    if (!caller) {
-      return this.#reply(
-        errorResponse(id, { code: ErrorCode.InternalError, message: `Nobody is there to answer ${method}` }),
-      );
-    }
     const controller = new AbortController();
     this.#questions.set(id, controller);
-    caller.ask(method, params, { signal: controller.signal }).then(
+    this.#ask(method, params, related, controller.signal).then(
       (result) => this.#answer(id, resultResponse(id, result)),
       (error: unknown) => this.#answer(id, errorResponse(id, RpcError.from(error).toObject())),
     );
+  }
+
+  async #ask(
+    method: string,
+    params: JsonObject,
+    related: RequestId | undefined,
+    signal: AbortSignal,
+  ): Promise<JsonObject> {
+    const { attribution } = this.#options;
+    const caller =
+      this.#callOf(related)?.exchange ??
+      (attribution && (await attribution.question(signal))) ??
+      this.#newestCall() ??
+      this.#listeners.newest;
+    if (!caller) throw new RpcError(ErrorCode.InternalError, `Nobody is there to answer ${method}`);
+    signal.throwIfAborted();
+    return caller.ask(method, params, { signal });
   }
 
   /** Answers a question, unless the server took it back meanwhile. */
@@ -288,6 +319,28 @@ class LegacyOutbound implements Upstream {
     return newestTool ?? newest;
   }
 
+  #onlyCall(): Call | undefined {
+    return this.#calls.size === 1 ? this.#calls.values().next().value : undefined;
+  }
+
+  /** Whose a log message is, where somebody knows. */
+  #attributed(): Call | undefined {
+    const exchange = this.#options.attribution?.message();
+    if (exchange) for (const call of this.#calls.values()) if (call.exchange === exchange) return call;
+    return undefined;
+  }
+
+  /** A caller without a session hears log messages with its calls, or not at all; all others hear them with the session. */
+  #newestThatWants(): Call | undefined {
+    let newest: Call | undefined;
+    for (const call of this.#calls.values()) {
+      const { session, logLevel } = call.exchange.caller;
+      if (session) return undefined;
+      if (logLevel !== undefined) newest = call;
+    }
+    return newest;
+  }
+
   #notice({ method, params = {} }: Notification, related: RequestId | undefined): void {
     switch (method) {
       case Notice.Progress:
@@ -306,12 +359,8 @@ class LegacyOutbound implements Upstream {
         break;
       case Notice.Message: {
         const call = this.#callOf(related);
-        if (call) return this.#tell(call, method, params);
-        // With one call in flight it is that call's; with several nothing tells whose, so it is the session's.
-        if (this.#calls.size === 1) {
-          for (const only of this.#calls.values()) this.#tell(only, method, params);
-          return;
-        }
+        const whose = call ?? this.#onlyCall() ?? this.#attributed() ?? this.#newestThatWants();
+        if (whose) return this.#tell(whose, method, params);
       }
     }
     this.#listeners.deliver(method, params);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { Exchange, Session } from '../../core/exchange.ts';
-import { LOG_LEVELS, type LogLevel } from '../../protocol/logging.ts';
+import { LOG_LEVELS, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { NoticeQueue } from '../notice-queue.ts';
@@ -37,6 +37,8 @@ export class UpstreamListeners {
   readonly #request: SendRequest;
   readonly #onerror: (error: Error) => void;
   #level: LogLevel | undefined;
+  /** The least severe that a call of a caller without a session ever wanted. */
+  #ofCalls: LogLevel | undefined;
   #closed = false;
 
   constructor(request: SendRequest, onerror: (error: Error) => void) {
@@ -123,8 +125,15 @@ export class UpstreamListeners {
     for (const { end } of this.#listeners) end(error);
   }
 
+  /** Has the server send messages of this level too, if it does not yet. Where it refuses, that is reported. */
+  lower(level: LogLevel): Promise<void> | undefined {
+    if (this.#ofCalls !== undefined && reaches(level, this.#ofCalls)) return undefined;
+    this.#ofCalls = level;
+    return this.#adjustLevel().catch(this.#onerror);
+  }
+
   async #adjustLevel(): Promise<void> {
-    const wanted = leastSevere([...this.#listeners].map(({ exchange }) => exchange.caller.logLevel));
+    const wanted = leastSevere(this.#wantedLevels());
     if (wanted === undefined || wanted === this.#level) return;
     const before = this.#level;
     this.#level = wanted;
@@ -134,6 +143,16 @@ export class UpstreamListeners {
       this.#level = before;
       throw error;
     }
+  }
+
+  /** Silence of a session is the wish for all messages; of a caller without one it is none. */
+  #wantedLevels(): (LogLevel | undefined)[] {
+    const levels = [...this.#listeners]
+      .map(({ exchange }) => exchange.caller)
+      .filter(({ session, logLevel }) => session !== undefined || logLevel !== undefined)
+      .map(({ logLevel }) => logLevel);
+    if (this.#ofCalls !== undefined) levels.push(this.#ofCalls);
+    return levels;
   }
 
   #subscribe(uri: string): Promise<unknown> {

@@ -1,0 +1,17 @@
+import type { Exchange } from '../../core/exchange.ts';
+
+/**
+ * Says whose something is that a server of a handshake revision sent without saying to which call it belongs: over stdio
+ * nothing does, and over Streamable HTTP what does not come on the stream of a call.
+ */
+export interface Attribution {
+  /**
+   * Whose a question is. Undefined where no call is in flight that it could be of: then it goes to whoever listens.
+   *
+   * @param signal fires when the server does not ask any more.
+   * @throws RpcError for the server, where nobody can know.
+   */
+  question(signal: AbortSignal): Exchange | undefined | Promise<Exchange | undefined>;
+  /** Whose a log message is; undefined where it could be anybody's. */
+  message(): Exchange | undefined;
+}
