@@ -5,7 +5,7 @@ import { DpopKey } from './dpop.ts';
 import type { GuardedHttp } from './guarded-http.ts';
 import { OAuthError } from './oauth-error.ts';
 import type { OAuthOptions } from './options.ts';
-import { knownClient, register, stillGood } from './registration.ts';
+import { checkRedirect, knownClient, register, stillGood } from './registration.ts';
 import { covers, selectScopes } from './scopes.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
 import type { CredentialKey, StoredCredentials, StoredTokens, TokenStore } from './token-store.ts';
@@ -133,6 +133,7 @@ export class Acquisition {
       const known = knownClient(this.#options, server);
       const visit = await this.#options.user!.visit(stored?.client?.redirectUris ?? []);
       try {
+        checkRedirect(visit.redirectUri);
         const former = stored?.client && stillGood(stored.client, visit.redirectUri) ? stored.client : undefined;
         let client: Identity = known ?? former!;
         if (!known && !former) {

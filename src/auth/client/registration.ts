@@ -49,6 +49,18 @@ export function checkRegistration({ clientMetadataUrl: address }: RegistrationOp
   }
 }
 
+/**
+ * Whether a user may be sent back to an address with a code: over HTTPS, or on this machine (2026-07-28,
+ * security-considerations: Communication Security).
+ *
+ * @throws TypeError where not.
+ */
+export function checkRedirect(redirectUri: string): void {
+  const { protocol, hostname } = URL.canParse(redirectUri) ? new URL(redirectUri) : { protocol: '', hostname: '' };
+  if (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) return;
+  throw new TypeError(`A redirect URI must be https, or http on this machine, and not ${redirectUri}`);
+}
+
 /** A client id that needs no registration, in the order of the specification; undefined where there is none. */
 export function knownClient(options: RegistrationOptions, server: AuthorizationServer): Identity | undefined {
   const { client, clientKey, clientMetadataUrl } = options;

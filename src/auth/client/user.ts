@@ -1,3 +1,5 @@
+import { checkRedirect } from './registration.ts';
+
 /** What is expected to come back from an authorization request. */
 export interface AuthorizationRequest {
   /** Where the user is to go, in a browser. */
@@ -12,6 +14,7 @@ export interface AuthorizationRequest {
 
 /** One redirect URI, and the one visit of the user to the authorization server that ends there. */
 export interface Visit {
+  /** With `https`, or with `http` on this machine. */
   readonly redirectUri: string;
   /**
    * Sends the user to the authorization server, and resolves with the parameters that came back to the redirect URI, errors
@@ -37,12 +40,15 @@ export interface User {
 /**
  * A user who is sent on by a function, to a redirect URI that is always the same.
  *
+ * @param redirectUri with `https`, or with `http` on this machine.
  * @param authorize resolves with the address that the browser was sent back to, or with its parameters.
+ * @throws TypeError for another redirect URI.
  */
 export function userAt(
   redirectUri: string,
   authorize: (request: AuthorizationRequest) => Promise<URL | URLSearchParams>,
 ): User {
+  checkRedirect(redirectUri);
   return {
     visit: () =>
       Promise.resolve({

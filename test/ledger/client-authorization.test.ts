@@ -1,0 +1,103 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { userAt } from '../../src/auth/index.ts';
+import { connect } from '../../src/client/connect.ts';
+import { event, events, json, scripted } from '../support/http-server.ts';
+import { MODERN } from '../support/modern.ts';
+import { anyToken, ISSUER, OAuthWorld, send } from '../support/oauth-world.ts';
+
+describe('OpenID metadata', () => {
+  const place = `${ISSUER}/.well-known/openid-configuration`;
+
+  function world(members: object): OAuthWorld {
+    const made = new OAuthWorld();
+    made.documents.delete(`${ISSUER}/.well-known/oauth-authorization-server`);
+    made.issuer(ISSUER, members, place);
+    return made;
+  }
+
+  test('that says nothing of PKCE ends the login before the user is asked', async () => {
+    const silent = world({ code_challenge_methods_supported: undefined });
+    await expect(send(silent.authorizer())).rejects.toMatchObject({ code: 'pkce_unsupported' });
+    expect(silent.visited).toEqual([]);
+    expect(silent.tokenRequests).toEqual([]);
+  });
+
+  test('that names S256 is enough', async () => {
+    const able = world({});
+    expect((await send(able.authorizer())).let).toBe(true);
+    expect(able.visited[0]!.searchParams.get('code_challenge_method')).toBe('S256');
+  });
+});
+
+describe('a redirect URI', () => {
+  const REFUSED = [
+    'http://app.example/callback',
+    'http://10.0.0.1/callback',
+    'http://localhost.app.example/callback',
+    'notes-app://callback',
+    'com.example.notes:/callback',
+    '/callback',
+    '',
+  ];
+
+  test.each(REFUSED)('%j is refused when it is named', (redirectUri) => {
+    expect(() => userAt(redirectUri, () => Promise.reject(new Error('asked')))).toThrow(TypeError);
+  });
+
+  test.each(REFUSED)('%j is refused from a user of another kind, and nobody is asked', async (redirectUri) => {
+    const world = new OAuthWorld();
+    const user = { visit: async () => ({ ...(await world.user.visit([])), redirectUri }) };
+    await expect(send(world.authorizer({ user }))).rejects.toThrow('A redirect URI must be https');
+    expect([world.visited, world.registrations, world.tokenRequests]).toEqual([[], [], []]);
+  });
+
+  test.each([
+    'https://app.example/callback',
+    'http://localhost:7777/callback',
+    'http://127.0.0.1/callback',
+    'http://[::1]:1/callback',
+  ])('%j is taken', async (redirectUri) => {
+    const world = new OAuthWorld();
+    const user = userAt(redirectUri, async (request) => {
+      const visit = await world.user.visit([]);
+      return visit.authorize(request);
+    });
+    expect((await send(world.authorizer({ user }), anyToken)).let).toBe(true);
+    expect(world.visited[0]!.searchParams.get('redirect_uri')).toBe(redirectUri);
+  });
+});
+
+test('the token is in the header of every request, and in the address of none', async () => {
+  const server = await scripted(({ headers, body }, response) => {
+    if (headers.authorization !== 'Bearer token') return void response.writeHead(401).end();
+    const { id, method } = body;
+    if (method === 'subscriptions/listen') {
+      const params = { _meta: { 'io.modelcontextprotocol/subscriptionId': id }, notifications: {} };
+      return void events(
+        response,
+        event({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params }),
+      );
+    }
+    const result = { supportedVersions: [MODERN], capabilities: {}, tools: [], content: [] };
+    json(response, { jsonrpc: '2.0', id, result });
+  });
+  let granted = false;
+  const client = await connect(server.url, {
+    eras: 'modern',
+    authorizer: {
+      headers: async () => (granted ? { authorization: 'Bearer token' } : {}),
+      refused: async () => (granted = true),
+    },
+  });
+  onTestFinished(() => client.close());
+  await client.listTools();
+  await client.callTool('a');
+  await client.subscribe({ toolsListChanged: true }, () => {});
+  const [first, ...others] = server.asked;
+  expect(first!.headers.authorization).toBeUndefined();
+  expect(new Set(others.map(({ headers }) => headers.authorization))).toEqual(new Set(['Bearer token']));
+  expect(new Set(others.map(({ body }) => body.method))).toEqual(
+    new Set(['server/discover', 'tools/list', 'tools/call', 'subscriptions/listen']),
+  );
+  expect(new Set(server.asked.map(({ path }) => path))).toEqual(new Set(['/mcp']));
+});
