@@ -10,6 +10,8 @@ export interface LinkOptions {
   readonly reopens: boolean;
   /** Called with each connection before any call goes through it. */
   readonly onopen: (upstream: Upstream) => void;
+  /** Called when a connection is lost that nobody closed. */
+  readonly onlost?: ((upstream: Upstream) => void) | undefined;
   readonly onerror: (error: Error) => void;
 }
 
@@ -135,6 +137,7 @@ export class Link {
     this.#current = undefined;
     this.#quickFailures = Date.now() - this.#openedAt < STABLE_AFTER ? this.#quickFailures + 1 : 0;
     if (!this.usable) this.#wake();
+    if (!this.closed) this.#options.onlost?.(upstream);
   }
 
   /** The first two attempts come at once: a server that fell over once is no server that cannot stand. */

@@ -3,13 +3,16 @@ import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import type { HttpTarget } from '../wire/negotiation.ts';
-import { connectFailure } from './errors.ts';
+import { attendedTimer } from '../transport/http/client/attendance.ts';
+import { connectFailure, TimeoutError } from './errors.ts';
 import { connectInProcess } from './in-process.ts';
 import type { ClientOptions } from './options.ts';
 import type { Identity, Opener } from './requester.ts';
 import { kindOf, type ClientTransport, type CommandTarget, type ServerTarget, type Target } from './target.ts';
 
 const CONNECT_TIMEOUT = 60_000;
+/** How much longer than that one step of connecting may take, as a person may have to log in: the limit has the rest. */
+const LOGIN_ALLOWANCE = 600_000;
 
 /** How connections to a target are opened. @throws TypeError where it is none. */
 export function openerFor(target: Target, options: ClientOptions): Opener {
@@ -54,8 +57,49 @@ function urlOpener(url: URL, options: ClientOptions): Opener {
   const key = url.origin + url.pathname;
   return {
     reopens: true,
-    open: async (identity, signal) => negotiated((await ways())(identity.onerror), options, identity, signal, key),
+    open: async (identity, closing) => {
+      const target = (await ways())(identity.onerror);
+      return inTime(url, options, closing, (signal) =>
+        negotiated(target, patient(options), identity, closing, key, signal),
+      );
+    },
   };
+}
+
+/** With somebody who may have to log in, the steps of connecting have no limits of their own that matter. */
+function patient(options: ClientOptions): ClientOptions {
+  const { authorizer, connectTimeout = CONNECT_TIMEOUT } = options;
+  return authorizer?.attendedUntil === undefined
+    ? options
+    : { ...options, connectTimeout: connectTimeout + LOGIN_ALLOWANCE };
+}
+
+/** Bounds all of connecting to an address, but for what a person takes to log in. */
+async function inTime<T>(
+  url: URL,
+  { authorizer, connectTimeout = CONNECT_TIMEOUT }: ClientOptions,
+  closing: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const giveUp = (): void => controller.abort(closing.reason);
+  closing.addEventListener('abort', giveUp);
+  if (closing.aborted) giveUp();
+  const message = `Cannot connect: ${url.origin}${url.pathname} did not answer within ${connectTimeout} ms`;
+  const end = attendedTimer(
+    connectTimeout,
+    () => authorizer?.attendedUntil ?? 0,
+    () => controller.abort(new TimeoutError(message, connectTimeout)),
+  );
+  try {
+    return await work(signal);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    end();
+    closing.removeEventListener('abort', giveUp);
+  }
 }
 
 async function sender({ http, fetch }: ClientOptions): Promise<ClientOptions['http']> {
@@ -92,13 +136,19 @@ async function linked(service: Service): Promise<ClientTransport> {
   return ours;
 }
 
-/** Finds out what the server speaks, and connects to it in that. */
+/**
+ * Finds out what the server speaks, and connects to it in that.
+ *
+ * @param closing fires when the client is closed.
+ * @param signal gives connecting up.
+ */
 async function negotiated(
   target: ClientTransport | HttpTarget,
   options: ClientOptions,
-  { clientInfo, capabilities, onerror }: Identity,
+  { clientInfo, capabilities, onBehalfOf, attribution, onerror }: Identity,
   closing: AbortSignal,
   key: string | undefined,
+  signal = closing,
 ): Promise<Upstream> {
   const { connectTimeout = CONNECT_TIMEOUT, revision, eras, probeTimeout, verdicts } = options;
   /** What went wrong before the connection stood: it says why there was none, or is reported after it. */
@@ -113,11 +163,13 @@ async function negotiated(
     const upstream = await connectUpstream(target, {
       clientInfo,
       capabilities,
+      onBehalfOf,
+      attribution,
       revision,
       eras,
       key,
       verdicts,
-      signal: closing,
+      signal,
       probeTimeout: Math.min(probeTimeout ?? 5000, connectTimeout),
       handshakeTimeout: connectTimeout,
       // Each call has its own limits, and people may think for longer than a server should.

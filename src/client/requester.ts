@@ -6,6 +6,7 @@ import { CACHEABLE, MAY_ASK, Meta, Method, Notice } from '../protocol/methods.ts
 import { MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
 import { TASKS_EXTENSION, type DetailedTask } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
+import type { ConnectUpstreamOptions } from '../wire/negotiation.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { Call, type CallHost, type CallLimits, type CallListener } from './call.ts';
 import { ConnectionError, InvalidResultError, mayRepeat } from './errors.ts';
@@ -24,7 +25,7 @@ export interface Opener {
 }
 
 /** As whom a server is connected to. */
-export interface Identity {
+export interface Identity extends Pick<ConnectUpstreamOptions, 'onBehalfOf' | 'attribution'> {
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly onerror: (error: Error) => void;
@@ -92,6 +93,10 @@ export class Requester implements CallHost {
     const { onerror = reportToStderr } = this.options;
     onerror(error);
   };
+
+  get attendedUntil(): number {
+    return this.options.authorizer?.attendedUntil ?? 0;
+  }
 
   /** The server, with the middleware around it. */
   get service(): Service {

@@ -27,5 +27,7 @@ export interface Carrier {
   request(request: CarriedRequest): Promise<Response>;
   close(): Promise<void>;
   readonly closed: boolean;
+  /** Why the connection was lost, where there is one and that is known. */
+  readonly closeReason?: Error | undefined;
   onclose: (() => void) | undefined;
 }

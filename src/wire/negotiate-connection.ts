@@ -32,10 +32,21 @@ export async function negotiateConnection(
 
 /** What a handshake is made with. */
 export function legacyOptions(negotiation: Negotiation, closeReason: () => Error | undefined): OutboundOptions {
-  const { clientInfo, capabilities, onBehalfOf, timeout, maxTimeout, handshakeTimeout, onerror } = negotiation;
+  const { clientInfo, capabilities, onBehalfOf, attribution, timeout, maxTimeout, handshakeTimeout, onerror } =
+    negotiation;
   const asked = negotiation.revision ?? onBehalfOf;
   const revision = asked && REVISIONS[asked].era === 'legacy' ? asked : undefined;
-  return { clientInfo, capabilities, revision, timeout, maxTimeout, handshakeTimeout, onerror, closeReason };
+  return {
+    clientInfo,
+    capabilities,
+    revision,
+    attribution,
+    timeout,
+    maxTimeout,
+    handshakeTimeout,
+    onerror,
+    closeReason,
+  };
 }
 
 /** The newest handshake revision that a server of the other era names, where it has none of that era in common with us. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { Carrier } from '../transport/carrier.ts';
+import type { Attribution } from './legacy/attribution.ts';
 import type { ReasonedTransport } from './probed-connection.ts';
 import type { Upstream } from './upstream.ts';
 import type { Era, UpstreamRoute, Verdict, VerdictStore } from './verdict-store.ts';
@@ -31,6 +32,8 @@ export interface ConnectUpstreamOptions {
    * side speaks for itself.
    */
   readonly onBehalfOf?: Revision | undefined;
+  /** Knows whose something is that a server of a handshake revision does not say it of. Default: see `connectLegacy`. */
+  readonly attribution?: Attribution | undefined;
   /** Which eras are tried. Default `both`, the one without handshake first. */
   readonly eras?: 'both' | Era | undefined;
   /** How long a request waits for its response, from each sign of progress. Milliseconds, default 10 minutes; 0 for ever. */

@@ -12,6 +12,8 @@ export interface Upstream {
   readonly revision: Revision;
   readonly discovered: DiscoverResult;
   readonly closed: boolean;
+  /** Why the connection was lost, where that is known. */
+  readonly closeReason?: Error | undefined;
   /** Called once when the connection is over. Without a session there is no connection that could be. */
   onclose: (() => void) | undefined;
   close(): Promise<void>;

@@ -117,6 +117,10 @@ class LegacyOutbound implements Upstream {
     return this.#closed !== undefined;
   }
 
+  get closeReason(): Error | undefined {
+    return this.#options.closeReason?.();
+  }
+
   /** Opens the session (2025-11-25, basic/lifecycle: Initialization). */
   async open(): Promise<void> {
     const transport = this.#transport;

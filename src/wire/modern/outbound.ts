@@ -127,6 +127,10 @@ class ModernOutbound implements Upstream {
     return this.#carrier.closed;
   }
 
+  get closeReason(): Error | undefined {
+    return this.#carrier.closeReason;
+  }
+
   close(): Promise<void> {
     return this.#carrier.close();
   }

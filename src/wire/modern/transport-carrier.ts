@@ -63,6 +63,10 @@ export class TransportCarrier implements Carrier {
     this.#lastId = options.lastId ?? 0;
   }
 
+  get closeReason(): Error | undefined {
+    return this.#options.closeReason?.();
+  }
+
   get closed(): boolean {
     return this.#closed !== undefined;
   }
