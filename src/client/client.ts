@@ -283,7 +283,7 @@ export class Client {
     }
   }
 
-  /** Forgets what is kept of results, as when another person has logged in. */
+  /** Forgets what is kept of results, as when another person has logged in: of `authorizer` that is seen by itself. */
   clearCache(): void {
     this.#requester.cache?.clear();
   }

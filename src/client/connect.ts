@@ -1,6 +1,7 @@
 import { isObject } from '../jsonrpc/message.ts';
 import { VERSION } from '../version.ts';
 import { Client } from './client.ts';
+import { watched } from './credential-watch.ts';
 import { ConnectionError } from './errors.ts';
 import { openerFor } from './open.ts';
 import type { ClientOptions } from './options.ts';
@@ -18,8 +19,9 @@ import type { Target } from './target.ts';
  * `connectTimeout`; RpcError where the server refuses; the reason of the signal.
  */
 export async function connect(target: Target, options: ClientOptions = {}): Promise<Client> {
-  const { clientInfo = { name: 'everwire', version: VERSION }, signal } = options;
-  const requester = new Requester(options, clientInfo, openerFor(target, options));
+  const { clientInfo = { name: 'everwire', version: VERSION }, signal, authorizer } = options;
+  const watching = authorizer && { authorizer: watched(authorizer, () => requester.cache?.clear()) };
+  const requester = new Requester(options, clientInfo, openerFor(target, { ...options, ...watching }));
   signal?.throwIfAborted();
   const giveUp = (): void => void requester.close(signal?.reason).catch(requester.onerror);
   signal?.addEventListener('abort', giveUp, { once: true });

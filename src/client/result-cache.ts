@@ -31,8 +31,8 @@ interface Entry {
 
 /**
  * The results of one client that their server said may be kept, for as long as it said (2026-07-28,
- * server/utilities/caching). A client acts for one authorization context, so private results are kept as public ones are,
- * and no two clients share anything.
+ * server/utilities/caching). A client acts for one authorization context at a time, and all is forgotten with a change of
+ * that; so private results are kept as public ones are, and no two clients share anything.
  */
 export class ResultCache {
   /** The one that was stored first comes first. */

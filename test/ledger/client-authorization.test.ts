@@ -69,24 +69,25 @@ describe('a redirect URI', () => {
 
 test('the token is in the header of every request, and in the address of none', async () => {
   const server = await scripted(({ headers, body }, response) => {
-    if (headers.authorization !== 'Bearer token') return void response.writeHead(401).end();
     const { id, method } = body;
-    if (method === 'subscriptions/listen') {
+    if (headers.authorization !== 'Bearer token') response.writeHead(401).end();
+    else if (method === 'subscriptions/listen') {
       const params = { _meta: { 'io.modelcontextprotocol/subscriptionId': id }, notifications: {} };
-      return void events(
-        response,
-        event({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params }),
-      );
+      events(response, event({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params }));
+    } else {
+      const result = { supportedVersions: [MODERN], capabilities: {}, tools: [], content: [] };
+      json(response, { jsonrpc: '2.0', id, result });
     }
-    const result = { supportedVersions: [MODERN], capabilities: {}, tools: [], content: [] };
-    json(response, { jsonrpc: '2.0', id, result });
   });
-  let granted = false;
+  const granted: Record<string, string> = {};
   const client = await connect(server.url, {
     eras: 'modern',
     authorizer: {
-      headers: async () => (granted ? { authorization: 'Bearer token' } : {}),
-      refused: async () => (granted = true),
+      headers: async () => ({ ...granted }),
+      refused: async () => {
+        granted['authorization'] = 'Bearer token';
+        return true;
+      },
     },
   });
   onTestFinished(() => client.close());
