@@ -1,12 +1,13 @@
 /** The files in which hosts list their servers, and how a name in them becomes a target. */
-import { readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { Failure } from './failure.ts';
+import { ConfigError, ConfigFile, type ServerConfig } from '../bridge/config.ts';
+import { Filler } from '../bridge/config-variables.ts';
 import { suggestion } from '../protocol/nearest.ts';
+import { Failure } from './failure.ts';
 import { say } from './say.ts';
-import type { CommandTarget, Target, UrlTarget } from './target.ts';
+import type { Target } from './target.ts';
 
 /** Where to look, and what the process knows. */
 export interface Surroundings {
@@ -47,9 +48,10 @@ export function usualFiles({ cwd, home, env, platform }: Surroundings): string[]
 export function configured(name: string, config: string | undefined, where: Surroundings): Target {
   const known = new Set<string>();
   for (const file of config === undefined ? usualFiles(where) : [path.resolve(where.cwd, config)]) {
-    const servers = serversOf(file, config !== undefined);
-    if (servers && Object.hasOwn(servers, name)) return targetOf(name, servers[name], file, where);
-    for (const other of Object.keys(servers ?? {})) known.add(other);
+    const listed = opened(file, config !== undefined, where);
+    const server = listed && usable(() => listed.server(name));
+    if (server) return targetOf(server);
+    for (const other of listed?.names ?? []) known.add(other);
   }
   const files = config ?? 'mcp.json, or in the files of hosts';
   const others = known.size === 0 ? '' : `; there are ${[...known].join(', ')}`;
@@ -59,62 +61,33 @@ export function configured(name: string, config: string | undefined, where: Surr
   );
 }
 
-/** What a file lists; undefined where it is not there, or is of no use and was not asked for. */
-function serversOf(file: string, wanted: boolean): JsonObject | undefined {
-  let problem: string;
+/** A file; undefined where it is not there, or is of no use and was not asked for. */
+function opened(file: string, wanted: boolean, { env, home }: Surroundings): ConfigFile | undefined {
+  if (!wanted && !existsSync(file)) return undefined;
   try {
-    const json: unknown = JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''));
-    // VS Code calls them `servers`.
-    const servers: unknown = isObject(json) ? (json['mcpServers'] ?? json['servers']) : undefined;
-    if (isObject(servers)) return servers;
-    if (!wanted) return undefined;
-    problem = 'it has no "mcpServers"';
+    const listed = ConfigFile.read(file, { env, home });
+    if (listed.names || !wanted) return listed;
+    throw new ConfigError(file, ['it has no "mcpServers"']);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') {
-      if (!wanted) return undefined;
-      problem = 'there is no such file';
-    } else {
-      // What `JSON.parse` says quotes the file, and there may be secrets in it.
-      problem = error instanceof SyntaxError ? 'it is no JSON' : message;
-    }
+    if (!(error instanceof ConfigError)) throw error;
+    if (wanted) throw Failure.usage(`cannot use ${error.message}`);
+    say(`left out ${error.message}`);
+    return undefined;
   }
-  if (wanted) throw Failure.usage(`cannot use ${file}: ${problem}`);
-  say(`left out ${file}: ${problem}`);
-  return undefined;
 }
 
-function targetOf(name: string, entry: unknown, file: string, { env }: Surroundings): Target {
-  const wrong = (problem: string): Failure => Failure.usage(`the server ${JSON.stringify(name)} in ${file} ${problem}`);
-  const filled = (text: string): string => fill(text, env, wrong);
-  const strings = (value: unknown, key: string): Record<string, string> => {
-    if (value === undefined) return {};
-    if (!isObject(value)) throw wrong(`has ${key} that are no object`);
-    return Object.fromEntries(
-      Object.entries(value).map(([each, text]) => {
-        if (!['string', 'number', 'boolean'].includes(typeof text))
-          throw wrong(`has ${key} of which ${each} is no text`);
-        return [each, filled(String(text))];
-      }),
-    );
-  };
-  if (!isObject(entry)) throw wrong('is no object');
-  const { command, args = [], cwd, url = entry['serverUrl'] ?? entry['httpUrl'] } = entry;
-  if (typeof url === 'string') {
-    const target: UrlTarget = { kind: 'url', url: filled(url), headers: strings(entry['headers'], 'headers') };
-    if (!/^https?:\/\//i.test(target.url) || !URL.canParse(target.url)) throw wrong('has a url that is none of HTTP');
-    return target;
+function usable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof ConfigError ? Failure.usage(`cannot use ${error.message}`) : error;
   }
-  if (typeof command !== 'string' || command === '') throw wrong('has neither a command nor a url');
-  if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string')) throw wrong('has args that are no texts');
-  if (cwd !== undefined && typeof cwd !== 'string') throw wrong('has a cwd that is no text');
-  const target: CommandTarget = {
-    kind: 'command',
-    command: filled(command),
-    args: args.map(filled),
-    env: strings(entry['env'], 'env'),
-  };
-  return cwd === undefined ? target : { ...target, cwd: path.resolve(path.dirname(file), filled(cwd)) };
+}
+
+function targetOf(server: ServerConfig): Target {
+  if (server.kind === 'url') return { kind: 'url', url: server.url, headers: server.headers };
+  const { command, args, env, cwd } = server;
+  return { kind: 'command', command, args, env, ...(cwd === undefined ? {} : { cwd }) };
 }
 
 /** Puts variables of the environment in: `${env:NAME}`, or `${NAME}` as some hosts write it, `${NAME:-default}` too. */
@@ -123,12 +96,7 @@ export function fill(
   env: Readonly<Record<string, string | undefined>>,
   wrong: (problem: string) => Error,
 ): string {
-  return text.replace(
-    /\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}/g,
-    (_, name: string, otherwise: string | undefined) => {
-      const value = env[name] ?? otherwise;
-      if (value === undefined) throw wrong(`needs the environment variable ${name}, which is not set`);
-      return value;
-    },
-  );
+  return new Filler({ env }, '.', new Map()).fill(text, (problem) => {
+    throw wrong(problem);
+  });
 }

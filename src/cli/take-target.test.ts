@@ -137,24 +137,28 @@ describe('names in mcp.json', () => {
       write('.cursor/mcp.json', { mcpServers: { mine: { command: 'node' } } });
       expect(take(['mine'])).toMatchObject({ command: 'node' });
       expect(said.mock.calls.map(([text]) => text)).toEqual([
-        expect.stringMatching(/^everwire: left out .*\.mcp\.json: it is no JSON\n$/),
+        expect.stringMatching(
+          /^everwire: left out .*\.mcp\.json: it is no JSON: line 1, column 12: a value is expected\n$/,
+        ),
       ]);
     } finally {
       said.mockRestore();
     }
     write('secret.json', '{ "token": hunter2 }');
-    expect(() => take(['mine'], { config: 'secret.json' })).toThrow(usage(/secret\.json: it is no JSON$/));
+    expect(() => take(['mine'], { config: 'secret.json' })).toThrow(
+      usage(/secret\.json: it is no JSON: line 1, column 12: a value is expected$/),
+    );
   });
 
   test.each<[unknown, RegExp]>([
-    [{}, /has neither a command nor a url$/],
-    ['node', /is no object$/],
-    [{ command: 'node', args: 'x' }, /has args that are no texts$/],
-    [{ command: 'node', env: [] }, /has env that are no object$/],
-    [{ command: 'node', env: { A: {} } }, /has env of which A is no text$/],
-    [{ command: 'node', cwd: 1 }, /has a cwd that is no text$/],
-    [{ url: 'file:///etc/passwd' }, /has a url that is none of HTTP$/],
-    [{ command: '${env:GONE}' }, /needs the environment variable GONE, which is not set$/],
+    [{}, /mcp\.json: mcpServers\.mine has neither a command nor a url$/],
+    ['node', /mcpServers\.mine must be an object$/],
+    [{ command: 'node', args: 'x' }, /mcpServers\.mine\.args must be a list of texts$/],
+    [{ command: 'node', env: [] }, /mcpServers\.mine\.env must be an object of texts$/],
+    [{ command: 'node', env: { A: {} } }, /mcpServers\.mine\.env\.A must be a text$/],
+    [{ command: 'node', cwd: 1 }, /mcpServers\.mine\.cwd must be a text that is not empty$/],
+    [{ url: 'file:///etc/passwd' }, /mcpServers\.mine\.url must be a URL that begins with http:\/\/ or https:\/\/$/],
+    [{ command: '${env:GONE}' }, /mcpServers\.mine\.command needs the environment variable GONE, which is not set$/],
   ])('%j cannot be used', (entry, message) => {
     write('mcp.json', { mcpServers: { mine: entry } });
     expect(() => take(['mine'])).toThrow(usage(message));

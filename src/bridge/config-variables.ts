@@ -1,0 +1,94 @@
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+/** What variables in a configuration stand for. */
+export interface Variables {
+  /** Default: the environment of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** The folder that is open in the host. Default: the file's own, or the one above where that is `.vscode` or `.cursor`. */
+  readonly workspaceFolder?: string | undefined;
+  /** Default: the person's home. */
+  readonly home?: string | undefined;
+}
+
+/** What VS Code would ask the person for. */
+export interface Input {
+  readonly description: string | undefined;
+  readonly default: string | undefined;
+}
+
+/** `${NAME}`, `${kind:name}`, each also with `:-default`. */
+const VARIABLE = /\$\{([A-Za-z_]\w*|\/)(?::(?!-)([^}]+?))?(?::-([^}]*))?\}/g;
+
+/** Puts in what the variables of a configuration stand for. */
+export class Filler {
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #named: Readonly<Record<string, string>>;
+  readonly #inputs: ReadonlyMap<string, Input>;
+
+  constructor(
+    { env = process.env, workspaceFolder, home = homedir() }: Variables,
+    file: string,
+    inputs: Filler['inputs'],
+  ) {
+    const folder = workspaceFolder ?? folderOf(file);
+    this.#env = env;
+    this.#inputs = inputs;
+    this.#named = Object.assign(Object.create(null) as Record<string, string>, {
+      workspaceFolder: folder,
+      workspaceFolderBasename: path.basename(folder),
+      userHome: home,
+      pathSeparator: path.sep,
+      '/': path.sep,
+    });
+  }
+
+  get inputs(): ReadonlyMap<string, Input> {
+    return this.#inputs;
+  }
+
+  /**
+   * Puts in `${env:NAME}`, or `${NAME}` as some hosts write it, each also with `:-default`; `${input:id}`; and the folders
+   * that VS Code and Cursor know: `${workspaceFolder}`, `${workspaceFolderBasename}`, `${userHome}`, `${pathSeparator}`.
+   * What else stands in such brackets is left as it is.
+   *
+   * @param wrong told what a variable lacks; the text is of no use then.
+   */
+  fill(text: string, wrong: (problem: string) => void): string {
+    return text.replace(VARIABLE, (whole, first: string, name: string | undefined, otherwise: string | undefined) => {
+      if (name === undefined) return this.#named[first] ?? this.#variable(first, otherwise, wrong);
+      if (first === 'env') return this.#variable(name, otherwise, wrong);
+      if (first === 'input') return this.#input(name, wrong);
+      if (first === 'command' || first === 'config') wrong(`needs \${${first}:…}, which only an editor can tell`);
+      return whole;
+    });
+  }
+
+  #variable(name: string, otherwise: string | undefined, wrong: (problem: string) => void): string {
+    const value = this.#env[name] ?? otherwise;
+    if (value === undefined) wrong(`needs the environment variable ${name}, which is not set`);
+    return value ?? '';
+  }
+
+  /** An editor asks for it; here there may be nobody to ask. */
+  #input(id: string, wrong: (problem: string) => void): string {
+    const input = this.#inputs.get(id);
+    const variable = inputVariable(id);
+    const value = this.#env[variable] ?? input?.default;
+    if (value === undefined) {
+      const what = input?.description === undefined ? '' : ` (${input.description})`;
+      wrong(`needs the input ${JSON.stringify(id)}${what}: set the environment variable ${variable}`);
+    }
+    return value ?? '';
+  }
+}
+
+/** The environment variable that stands for an input: `EVERWIRE_INPUT_API_KEY` for `api-key`. */
+function inputVariable(id: string): string {
+  return `EVERWIRE_INPUT_${id.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`;
+}
+
+function folderOf(file: string): string {
+  const folder = path.dirname(path.resolve(file));
+  return ['.vscode', '.cursor'].includes(path.basename(folder)) ? path.dirname(folder) : folder;
+}

@@ -1,0 +1,204 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ConfigError, ConfigFile, parseConfig, readConfig, type FleetConfig } from './config.ts';
+
+const env = { TOKEN: 'hunter2', HERE: '/srv' };
+
+function parse(json: unknown, file = '/work/project/mcp.json'): FleetConfig {
+  return parseConfig(typeof json === 'string' ? json : JSON.stringify(json), file, { env, home: '/home/me' });
+}
+
+/** What is wrong with a configuration. */
+function problems(json: unknown): readonly string[] {
+  try {
+    parse(json);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+/** What is wrong with one server. */
+const wrong = (server: unknown): readonly string[] => problems({ mcpServers: { mine: server } });
+
+describe('the files that hosts have', () => {
+  test('of Claude Desktop, with comments', () => {
+    const { servers, names, separator, warnings } = parse(`{
+      // what the desktop has
+      "mcpServers": {
+        "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."], "env": { "LEVEL": 3 } },
+      },
+      "globalShortcut": ""
+    }`);
+    expect(servers).toEqual([
+      {
+        kind: 'command',
+        name: 'files',
+        command: 'npx',
+        args: ['-y', '@modelcontextprotocol/server-filesystem', '.'],
+        env: { LEVEL: '3' },
+        tools: {},
+      },
+    ]);
+    expect({ names, separator, warnings }).toEqual({ names: 'clash', separator: '__', warnings: [] });
+  });
+
+  test('of VS Code, with inputs and the folder that is open', () => {
+    const json = {
+      inputs: [
+        { type: 'promptString', id: 'api-key', description: 'Key of the API', password: true },
+        { type: 'promptString', id: 'region', default: 'eu' },
+      ],
+      servers: {
+        api: { type: 'http', url: 'https://${input:region}.example.com/mcp', headers: { 'X-Key': '${input:api-key}' } },
+        local: { type: 'stdio', command: 'node', args: ['${workspaceFolder}/server.js'], cwd: '${workspaceFolder}' },
+      },
+    };
+    const given = { ...env, EVERWIRE_INPUT_API_KEY: 'k' };
+    const { servers } = parseConfig(JSON.stringify(json), '/work/project/.vscode/mcp.json', { env: given });
+    expect(servers).toMatchObject([
+      { kind: 'url', url: 'https://eu.example.com/mcp', headers: { 'X-Key': 'k' }, transport: 'http' },
+      { kind: 'command', args: ['/work/project/server.js'], cwd: '/work/project' },
+    ]);
+    expect(() => parseConfig(JSON.stringify(json), '/work/project/.vscode/mcp.json', { env })).toThrow(
+      'servers.api.headers.X-Key needs the input "api-key" (Key of the API): set the environment variable EVERWIRE_INPUT_API_KEY',
+    );
+  });
+
+  test('of Cursor and others, with variables and addresses by several names', () => {
+    const { servers } = parse({
+      mcpServers: {
+        one: {
+          command: '${userHome}/bin/one',
+          args: ['${env:HERE}', '${HERE}', '${NONE:-x}', '${env:NONE:-}', '${other:y}'],
+        },
+        two: { serverUrl: 'https://two.example/sse', type: 'sse' },
+        three: { httpUrl: 'https://three.example/mcp', headers: { Authorization: 'Bearer ${TOKEN}' } },
+        four: { url: 'https://four.example/mcp', type: 'streamableHttp', alwaysAllow: ['x'], timeout: 60 },
+      },
+    });
+    expect(servers).toMatchObject([
+      { command: '/home/me/bin/one', args: ['/srv', '/srv', 'x', '', '${other:y}'] },
+      { url: 'https://two.example/sse', transport: 'sse' },
+      { url: 'https://three.example/mcp', transport: 'http', headers: { Authorization: 'Bearer hunter2' } },
+      { url: 'https://four.example/mcp', transport: 'http' },
+    ]);
+  });
+
+  test('with servers that are switched off, whatever else is said of them', () => {
+    const { servers } = parse({
+      mcpServers: {
+        a: { command: '${GONE}', disabled: true },
+        b: { enabled: false },
+        c: { command: 'c', disabled: false },
+      },
+    });
+    expect(servers.map(({ name }) => name)).toEqual(['c']);
+  });
+
+  test('with variables in a file of their own', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'everwire-config-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    mkdirSync(path.join(folder, '.vscode'));
+    writeFileSync(path.join(folder, '.env'), 'KEY=from-file\nLEVEL=1\n');
+    const file = path.join(folder, '.vscode/mcp.json');
+    const entry = { command: 'node', envFile: '${workspaceFolder}/.env', env: { LEVEL: '2' } };
+    writeFileSync(file, JSON.stringify({ servers: { mine: entry, other: { command: 'x', envFile: 'none' } } }));
+    expect(ConfigFile.read(file, { env }).server('mine')).toMatchObject({ env: { KEY: 'from-file', LEVEL: '2' } });
+    expect(() => readConfig(file, { env })).toThrow(`${file}: servers.other.envFile cannot be read: ENOENT`);
+  });
+});
+
+describe('our own settings', () => {
+  test('of names, and of tools', () => {
+    const tools = { hide: ['delete_*'], only: ['a', 'b'], rename: { a: 'add' }, describe: { b: 'Better.' } };
+    const { servers, names, separator } = parse({
+      mcpServers: { mine: { command: 'x', tools }, other: { command: 'x', tools: ['*'] } },
+      everwire: { names: 'always', separator: '.' },
+    });
+    expect({ names, separator }).toEqual({ names: 'always', separator: '.' });
+    expect(servers.map((server) => server.tools)).toEqual([tools, { only: ['*'] }]);
+  });
+
+  test.each([
+    [{ name: 'clash' }, 'everwire.name is no setting (did you mean "names"?)'],
+    [{ names: 'allways' }, 'everwire.names must be "clash" or "always" (did you mean "always"?)'],
+    [{ separator: 'x' }, 'everwire.separator must be 1 to 4 of the characters _ - .'],
+    [[], 'everwire must be an object'],
+  ])('%j is refused', (everwire, problem) => {
+    expect(problems({ mcpServers: {}, everwire })).toEqual([problem]);
+  });
+
+  test.each([
+    [{ hidden: ['a'] }, 'mcpServers.mine.tools.hidden is no setting (did you mean "hide"?)'],
+    [{ hide: 'a' }, 'mcpServers.mine.tools.hide must be a list of texts'],
+    [{ rename: { a: 'no spaces' } }, 'mcpServers.mine.tools.rename.a must be 1 to 64 letters, digits and _ - .'],
+    [{ rename: { a: 'x', b: 'x' } }, 'mcpServers.mine.tools.rename.b is the name that "a" is given, too'],
+    [{ describe: { 'a b': 1 } }, 'mcpServers.mine.tools.describe["a b"] must be a text'],
+    ['all', 'mcpServers.mine.tools must be an object'],
+  ])('of tools, %j is refused', (tools, problem) => {
+    expect(wrong({ command: 'x', tools })).toEqual([problem]);
+  });
+});
+
+describe('what cannot be used', () => {
+  test.each<[unknown, string]>([
+    [
+      { comand: 'node' },
+      'mcpServers.mine has neither a command nor a url (did you mean "command" where it says "comand"?)',
+    ],
+    [{ command: 'x', url: 'https://a.example' }, 'mcpServers.mine has a command and a url; it can have one'],
+    [{ command: 'x', type: 'sse' }, 'mcpServers.mine.type says sse, but there is a command'],
+    [{ url: 'https://a.example', type: 'stdio' }, 'mcpServers.mine.type says stdio, but there is a url'],
+    [
+      { command: 'x', type: 'htp' },
+      'mcpServers.mine.type must be "stdio" or "http" or "streamable-http" or "sse" (did you mean "http"?)',
+    ],
+    [{ command: 'x', args: ['a', 1] }, 'mcpServers.mine.args must be a list of texts'],
+    [
+      { command: 'x', args: ['a', '${GONE}'] },
+      'mcpServers.mine.args[1] needs the environment variable GONE, which is not set',
+    ],
+    [
+      { command: 'x', args: ['${command:pick}'] },
+      'mcpServers.mine.args[0] needs ${command:…}, which only an editor can tell',
+    ],
+    [{ url: 'https://me:hunter2@a.example' }, 'mcpServers.mine.url must hold no credentials; put them into headers'],
+    [
+      { url: 'https://a.example', headers: { 'a b': 'x' } },
+      'mcpServers.mine.headers["a b"] is no name that a header can have',
+    ],
+    [
+      { url: 'https://a.example', headers: { a: 'hunter2\n' } },
+      'mcpServers.mine.headers.a holds what no header can hold',
+    ],
+  ])('%j', (server, problem) => {
+    expect(wrong(server)).toEqual([problem]);
+    expect(problem).not.toContain('hunter2');
+  });
+
+  test.each(['', '..', 'a\nb', 'x'.repeat(101)])('a server named %j', (name) => {
+    expect(problems({ mcpServers: { [name]: { command: 'x' } } })).toEqual([
+      expect.stringContaining('is no name of a server'),
+    ]);
+  });
+
+  test('all of it is told at once, with the file, and bounded', () => {
+    const json = { mcpServers: Object.fromEntries(Array.from({ length: 13 }, (_, index) => [`s${index}`, {}])) };
+    expect(() => parse(json, 'some/mcp.json')).toThrow(
+      /^some\/mcp\.json: mcpServers\.s0 has .*; mcpServers\.s9 has .*; and 3 more$/,
+    );
+    expect(problems({ servers: [] })).toEqual(['the file has no "mcpServers", or they are no object']);
+    expect(problems('{')).toEqual(['it is no JSON: line 1, column 2: it ends too early']);
+  });
+
+  test('a setting that looks misspelt is warned of, one of another host is not', () => {
+    const { warnings } = parse({
+      mcpServers: { mine: { command: 'x', arg: [], autoApprove: [], disable: true, gallery: true } },
+    });
+    expect(warnings).toEqual(['mcpServers.mine.disable is not known here (did you mean "disabled"?)']);
+  });
+});
