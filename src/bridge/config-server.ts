@@ -250,5 +250,5 @@ function readWords(value: unknown, place: Place): Record<string, string> | undef
   for (const [key, text] of Object.entries<unknown>(value)) {
     if (typeof text !== 'string') return place.at(key).wrong('must be a text');
   }
-  return value as Record<string, string>;
+  return value;
 }

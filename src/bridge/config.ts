@@ -151,8 +151,7 @@ function inputsOf(root: JsonObject): Map<string, Input> {
   const inputs = new Map<string, Input>();
   for (const input of Array.isArray(listed) ? (listed as unknown[]) : []) {
     if (!isObject(input) || typeof input['id'] !== 'string') continue;
-    const text = (key: string): string | undefined =>
-      typeof input[key] === 'string' ? (input[key] as string) : undefined;
+    const text = (key: string): string | undefined => (typeof input[key] === 'string' ? input[key] : undefined);
     inputs.set(input['id'], { description: text('description'), default: text('default') });
   }
   return inputs;
