@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { Abortable, AbortableExchange } from './abortable.ts';
+import { Abortable, AbortableExchange, abortReason, isAborted, offAbort, onAbort } from './abortable.ts';
+import { derive, type Exchange } from './exchange.ts';
 
 class Work extends Abortable {
   override settle(reason: Error): void {
@@ -38,4 +39,64 @@ test('notes are made when they are first wanted', () => {
   expect(exchange.noted).toBeUndefined();
   exchange.notes.set('a', 1);
   expect(exchange.noted).toBe(exchange.notes);
+});
+
+class Request extends AbortableExchange implements Exchange {
+  readonly method = 'm';
+  readonly params = {};
+  readonly caller = {} as Exchange['caller'];
+  notify = () => Promise.resolve();
+  ask = () => Promise.resolve({});
+
+  override settle(reason: Error): void {
+    super.settle(reason);
+  }
+
+  override fire(reason: Error): void {
+    super.fire(reason);
+  }
+}
+
+/** An exchange as it came, and one that middleware has made of it. */
+const shapes: [string, (exchange: Request) => Exchange][] = [
+  ['of its own', (exchange) => exchange],
+  ['derived', (exchange) => derive(exchange, {})],
+];
+
+test.each(shapes)('all that listen to an exchange %s hear once that it is given up', (_, shape) => {
+  const request = new Request();
+  const exchange = shape(request);
+  const heard: string[] = [];
+  for (const name of ['a', 'b', 'c']) onAbort(exchange, () => heard.push(name));
+  expect(isAborted(exchange)).toBe(false);
+  const reason = new Error('enough');
+  request.fire(reason);
+  expect(heard.toSorted()).toEqual(['a', 'b', 'c']);
+  expect(isAborted(exchange)).toBe(true);
+  expect(abortReason(exchange)).toBe(reason);
+  request.fire(new Error('again'));
+  expect(heard).toHaveLength(3);
+});
+
+test.each(shapes)('who listens to an exchange %s no more hears nothing', (_, shape) => {
+  const request = new Request();
+  const exchange = shape(request);
+  const heard: string[] = [];
+  const [first, second] = ['first', 'second'].map((name) => () => void heard.push(name));
+  onAbort(exchange, first!);
+  onAbort(exchange, second!);
+  offAbort(exchange, first!);
+  request.fire(new Error('enough'));
+  expect(heard).toEqual(['second']);
+});
+
+test('an exchange that is settled calls nobody back, and counts as given up where nobody has taken its signal', () => {
+  const request = new Request();
+  onAbort(request, () => expect.fail('called back'));
+  request.settle(new Error('answered'));
+  expect(isAborted(request)).toBe(true);
+  const watched = new Request();
+  void watched.signal;
+  watched.settle(new Error('answered'));
+  expect(isAborted(watched)).toBe(false);
 });

@@ -18,7 +18,7 @@ interface Entry {
   readonly reject: (error: Error) => void;
   readonly limits: TimeLimits;
   readonly started: number;
-  readonly onexpired: ((reason: string) => void) | undefined;
+  readonly onexpired: ((id: RequestId, reason: string) => void) | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -56,7 +56,7 @@ export class PendingRequests {
   /**
    * Sends a request under a fresh id and resolves with its result.
    *
-   * @param transmit sends the message; where it fails, the request fails with its error.
+   * @param transmit sends the message; where it fails, the request fails with its error. Undefined means that it is sent.
    * @param onexpired called when the time ran out, to tell the peer.
    * @throws RpcError as sent by the peer; with −32001 when the time ran out; with −32000 when the connection closed.
    */
@@ -64,7 +64,7 @@ export class PendingRequests {
     method: string,
     params: JsonObject | undefined,
     limits: TimeLimits,
-    transmit: (request: Request) => Promise<void>,
+    transmit: (request: Request) => Promise<void> | undefined,
     onexpired?: (id: RequestId, reason: string) => void,
   ): { readonly id: RequestId; readonly result: Promise<JsonObject> } {
     const id = ++this.#lastId;
@@ -76,7 +76,7 @@ export class PendingRequests {
         reject,
         limits,
         started: limits.maxTimeout > 0 ? Date.now() : 0,
-        onexpired: onexpired && ((reason) => onexpired(id, reason)),
+        onexpired,
         timer: undefined,
       };
       (this.#entries ??= new Map()).set(id, entry);
@@ -85,7 +85,7 @@ export class PendingRequests {
         params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };
       const failed = (error: unknown): void => this.#take(id)?.reject(RpcError.from(error));
       try {
-        transmit(message).catch(failed);
+        transmit(message)?.catch(failed);
       } catch (error) {
         failed(error);
       }
@@ -150,7 +150,7 @@ export class PendingRequests {
       const limit = wait === remaining ? maxTimeout : timeout;
       const reason = `${entry.method} was not answered within ${limit} ms`;
       entry.reject(new RpcError(REQUEST_TIMEOUT, `Request timed out: ${reason}`));
-      entry.onexpired?.(reason);
+      entry.onexpired?.(id, reason);
     }, wait);
   }
 }

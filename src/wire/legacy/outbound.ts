@@ -11,11 +11,12 @@ import {
   type Request,
   type RequestId,
 } from '../../jsonrpc/message.ts';
+import { abortReason, isAborted, offAbort, onAbort } from '../../core/abortable.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
-import type { MessageExtra, Transport } from '../../transport/transport.ts';
+import { TAKEN, type MessageExtra, type Transport } from '../../transport/transport.ts';
 import type { Upstream } from '../upstream.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import type { Attribution } from './attribution.ts';
@@ -188,8 +189,8 @@ class LegacyOutbound implements Upstream {
   }
 
   #call(exchange: Exchange): Promise<JsonObject> {
-    const { method, signal } = exchange;
-    if (signal.aborted) return Promise.reject(signal.reason);
+    if (isAborted(exchange)) return Promise.reject(abortReason(exchange));
+    const { method } = exchange;
     const token: RequestId | undefined = exchange.params['_meta']?.[Meta.ProgressToken];
     const visiting = visitsFirst(exchange);
     let { params } = exchange;
@@ -209,14 +210,14 @@ class LegacyOutbound implements Upstream {
     this.#calls.set(id, call);
     if (upstreamToken !== undefined) this.#tokens.set(upstreamToken, id);
     const cancel = (): void => {
-      const reason = RpcError.from(signal.reason);
+      const reason = RpcError.from(abortReason(exchange));
       if (this.#pending.cancel(id, reason)) this.#giveUp(id, reason.message);
     };
-    signal.addEventListener('abort', cancel);
+    onAbort(exchange, cancel);
     // Registered before anybody else hears of the result: progress MUST stop after completion (basic/utilities/progress).
     const done = (answer?: JsonObject): void => {
       call.notices?.flush();
-      signal.removeEventListener('abort', cancel);
+      offAbort(exchange, cancel);
       this.#calls.delete(id);
       if (upstreamToken !== undefined) {
         this.#tokens.delete(upstreamToken);
@@ -230,14 +231,15 @@ class LegacyOutbound implements Upstream {
 
   /** Sends a request; where its time runs out, the server is told (2025-11-25, basic/lifecycle: Timeouts). */
   #request(method: string, params: JsonObject, limits: TimeLimits): { id: RequestId; result: Promise<JsonObject> } {
-    return this.#pending.open(
-      method,
-      params,
-      limits,
-      (message) => this.#transport.send(message),
-      (id, reason) => this.#giveUp(id, reason),
-    );
+    return this.#pending.open(method, params, limits, this.#transmit, this.#expired);
   }
+
+  readonly #transmit = (message: Request): Promise<void> | undefined => {
+    const sent = this.#transport.send(message);
+    return sent === TAKEN ? undefined : sent;
+  };
+
+  readonly #expired = (id: RequestId, reason: string): void => this.#giveUp(id, reason);
 
   #giveUp(id: RequestId, reason: string): void {
     this.#givenUp.requests.add(id);
