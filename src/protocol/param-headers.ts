@@ -2,6 +2,7 @@
  * Arguments of tools that callers over HTTP say again in headers (2026-07-28, basic/transports/streamable-http: Custom
  * Headers from Tool Parameters): the rules that both sides follow.
  */
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { encodeHeaderValue } from './header-value.ts';
 import type { Subschema } from './subschemas.ts';
@@ -61,11 +62,18 @@ export function argumentAt(args: JsonObject, { path }: ParamHeader): unknown {
 /**
  * The headers that go with a call, by their names in lower case. What is absent or null has none, and neither has what
  * no header can say.
+ *
+ * @throws RpcError −32602 that names an integer which is no safe one: every server must refuse it (2026-07-28,
+ * basic/transports/streamable-http: Schema Extension).
  */
 export function mirroredArguments(headers: readonly ParamHeader[], args: JsonObject): Record<string, string> {
   const mirrored: Record<string, string> = {};
   for (const header of headers) {
     const value = argumentAt(args, header);
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      const what = `The argument ${header.path.join('.')} goes into the header ${header.name}`;
+      throw new RpcError(ErrorCode.InvalidParams, `${what}, and ${value} is no safe integer`);
+    }
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       mirrored[header.key] = encodeHeaderValue(String(value));
   }
