@@ -34,9 +34,10 @@ const ALLOWED: Record<string, readonly string[]> = {
   auth: ['jsonrpc', 'protocol', 'transport/transport.ts', 'transport/http'],
   server: BELOW_SERVER,
   client: BELOW_SERVER,
-  bridge: BELOW_SERVER,
+  bridge: [...BELOW_SERVER, 'client'],
+  operate: [...BELOW_WIRE, 'auth'],
   testing: [...BELOW_WIRE, 'auth/client/token-store.ts'],
-  cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'testing'],
+  cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'testing'],
 };
 
 /**

@@ -215,7 +215,7 @@ export class McpServer {
    * @param options beside those that the server was made with; they go before them.
    * @throws Error where it cannot listen.
    */
-  listen(options: HttpOptions & Pick<ListenOptions, 'host' | 'port' | 'onerror'> = {}): Promise<HttpListener> {
+  listen(options: HttpOptions & Pick<ListenOptions, 'host' | 'port' | 'tls' | 'onerror'> = {}): Promise<HttpListener> {
     return this.#serving.listen(options);
   }
 

@@ -73,7 +73,7 @@ describe.skipIf(!canCertify)('a listener with a certificate', () => {
 
   test('gives a client that does not encrypt no answer', async () => {
     const { port } = await listening();
-    await expect(fetch(`http://127.0.0.1:${port}/mcp`)).rejects.toThrow();
+    await expect(fetch(`http://127.0.0.1:${port}/mcp`)).rejects.toThrow('fetch failed');
   });
 });
 

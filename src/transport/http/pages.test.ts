@@ -63,7 +63,7 @@ describe('pages beside the endpoints', () => {
   });
 
   test('that throw are answered with 500 and reported', async () => {
-    const onerror = vi.fn();
+    const onerror = vi.fn<(error: Error) => void>();
     const answer = (): never => {
       throw new Error('broken');
     };

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { fetchListener } from '../transport/http/fetch.ts';
+import { createHttpHandler } from '../transport/http/handler.ts';
+import { createHealth, type Health } from './health.ts';
+import { pagesAt } from './page.ts';
+
+function looker(health: Health): (path: string, method?: string) => Promise<{ status: number; body: unknown }> {
+  const answer = fetchListener(createHttpHandler({ onsession: () => {}, pages: pagesAt({ ...health.pages }) }));
+  return async (path, method = 'GET') => {
+    const response = await answer(new Request(`http://localhost${path}`, { method }));
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+  };
+}
+
+describe('health', () => {
+  test('is ready, until it is told to drain; it lives all the while', async () => {
+    const health = createHealth({ upstream: () => undefined });
+    const look = looker(health);
+    expect(await look('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
+    expect(await look('/readyz')).toEqual({ status: 200, body: { status: 'ready' } });
+    health.drain();
+    expect(await look('/readyz')).toEqual({
+      status: 503,
+      body: { status: 'not ready', problems: { process: 'draining' } },
+    });
+    expect(await look('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
+    expect((await look('/healthz', 'POST')).status).toBe(405);
+  });
+
+  test('says by name which check fails, and no more than a word for it', async () => {
+    let problem: string | undefined = 'unreachable';
+    const health = createHealth({
+      upstream: () => problem,
+      talkative: () => 'ECONNREFUSED 10.0.0.7:5432',
+      broken: () => {
+        throw new Error('password authentication failed for user "admin"');
+      },
+    });
+    const look = looker(health);
+    expect(await look('/readyz')).toEqual({
+      status: 503,
+      body: { status: 'not ready', problems: { upstream: 'unreachable', talkative: 'failing', broken: 'failing' } },
+    });
+    problem = undefined;
+    expect(health.problems).not.toHaveProperty('upstream');
+  });
+
+  test('is not kept by anybody on the way', async () => {
+    const answer = fetchListener(
+      createHttpHandler({ onsession: () => {}, pages: pagesAt({ ...createHealth().pages }) }),
+    );
+    const response = await answer(new Request('http://localhost/readyz'));
+    expect(response.headers.get('cache-control')).toBe('no-store');
+  });
+});
+
+test('a path of a page begins with a slash', () => {
+  expect(() => pagesAt({ metrics: { answer: () => {} } })).toThrow('must begin with a slash');
+});

@@ -1,0 +1,29 @@
+/**
+ * What a server needs to be run by others: whether it lives and is ready, figures for Prometheus, spans for
+ * OpenTelemetry, logs that keep secrets, certificates that are renewed. Each is middleware, or a page of the HTTP handler,
+ * and each loads what it needs when it is made.
+ *
+ * @module
+ */
+export { anyGate } from './any-gate.ts';
+export { createHealth, type Health, type HealthCheck } from './health.ts';
+export {
+  createLog,
+  logCalls,
+  type Log,
+  type LogFields,
+  type LogFormat,
+  type LogOptions,
+  type LogSeverity,
+  type LogThreshold,
+} from './logs.ts';
+export { createMetrics, type Metrics, type MetricsOptions, type Reading } from './metrics.ts';
+export type { Outcome } from './outcome.ts';
+export { pagesAt } from './page.ts';
+export { anyReachable, reachability, type Reachability, type ReachabilityOptions } from './reachability.ts';
+export { tlsFiles, type TlsFiles, type TlsWatch } from './tls-files.ts';
+export { createTracing, type Tracing } from './tracing.ts';
+export type { Middleware } from '../core/exchange.ts';
+export type { Gate } from '../transport/http/gate.ts';
+export type { HttpPage } from '../transport/http/handler.ts';
+export type { TlsCredentials } from '../transport/http/listen.ts';

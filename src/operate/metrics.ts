@@ -1,0 +1,202 @@
+import type * as PromClient from 'prom-client';
+import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Exchange, Middleware } from '../core/exchange.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isNotificationMethod, Method } from '../protocol/methods.ts';
+import type { HttpPage } from '../transport/http/handler.ts';
+import { codeLabel, methodLabel, observed, type Ending } from './outcome.ts';
+import { respondText } from './page.ts';
+
+/** What is measured. */
+export interface MetricsOptions {
+  /** Whether the figures of this process are among them: CPU, memory, event loop, garbage collection. Default true. */
+  readonly process?: boolean;
+  /** Tools of one server that are counted by their names; the others count as `other`. Default 200. */
+  readonly maxTools?: number;
+}
+
+/** What a gauge or counter shows when it is looked at: one number, or one for each server by its name. */
+export type Reading = () => number | Readonly<Record<string, number>>;
+
+/** The figures of a process, for Prometheus. */
+export interface Metrics {
+  /**
+   * Counts and times the requests to a server. Put it around the service: `server.use(metrics.middleware('shop'))`.
+   *
+   * @param server the value of the label `server`.
+   */
+  middleware(server: string): Middleware;
+  /**
+   * Adds a figure that goes up and down: `metrics.gauge('everwire_sessions', 'Live sessions', () => handler.sessions)`.
+   *
+   * @throws Error where the name is taken, or is none.
+   */
+  gauge(name: string, help: string, read: Reading): void;
+  /** Adds a figure that only goes up. @throws Error where the name is taken, or is none. */
+  counter(name: string, help: string, read: Reading): void;
+  /** All figures in the text format of Prometheus, version 0.0.4. */
+  text(): Promise<string>;
+  /** Serves `text`. @param gated whether the gate of the handler stands before it. Default false. */
+  page(gated?: boolean): HttpPage;
+}
+
+/**
+ * Bounds of the buckets, in seconds: those of OpenTelemetry for `mcp.server.operation.duration`, and below them some for
+ * what is answered at once.
+ */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+
+/**
+ * Makes the figures of a process, with `prom-client`, which is loaded now. Labels take only values that are known: methods
+ * of the protocol, tools that the server has listed, usual error codes. What a caller makes up is `other`.
+ *
+ * - `everwire_calls_total{server,method,outcome}`: requests that have ended; `outcome` is one of `Outcome`.
+ * - `everwire_errors_total{server,method,code}`: those among them that ended with a JSON-RPC error.
+ * - `everwire_call_duration_seconds{server,method}`: a histogram, of all but `subscriptions/listen`.
+ * - `everwire_tool_calls_total{server,tool,outcome}`: the same for calls of tools, by name.
+ * - `everwire_calls_in_flight{server}` and `everwire_subscriptions{server}`: what is open now.
+ *
+ * @throws Error where `prom-client` is not installed.
+ */
+export async function createMetrics(options: MetricsOptions = {}): Promise<Metrics> {
+  return new PrometheusMetrics(await load(), options);
+}
+
+type Prometheus = typeof PromClient;
+
+async function load(): Promise<Prometheus> {
+  try {
+    return await import('prom-client');
+  } catch (cause) {
+    throw new Error('metrics need the package prom-client: npm install prom-client', { cause });
+  }
+}
+
+class PrometheusMetrics implements Metrics {
+  readonly #prometheus: Prometheus;
+  readonly #registry: Registry;
+  readonly #calls: Counter;
+  readonly #errors: Counter;
+  readonly #duration: Histogram;
+  readonly #tools: Counter;
+  readonly #inFlight: Gauge;
+  readonly #subscriptions: Gauge;
+  readonly #maxTools: number;
+
+  constructor(prometheus: Prometheus, { process = true, maxTools = 200 }: MetricsOptions) {
+    this.#prometheus = prometheus;
+    this.#maxTools = maxTools;
+    const registry = new prometheus.Registry();
+    this.#registry = registry;
+    const registers = [registry];
+    if (process) prometheus.collectDefaultMetrics({ register: registry });
+    const counter = (name: string, help: string, labelNames: string[]): Counter =>
+      new prometheus.Counter({ name, help, labelNames, registers });
+    const gauge = (name: string, help: string): Gauge =>
+      new prometheus.Gauge({ name, help, labelNames: ['server'], registers });
+    this.#calls = counter('everwire_calls_total', 'Requests that have ended', ['server', 'method', 'outcome']);
+    this.#errors = counter('everwire_errors_total', 'Requests that ended with an error', ['server', 'method', 'code']);
+    this.#tools = counter('everwire_tool_calls_total', 'Calls of tools that have ended', ['server', 'tool', 'outcome']);
+    this.#duration = new prometheus.Histogram({
+      name: 'everwire_call_duration_seconds',
+      help: 'How long requests took',
+      labelNames: ['server', 'method'],
+      buckets: BUCKETS,
+      registers,
+    });
+    this.#inFlight = gauge('everwire_calls_in_flight', 'Requests that are being answered');
+    this.#subscriptions = gauge('everwire_subscriptions', 'Open subscriptions');
+  }
+
+  middleware(server: string): Middleware {
+    /** Tools that the server has listed. */
+    const known = new Set<string>();
+    // So that they are there before the first call.
+    this.#inFlight.set({ server }, 0);
+    this.#subscriptions.set({ server }, 0);
+    return (next) => (exchange) => {
+      if (isNotificationMethod(exchange.method)) return next(exchange);
+      const open = exchange.method === Method.Listen ? this.#subscriptions : this.#inFlight;
+      open.inc({ server });
+      return observed(next, exchange, (ending, result) => {
+        open.dec({ server });
+        if (exchange.method === Method.ListTools) this.#learn(known, result);
+        this.#count(server, exchange, ending, known);
+      });
+    };
+  }
+
+  gauge(name: string, help: string, read: Reading): void {
+    const { Gauge: Kind } = this.#prometheus;
+    const gauge: Gauge = new Kind({
+      name,
+      help,
+      labelNames: labelsOf(read),
+      registers: [this.#registry],
+      collect: () => show(read, (labels, value) => gauge.set(labels, value), gauge),
+    });
+  }
+
+  counter(name: string, help: string, read: Reading): void {
+    const { Counter: Kind } = this.#prometheus;
+    const counter: Counter = new Kind({
+      name,
+      help,
+      labelNames: labelsOf(read),
+      registers: [this.#registry],
+      collect: () => show(read, (labels, value) => counter.inc(labels, value), counter),
+    });
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  page(gated = false): HttpPage {
+    return {
+      gated,
+      answer: (call) =>
+        void this.text().then(
+          (text) => respondText(call, 200, text, this.#registry.contentType),
+          (error: unknown) => respondText(call, 500, `The figures cannot be read: ${(error as Error).message}\n`),
+        ),
+    };
+  }
+
+  #learn(known: Set<string>, result: JsonObject | undefined): void {
+    const tools: unknown = result?.['tools'];
+    if (!Array.isArray(tools)) return;
+    for (const tool of tools) {
+      if (known.size >= this.#maxTools) return;
+      if (isObject(tool) && typeof tool['name'] === 'string') known.add(tool['name']);
+    }
+  }
+
+  #count(server: string, { method: given, params }: Exchange, ending: Ending, known: ReadonlySet<string>): void {
+    const method = methodLabel(given);
+    const { outcome, code, seconds } = ending;
+    this.#calls.inc({ server, method, outcome });
+    if (code !== undefined) this.#errors.inc({ server, method, code: codeLabel(code) });
+    if (given !== Method.Listen) this.#duration.observe({ server, method }, seconds);
+    if (given !== Method.CallTool) return;
+    const name: unknown = params['name'];
+    const tool = typeof name === 'string' && known.has(name) ? name : 'other';
+    this.#tools.inc({ server, tool, outcome });
+  }
+}
+
+function labelsOf(read: Reading): string[] {
+  return typeof read() === 'number' ? [] : ['server'];
+}
+
+/** Shows what there is now, and nothing of what was there before: servers come and go. */
+function show(
+  read: Reading,
+  set: (labels: Record<string, string>, value: number) => void,
+  shown: { reset(): void },
+): void {
+  const value = read();
+  shown.reset();
+  if (typeof value === 'number') return set({}, value);
+  for (const [server, each] of Object.entries(value)) set({ server }, each);
+}

@@ -1,0 +1,99 @@
+import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { canCertify, certificate, type Certificate } from '../../test/support/certificate.ts';
+import type { TlsCredentials } from '../transport/http/listen.ts';
+import { tlsFiles } from './tls-files.ts';
+
+const [first, second] = canCertify ? [certificate('first'), certificate('second')] : [];
+
+let directory: string;
+let files: { cert: string; key: string };
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'everwire-tls-'));
+  files = { cert: path.join(directory, 'cert.pem'), key: path.join(directory, 'key.pem') };
+});
+afterEach(() => {
+  rmSync(directory, { recursive: true });
+});
+
+function put({ cert, key }: Partial<Certificate>): void {
+  if (cert !== undefined) writeFileSync(files.cert, cert);
+  if (key !== undefined) writeFileSync(files.key, key);
+}
+
+describe.skipIf(!canCertify)('a certificate in files', () => {
+  async function watched() {
+    put(first!);
+    const found = await tlsFiles(files.cert, files.key);
+    const renew = vi.fn<(credentials: TlsCredentials) => void>();
+    const onerror = vi.fn<(error: Error) => void>();
+    const end = found.watch({ renew, onerror, interval: 5 });
+    return { found, renew, onerror, end };
+  }
+
+  test('is read', async () => {
+    put(first!);
+    expect((await tlsFiles(files.cert, files.key)).credentials).toEqual(first);
+  });
+
+  test('is taken up again when it changes, once both files have', async () => {
+    const { found, renew, onerror, end } = await watched();
+    put({ cert: second!.cert });
+    await vi.waitFor(() => expect(onerror).toHaveBeenCalledOnce());
+    expect(onerror.mock.calls[0]![0].message).toMatch(/^the certificate was not renewed: .*cert\.pem and .*key\.pem/);
+    expect(found.credentials).toEqual(first);
+    put({ key: second!.key });
+    await vi.waitFor(() => expect(renew).toHaveBeenCalledExactlyOnceWith(second));
+    expect(found.credentials).toEqual(second);
+    expect(onerror).toHaveBeenCalledOnce();
+    end();
+  });
+
+  test('is taken up through a link that was turned elsewhere', async () => {
+    for (const [name, { cert, key }] of [
+      ['one', first!],
+      ['two', second!],
+    ] as const) {
+      writeFileSync(path.join(directory, `${name}.cert`), cert);
+      writeFileSync(path.join(directory, `${name}.key`), key);
+    }
+    const turn = (name: string): void => {
+      for (const each of ['cert', 'key']) {
+        symlinkSync(path.join(directory, `${name}.${each}`), path.join(directory, 'new'));
+        renameSync(path.join(directory, 'new'), path.join(directory, `${each}.pem`));
+      }
+    };
+    turn('one');
+    const found = await tlsFiles(files.cert, files.key);
+    const renewed = new Promise<TlsCredentials>((renew) => {
+      found.watch({ renew, onerror: () => {}, interval: 5 });
+    });
+    turn('two');
+    expect(await renewed).toEqual(second);
+  });
+
+  test('is not taken for renewed where it goes away, or where the listener refuses it', async () => {
+    const { found, renew, onerror, end } = await watched();
+    rmSync(files.key);
+    await vi.waitFor(() => expect(onerror).toHaveBeenCalledOnce());
+    expect(onerror.mock.calls[0]![0].message).toContain(`cannot read ${files.key}: ENOENT`);
+    renew.mockImplementationOnce(() => {
+      throw new Error('busy');
+    });
+    put(second!);
+    await vi.waitFor(() => expect(renew).toHaveBeenCalledTimes(2));
+    expect(found.credentials).toEqual(second);
+    end();
+  });
+
+  test('that does not belong to the key is refused by the names of the files', async () => {
+    put({ cert: first!.cert, key: second!.key });
+    await expect(tlsFiles(files.cert, files.key)).rejects.toThrow(`${files.cert} and ${files.key} are no certificate`);
+  });
+});
+
+test('a file that is not there is named', async () => {
+  await expect(tlsFiles(files.cert, files.key)).rejects.toThrow(/^cannot read .*\.pem: ENOENT$/);
+});
