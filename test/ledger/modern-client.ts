@@ -4,29 +4,18 @@ import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import type { HttpHandlerOptions } from '../../src/transport/http/handler.ts';
 import { createInbound, type Inbound, type InboundOptions } from '../../src/wire/serve.ts';
 import { TestHttp } from '../support/http.ts';
-
-export const REVISION = '2026-07-28';
-
-/** What every request says of itself, and more. */
-export function meta(capabilities: JsonObject = {}, more: JsonObject = {}): JsonObject {
-  return {
-    'io.modelcontextprotocol/protocolVersion': REVISION,
-    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': capabilities,
-    ...more,
-  };
-}
+import { MODERN, modernRequest } from '../support/modern.ts';
 
 /** A request as it goes over any transport. */
 export function asked(id: number | string, method: string, params: JsonObject = {}, capabilities = {}): JsonObject {
-  return { jsonrpc: '2.0', id, method, params: { ...params, _meta: meta(capabilities, params['_meta']) } };
+  return modernRequest(id, method, params, capabilities);
 }
 
 /** The headers that say what a body says. */
 export function headersOf({ method, params = {} }: JsonObject): Record<string, string> {
   const name: unknown = params['name'] ?? params['uri'];
   return {
-    'mcp-protocol-version': REVISION,
+    'mcp-protocol-version': MODERN,
     'mcp-method': method,
     ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
   };

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { RpcError } from '../../src/jsonrpc/errors.ts';
 import { McpServer } from '../../src/server/mcp-server.ts';
 import { deferred, scripted } from '../support/service.ts';
+import { meta, MODERN } from '../support/modern.ts';
 import { served } from '../support/wire.ts';
-import { asked, headersOf, meta, modernHttp, REVISION } from './modern-client.ts';
+import { asked, headersOf, modernHttp } from './modern-client.ts';
 
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
@@ -69,7 +70,7 @@ describe('a request says who sends it', () => {
 describe('a revision that is not served', () => {
   test.each(['2099-01-01', '2025-11-25', '__proto__', ''])('%j is −32022, with those that are', async (requested) => {
     const { service, seen } = scripted();
-    const supported = [REVISION, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
+    const supported = [MODERN, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
     const error = { code: -32022, message: expect.any(String), data: { supported, requested } };
     const { client } = await served(service);
     const { params } = changed(VERSION, requested);
@@ -83,7 +84,7 @@ describe('a revision that is not served', () => {
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
       id: 1,
-      error: { code: -32022, data: { requested: '2099-01-01', supported: expect.arrayContaining([REVISION]) } },
+      error: { code: -32022, data: { requested: '2099-01-01', supported: expect.arrayContaining([MODERN]) } },
     });
   });
 
@@ -93,7 +94,7 @@ describe('a revision that is not served', () => {
       capabilities: {},
       clientInfo: { name: 'old', version: '1' },
     };
-    const error = { code: -32022, message: expect.stringContaining(REVISION), data: expect.anything() };
+    const error = { code: -32022, message: expect.stringContaining(MODERN), data: expect.anything() };
     const { client } = await served(scripted().service, { eras: 'modern' });
     expect((await client.request(1, 'initialize', params)).error).toEqual(error);
     const { http } = modernHttp(scripted().service, { eras: 'modern' });
@@ -105,7 +106,7 @@ describe('a revision that is not served', () => {
   test('a server of both eras serves each client in its own, on one connection', async () => {
     const { client } = await served(scripted().service);
     expect(await client.request(1, 'server/discover', { _meta: meta() })).toMatchObject({
-      result: { supportedVersions: expect.arrayContaining([REVISION, '2025-11-25']) },
+      result: { supportedVersions: expect.arrayContaining([MODERN, '2025-11-25']) },
     });
     const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     expect(await client.request(2, 'initialize', hello)).toMatchObject({ result: { protocolVersion: '2025-06-18' } });
@@ -146,7 +147,7 @@ describe('headers', () => {
 
   test('a name that is encoded is decoded first, and names of headers have no case', async () => {
     const { http } = modernHttp(server.service);
-    const headers = { 'MCP-PROTOCOL-VERSION': REVISION, 'mCP-mETHOD': 'tools/call', 'Mcp-NAME': encoded };
+    const headers = { 'MCP-PROTOCOL-VERSION': MODERN, 'mCP-mETHOD': 'tools/call', 'Mcp-NAME': encoded };
     const response = await http.post(tool, headers);
     expect(await response.json()).toMatchObject({ id: 1, result: { content: [{ text: 'made' }] } });
   });
@@ -198,7 +199,7 @@ describe('over HTTP', () => {
 
   test('a body is one message: batches and responses are refused', async () => {
     const { http } = modernHttp(scripted().service);
-    const headers = { 'mcp-protocol-version': REVISION, 'mcp-method': 'echo' };
+    const headers = { 'mcp-protocol-version': MODERN, 'mcp-method': 'echo' };
     for (const body of [[asked(1, 'echo')], { jsonrpc: '2.0', id: 1, result: {} }, { jsonrpc: '2.0', id: 1 }, 5]) {
       const response = await http.post(body, headers);
       expect(response.status).toBe(400);
@@ -214,7 +215,7 @@ describe('over HTTP', () => {
     expect(response.status).toBe(202);
     expect(await response.text()).toBe('');
     expect(seen.map(({ method }) => method)).toEqual(['notifications/odd']);
-    const headers = { 'mcp-protocol-version': REVISION };
+    const headers = { 'mcp-protocol-version': MODERN };
     expect((await http.post({ ...note, params: [] }, headers)).status).toBe(400);
   });
 

@@ -4,8 +4,9 @@ import { McpServer } from '../../src/server/mcp-server.ts';
 import { Context } from '../../src/server/context.ts';
 import { Events } from '../support/http.ts';
 import { aborted, deferred, listening, scripted } from '../support/service.ts';
+import { meta } from '../support/modern.ts';
 import { served } from '../support/wire.ts';
-import { asked, meta, modernHttp } from './modern-client.ts';
+import { asked, modernHttp } from './modern-client.ts';
 
 const ID = 'io.modelcontextprotocol/subscriptionId';
 const LEVEL = 'io.modelcontextprotocol/logLevel';
