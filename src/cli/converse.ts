@@ -9,7 +9,6 @@ import type { ClientFlags } from './client-options.ts';
 import { failureOf, Interrupted } from './exit.ts';
 import { ExitCode } from './failure.ts';
 import { fillIn } from './form.ts';
-import { HeldTimer, LOGIN_TIMEOUT } from './held-timer.ts';
 import { Output } from './output.ts';
 import { answerByHand } from './sample.ts';
 import { say } from './say.ts';
@@ -108,19 +107,11 @@ async function open(
   // Who brings a credential of their own wants no other.
   if (headers['authorization'] !== undefined) return connect(target.url, { ...options, headers });
   const { loginFor } = await import('./login.ts');
-  const limit = new HeldTimer(timeout, `${new URL(target.url).host} did not answer within ${timeout} ms`);
-  try {
-    return await connect(target.url, {
-      ...options,
-      headers,
-      authorizer: loginFor(new URL(target.url), terminal, flags.login, limit),
-      // A person who logs in takes their time; `limit` has the server's.
-      connectTimeout: timeout + LOGIN_TIMEOUT,
-      signal: AbortSignal.any([signal, limit.signal]),
-    });
-  } finally {
-    limit.end();
-  }
+  return connect(target.url, {
+    ...options,
+    headers,
+    authorizer: loginFor(new URL(target.url), terminal, flags.login),
+  });
 }
 
 /** Which server asks, by what the person knows of it and not by what it says of itself. */

@@ -6,21 +6,22 @@ import { OAuthError } from '../auth/client/oauth-error.ts';
 import { openBrowser } from '../auth/client/open-browser.ts';
 import type { User } from '../auth/client/user.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
-import { LOGIN_TIMEOUT, type HeldTimer } from './held-timer.ts';
 import { surroundings, type Surroundings } from './mcp-json.ts';
 import type { Terminal } from './terminal.ts';
+
+/** How long a person may take to log in, in milliseconds. No other limit of time counts it. */
+const LOGIN_TIMEOUT = 300_000;
 
 /**
  * Gets access tokens for a server that wants them, and keeps them in files of the person's own (0600).
  *
  * @param allowed whether the person may be sent to a browser. Without that only tokens that are kept are used, and
  * refreshed.
- * @param limit is held while the person logs in.
  */
-export function loginFor(url: URL, terminal: Terminal, allowed: boolean, limit: HeldTimer): Authorizer {
+export function loginFor(url: URL, terminal: Terminal, allowed: boolean): Authorizer {
   return oauth({
     server: url,
-    user: allowed && terminal.watched ? held(inBrowser(terminal, url), limit) : nobody(url, allowed),
+    user: allowed && terminal.watched ? inBrowser(terminal, url) : nobody(url, allowed),
     store: new FileTokenStore(tokenFolder()),
     clientMetadata: { client_name: 'Everwire' },
   });
@@ -42,19 +43,6 @@ function inBrowser(terminal: Terminal, { host }: URL): User {
       if (!(await openBrowser(url))) terminal.tell('No browser could be opened. Please open the address yourself.');
     },
   });
-}
-
-function held(user: User, limit: HeldTimer): User {
-  return {
-    visit: async (former) => {
-      const visit = await user.visit(former);
-      return {
-        redirectUri: visit.redirectUri,
-        authorize: (request) => limit.hold(() => visit.authorize(request)),
-        close: () => visit.close(),
-      };
-    },
-  };
 }
 
 function nobody({ host }: URL, allowed: boolean): User {

@@ -5,6 +5,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import { TAKEN } from '../transport/transport.ts';
+import { leftOf } from '../transport/http/client/attendance.ts';
 import { TimeoutError } from './errors.ts';
 import type { Change, Progress } from './handlers.ts';
 
@@ -12,7 +13,10 @@ import type { Change, Progress } from './handlers.ts';
 export interface CallLimits {
   /** Gives the call up: it rejects with the signal's reason, and the server is told. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds without an answer, counted from the last progress; not while the server asks something. 0 for ever. */
+  /**
+   * Milliseconds without an answer, counted from the last progress; not while the server asks something, nor while a person
+   * logs in. 0 for ever.
+   */
   readonly timeout: number;
   /** Milliseconds in all, whatever happens. 0 for ever. */
   readonly maxTimeout: number;
@@ -21,6 +25,8 @@ export interface CallLimits {
 /** What a call needs of its client. */
 export interface CallHost {
   readonly caller: Caller;
+  /** When a person was busy with a login last, as `Date.now()` has it; Infinity while one is. Default: never. */
+  readonly attendedUntil?: number;
   /** Hears what belongs to the call. */
   notice(call: Call, method: string, params: JsonObject): void;
   /** Answers a question in the middle of the call. */
@@ -140,18 +146,21 @@ export class Call extends AbortableExchange implements Exchange {
     }
   }
 
-  #arm(): void {
-    const { timeout, maxTimeout } = this.#limits;
+  #arm(timeout = this.#limits.timeout): void {
+    const { maxTimeout } = this.#limits;
     clearTimeout(this.#timer);
     const remaining = maxTimeout > 0 ? Math.max(0, this.#started + maxTimeout - Date.now()) : Infinity;
     const wait = Math.min(timeout > 0 && this.#questions === 0 ? timeout : Infinity, remaining);
     // A longer timer would fire at once.
     if (wait > MAX_TIMER) return;
-    const limit = wait === remaining ? maxTimeout : timeout;
-    this.#timer = setTimeout(() => this.#expire(limit), wait);
+    this.#timer = setTimeout(() => this.#expire(wait, wait === remaining), wait);
   }
 
-  #expire(limit: number): void {
+  /** @param hard whether it is the maximum that is over. */
+  #expire(waited: number, hard: boolean): void {
+    const limit = hard ? this.#limits.maxTimeout : this.#limits.timeout;
+    const left = hard ? 0 : leftOf(limit, waited, this.#host.attendedUntil ?? 0);
+    if (left > 0) return this.#arm(left);
     this.abort(new TimeoutError(`${this.method} was not answered within ${limit} ms`, limit));
   }
 

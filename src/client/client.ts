@@ -17,7 +17,8 @@ import type {
   SubscriptionFilter,
   Tool,
 } from '../protocol/types.ts';
-import { InvalidResultError } from './errors.ts';
+import type { Upstream } from '../wire/upstream.ts';
+import { ConnectionError, InvalidResultError } from './errors.ts';
 import type { Change } from './handlers.ts';
 import type { ListOptions, ReadOptions, RequestOptions, TaskOptions } from './options.ts';
 import { entriesOf, isInvalidCursor } from './pages.ts';
@@ -116,7 +117,10 @@ export class Client {
     return this.#all(Method.ListTools, 'tools', 'tools', options);
   }
 
-  /** The tools one by one: a page is asked for when the one before has been read. */
+  /**
+   * The tools one by one: a page is asked for when the one before has been read. Where the session of a handshake server is
+   * lost between two pages, it rejects with a `ConnectionError`, for cursors end with it; `listTools` begins anew.
+   */
   tools(options?: ListOptions): AsyncGenerator<Tool, void, undefined> {
     return this.#entries(Method.ListTools, 'tools', 'tools', options);
   }
@@ -297,6 +301,9 @@ export class Client {
     try {
       return await collect(this.#entries<T>(method, capability, property, options));
     } catch (error) {
+      if (error instanceof PlaceLost && this.#requester.link.usable) {
+        return collect(this.#entries<T>(method, capability, property, options));
+      }
       if (!isInvalidCursor(error) || options.fresh) throw error;
       // A page that was kept may name a cursor that is good no more: all of it again, from the beginning (2026-07-28,
       // server/utilities/caching: Interaction with Pagination).
@@ -312,17 +319,34 @@ export class Client {
     { maxPages = 1000, ...options }: ListOptions = {},
   ): AsyncGenerator<T, void, undefined> {
     if (this.#lacks(capability)) return;
-    const request = (params: JsonObject): Promise<JsonObject> => this.#requester.request(method, params, options);
+    const { link } = this.#requester;
+    /** The session that the cursors are of. */
+    let session: Upstream | undefined;
+    const request = async (params: JsonObject): Promise<JsonObject> => {
+      if (params['cursor'] === undefined) {
+        const page = await this.#requester.request(method, params, options);
+        if (this.#requester.era === 'legacy') session = link.upstream;
+        return page;
+      }
+      try {
+        if (session && link.current !== session) throw new PlaceLost(method);
+        return await this.#requester.request(method, params, options);
+      } catch (error) {
+        throw session && error instanceof ConnectionError && !(error instanceof PlaceLost)
+          ? new PlaceLost(method, { cause: error })
+          : error;
+      }
+    };
     yield* entriesOf(method, property, request, maxPages) as AsyncGenerator<T, void, undefined>;
   }
 
   /** Whether the server that is connected has shaken hands without declaring something that its revision knows. */
   #lacks(capability: string): boolean {
-    const { upstream } = this.#requester.link;
-    if (!upstream || upstream.closed) return false;
-    const { era, unknown } = REVISIONS[upstream.revision];
+    const { current } = this.#requester.link;
+    if (!current) return false;
+    const { era, unknown } = REVISIONS[current.revision];
     if (era === 'modern' || unknown.properties.ServerCapabilities?.includes(capability)) return false;
-    return !isObject(upstream.discovered.capabilities[capability]);
+    return !isObject(current.discovered.capabilities[capability]);
   }
 
   #needs(capability: string, method: string): void {
@@ -355,6 +379,16 @@ export class Client {
       return refuse(name, 'is not as asked', verdict.issues);
     }
     return { ...result, structuredContent: verdict.value } as ToolResult;
+  }
+}
+
+/** Cursors are good in their session alone (2025-11-25, server/utilities/pagination: Implementation Guidelines). */
+class PlaceLost extends ConnectionError {
+  constructor(method: string, options?: ErrorOptions) {
+    super(
+      `The connection was lost between two pages of ${method}: the list has to be read from its beginning`,
+      options,
+    );
   }
 }
 

@@ -18,6 +18,9 @@ export function watched(authorizer: Authorizer, onchange: () => void): Authorize
       }
       return headers;
     },
+    get attendedUntil() {
+      return authorizer.attendedUntil;
+    },
     refused: (request, reply, signal) => authorizer.refused(request, reply, signal),
   };
 }

@@ -40,6 +40,11 @@ export class Link {
     return this.#last;
   }
 
+  /** The connection that the next call goes through. Undefined where another has to be made for it. */
+  get current(): Upstream | undefined {
+    return this.#current;
+  }
+
   get closed(): boolean {
     return this.#closing.signal.aborted;
   }

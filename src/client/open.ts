@@ -74,7 +74,7 @@ function patient(options: ClientOptions): ClientOptions {
     : { ...options, connectTimeout: connectTimeout + LOGIN_ALLOWANCE };
 }
 
-/** Bounds all of connecting to an address, but for what a person takes to log in. */
+/** Bounds all of connecting to an address, but for what a person takes to log in: whatever hangs, it settles. */
 async function inTime<T>(
   url: URL,
   { authorizer, connectTimeout = CONNECT_TIMEOUT }: ClientOptions,
@@ -82,23 +82,29 @@ async function inTime<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
-  const { signal } = controller;
-  const giveUp = (): void => controller.abort(closing.reason);
-  closing.addEventListener('abort', giveUp);
-  if (closing.aborted) giveUp();
-  const message = `Cannot connect: ${url.origin}${url.pathname} did not answer within ${connectTimeout} ms`;
+  let giveUp!: (reason: Error) => void;
+  const givenUp = new Promise<never>((_, reject) => {
+    giveUp = (reason) => {
+      controller.abort(reason);
+      reject(reason);
+    };
+  });
+  const close = (): void => giveUp(closing.reason as Error);
+  closing.addEventListener('abort', close);
   const end = attendedTimer(
     connectTimeout,
     () => authorizer?.attendedUntil ?? 0,
-    () => controller.abort(new TimeoutError(message, connectTimeout)),
+    () => {
+      const message = `Cannot connect: ${url.origin}${url.pathname} did not answer within ${connectTimeout} ms`;
+      giveUp(new TimeoutError(message, connectTimeout));
+    },
   );
   try {
-    return await work(signal);
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error;
+    // What connects after all is closed by who has connected it.
+    return await Promise.race([work(controller.signal), givenUp]);
   } finally {
     end();
-    closing.removeEventListener('abort', giveUp);
+    closing.removeEventListener('abort', close);
   }
 }
 

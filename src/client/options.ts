@@ -17,7 +17,7 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /**
    * Milliseconds without an answer before the request fails with a `TimeoutError`, counted anew from each progress; not
-   * while the server asks something. 0 for ever. Default: that of the client.
+   * while the server asks something, nor while a person logs in. 0 for ever. Default: that of the client.
    */
   timeout?: number | undefined;
   /** The same in all, whatever progress comes and whatever is asked. Default: that of the client. */
@@ -107,7 +107,7 @@ export interface ClientOptions extends Handlers, HttpOptions {
   timeout?: number | undefined;
   /** Milliseconds that a request may take in all; 0 for ever. Default 3 600 000. */
   maxTimeout?: number | undefined;
-  /** Milliseconds that it may take to connect. Default 60 000. */
+  /** Milliseconds that it may take to connect, not counting the time that a person takes to log in. Default 60 000. */
   connectTimeout?: number | undefined;
   /**
    * Milliseconds that a server on a connection of its own may be silent before it is taken for one of the handshake

@@ -235,6 +235,8 @@ export class Requester implements CallHost {
         return await this.#service(exchange);
       } catch (error) {
         if (!mayRepeat(error, idempotent) || exchange.signal.aborted || !this.link.usable) throw error;
+        // A cursor is good in its session alone (2025-11-25, server/utilities/pagination: Implementation Guidelines).
+        if (exchange.params['cursor'] !== undefined && this.era === 'legacy') throw error;
       }
       return this.#service(exchange);
     };

@@ -7,6 +7,7 @@ import type { OAuthOptions } from './options.ts';
 import { checkRegistration } from './registration.ts';
 import { covers, scopesIn } from './scopes.ts';
 import { MemoryTokenStore } from './token-store.ts';
+import type { User } from './user.ts';
 import { parseChallenges, type Challenge } from './www-authenticate.ts';
 
 /** Tokens in a row that a server may refuse while they are young, and milliseconds for which they are. */
@@ -33,6 +34,9 @@ class OAuth implements Authorizer {
   /** How often each set of scopes was asked for, and in place of which token last. */
   readonly #stepUps = new Map<string, { count: number; used: string | undefined }>();
   #rejected = 0;
+  /** Logins that a person is busy with. */
+  #attended = 0;
+  #attendedUntil = 0;
 
   constructor(options: OAuthOptions) {
     const { user, clientCredentials, assertion, client, scopes = [], maxStepUps = 2 } = options;
@@ -50,6 +54,10 @@ class OAuth implements Authorizer {
     this.#options = options;
     this.#maxStepUps = maxStepUps;
     if (options.server !== undefined) this.#credentialsFor(new URL(options.server));
+  }
+
+  get attendedUntil(): number {
+    return this.#attended > 0 ? Infinity : this.#attendedUntil;
   }
 
   async headers(
@@ -138,10 +146,34 @@ class OAuth implements Authorizer {
   }
 
   #credentialsFor(url: URL): Credentials {
+    const { user } = this.#options;
     return (this.#credentials ??= new Credentials(url, {
       ...this.#options,
+      user: user && this.#attending(user),
       store: this.#options.store ?? new MemoryTokenStore(),
     }));
+  }
+
+  /** The same user, of whom is known when they are busy. */
+  #attending(user: User): User {
+    return {
+      visit: async (former) => {
+        const visit = await user.visit(former);
+        return {
+          redirectUri: visit.redirectUri,
+          authorize: async (request) => {
+            this.#attended += 1;
+            try {
+              return await visit.authorize(request);
+            } finally {
+              this.#attended -= 1;
+              this.#attendedUntil = Date.now();
+            }
+          },
+          close: () => visit.close(),
+        };
+      },
+    };
   }
 }
 

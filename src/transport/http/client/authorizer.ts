@@ -2,6 +2,11 @@ import type { HttpReply, HttpRequest } from './http.ts';
 
 /** Gives requests their credentials, and gets new ones where a server refuses them. */
 export interface Authorizer {
+  /**
+   * When a person was busy with a login last, as `Date.now()` has it; Infinity while one is. Limits of time stand still
+   * meanwhile. Default: no person is ever asked.
+   */
+  readonly attendedUntil?: number | undefined;
   /** The headers that go with a request: `authorization`, and with DPoP `dpop`. May wait for a token to be refreshed. */
   headers(
     request: Pick<HttpRequest, 'method' | 'url'>,

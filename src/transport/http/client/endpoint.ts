@@ -73,6 +73,9 @@ export class Endpoint {
     this.#maxRetryAfter = options.maxRetryAfter ?? MAX_RETRY_AFTER;
   }
 
+  /** See `Authorizer.attendedUntil`. */
+  readonly attendedUntil = (): number => this.#authorizer?.attendedUntil ?? 0;
+
   /**
    * Resolves with a reply whose status is a success. What is sent again had certainly not run: it was redirected (307, 308),
    * refused for its credential (401, 403), or turned away until later (429, 503 with `Retry-After`).

@@ -2,6 +2,7 @@ import { isNotification, type Message } from '../../../jsonrpc/message.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import type { Transport } from '../../transport.ts';
+import { attendedTimer } from './attendance.ts';
 import { Cancellation } from './cancellation.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, SessionGone, shown, statusError } from './errors.ts';
@@ -76,16 +77,16 @@ export class SseClient implements Transport {
     }
     this.#phase = 'opening';
     const limit = this.#options.openTimeout ?? OPEN_TIMEOUT;
-    const timer = setTimeout(() => {
-      this.#stream.abort(new AnswerLost(`${shown(this.#url)} named no endpoint within ${limit} ms`));
-    }, limit);
+    const end = attendedTimer(limit, this.#http.attendedUntil, () =>
+      this.#stream.abort(new AnswerLost(`${shown(this.#url)} named no endpoint within ${limit} ms`)),
+    );
     try {
       await this.#connect();
     } catch (error) {
       this.#end(error as Error);
       throw error;
     } finally {
-      clearTimeout(timer);
+      end();
     }
   }
 
@@ -174,9 +175,9 @@ export class SseClient implements Transport {
     const limit = this.#options.acceptTimeout ?? ACCEPT_TIMEOUT;
     const cancellation = new Cancellation();
     this.#telling.add(cancellation);
-    const timer = setTimeout(() => {
-      cancellation.abort(new AnswerLost(`The server did not accept a message within ${limit} ms`));
-    }, limit);
+    const end = attendedTimer(limit, this.#http.attendedUntil, () =>
+      cancellation.abort(new AnswerLost(`The server did not accept a message within ${limit} ms`)),
+    );
     try {
       if (this.#phase === 'closed') throw this.#reason ?? new Error('The connection is closed');
       const headers: Record<string, string> = { 'content-type': 'application/json' };
@@ -189,7 +190,7 @@ export class SseClient implements Transport {
       setImmediate(() => this.#end(new SessionGone(false)));
       throw new SessionGone(true);
     } finally {
-      clearTimeout(timer);
+      end();
       this.#telling.delete(cancellation);
     }
   }

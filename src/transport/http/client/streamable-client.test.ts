@@ -122,9 +122,9 @@ describe('a session', () => {
   test('goes on where the server has nothing for GET and says 404, and ends where the next POST says so', async () => {
     let gone = false;
     const server = await scripted((asked, response) => {
-      if (asked.method === 'GET' || gone) return void response.writeHead(404).end();
-      if (asked.body.method === 'notifications/initialized') return void response.writeHead(202).end();
-      json(response, answerTo(asked), 200, SESSION);
+      if (asked.method === 'GET' || gone) response.writeHead(404).end();
+      else if (asked.body.method === 'notifications/initialized') response.writeHead(202).end();
+      else json(response, answerTo(asked), 200, SESSION);
     });
     const opened = await open(server.url);
     await handshake(opened);

@@ -12,6 +12,7 @@ import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import type { MessageExtra, Transport } from '../../transport.ts';
+import { attendedTimer } from './attendance.ts';
 import { Cancellation } from './cancellation.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, isTemporary, SessionGone, shown, statusError } from './errors.ts';
@@ -200,9 +201,9 @@ export class StreamableClient implements Transport {
   async #tell(body: string): Promise<void> {
     const cancellation = new Cancellation();
     this.#telling.add(cancellation);
-    const timer = setTimeout(() => {
-      cancellation.abort(new AnswerLost(`The server did not accept a message within ${this.#acceptTimeout} ms`));
-    }, this.#acceptTimeout);
+    const end = attendedTimer(this.#acceptTimeout, this.#endpoint.attendedUntil, () =>
+      cancellation.abort(new AnswerLost(`The server did not accept a message within ${this.#acceptTimeout} ms`)),
+    );
     try {
       const reply = await this.#post(body, cancellation);
       reply.discard();
@@ -210,7 +211,7 @@ export class StreamableClient implements Transport {
     } catch (error) {
       throw this.#judged(error);
     } finally {
-      clearTimeout(timer);
+      end();
       this.#telling.delete(cancellation);
     }
   }

@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { McpServer } from '../server/mcp-server.ts';
+import { deferred } from '../../test/support/service.ts';
+import { OAuthWorld, SERVER } from '../../test/support/oauth-world.ts';
+import { userAt } from '../auth/index.ts';
+import { connect } from './connect.ts';
+
+// What is done with keys and files takes its own time.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
+afterEach(() => void vi.useRealTimers());
+
+const MINUTE = 60_000;
+
+/** A server that wants a login for all, or for the tool alone, and a person who takes ten minutes for it. */
+function world(guarded: (method: string) => boolean) {
+  const server = new McpServer({ name: 'guarded', version: '1.0.0' });
+  const calls = vi.fn<() => void>();
+  server.tool('open', {}, () => {
+    calls();
+    return 'opened';
+  });
+  onTestFinished(() => server.close());
+  const oauth = new OAuthWorld();
+  const visited = deferred();
+  const reached = deferred();
+  const user = userAt('http://127.0.0.1:7777/callback', async ({ state }) => {
+    visited.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 10 * MINUTE));
+    return new URLSearchParams({ code: 'the-code', state });
+  });
+  let silent = false;
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const text = await request.clone().text();
+    const { method } = (text === '' ? { method: request.method } : JSON.parse(text)) as { method: string };
+    if (guarded(method) && !request.headers.has('authorization')) {
+      return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
+    }
+    if (silent && request.method === 'POST' && request.headers.has('authorization')) {
+      reached.resolve();
+      return new Promise(() => {});
+    }
+    return server.fetch(new Request('http://localhost/mcp', request));
+  };
+  return {
+    calls,
+    /** Resolves when the person is asked. */
+    visited: visited.promise,
+    /** Resolves when the server is asked with a token, and says nothing. */
+    reached: reached.promise,
+    options: { fetch, authorizer: oauth.authorizer({ user }), timeout: MINUTE, connectTimeout: MINUTE },
+    fallSilent: () => {
+      silent = true;
+    },
+  };
+}
+
+const tool = (method: string): boolean => method === 'tools/call';
+
+describe.each(['legacy', 'modern'] as const)('the time that a person takes to log in (%s)', (eras) => {
+  test('is not counted while connecting', async () => {
+    const { options, visited } = world(() => true);
+    const connecting = connect(SERVER, { ...options, eras });
+    await visited;
+    await vi.advanceTimersByTimeAsync(10 * MINUTE);
+    const client = await connecting;
+    expect(client.serverInfo).toMatchObject({ name: 'guarded' });
+    await client.close();
+  });
+
+  test('is not counted for a call in whose middle it is wanted', async () => {
+    const { options, calls, visited } = world(tool);
+    const client = await connect(SERVER, { ...options, eras });
+    const call = client.callTool('open');
+    await visited;
+    await vi.advanceTimersByTimeAsync(10 * MINUTE);
+    expect(await call).toMatchObject({ content: [{ text: 'opened' }] });
+    expect(calls).toHaveBeenCalledOnce();
+    await client.close();
+  });
+
+  test('is followed by the limit of the server', async () => {
+    const { options, fallSilent, visited, reached } = world(tool);
+    const client = await connect(SERVER, { ...options, eras });
+    fallSilent();
+    const failed = vi.fn<(error: unknown) => void>();
+    const call = client.callTool('open').catch(failed);
+    await visited;
+    await vi.advanceTimersByTimeAsync(10 * MINUTE);
+    await reached;
+    await vi.advanceTimersByTimeAsync(MINUTE - 1000);
+    expect(failed).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1000);
+    await call;
+    expect(failed.mock.calls).toMatchObject([[{ name: 'TimeoutError', limit: MINUTE }]]);
+    await client.close();
+  });
+
+  test('is bounded by the maximum of the call', async () => {
+    const { options, visited } = world(tool);
+    const client = await connect(SERVER, { ...options, eras });
+    const failed = vi.fn<(error: unknown) => void>();
+    const call = client.callTool('open', {}, { maxTimeout: 2 * MINUTE }).catch(failed);
+    await visited;
+    await vi.advanceTimersByTimeAsync(2 * MINUTE);
+    await call;
+    expect(failed.mock.calls).toMatchObject([[{ name: 'TimeoutError', limit: 2 * MINUTE }]]);
+    await client.close();
+  });
+});
+
+test('a server that is silent after the login does not keep connecting for longer than its limit', async () => {
+  const { options, fallSilent, visited, reached } = world(() => true);
+  fallSilent();
+  const failed = vi.fn<(error: unknown) => void>();
+  const connecting = connect(SERVER, options).catch(failed);
+  await visited;
+  await vi.advanceTimersByTimeAsync(10 * MINUTE);
+  await reached;
+  await vi.advanceTimersByTimeAsync(MINUTE - 1000);
+  expect(failed).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1000);
+  await connecting;
+  expect(failed.mock.calls).toMatchObject([
+    [{ name: 'TimeoutError', limit: MINUTE, message: expect.stringContaining('mcp.example/mcp did not answer') }],
+  ]);
+  expect(vi.getTimerCount()).toBe(0);
+});

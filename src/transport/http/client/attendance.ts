@@ -1,0 +1,30 @@
+/**
+ * What is left of a limit of time whose clock stands still while a person logs in. All in milliseconds.
+ *
+ * @param waited how long ago the limit was set.
+ * @param attendedUntil when a person was busy last, as `Date.now()` has it; Infinity while one is.
+ * @returns 0 where it is over.
+ */
+export function leftOf(limit: number, waited: number, attendedUntil: number, now = Date.now()): number {
+  if (attendedUntil <= now - waited) return 0;
+  return Math.max(0, Math.min(limit, attendedUntil + limit - now));
+}
+
+/**
+ * Calls back once a limit of time is over whose clock stands still while a person logs in.
+ *
+ * @param limit in milliseconds.
+ * @returns what ends it.
+ */
+export function attendedTimer(limit: number, attendedUntil: () => number, onexpired: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout>;
+  const arm = (wait: number): void => {
+    timer = setTimeout(() => {
+      const left = leftOf(limit, wait, attendedUntil());
+      if (left > 0) arm(left);
+      else onexpired();
+    }, wait);
+  };
+  arm(limit);
+  return () => clearTimeout(timer);
+}
