@@ -254,6 +254,20 @@ describe('a subscription', () => {
     await subscription.close();
   });
 
+  test('of a client is for what its server announces, and there is none where that is nothing', async () => {
+    const told: JsonObject[] = [];
+    for (const capabilities of [
+      { tools: { listChanged: true }, prompts: { listChanged: false }, resources: {} },
+      { tools: {}, resources: { subscribe: true } },
+    ]) {
+      const server = new HandServer({ 'server/discover': () => ({ ...DESCRIBED, capabilities }) });
+      const { client } = await clientOf(server, { onchange: () => {} });
+      await client.ping();
+      told.push(server.of('subscriptions/listen').map(({ params }) => params.notifications));
+    }
+    expect(told).toEqual([[{ toolsListChanged: true }], []]);
+  });
+
   test('is made again on the connection that follows one that was lost', async () => {
     const server = new HandServer();
     const { client } = await clientOf(server);
