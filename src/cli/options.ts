@@ -48,13 +48,13 @@ export function listenOptions(flags: ServeFlags): Omit<ListenOptions, 'onsession
   };
 }
 
-function port(text: string): number {
+export function port(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
   return value;
 }
 
-function path(text: string): string {
+export function path(text: string): string {
   if (!/^\/[\w\-./~%]*$/.test(text)) throw new InvalidArgumentError('It must begin with a slash and hold no query.');
   if (text === '/sse' || text === '/messages') throw new InvalidArgumentError('The HTTP+SSE transport lives there.');
   return text;

@@ -1,10 +1,13 @@
+import { printable } from '../operate/printable.ts';
+
+let write = (line: string): void => void process.stderr.write(`everwire: ${printable(line)}\n`);
+
 /** One line for the person at the terminal. Stdout belongs to the protocol. */
 export function say(line: string): void {
-  process.stderr.write(`everwire: ${printable(line)}\n`);
+  write(line);
 }
 
-/** What a peer sent may be quoted in it, and must not speak to the terminal. */
-function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => JSON.stringify(character).slice(1, -1));
+/** Has all that is said from now on go to a log instead. */
+export function sayThrough(log: (line: string) => void): void {
+  write = log;
 }

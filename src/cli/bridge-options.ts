@@ -1,0 +1,98 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogThreshold } from '../operate/logs.ts';
+import { path, port, positive, type ServeFlags } from './options.ts';
+
+/** The options of `everwire bridge`, as they are written. */
+export interface BridgeFlags extends ServeFlags {
+  cors: string[];
+  tlsCert?: string;
+  tlsKey?: string;
+  bearer: string[];
+  apiKey: string[];
+  issuer?: string;
+  jwks?: string;
+  audience?: string;
+  resource?: string;
+  allowUnauthenticated?: boolean;
+  perSession?: boolean;
+  shared?: boolean;
+  pool?: number;
+  header: string[];
+  handshakeTimeout: number;
+  drainTimeout: number;
+  health: boolean;
+  metrics?: boolean;
+  metricsAuth?: boolean;
+  logLevel: LogThreshold;
+  logFormat: LogFormat;
+  /** Undefined where nothing was said of it. */
+  logRequests?: boolean;
+}
+
+/** Seconds: what a timer can hold. */
+const MAX_SECONDS = 2_000_000;
+
+/** Adds the options of `everwire bridge`, each in its group of the help. */
+export function withBridgeOptions(command: Command): Command {
+  const seconds = (flags: string, description: string, value: number): Option =>
+    new Option(flags, description).default(value).argParser(secondsIn);
+  const each = (flags: string, description: string): Option =>
+    new Option(flags, description).default([], 'none').argParser(collect);
+  return command
+    .optionsGroup('Where it is served:')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .addOption(new Option('--port <number>', 'port to listen on; 0 takes a free one').default(8000).argParser(port))
+    .addOption(new Option('--path <path>', 'path of the Streamable HTTP endpoint').default('/mcp').argParser(path))
+    .option('--stdio', 'serve one client over stdin and stdout instead of HTTP')
+    .option('--tls-cert <file>', 'serve HTTPS with this certificate (PEM); taken up again when it changes')
+    .option('--tls-key <file>', 'its key (PEM)')
+    .option('--allow-host <host...>', 'accept this Host header, beside loopback', [])
+    .addOption(each('--cors <origin>', 'let pages of this origin call, and read the answers; may be repeated'))
+    .addOption(new Option('--allow-origin <origin...>', 'the same').default([]).hideHelp())
+
+    .optionsGroup('Who is let in over HTTP (a secret may be @file, with one a line, or env:NAME):')
+    .addOption(each('--bearer <token>', 'who shows this token in Authorization; may be repeated'))
+    .addOption(each('--api-key <key>', 'who shows this key in X-API-Key or Authorization; may be repeated'))
+    .option('--issuer <url>', 'who shows a token (JWT) of this authorization server')
+    .option('--audience <text>', 'whom such tokens must be for')
+    .option('--jwks <url>', 'where its keys are; default: where its metadata says')
+    .option('--resource <url>', 'address of the endpoint as clients see it; default: the audience')
+    .option('--allow-unauthenticated', 'listen beyond loopback and let anyone in')
+
+    .optionsGroup('The server behind it:')
+    .option('--per-session', 'one connection, or process, for each session (the default)')
+    .option('--shared', 'one for all sessions')
+    .addOption(new Option('--pool <number>', 'so many for all sessions').argParser(positive))
+    .addOption(
+      each(
+        '--header <header>',
+        "'Name: value' to send to a server with a URL; ${env:NAME} is filled in; may be repeated",
+      ),
+    )
+    .addOption(seconds('--handshake-timeout <seconds>', 'how long the server may take to start and answer', 60))
+
+    .optionsGroup('Bounds:')
+    .addOption(new Option('--max-sessions <number>', 'refuse more sessions than this').default(100).argParser(positive))
+    .addOption(seconds('--idle-timeout <seconds>', 'end a session after this long without a word', 1800))
+    .addOption(seconds('--drain-timeout <seconds>', 'how long requests may go on when it is told to stop', 10))
+
+    .optionsGroup('How it is watched:')
+    .option('--no-health', 'serve no /healthz and /readyz')
+    .option('--metrics', 'serve figures for Prometheus at /metrics, to anyone who is not kept out by Host')
+    .option('--metrics-auth', 'the same, to those who are let in')
+    .addOption(new Option('--log-level <level>', 'what is written to stderr').choices(LOG_LEVELS).default('info'))
+    .addOption(new Option('--log-format <format>', 'lines for people, or JSON').choices(LOG_FORMATS).default('plain'))
+    .option('--log-requests', 'a line for each request (the default with JSON)')
+    .option('--no-log-requests', 'none')
+    .optionsGroup('Others:');
+}
+
+function collect(text: string, earlier: string[]): string[] {
+  return [...earlier, text];
+}
+
+function secondsIn(text: string): number {
+  const value = positive(text);
+  if (value > MAX_SECONDS) throw new InvalidArgumentError(`It must be at most ${MAX_SECONDS}.`);
+  return value;
+}

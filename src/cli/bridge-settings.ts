@@ -1,0 +1,247 @@
+import { readFileSync } from 'node:fs';
+import type { LogFormat, LogThreshold } from '../operate/logs.ts';
+import { isLoopback } from '../transport/http/guards.ts';
+import type { BridgeFlags } from './bridge-options.ts';
+import { Failure } from './failure.ts';
+
+/** What the options of a bridge amount to, checked. Times are in milliseconds. */
+export interface BridgeSettings {
+  readonly stdio: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly access: Access;
+  readonly connections: 'per-session' | 'shared' | number;
+  /** For a server with a URL. They may be secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly connectTimeout: number;
+  readonly maxSessions: number;
+  readonly idleTimeout: number;
+  readonly drainTimeout: number;
+  readonly health: boolean;
+  readonly metrics: 'none' | 'open' | 'gated';
+  readonly log: { readonly level: LogThreshold; readonly format: LogFormat; readonly requests: boolean };
+  /** What no line of the log may hold. */
+  readonly secrets: readonly string[];
+}
+
+/** Who is let in; anyone where there are neither keys nor an issuer. */
+export interface Access {
+  /** Good in `Authorization`. */
+  readonly tokens: readonly string[];
+  /** Good in `X-API-Key` too. */
+  readonly keys: readonly string[];
+  readonly issuer: IssuerAccess | undefined;
+}
+
+export interface IssuerAccess {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly jwksUri: string | undefined;
+  readonly resource: string;
+}
+
+/** What the process knows. */
+export interface Environment {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly read: (file: string) => string;
+}
+
+const ENVIRONMENT: Environment = { env: process.env, read: (file) => readFileSync(file, 'utf8') };
+
+/** Shorter ones can be guessed, and could not be told from words in a log. */
+const MIN_SECRET = 8;
+/** What may be in a token for it to survive in a header (RFC 6750, section 2.1). */
+const TOKEN = /^[\w.~+/-]+=*$/;
+/** The characters of a header's name, and those of its value (RFC 9110, sections 5.5 and 5.6.2). */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+const HEADER_VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
+
+/** @throws Failure with code 2 that names the option, and no secret. */
+export function readSettings(flags: BridgeFlags, environment: Environment = ENVIRONMENT): BridgeSettings {
+  checkWhereItIsServed(flags);
+  const secretsOf = (option: string, words: readonly string[]): string[] =>
+    words.flatMap((word) => readSecret(option, word, environment));
+  const access: Access = {
+    tokens: secretsOf('--bearer', flags.bearer),
+    keys: secretsOf('--api-key', flags.apiKey),
+    issuer: readIssuer(flags),
+  };
+  const guarded = access.tokens.length > 0 || access.keys.length > 0 || access.issuer !== undefined;
+  if (flags.metricsAuth && !guarded) {
+    throw Failure.usage('--metrics-auth needs somebody to let in: add --bearer, --api-key or --issuer');
+  }
+  if (!flags.stdio && !guarded && !flags.allowUnauthenticated && !staysHere(flags.host)) {
+    throw Failure.usage(
+      `--host ${flags.host} lets other machines in: add --bearer, --api-key or --issuer, or --allow-unauthenticated`,
+    );
+  }
+  const taken = [
+    ...(flags.health ? ['/healthz', '/readyz'] : []),
+    ...(flags.metrics || flags.metricsAuth ? ['/metrics'] : []),
+  ];
+  if (taken.includes(flags.path)) throw Failure.usage(`--path ${flags.path} is taken by another page of the bridge`);
+  const headers = readHeaders(flags.header, environment);
+  return {
+    stdio: flags.stdio ?? false,
+    host: flags.host,
+    port: flags.port,
+    path: flags.path,
+    allowedHosts: flags.allowHost,
+    allowedOrigins: [...flags.cors, ...flags.allowOrigin].map(checkOrigin),
+    tls: readTls(flags),
+    access,
+    connections: readConnections(flags),
+    headers,
+    connectTimeout: flags.handshakeTimeout * 1000,
+    maxSessions: flags.maxSessions,
+    idleTimeout: flags.idleTimeout * 1000,
+    drainTimeout: flags.drainTimeout * 1000,
+    health: flags.health,
+    metrics: flags.metricsAuth ? 'gated' : flags.metrics ? 'open' : 'none',
+    log: {
+      level: flags.logLevel,
+      format: flags.logFormat,
+      requests: flags.logRequests ?? flags.logFormat === 'json',
+    },
+    secrets: [...access.tokens, ...access.keys, ...Object.values(headers).flatMap(secretsIn)],
+  };
+}
+
+/** Options that mean nothing over stdio would be taken for a protection that is not there. */
+function checkWhereItIsServed(flags: BridgeFlags): void {
+  if (!flags.stdio) return;
+  const given: Record<string, unknown> = {
+    '--tls-cert': flags.tlsCert,
+    '--bearer': flags.bearer[0],
+    '--api-key': flags.apiKey[0],
+    '--issuer': flags.issuer,
+    '--cors': flags.cors[0],
+    '--metrics': flags.metrics,
+    '--metrics-auth': flags.metricsAuth,
+  };
+  for (const [option, value] of Object.entries(given)) {
+    if (value !== undefined) throw Failure.usage(`${option} is for HTTP, and --stdio serves none`);
+  }
+}
+
+function staysHere(host: string): boolean {
+  return isLoopback(host.includes(':') ? `[${host}]` : host);
+}
+
+function readTls({ tlsCert, tlsKey }: BridgeFlags): BridgeSettings['tls'] {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined;
+  if (tlsCert === undefined) throw Failure.usage('--tls-key needs the certificate: add --tls-cert');
+  if (tlsKey === undefined) throw Failure.usage('--tls-cert needs its key: add --tls-key');
+  return { cert: tlsCert, key: tlsKey };
+}
+
+function readIssuer({ issuer, audience, jwks, resource }: BridgeFlags): IssuerAccess | undefined {
+  if (issuer === undefined) {
+    for (const [option, value] of Object.entries({ '--audience': audience, '--jwks': jwks, '--resource': resource })) {
+      if (value !== undefined) throw Failure.usage(`${option} needs the authorization server: add --issuer`);
+    }
+    return undefined;
+  }
+  if (audience === undefined) throw Failure.usage('--issuer needs whom its tokens must be for: add --audience');
+  const address = resource ?? audience;
+  checkUrl('--issuer', issuer);
+  if (jwks !== undefined) checkUrl('--jwks', jwks);
+  if (resource === undefined && !/^https?:/i.test(audience)) {
+    throw Failure.usage(
+      '--resource is needed where --audience is no URL: the address of the endpoint as clients see it',
+    );
+  }
+  checkUrl('--resource', address);
+  return { issuer, audience, jwksUri: jwks, resource: address };
+}
+
+function checkUrl(option: string, text: string): void {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
+    throw Failure.usage(`${option} must be a URL that begins with https:// or http://`);
+  }
+}
+
+function checkOrigin(text: string): string {
+  if (text === '*') return text;
+  // Those of browsers' extensions and editors are of schemes of their own.
+  if (!/^[a-z][a-z\d+.-]*:\/\/[^\s/?#@]+\/?$/i.test(text)) {
+    throw Failure.usage(`--cors ${text} is no origin: it must be like https://app.example, or *`);
+  }
+  return text;
+}
+
+function readConnections({ perSession, shared, pool }: BridgeFlags): BridgeSettings['connections'] {
+  const given = Object.entries({ '--per-session': perSession, '--shared': shared, '--pool': pool });
+  const [first, second] = given.filter(([, value]) => value !== undefined).map(([option]) => option);
+  if (second !== undefined) throw Failure.usage(`${first} and ${second} exclude one another`);
+  return shared ? 'shared' : (pool ?? 'per-session');
+}
+
+/** The secrets that a word means: itself, the lines of `@file`, or what `env:NAME` holds. */
+function readSecret(option: string, word: string, { env, read }: Environment): string[] {
+  const variable = /^(?:env:(\w+)|\$\{env:(\w+)\})$/.exec(word);
+  let found = [word];
+  let where = option;
+  if (variable) {
+    const name = variable[1] ?? variable[2]!;
+    const value = env[name];
+    if (!value) throw Failure.usage(`${option} needs the environment variable ${name}, which is not set`);
+    where = `${option} in the environment variable ${name}`;
+    found = [value];
+  } else if (word.startsWith('@')) {
+    const file = word.slice(1);
+    where = `${option} in ${file}`;
+    found = linesOf(option, file, read);
+  }
+  for (const secret of found) {
+    if (secret.length < MIN_SECRET) throw Failure.usage(`${where} is too short: it must have ${MIN_SECRET} characters`);
+    if (!TOKEN.test(secret)) {
+      throw Failure.usage(`${where} must consist of letters, digits and -._~+/, with = at the end at most`);
+    }
+  }
+  return found;
+}
+
+function linesOf(option: string, file: string, read: Environment['read']): string[] {
+  let text: string;
+  try {
+    text = read(file);
+  } catch (error) {
+    throw Failure.usage(`${option} cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'no file'}`);
+  }
+  const lines = text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  if (lines.length === 0) throw Failure.usage(`${option} finds nothing in ${file}`);
+  return lines;
+}
+
+function readHeaders(words: readonly string[], { env }: Environment): Record<string, string> {
+  return Object.fromEntries(
+    words.map((word) => {
+      const [, name, text] = /^([^=:]+?)\s*(?::\s*|=)(.*)$/s.exec(word) ?? [];
+      if (name === undefined || text === undefined || !HEADER_NAME.test(name)) {
+        throw Failure.usage("--header must be written 'Name: value'");
+      }
+      const value = text.replace(/\$\{env:(\w+)\}/g, (_, variable: string) => {
+        const filled = env[variable];
+        if (filled === undefined) {
+          throw Failure.usage(`--header ${name} needs the environment variable ${variable}, which is not set`);
+        }
+        return filled;
+      });
+      if (!HEADER_VALUE.test(value)) throw Failure.usage(`--header ${name} holds what no header can hold`);
+      return [name.toLowerCase(), value.trim()];
+    }),
+  );
+}
+
+/** The value of a header, and what stands in it behind the name of a scheme. */
+function secretsIn(value: string): string[] {
+  return [value, value.replace(/^\S+\s+/, '')].filter((secret) => secret.length >= MIN_SECRET);
+}
