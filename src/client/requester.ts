@@ -1,5 +1,6 @@
 import { compose, type AskOptions, type Caller, type Middleware, type Service } from '../core/exchange.ts';
 import { completeRounds, needsInput } from '../core/rounds.ts';
+import { IdTable } from '../jsonrpc/id-table.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { CACHEABLE, MAY_ASK, Meta, Method, Notice } from '../protocol/methods.ts';
@@ -60,7 +61,9 @@ export class Requester implements CallHost {
   /** Fires when the client is closed. */
   readonly closing = new AbortController();
   logLevel: LogLevel | undefined;
-  readonly #calls = new Set<Call>();
+  /** Those that run. */
+  readonly #calls = new IdTable<number, Call>();
+  #lastCall = 0;
   readonly #middleware: Middleware[];
   readonly #session: Caller['session'];
   #service: Service;
@@ -170,11 +173,12 @@ export class Requester implements CallHost {
   /** Runs a call, unless the client is closed; closing ends it. */
   async run(call: Call, service: Service = this.#service): Promise<JsonObject> {
     if (this.closing.signal.aborted) throw this.closing.signal.reason;
-    this.#calls.add(call);
+    const id = ++this.#lastCall;
+    this.#calls.set(id, call);
     try {
       return await call.run(service);
     } finally {
-      this.#calls.delete(call);
+      this.#calls.delete(id);
     }
   }
 
@@ -201,7 +205,7 @@ export class Requester implements CallHost {
   /** Ends all calls with the reason; resolves when the connection is gone. */
   async close(reason: Error = new ConnectionError('The client was closed')): Promise<void> {
     this.closing.abort(reason);
-    for (const call of [...this.#calls]) call.abort(reason);
+    for (const call of this.#calls.values()) call.abort(reason);
     await this.link.close(reason);
   }
 

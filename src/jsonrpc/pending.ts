@@ -1,4 +1,5 @@
 import { RpcError } from './errors.ts';
+import { IdTable } from './id-table.ts';
 import type { JsonObject, Request, RequestId, Response } from './message.ts';
 
 /** Limits of one request's time. Both in milliseconds; 0 means none. */
@@ -33,7 +34,7 @@ export const CONNECTION_CLOSED = -32000;
  */
 export class PendingRequests {
   /** Made with the first request: most connections of a server never ask anything. */
-  #entries: Map<RequestId, Entry> | undefined;
+  #entries: IdTable<RequestId, Entry> | undefined;
   #lastId: number;
   #closed: Error | undefined;
 
@@ -79,7 +80,7 @@ export class PendingRequests {
         onexpired,
         timer: undefined,
       };
-      (this.#entries ??= new Map()).set(id, entry);
+      (this.#entries ??= new IdTable()).set(id, entry);
       this.#arm(id, entry);
       const message: Request =
         params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };
@@ -127,7 +128,7 @@ export class PendingRequests {
   /** Fails all that waits, and all that would come later. */
   close(error: Error): void {
     this.#closed ??= error;
-    for (const id of [...(this.#entries?.keys() ?? [])]) this.cancel(id, error);
+    for (const id of this.#entries?.keys() ?? []) this.cancel(id, error);
   }
 
   #take(id: RequestId): Entry | undefined {

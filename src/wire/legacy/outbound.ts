@@ -1,5 +1,6 @@
 import { CONNECTION_CLOSED, PendingRequests, type TimeLimits } from '../../jsonrpc/pending.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { IdTable } from '../../jsonrpc/id-table.ts';
 import {
   errorResponse,
   isRequestId,
@@ -89,7 +90,7 @@ class LegacyOutbound implements Upstream {
   readonly #onerror: (error: Error) => void;
   readonly #pending: PendingRequests;
   /** In the order in which they began. */
-  readonly #calls = new Map<RequestId, Call>();
+  readonly #calls = new IdTable<RequestId, Call>();
   /** Requests in flight by the progress token that the server was given for them. */
   readonly #tokens = new Map<RequestId, RequestId>();
   #lastToken = 0;
@@ -326,7 +327,7 @@ class LegacyOutbound implements Upstream {
   }
 
   #onlyCall(): Call | undefined {
-    return this.#calls.size === 1 ? this.#calls.values().next().value : undefined;
+    return this.#calls.size === 1 ? this.#calls.values()[0] : undefined;
   }
 
   /** Whose a log message is, where somebody knows. */

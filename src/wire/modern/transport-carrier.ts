@@ -1,4 +1,5 @@
 import { RpcError } from '../../jsonrpc/errors.ts';
+import { IdTable } from '../../jsonrpc/id-table.ts';
 import {
   errorResponse,
   notification,
@@ -48,7 +49,7 @@ export class TransportCarrier implements Carrier {
   readonly #options: TransportCarrierOptions;
   readonly #onerror: (error: Error) => void;
   /** In the order in which they began. */
-  readonly #entries = new Map<RequestId, Entry>();
+  readonly #entries = new IdTable<RequestId, Entry>();
   /** Requests in flight by their progress tokens. */
   readonly #tokens = new Map<unknown, RequestId>();
   /** Ids and progress tokens of requests that were cancelled, the newest last. */
@@ -139,7 +140,7 @@ export class TransportCarrier implements Carrier {
 
   #settle(response: Response): void {
     // An error without an id says that a message was not understood. Of one request in flight it is the answer.
-    const id = response.id ?? (this.#entries.size === 1 ? [...this.#entries.keys()][0] : undefined);
+    const id = response.id ?? (this.#entries.size === 1 ? this.#entries.keys()[0] : undefined);
     const entry = id === undefined ? undefined : this.#take(id);
     if (entry) return entry.resolve('error' in response ? errorResponse(id, response.error) : response);
     if (this.#givenUp.has(response.id)) return;
@@ -185,7 +186,7 @@ export class TransportCarrier implements Carrier {
   #logged(): RequestId | undefined {
     let newest: RequestId | undefined;
     let newestTool: RequestId | undefined;
-    for (const [id, { request }] of this.#entries) {
+    for (const [id, { request }] of this.#entries.entries()) {
       if (request.params['_meta']?.[Meta.LogLevel] === undefined || request.method === Method.Listen) continue;
       newest = id;
       if (request.method === Method.CallTool) newestTool = id;
@@ -201,7 +202,7 @@ export class TransportCarrier implements Carrier {
       cause ? `Connection closed: ${cause.message}` : 'Connection closed',
       { cause },
     );
-    for (const id of [...this.#entries.keys()]) this.#take(id)?.reject(this.#closed);
+    for (const id of this.#entries.keys()) this.#take(id)?.reject(this.#closed);
     this.#givenUp.clear();
     this.onclose?.();
   }

@@ -6,6 +6,7 @@ import {
   type RequestId,
   type Response,
 } from '../../../jsonrpc/message.ts';
+import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { checkMessage, InvalidResponse, parseJson } from '../../../jsonrpc/parse.ts';
 import type { CarriedRequest, Carrier } from '../../carrier.ts';
 import { Cancellation } from './cancellation.ts';
@@ -51,7 +52,7 @@ class HttpCarrier implements Carrier {
   readonly #idleTimeout: number;
   readonly #onerror: (error: Error) => void;
   /** One for each request in flight. */
-  readonly #open = new Set<Cancellation>();
+  readonly #open = new IdTable<RequestId, Cancellation>();
   #lastId = 0;
   #closed = false;
 
@@ -75,10 +76,10 @@ class HttpCarrier implements Carrier {
     const body = JSON.stringify(rpcRequest(id, method, params));
     const cancellation = new Cancellation();
     const cancel = (): void => cancellation.abort(signal.reason as Error);
-    this.#open.add(cancellation);
+    this.#open.set(id, cancellation);
     signal.addEventListener('abort', cancel);
     const release = (): void => {
-      this.#open.delete(cancellation);
+      this.#open.delete(id);
       signal.removeEventListener('abort', cancel);
     };
     try {
@@ -92,7 +93,7 @@ class HttpCarrier implements Carrier {
   close(): Promise<void> {
     if (!this.#closed) {
       this.#closed = true;
-      for (const cancellation of this.#open) cancellation.abort(new AnswerLost('The connection was closed'));
+      for (const cancellation of this.#open.values()) cancellation.abort(new AnswerLost('The connection was closed'));
       this.#open.clear();
       this.onclose?.();
     }

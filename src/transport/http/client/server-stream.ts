@@ -28,6 +28,8 @@ const ENDED = new AnswerLost('the stream has ended');
 
 /** One stream of the server, over all the connections that carry it (2025-11-25, transports: Resumability and Redelivery). */
 export class ServerStream {
+  /** Which of its transport's streams it is. */
+  readonly number: number;
   readonly #options: ServerStreamOptions;
   /** Made when the first connection has ended: most streams need no other. */
   #reconnection: Reconnection | undefined;
@@ -39,7 +41,8 @@ export class ServerStream {
   #pausing = false;
   #linger: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: ServerStreamOptions) {
+  constructor(number: number, options: ServerStreamOptions) {
+    this.number = number;
     this.#options = options;
   }
 

@@ -8,6 +8,7 @@ import {
   type Request,
   type RequestId,
 } from '../../../jsonrpc/message.ts';
+import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
@@ -82,11 +83,12 @@ export class StreamableClient implements Transport {
   #reason: Error | undefined;
   #sessionId: string | undefined;
   #version: string | undefined;
-  readonly #asked = new Map<RequestId, Asked>();
+  readonly #asked = new IdTable<RequestId, Asked>();
   /** Messages that are neither taken nor refused yet and are no requests. */
   readonly #telling = new Set<Cancellation>();
-  /** All streams that are open, or to be opened again. */
-  readonly #streams = new Set<ServerStream>();
+  /** All streams that are open, or to be opened again, by numbers of their own. */
+  readonly #streams = new IdTable<number, ServerStream>();
+  #lastStream = 0;
   /** How many messages are neither taken nor refused yet, and their length. */
   #sending = 0;
   #pending = 0;
@@ -236,7 +238,7 @@ export class StreamableClient implements Transport {
       this.#asked.delete(id);
       if (!asked.cancelled) throw this.#judged(error);
     } finally {
-      if (!follows) this.#streams.delete(stream);
+      if (!follows) this.#streams.delete(stream.number);
     }
   }
 
@@ -270,13 +272,13 @@ export class StreamableClient implements Transport {
       const cause = new AnswerLost(message, { cause: error });
       this.#deliver(errorResponse(id, { code: CONNECTION_CLOSED, message }), { cause });
     } finally {
-      this.#streams.delete(asked.stream);
+      this.#streams.delete(asked.stream.number);
     }
   }
 
   /** @param asked the request that the stream belongs to; none for that of the session. */
   #stream(asked?: RequestId): ServerStream {
-    const stream = new ServerStream({
+    const stream = new ServerStream(++this.#lastStream, {
       connect: async (lastEventId, cancellation) => {
         const reply = await this.#get(lastEventId, cancellation);
         if (asked === undefined) this.#listened = true;
@@ -288,7 +290,7 @@ export class StreamableClient implements Transport {
       maxEventLength: this.#maxMessageBytes,
       reconnection: this.#reconnection,
     });
-    this.#streams.add(stream);
+    this.#streams.set(stream.number, stream);
     return stream;
   }
 
@@ -343,7 +345,7 @@ export class StreamableClient implements Transport {
       this.#report(new Error(`The server cannot be listened to: ${(error as Error).message}`, { cause: error }));
       if (isTemporary(error)) this.#listenAgainAt = performance.now() + LISTEN_AGAIN_AFTER;
     } finally {
-      this.#streams.delete(stream);
+      this.#streams.delete(stream.number);
       this.#listener = undefined;
     }
   }
@@ -402,7 +404,7 @@ export class StreamableClient implements Transport {
     clearTimeout(this.#endTimer);
     const reason = this.#reason ?? new AnswerLost('The connection was closed');
     this.#asked.clear();
-    for (const stream of this.#streams) stream.stop(reason);
+    for (const stream of this.#streams.values()) stream.stop(reason);
     for (const cancellation of this.#telling) cancellation.abort(reason);
     try {
       this.onclose?.();

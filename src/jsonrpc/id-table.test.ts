@@ -1,0 +1,54 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { IdTable } from './id-table.ts';
+
+test('is a map, whatever the ids are and in whatever order they come and go', () => {
+  // Ids that share places, far from each other and of both kinds.
+  const ids = [0, 1, 2, 64, 65, 128, 2 ** 32, 2 ** 53 - 1, -1, '0', '1', 'a'];
+  const step = fc.tuple(fc.constantFrom('set', 'delete', 'clear'), fc.constantFrom(...ids), fc.nat());
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const table = new IdTable<string | number, number>();
+      const map = new Map<string | number, number>();
+      for (const [what, id, value] of steps) {
+        const had = map.has(id);
+        let deleted = had;
+        if (what === 'set') {
+          table.set(id, value);
+          map.set(id, value);
+        } else if (what === 'delete') {
+          deleted = table.delete(id);
+          map.delete(id);
+        } else if (value % 8 === 0) {
+          table.clear();
+          map.clear();
+        }
+        expect(deleted).toBe(had);
+        expect(table.size).toBe(map.size);
+        for (const each of ids) expect([table.has(each), table.get(each)]).toEqual([map.has(each), map.get(each)]);
+      }
+      expect(new Map(table.entries())).toEqual(map);
+      expect(table.values()).toEqual(table.keys().map((id) => map.get(id)));
+    }),
+  );
+});
+
+test('lists what is in flight in the order in which ids were given, a slow one among many', () => {
+  const table = new IdTable<number, string>();
+  for (let id = 1; id <= 1000; id += 1) {
+    table.set(id, `call ${id}`);
+    if (id > 100 && id - 100 !== 3) table.delete(id - 100);
+  }
+  expect(table.size).toBe(101);
+  const ids = Array.from({ length: 100 }, (_, index) => 901 + index);
+  expect(table.keys()).toEqual([3, ...ids]);
+  expect(table.values()[0]).toBe('call 3');
+});
+
+test('knows nothing under an id that is another kind of the same', () => {
+  const table = new IdTable<string | number, string>();
+  table.set(5, 'number');
+  expect([table.get('5'), table.has('5'), table.delete('5')]).toEqual([undefined, false, false]);
+  table.set('5', 'string');
+  expect([table.get(5), table.get('5'), table.get(undefined)]).toEqual(['number', 'string', undefined]);
+});
