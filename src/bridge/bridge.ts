@@ -1,27 +1,50 @@
+import { openerFor } from '../client/open.ts';
+import type { ClientOptions } from '../client/options.ts';
+import type { Opener } from '../client/requester.ts';
+import type { Target } from '../client/target.ts';
+import type { Caller, Exchange, Service, Session } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import type { Caller, Service, Session } from '../core/exchange.ts';
-import { LATEST_LEGACY_REVISION } from '../protocol/revisions.ts';
-import { VERSION } from '../version.ts';
-import { RestartingUpstream, type Identity, type UpstreamTransport } from './upstream.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
+import { canBeAsked, identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
+import { Pool } from './pool.ts';
 
-/** What is behind a bridge, and for whom. */
-export interface BridgeOptions {
-  /** Makes a new connection to the server behind the bridge. */
-  readonly open: () => UpstreamTransport;
-  /** One connection for all callers. Default: one for each session, made in its caller's name. */
-  readonly shared?: boolean;
-  /** Milliseconds that the handshake with the server may take. Default 60 000. */
-  readonly handshakeTimeout?: number;
+/** What is behind a bridge, how it is spoken to, and for whom. */
+export interface BridgeOptions extends Pick<
+  ClientOptions,
+  'authorizer' | 'eras' | 'fetch' | 'headers' | 'http' | 'probeTimeout' | 'revision' | 'verdicts'
+> {
+  /** The server: a URL, a command, a server of this process, or a function that makes a transport of its own for each connection. */
+  readonly target: Target;
+  /**
+   * For whom a connection to a server with a handshake is. `per-session`: for one session; callers without sessions
+   * (2026-07-28) share some where they are one principal, one program and can be asked the same things. `shared`: one for
+   * all. A number: so many for all. Default `per-session`.
+   *
+   * Calls that share a connection are told apart when the server asks something: those of tools that ask go one after the
+   * other, but do not wait for one another's answers.
+   */
+  readonly connections?: 'per-session' | 'shared' | number | undefined;
+  /** Milliseconds that it may take to connect. Default 60 000. */
+  readonly connectTimeout?: number | undefined;
+  /** Milliseconds after which a connection that callers without a session used, and nobody needs, is closed. Default 300 000. */
+  readonly idleTimeout?: number | undefined;
+  /** Connections for callers without a session, at the most; the one that is idle the longest goes first. Default 100. */
+  readonly maxConnections?: number | undefined;
   /** Hears of what no caller can be told. Default: nobody. */
-  readonly onerror?: (error: Error) => void;
+  readonly onerror?: ((error: Error) => void) | undefined;
 }
 
-/** A server behind a transport, as a service. */
+/** A server, wherever it is and whatever it speaks, as a service. */
 export interface Bridge {
   /** The server, to be served with `serve` or `createInbound`. Connects when it is first needed. */
   readonly service: Service;
   /** Live connections to the server. */
   readonly upstreams: number;
+  /** How often a connection that was lost was made again. */
+  readonly restarts: number;
+  /** Calls that wait for others on the same connection. */
+  readonly waiting: number;
   /**
    * Connects once, to see that the server is there and answers.
    *
@@ -32,130 +55,183 @@ export interface Bridge {
   close(): Promise<void>;
 }
 
-/** Who the bridge is where it speaks in nobody's name. It can pass on any question; whether the caller can answer shows then. */
-const OWN_IDENTITY: Identity = {
-  clientInfo: { name: 'everwire-bridge', version: VERSION },
-  capabilities: {
-    roots: { listChanged: true },
-    sampling: { tools: {}, context: {} },
-    elicitation: { form: {}, url: {} },
-  },
-  revision: LATEST_LEGACY_REVISION,
-};
+/** Connections for the same callers without a session. */
+const MAX_OF_ONE = 4;
+const IDLE_TIMEOUT = 300_000;
+const MAX_CONNECTIONS = 100;
 
 /**
- * Makes one service of a server behind a transport: it is `serve`d to whoever comes, over any other. A connection that is
- * lost is opened again for the next request; what was in flight fails with an `RpcError`.
+ * Makes one service of a server: it is `serve`d to whoever comes, in whichever revision over whichever transport. A
+ * connection that is lost is made again for the next request; what was in flight fails with an `RpcError`, unless it
+ * certainly did not run.
+ *
+ * @throws TypeError where the target is none.
  */
 export function createBridge(options: BridgeOptions): Bridge {
-  return options.shared ? new SharedBridge(options) : new SessionBridge(options);
+  return new ServerBridge(options);
 }
 
-function upstreamFor(
-  identity: Identity,
-  { open, handshakeTimeout, onerror = () => {} }: BridgeOptions,
-): RestartingUpstream {
-  return new RestartingUpstream({ open, identity, handshakeTimeout, onerror });
-}
-
-class SharedBridge implements Bridge {
-  readonly #upstream: RestartingUpstream;
-  readonly service: Service;
-
-  constructor(options: BridgeOptions) {
-    this.#upstream = upstreamFor(OWN_IDENTITY, options);
-    this.service = this.#upstream.service;
-  }
-
-  get upstreams(): number {
-    return this.#upstream.connected ? 1 : 0;
-  }
-
-  async check(): Promise<void> {
-    await this.#upstream.connect();
-  }
-
-  close(): Promise<void> {
-    return this.#upstream.close();
-  }
-}
-
-class SessionBridge implements Bridge {
+class ServerBridge implements Bridge {
   readonly #options: BridgeOptions;
+  readonly #opener: Opener;
   readonly #onerror: (error: Error) => void;
-  readonly #upstreams = new Map<Session, RestartingUpstream>();
-  /** Those on their way out. */
+  /** One for all, where that is wanted. */
+  readonly #common: Pool | undefined;
+  /** A server without sessions knows none of its callers: they need not be kept apart. */
+  #stateless: Pool | undefined;
+  readonly #ofSessions = new Map<Session, Pool>();
+  readonly #ofCallers = new Map<string, Pool>();
+  /** Those on their way out, and those of `check`. */
   readonly #closing = new Set<Promise<void>>();
-  /** Connections of `check`. */
-  readonly #probes = new Set<RestartingUpstream>();
+  readonly #probes = new Set<Pool>();
+  #sweep: ReturnType<typeof setInterval> | undefined;
   #closed = false;
+  restarts = 0;
 
   constructor(options: BridgeOptions) {
+    const { target, connections = 'per-session', onerror = () => {}, connectTimeout } = options;
+    if (typeof connections === 'number' && !(Number.isInteger(connections) && connections > 0))
+      throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;
-    this.#onerror = options.onerror ?? (() => {});
+    this.#onerror = onerror;
+    this.#opener = openerFor(target, { ...options, connectTimeout });
+    if (connections !== 'per-session') {
+      this.#common = this.#pool(OWN_IDENTITY, connections === 'shared' ? 1 : connections, true);
+    }
   }
 
   get upstreams(): number {
-    let connected = 0;
-    for (const upstream of this.#upstreams.values()) if (upstream.connected) connected += 1;
-    return connected;
+    return this.#pools().reduce((sum, pool) => sum + pool.connected, 0);
+  }
+
+  get waiting(): number {
+    return this.#pools().reduce((sum, pool) => sum + pool.waiting, 0);
   }
 
   readonly service: Service = (exchange) => {
-    const { caller } = exchange;
-    if (!caller.session) {
-      return Promise.reject(
-        new RpcError(
-          ErrorCode.InvalidRequest,
-          'This bridge has one server process a session, and the request belongs to none',
-        ),
-      );
-    }
-    const upstream = this.#upstreams.get(caller.session) ?? this.#add(caller, caller.session);
-    if (!upstream) return Promise.reject(new RpcError(ErrorCode.InternalError, 'The session is over'));
-    const answer = upstream.service(exchange);
-    if (exchange.method !== 'server/discover') return answer;
-    return answer.catch((error: unknown) => {
-      // No session comes about; the next attempt starts from nothing.
-      this.#remove(caller.session!);
-      throw error;
-    });
+    if (this.#closed) return Promise.reject(new RpcError(CONNECTION_CLOSED, 'The bridge is closed'));
+    if (this.#common) return this.#common.service(exchange);
+    const { session } = exchange.caller;
+    return session ? this.#forSession(exchange, session) : this.#forCaller(exchange);
   };
 
   async check(): Promise<void> {
-    const probe = upstreamFor(OWN_IDENTITY, this.#options);
+    if (this.#common) return this.#common.connect();
+    const probe = this.#pool(OWN_IDENTITY, 1, false);
     this.#probes.add(probe);
     try {
       await probe.connect();
     } finally {
-      await probe.close();
       this.#probes.delete(probe);
+      await probe.close();
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const session of [...this.#upstreams.keys()]) this.#remove(session);
-    await Promise.all([...this.#closing, ...[...this.#probes].map((probe) => probe.close())]);
+    clearInterval(this.#sweep);
+    const pools = [...this.#pools(), ...this.#probes];
+    this.#ofSessions.clear();
+    this.#ofCallers.clear();
+    this.#stateless = undefined;
+    await Promise.all([...this.#closing, ...pools.map((pool) => pool.close())]);
   }
 
-  #add({ clientInfo, capabilities, revision }: Caller, session: Session): RestartingUpstream | undefined {
-    if (this.#closed || session.signal.aborted) return undefined;
-    const identity = { clientInfo: clientInfo ?? OWN_IDENTITY.clientInfo, capabilities, revision };
-    const upstream = upstreamFor(identity, this.#options);
-    this.#upstreams.set(session, upstream);
-    session.signal.addEventListener('abort', () => this.#remove(session), { once: true });
-    return upstream;
+  #pools(): Pool[] {
+    const single = [this.#common, this.#stateless].filter((pool) => pool !== undefined);
+    return [...single, ...this.#ofSessions.values(), ...this.#ofCallers.values()];
   }
 
-  #remove(session: Session): void {
-    const upstream = this.#upstreams.get(session);
-    if (!upstream) return;
-    this.#upstreams.delete(session);
-    const closing: Promise<void> = upstream
-      .close()
-      .catch(this.#onerror)
-      .finally(() => this.#closing.delete(closing));
+  #pool(identity: BridgeIdentity, max: number, mixed: boolean): Pool {
+    const onreopen = (): void => void (this.restarts += 1);
+    return new Pool({ opener: this.#opener, identity, max, mixed, onerror: this.#onerror, onreopen });
+  }
+
+  async #forSession(exchange: Exchange, session: Session): Promise<JsonObject> {
+    const pool = this.#ofSessions.get(session) ?? this.#addSession(exchange.caller, session);
+    try {
+      return await pool.service(exchange);
+    } catch (error) {
+      // No session comes about; the next attempt starts from nothing.
+      if (exchange.method === 'server/discover') this.#removeSession(session);
+      throw error;
+    }
+  }
+
+  #addSession(caller: Caller, session: Session): Pool {
+    if (session.signal.aborted) throw new RpcError(ErrorCode.InternalError, 'The session is over');
+    const pool = this.#pool(identityOf(caller), 1, false);
+    this.#ofSessions.set(session, pool);
+    session.signal.addEventListener('abort', () => this.#removeSession(session), { once: true });
+    return pool;
+  }
+
+  #removeSession(session: Session): void {
+    const pool = this.#ofSessions.get(session);
+    this.#ofSessions.delete(session);
+    if (pool) this.#release(pool.close());
+  }
+
+  async #forCaller(exchange: Exchange): Promise<JsonObject> {
+    if (this.#stateless) {
+      // It may be another after a restart.
+      await this.#stateless.connect();
+      if (this.#stateless?.era === 'modern') return this.#stateless.service(exchange);
+      const former = this.#stateless;
+      this.#stateless = undefined;
+      if (former) this.#release(former.close());
+    }
+    const pool = this.#callerPool(exchange.caller);
+    if (pool.era === undefined) await pool.connect();
+    if (pool.era === 'modern' && !this.#stateless) {
+      this.#stateless = pool;
+      for (const [key, each] of this.#ofCallers) if (each === pool) this.#ofCallers.delete(key);
+    }
+    return pool.service(exchange);
+  }
+
+  #callerPool(caller: Caller): Pool {
+    const key = keyOf(caller);
+    const known = this.#ofCallers.get(key);
+    if (known) return known;
+    this.#makeRoom();
+    const asked = canBeAsked(caller.capabilities);
+    const pool = this.#pool(identityOf(caller), asked ? MAX_OF_ONE : 1, asked);
+    this.#ofCallers.set(key, pool);
+    const { idleTimeout = IDLE_TIMEOUT } = this.#options;
+    this.#sweep ??= setInterval(() => this.#closeIdle(idleTimeout), Math.max(1, idleTimeout / 4)).unref();
+    return pool;
+  }
+
+  /** @throws RpcError −32000 where all connections are needed. */
+  #makeRoom(): void {
+    const { maxConnections = MAX_CONNECTIONS } = this.#options;
+    const pools = [...this.#ofCallers];
+    const connections = pools.reduce((sum, [, pool]) => sum + Math.max(1, pool.size), 0);
+    if (connections < maxConnections) return;
+    const [idlest] = pools.filter(([, pool]) => !pool.busy).toSorted(([, a], [, b]) => a.lastUsed - b.lastUsed);
+    if (!idlest) {
+      const message = `All ${maxConnections} connections to the server are in use; try again later`;
+      throw new RpcError(CONNECTION_CLOSED, message);
+    }
+    const [key, pool] = idlest;
+    this.#ofCallers.delete(key);
+    this.#release(pool.close());
+  }
+
+  #closeIdle(idleTimeout: number): void {
+    const since = Date.now() - idleTimeout;
+    for (const [key, pool] of this.#ofCallers) {
+      this.#release(pool.shrink(since));
+      if (pool.size === 0) this.#ofCallers.delete(key);
+    }
+    if (this.#ofCallers.size > 0) return;
+    clearInterval(this.#sweep);
+    this.#sweep = undefined;
+  }
+
+  #release(closed: Promise<void>): void {
+    const closing: Promise<void> = closed.catch(this.#onerror).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 }

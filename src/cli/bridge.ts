@@ -1,46 +1,100 @@
 import { basename, extname } from 'node:path';
 import { createBridge, type Bridge } from '../bridge/bridge.ts';
+import type { Target } from '../client/target.ts';
 import type { Service } from '../core/exchange.ts';
+import type { Log } from '../operate/logs.ts';
 import { Method } from '../protocol/methods.ts';
-import { childTransport } from '../transport/stdio/child.ts';
-import type { ServeFlags } from './options.ts';
-import { run, servable } from './run.ts';
-import { say } from './say.ts';
+import type { BridgeFlags } from './bridge-options.ts';
+import { bridgeLog, serveBridge, type Bridged } from './bridge-serve.ts';
+import { readSettings, type BridgeSettings } from './bridge-settings.ts';
+import { Failure } from './failure.ts';
 import { atEnd, stop } from './shutdown.ts';
 
-export interface BridgeFlags extends ServeFlags {
-  shared?: boolean;
-  handshakeTimeout: number;
-}
-
-/** `everwire bridge`: a stdio server, offered over HTTP, or over stdio again. */
-export async function bridge(command: string, args: string[], flags: BridgeFlags): Promise<void> {
+/** `everwire bridge`: a server, wherever it is, offered over HTTP or over stdio. */
+export async function bridge(words: string[], flags: BridgeFlags): Promise<void> {
+  const settings = readSettings(flags);
+  const log = await bridgeLog(settings);
+  const { name, known, target } = behind(words, settings, log);
   const bridged = createBridge({
-    shared: flags.shared ?? false,
-    handshakeTimeout: flags.handshakeTimeout * 1000,
-    open: () => childTransport({ command, args, onstderr: (line) => process.stderr.write(`${line}\n`) }),
-    onerror: (error) => say(error.message),
+    target,
+    connections: settings.connections,
+    connectTimeout: settings.connectTimeout,
+    headers: settings.headers,
+    onerror: (error) => log.write('warn', error.message),
   });
   atEnd(() => bridged.close());
-  const problem = (error: Error): string => `${basename(command)} did not start as an MCP server: ${error.message}`;
-  if (flags.stdio) return run('bridge', servable(stoppingWith(bridged, problem)), flags);
+  const problem = (error: Error): string => `${known} did not start as an MCP server: ${error.message}`;
+  if (settings.stdio) {
+    return serveBridge({ ...served(name, bridged), service: stoppingWith(bridged, problem, log) }, settings, log);
+  }
   try {
-    // A command that cannot work should be known before the first client comes.
+    // A server that cannot work should be known before the first client comes.
     await bridged.check();
   } catch (error) {
     throw new Error(problem(error as Error), { cause: error });
   }
-  return run(nameOf(command, args), servable(bridged.service), flags);
+  return serveBridge(served(name, bridged), settings, log);
+}
+
+function served(name: string, bridged: Bridge): Bridged {
+  return {
+    name,
+    service: bridged.service,
+    get upstreams() {
+      return bridged.upstreams;
+    },
+    get restarts() {
+      return bridged.restarts;
+    },
+    check: () => bridged.check(),
+  };
+}
+
+interface Behind {
+  /** What clients may call it. */
+  readonly name: string;
+  /** What the person knows it by. */
+  readonly known: string;
+  readonly target: Target;
+}
+
+/**
+ * The server that the words behind the options mean.
+ *
+ * @throws Failure with code 2 where they mean none.
+ */
+function behind(words: string[], settings: BridgeSettings, log: Log): Behind {
+  const [first, ...args] = words;
+  if (first === undefined) throw Failure.usage('a server is missing: a URL, or a command behind --');
+  if (/^https?:\/\//i.test(first)) return { ...atUrl(first, args), target: first };
+  if (Object.keys(settings.headers).length > 0) {
+    throw Failure.usage('--header is for servers with a URL, and this one is a command');
+  }
+  const name = nameOf(first, args);
+  // For people it goes to our stderr as it is.
+  const onstderr = (line: string): void => {
+    if (settings.log.format === 'json') log.write('info', line, { server: name, from: 'stderr' });
+    else process.stderr.write(`${line}\n`);
+  };
+  return { name, known: basename(first), target: { command: first, args, onstderr } };
+}
+
+function atUrl(text: string, others: string[]): Omit<Behind, 'target'> {
+  if (others.length > 0) throw Failure.usage(`options stand before the URL: ${others[0]}`);
+  if (!URL.canParse(text)) throw Failure.usage('the URL of the server cannot be read');
+  const { hostname, username, password, origin, pathname } = new URL(text);
+  if (username || password) throw Failure.usage('a URL must hold no credentials; use --header');
+  return { name: hostname.replace(/^\[|\]$/g, ''), known: origin + pathname };
 }
 
 /** Over stdio there is one session, and one server: where that does not start, there is nothing to serve. */
-function stoppingWith(bridged: Bridge, problem: (error: Error) => string): Service {
+function stoppingWith(bridged: Bridge, problem: (error: Error) => string, log: Log): Service {
   return async (exchange) => {
     try {
       return await bridged.service(exchange);
     } catch (error) {
       if (exchange.method === Method.Discover) {
-        say(problem(error as Error));
+        log.write('error', problem(error as Error));
         process.exitCode = 1;
         // The client gets its answer first.
         setImmediate(() => void stop());

@@ -12,15 +12,20 @@ export interface Servable {
   listen(options: Omit<ListenOptions, 'onsession' | 'onrequest'>): Promise<HttpListener>;
 }
 
-/** Makes a service servable to clients that open with a handshake. */
+/** Makes a service servable to clients of every revision. What a service asks of its caller passes through as it is. */
 export function servable(service: Service): Servable {
   const onerror = (error: Error): void => say(error.message);
-  const inbound = createInbound(service, { eras: 'legacy', onerror });
+  const inbound = createInbound(service, { sealState: false, onerror });
   return {
     connect: (transport) => inbound.connect(transport),
     listen: async (options) => {
       const { listen } = await import('../transport/http/listen.ts');
-      const listener = await listen({ ...options, onerror, onsession: inbound.onsession });
+      const listener = await listen({
+        ...options,
+        onerror,
+        onsession: inbound.onsession,
+        onrequest: inbound.onrequest,
+      });
       return {
         ...listener,
         close: async (timeout) => {

@@ -1,0 +1,210 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { connect } from '../client/connect.ts';
+import type { Client } from '../client/client.ts';
+import type { ClientOptions } from '../client/options.ts';
+import { McpErrorCode } from '../protocol/errors.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { LEGACY_REVISIONS, type Revision } from '../protocol/revisions.ts';
+import { McpServer } from '../server/index.ts';
+import { memoryTransportPair } from '../transport/memory.ts';
+import type { Transport } from '../transport/transport.ts';
+import { createInbound, serve } from '../wire/serve.ts';
+import { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
+
+type Eras = 'legacy' | 'modern';
+
+const number = z.object({ x: z.number() });
+
+/** A server that does what has no way in the other era of its own. */
+function server(): McpServer {
+  const made = new McpServer({ name: 'behind', version: '1' });
+  made.tool('who', { input: z.object({ n: z.number() }) }, async ({ n }, ctx) => {
+    const answer = await ctx.elicit({ message: `Who is ${n}?`, schema: z.object({ name: z.string() }) });
+    return `${n} is ${answer.action === 'accept' ? answer.content.name : answer.action}`;
+  });
+  made.tool('twice', {}, async (_args, ctx) => {
+    const one = await ctx.elicit({ message: 'one?', schema: number });
+    const two = await ctx.elicit({ message: 'two!?', schema: number });
+    return JSON.stringify([one, two]);
+  });
+  made.tool('sample', {}, async (_args, ctx) => {
+    const { content } = await ctx.sample({
+      messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }],
+      maxTokens: 5,
+    });
+    return JSON.stringify(content);
+  });
+  made.tool('roots', {}, async (_args, ctx) => JSON.stringify(await ctx.roots()));
+  made.tool('quiet', { input: z.object({ n: z.number() }) }, ({ n }) => `${n}`);
+  made.tool('talk', {}, async (_args, ctx) => {
+    await ctx.log('debug', 'psst');
+    await ctx.log('warning', 'hear');
+    await ctx.progress(1, 2);
+    return 'said';
+  });
+  onTestFinished(() => made.close());
+  return made;
+}
+
+function bridged(
+  behind: McpServer,
+  eras: Eras,
+  options: Partial<BridgeOptions> = {},
+): { bridge: Bridge; ends: number[]; errors: string[] } {
+  const ends: number[] = [];
+  const errors: string[] = [];
+  const bridge = createBridge({
+    target: (): Transport => {
+      const [near, far] = memoryTransportPair();
+      ends.push(ends.length);
+      void serve(behind.service, far, { eras });
+      return near;
+    },
+    onerror: ({ message }) => void errors.push(message),
+    ...options,
+  });
+  onTestFinished(() => bridge.close());
+  return { bridge, ends, errors };
+}
+
+/** Several clients of one inbound, as over HTTP. */
+function clients(bridge: Bridge): (options?: ClientOptions) => Promise<Client> {
+  const inbound = createInbound(bridge.service, { sealState: false });
+  onTestFinished(() => inbound.close(0));
+  return async (options = {}) => {
+    const [near, far] = memoryTransportPair();
+    await inbound.connect(far);
+    const client = await connect(near, options);
+    onTestFinished(() => client.close());
+    return client;
+  };
+}
+
+const text = (result: { content?: readonly unknown[] }): unknown => (result.content?.[0] as { text: string }).text;
+const elicited = (name: string) => async () => ({ action: 'accept' as const, content: { name } });
+
+const CELLS: [Revision, Eras][] = [...LEGACY_REVISIONS, '2026-07-28' as const].flatMap(
+  (revision): [Revision, Eras][] => [
+    [revision, 'legacy'],
+    [revision, 'modern'],
+  ],
+);
+
+test.each(CELLS)('a client of %s is asked, told and answered by a server of the %s era', async (revision, eras) => {
+  const { bridge, errors } = bridged(server(), eras);
+  const logs: unknown[] = [];
+  const client = await clients(bridge)({
+    revision,
+    logLevel: 'info',
+    onlog: ({ data }) => void logs.push(data),
+    onelicit: async ({ message }) => {
+      const content: Record<string, string | number> = message.startsWith('Who')
+        ? { name: message }
+        : { x: message.length };
+      return { action: 'accept', content };
+    },
+    onsample: async () => ({ role: 'assistant', content: { type: 'text', text: 'ho' }, model: 'm' }),
+    onroots: () => [{ uri: 'file:///r', name: 'r' }],
+  });
+  expect(client.revision).toBe(revision);
+  expect((await client.listTools()).map(({ name }) => name)).toContain('who');
+  expect(text(await client.callTool('sample'))).toContain('ho');
+  expect(text(await client.callTool('roots'))).toContain('file:///r');
+  if (revision >= '2025-06-18') {
+    expect(text(await client.callTool('who', { n: 7 }))).toBe('7 is Who is 7?');
+    expect(text(await client.callTool('twice'))).toContain('{"x":5}');
+  }
+  const progress: number[] = [];
+  expect(text(await client.callTool('talk', {}, { onprogress: ({ progress: at }) => void progress.push(at) }))).toBe(
+    'said',
+  );
+  expect(progress).toEqual([1]);
+  expect(logs).toEqual(['hear']);
+  expect(errors).toEqual([]);
+});
+
+test('a visit that a server of 2025-11-25 demands is a question to a client of 2026-07-28', async () => {
+  let visits = 0;
+  const behind = new McpServer({ name: 'behind', version: '1' });
+  onTestFinished(() => behind.close());
+  behind.tool('visit', {}, () => {
+    if (visits > 0) return 'in';
+    throw new RpcError(McpErrorCode.UrlElicitationRequired, 'Log in first', {
+      data: { elicitations: [{ mode: 'url', url: 'https://log.in/', message: 'Log in', elicitationId: '1' }] },
+    });
+  });
+  const { bridge } = bridged(behind, 'legacy');
+  const make = clients(bridge);
+  const client = await make({
+    onelicit: {
+      url: async (question) => {
+        visits += 1;
+        expect(question).toMatchObject({ mode: 'url', url: 'https://log.in/', message: 'Log in' });
+        return { action: 'accept' };
+      },
+    },
+  });
+  expect(text(await client.callTool('visit'))).toBe('in');
+  visits = 0;
+  const reluctant = await make({ onelicit: { url: async () => ({ action: 'decline' }) } });
+  await expect(reluctant.callTool('visit')).rejects.toThrow('declined');
+  const old = await make({ revision: '2025-11-25', onelicit: { url: async () => ({ action: 'accept' }) } });
+  await expect(old.callTool('visit')).rejects.toMatchObject({ code: -32042 });
+});
+
+test.each<[string, Partial<BridgeOptions>, number]>([
+  ['shared', { connections: 'shared' }, 1],
+  ['pooled', { connections: 3 }, 3],
+  ['of its callers', {}, 4],
+])(
+  'on a connection that is %s each question reaches its own caller, however many are open',
+  async (_, options, most) => {
+    const { bridge, ends, errors } = bridged(server(), 'legacy', options);
+    const make = clients(bridge);
+    const people = await Promise.all(
+      Array.from({ length: 20 }, async (__, n) =>
+        make({
+          revision: n % 4 === 3 && options.connections ? '2025-06-18' : '2026-07-28',
+          clientInfo: { name: 'same', version: '1' },
+          onelicit: async ({ message }) => {
+            await new Promise((resolve) => void setTimeout(resolve, 5 * (n % 3)));
+            return { action: 'accept', content: { name: `${n} who was asked ${message}` } };
+          },
+        }),
+      ),
+    );
+    const answers = await Promise.all(
+      people.flatMap((client, n) => [
+        client.callTool('who', { n }),
+        client.callTool('quiet', { n }),
+        client.callTool('who', { n: n + 100 }),
+      ]),
+    );
+    expect(answers.map(text)).toEqual(
+      people.flatMap((__, n) => [
+        `${n} is ${n} who was asked Who is ${n}?`,
+        `${n}`,
+        `${n + 100} is ${n} who was asked Who is ${n + 100}?`,
+      ]),
+    );
+    expect(ends.length).toBeLessThanOrEqual(most);
+    expect(errors).toEqual([]);
+    expect(bridge.waiting).toBe(0);
+  },
+);
+
+test('a caller who thinks for long keeps nobody else waiting', async () => {
+  const { bridge } = bridged(server(), 'legacy', { connections: 'shared' });
+  const make = clients(bridge);
+  let answer!: (name: string) => void;
+  const slow = await make({
+    onelicit: () => new Promise((resolve) => (answer = (name) => resolve({ action: 'accept', content: { name } }))),
+  });
+  const quick = await make({ onelicit: elicited('quick') });
+  const waiting = slow.callTool('who', { n: 1 });
+  expect(text(await quick.callTool('who', { n: 2 }))).toBe('2 is quick');
+  expect(text(await quick.callTool('quiet', { n: 3 }))).toBe('3');
+  answer('slow');
+  expect(text(await waiting)).toBe('1 is slow');
+});

@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import { deferred, settled } from '../../test/support/service.ts';
+import type { Exchange } from '../core/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { Floor } from './floor.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const never = new AbortController().signal;
+
+/** A call of a caller without a session, and the two ends of it. */
+function calling(floor: Floor, name: string) {
+  const answers: ((answer: JsonObject) => void)[] = [];
+  const outcome = deferred<JsonObject>();
+  const exchange = new TestExchange(
+    'tools/call',
+    { name },
+    { onask: () => new Promise((resolve) => void answers.push(resolve)) },
+  );
+  const call = {
+    exchange,
+    /** What the server has been given. */
+    given: undefined as Exchange | undefined,
+    reply: (answer: JsonObject) => answers.shift()!(answer),
+    finish: () => outcome.resolve({ name }),
+    done: Promise.resolve<JsonObject>({}),
+  };
+  call.done = floor.answer((given) => {
+    call.given = given;
+    return outcome.promise;
+  }, exchange);
+  call.done.catch(() => {});
+  return call;
+}
+
+/** Lets a tool be known as one that does not ask. */
+async function known(floor: Floor, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    const call = calling(floor, name);
+    await settled();
+    call.finish();
+    await call.done;
+  }
+}
+
+test('calls of tools that nobody knows go one after the other', async () => {
+  const floor = new Floor();
+  const [one, two] = [calling(floor, 'a'), calling(floor, 'b')];
+  await settled();
+  expect([one.given !== undefined, two.given, floor.waiting]).toEqual([true, undefined, 1]);
+  one.finish();
+  await settled();
+  expect([two.given !== undefined, floor.waiting]).toEqual([true, 0]);
+  two.finish();
+  expect(await two.done).toEqual({ name: 'b' });
+  expect(floor.free).toBe(true);
+});
+
+test('tools that never asked go together, and the question of one waits until the other is done', async () => {
+  const floor = new Floor();
+  await known(floor, 'a', 'b');
+  const [one, two] = [calling(floor, 'a'), calling(floor, 'b')];
+  await settled();
+  expect(two.given).toBeDefined();
+  const whose = Promise.resolve(floor.question(never));
+  const third = calling(floor, 'a');
+  await settled();
+  expect(third.given).toBeUndefined();
+  one.finish();
+  expect(await whose).toBe(two.given);
+  two.finish();
+  await settled();
+  // It is known to ask from now on.
+  const fourth = calling(floor, 'b');
+  await settled();
+  expect([third.given !== undefined, fourth.given]).toEqual([true, undefined]);
+});
+
+test('where each of two may have asked, neither is asked, and both are alone from then on', async () => {
+  const floor = new Floor();
+  await known(floor, 'a', 'b');
+  const [one, two] = [calling(floor, 'a'), calling(floor, 'b')];
+  await settled();
+  const questions = [floor.question(never), floor.question(never)].map((each) =>
+    Promise.resolve(each).then(
+      () => 'asked',
+      (error: Error) => error.message,
+    ),
+  );
+  const [first, second] = await Promise.all(questions);
+  expect([first, second]).toEqual([
+    expect.stringContaining('whose question'),
+    expect.stringContaining('whose question'),
+  ]);
+  one.finish();
+  two.finish();
+  await settled();
+  const [three, four] = [calling(floor, 'a'), calling(floor, 'b')];
+  await settled();
+  expect([three.given !== undefined, four.given]).toEqual([true, undefined]);
+});
+
+test('a question that is nobody’s within half a minute is refused, and others may go on', async () => {
+  const floor = new Floor();
+  await known(floor, 'a', 'b');
+  calling(floor, 'a');
+  calling(floor, 'b');
+  await settled();
+  const refused = expect(Promise.resolve(floor.question(never))).rejects.toMatchObject({ code: -32603 });
+  await vi.advanceTimersByTimeAsync(30_000);
+  await refused;
+  const next = calling(floor, 'a');
+  await settled();
+  expect(next.given).toBeDefined();
+});
+
+test('a question that is taken back while it is not known whose it is holds nobody up', async () => {
+  const floor = new Floor();
+  await known(floor, 'a', 'b');
+  calling(floor, 'a');
+  calling(floor, 'b');
+  await settled();
+  const controller = new AbortController();
+  const refused = expect(Promise.resolve(floor.question(controller.signal))).rejects.toThrow('never mind');
+  controller.abort(new Error('never mind'));
+  await refused;
+  const next = calling(floor, 'a');
+  await settled();
+  expect(next.given).toBeDefined();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a call leaves the floor while its caller thinks, and is back before the server has the answer', async () => {
+  const floor = new Floor();
+  const one = calling(floor, 'a');
+  await settled();
+  const whose = await floor.question(never);
+  const answer = whose!.ask('elicitation/create', {});
+  const two = calling(floor, 'b');
+  await vi.advanceTimersByTimeAsync(9);
+  expect([one.exchange.asked.length, two.given]).toEqual([1, undefined]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(two.given).toBeDefined();
+  let had = false;
+  void answer.then(() => (had = true));
+  one.reply({ action: 'accept' });
+  await settled();
+  expect(had).toBe(false);
+  two.finish();
+  await settled();
+  expect(had).toBe(true);
+  one.finish();
+  expect(await one.done).toEqual({ name: 'a' });
+  expect(floor.free).toBe(true);
+});
+
+test('a call that is given up while it waits is not made, and keeps nobody waiting', async () => {
+  const floor = new Floor();
+  const one = calling(floor, 'a');
+  const two = calling(floor, 'b');
+  const three = calling(floor, 'c');
+  await settled();
+  two.exchange.abort();
+  await expect(two.done).rejects.toThrow('aborted');
+  one.finish();
+  await settled();
+  expect([two.given, three.given !== undefined]).toEqual([undefined, true]);
+});
+
+test('a call whose server does not wait for the answer does not come back for it', async () => {
+  const floor = new Floor();
+  const one = calling(floor, 'a');
+  await settled();
+  const answer = (await floor.question(never))!.ask('elicitation/create', {});
+  const two = calling(floor, 'b');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(two.given).toBeDefined();
+  one.reply({ action: 'accept' });
+  await settled();
+  one.finish();
+  await one.done;
+  expect(await answer).toEqual({ action: 'accept' });
+  two.finish();
+  await two.done;
+  expect([floor.free, floor.waiting]).toEqual([true, 0]);
+});
+
+test('nobody is asked where no call is in flight', () => {
+  expect(new Floor().question(never)).toBeUndefined();
+});

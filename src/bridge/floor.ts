@@ -1,0 +1,284 @@
+import { derive, type AskOptions, type Exchange, type Service } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { MAY_ASK, Method } from '../protocol/methods.ts';
+import type { Attribution } from '../wire/legacy/attribution.ts';
+
+/** Milliseconds in which a call that has asked may ask more, before others may. What is asked at once comes at once. */
+const BURST = 10;
+/** Milliseconds that a question may wait until it is known whose it is. */
+const MAX_HELD = 30_000;
+/** Names of tools and prompts that are remembered; of any others it is not known whether they ask. */
+const MAX_NAMES = 1000;
+
+/** One call that may ask for something. */
+interface Turn {
+  /** What the server is given: its questions go to the caller through the floor. */
+  exchange: Exchange;
+  /** Calls of one caller are not told apart: whoever is asked, it is the same one. */
+  readonly caller: object;
+  readonly name: string;
+  /** Questions that wait for the caller's answer. */
+  open: number;
+  asked: boolean;
+  leaving: ReturnType<typeof setTimeout> | undefined;
+}
+
+interface Waiter {
+  readonly turn: Turn;
+  readonly enter: () => void;
+}
+
+interface Held {
+  readonly settle: (exchange: Exchange | RpcError) => void;
+}
+
+/**
+ * Sees to it that it is known whose question it is, on a connection to a server that does not say so and that several
+ * callers share.
+ *
+ * A call is on the floor while it runs, and leaves it while its caller thinks about a question: so calls of one caller each
+ * can run, ask and wait on one connection, and whatever is asked is asked by who is on the floor. Tools that never asked
+ * are on it together with others, as they would wait for one another otherwise. Should one of them ask after all, its
+ * question waits until the others are done, and nobody enters meanwhile. Where two of such have asked, nobody can know who
+ * asked what: both questions are refused, which their calls fail by, and from then on these tools are alone on the floor.
+ */
+export class Floor implements Attribution {
+  readonly #running = new Set<Turn>();
+  readonly #parked = new Set<Turn>();
+  #waiting: Waiter[] = [];
+  #held: Held[] = [];
+  readonly #quiet = new Set<string>();
+  readonly #asking = new Set<string>();
+
+  /** Calls that wait for the floor. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Whether a call would not have to wait. */
+  get free(): boolean {
+    return this.#running.size === 0 && this.#waiting.length === 0;
+  }
+
+  /** Has a service answer an exchange when it is its turn, where it is one that may ask for something. */
+  async answer(service: Service, exchange: Exchange): Promise<JsonObject> {
+    if (!MAY_ASK.has(exchange.method)) return service(exchange);
+    const turn = this.#turnOf(exchange);
+    await this.#enter(turn, exchange.signal);
+    try {
+      const result = await service(turn.exchange);
+      this.#learn(turn);
+      return result;
+    } finally {
+      this.#leave(turn);
+      this.#parked.delete(turn);
+      this.#forget(turn);
+    }
+  }
+
+  /** @throws RpcError −32603 where it cannot be known. */
+  question(signal: AbortSignal): Exchange | undefined | Promise<Exchange | undefined> {
+    if (this.#running.size === 0) {
+      if (this.#parked.size > 1) throw unknown();
+      for (const turn of this.#parked) return turn.exchange;
+      return undefined;
+    }
+    return this.#asker() ?? this.#hold(signal);
+  }
+
+  message(): Exchange | undefined {
+    return this.#speaker()?.exchange;
+  }
+
+  /** Of whom whatever is said must be: the one caller that is on the floor. Of its calls the newest that waits for nothing. */
+  #speaker(): Turn | undefined {
+    let speaker: Turn | undefined;
+    for (const turn of this.#running) {
+      if (speaker && speaker.caller !== turn.caller) return undefined;
+      if (!speaker || turn.open <= speaker.open) speaker = turn;
+    }
+    return speaker;
+  }
+
+  /** Whose a question must be. Which of several calls of one caller asked it is not known, so all may ask that never were quiet. */
+  #asker(): Exchange | undefined {
+    const speaker = this.#speaker();
+    if (!speaker) return undefined;
+    const strange = [...this.#running].filter(({ name }) => !this.#quiet.has(name));
+    for (const turn of strange.length > 0 ? strange : this.#running) turn.asked = true;
+    return speaker.exchange;
+  }
+
+  #turnOf(exchange: Exchange): Turn {
+    const { method, params, caller } = exchange;
+    const name: unknown = method === Method.ReadResource ? '' : params['name'];
+    const turn: Turn = {
+      exchange,
+      caller: caller.session ?? exchange,
+      name: `${method} ${typeof name === 'string' ? name : ''}`,
+      open: 0,
+      asked: false,
+      leaving: undefined,
+    };
+    turn.exchange = derive(exchange, {
+      ask: (question, details, options) => this.#ask(turn, exchange, question, details, options),
+    });
+    return turn;
+  }
+
+  async #ask(
+    turn: Turn,
+    exchange: Exchange,
+    method: string,
+    params: JsonObject,
+    options: AskOptions | undefined,
+  ): Promise<JsonObject> {
+    turn.open += 1;
+    clearTimeout(turn.leaving);
+    turn.leaving = setTimeout(() => this.#park(turn), BURST);
+    try {
+      return await exchange.ask(method, params, options);
+    } finally {
+      turn.open -= 1;
+      // The server goes on with the call when it has the answer, and may ask again.
+      await this.#return(turn, exchange.signal);
+    }
+  }
+
+  #park(turn: Turn): void {
+    if (turn.open === 0 || !this.#running.has(turn)) return;
+    this.#parked.add(turn);
+    this.#leave(turn);
+  }
+
+  async #return(turn: Turn, signal: AbortSignal): Promise<void> {
+    if (turn.open === 0) clearTimeout(turn.leaving);
+    if (!this.#parked.has(turn)) return;
+    await this.#enter(turn, signal, true);
+    this.#parked.delete(turn);
+  }
+
+  /** @param first whether it goes before those that have not begun. */
+  #enter(turn: Turn, signal: AbortSignal, first = false): Promise<void> | undefined {
+    if (this.#mayEnter(turn) && (first || this.#waiting.length === 0)) {
+      this.#running.add(turn);
+      return undefined;
+    }
+    return new Promise((resolve, reject) => {
+      const cancel = (): void => {
+        this.#waiting = this.#waiting.filter((each) => each !== waiter);
+        reject(RpcError.from(signal.reason));
+        this.#admit();
+      };
+      const waiter: Waiter = {
+        turn,
+        enter: () => {
+          signal.removeEventListener('abort', cancel);
+          resolve();
+        },
+      };
+      if (signal.aborted) return reject(RpcError.from(signal.reason));
+      signal.addEventListener('abort', cancel);
+      if (first) this.#waiting.unshift(waiter);
+      else this.#waiting.push(waiter);
+    });
+  }
+
+  #mayEnter(turn: Turn): boolean {
+    if (this.#held.length > 0) return false;
+    const alone = !this.#quiet.has(turn.name);
+    for (const other of this.#running) {
+      if (other.caller !== turn.caller && (alone || !this.#quiet.has(other.name))) return false;
+    }
+    return true;
+  }
+
+  #leave(turn: Turn): void {
+    clearTimeout(turn.leaving);
+    if (!this.#running.delete(turn)) return;
+    this.#settleHeld();
+    this.#admit();
+  }
+
+  /** A call that is over does not come back for the answers to what it asked. */
+  #forget(turn: Turn): void {
+    if (!turn.asked) return;
+    const over = this.#waiting.filter((each) => each.turn === turn);
+    if (over.length === 0) return;
+    this.#waiting = this.#waiting.filter((each) => each.turn !== turn);
+    for (const { enter } of over) enter();
+    this.#admit();
+  }
+
+  /** In the order in which they came: who has to be alone is not overtaken for ever. */
+  #admit(): void {
+    for (;;) {
+      const [next] = this.#waiting;
+      if (!next || !this.#mayEnter(next.turn)) return;
+      this.#waiting.shift();
+      this.#running.add(next.turn);
+      next.enter();
+    }
+  }
+
+  #hold(signal: AbortSignal): Promise<Exchange | undefined> {
+    return new Promise((resolve, reject) => {
+      const over = (): void => held.settle(RpcError.from(signal.reason));
+      const timer = setTimeout(() => held.settle(unknown()), MAX_HELD);
+      const held: Held = {
+        settle: (outcome) => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', over);
+          this.#held = this.#held.filter((each) => each !== held);
+          if (outcome instanceof Error) reject(outcome);
+          else resolve(outcome);
+          this.#admit();
+        },
+      };
+      signal.addEventListener('abort', over);
+      this.#held.push(held);
+      // Each of those that run may have asked one of them: none will be done before it has its answer.
+      if (this.#held.length >= this.#running.size) this.#refuseHeld();
+    });
+  }
+
+  #settleHeld(): void {
+    if (this.#held.length === 0) return;
+    const asker = this.#asker();
+    if (asker || this.#running.size === 0) for (const held of [...this.#held]) held.settle(asker ?? unknown());
+    else if (this.#held.length >= this.#running.size) this.#refuseHeld();
+  }
+
+  #refuseHeld(): void {
+    for (const { name } of this.#running) this.#remember(name);
+    for (const held of [...this.#held]) held.settle(unknown());
+  }
+
+  #learn({ name, asked }: Turn): void {
+    if (asked) this.#remember(name);
+    else if (!this.#asking.has(name)) keep(this.#quiet, name);
+  }
+
+  /** What asked once may do so again. */
+  #remember(name: string): void {
+    this.#quiet.delete(name);
+    keep(this.#asking, name);
+  }
+}
+
+/** As the newest; the oldest goes where there are too many. */
+function keep(names: Set<string>, name: string): void {
+  names.delete(name);
+  names.add(name);
+  if (names.size <= MAX_NAMES) return;
+  const [oldest] = names;
+  names.delete(oldest!);
+}
+
+function unknown(): RpcError {
+  return new RpcError(
+    ErrorCode.InternalError,
+    'Several clients have calls in flight on this connection, and the server did not say whose question this is',
+  );
+}

@@ -1,0 +1,50 @@
+import type { Caller } from '../core/exchange.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { MODERN_REVISIONS, type Revision } from '../protocol/revisions.ts';
+import type { Implementation } from '../protocol/types.ts';
+import { VERSION } from '../version.ts';
+
+/** In whose name a server is connected to. */
+export interface BridgeIdentity {
+  readonly clientInfo: Implementation;
+  readonly capabilities: JsonObject;
+  readonly onBehalfOf: Revision;
+}
+
+/**
+ * Who a bridge is where it speaks in nobody's name, or in everybody's. It can pass on any question; whether the caller can
+ * answer shows then.
+ */
+export const OWN_IDENTITY: BridgeIdentity = {
+  clientInfo: { name: 'everwire-bridge', version: VERSION },
+  capabilities: {
+    roots: { listChanged: true },
+    sampling: { tools: {}, context: {} },
+    elicitation: { form: {}, url: {} },
+  },
+  onBehalfOf: MODERN_REVISIONS[0]!,
+};
+
+/** A caller as the one in whose name a server is connected to. */
+export function identityOf({ clientInfo, capabilities, revision }: Caller): BridgeIdentity {
+  return { clientInfo: clientInfo ?? OWN_IDENTITY.clientInfo, capabilities, onBehalfOf: revision };
+}
+
+/** What callers without a session must have in common to share one on a server: who they are, and what they can do. */
+export function keyOf({ principal, clientInfo, capabilities }: Caller): string {
+  return JSON.stringify([principal ?? null, clientInfo?.name, clientInfo?.version, canonical(capabilities)]);
+}
+
+/** Whether there is anything that a caller with these capabilities can be asked. */
+export function canBeAsked(capabilities: JsonObject): boolean {
+  return ['elicitation', 'sampling', 'roots'].some((name) => isObject(capabilities[name]));
+}
+
+/** With the members of each object in one order. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (!isObject(value)) return value;
+  return Object.entries(value)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => [name, canonical(member)]);
+}
