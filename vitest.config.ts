@@ -19,6 +19,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ['{src,examples,test,scripts}/**/*.test.ts'],
+    globalSetup: ['test/support/data-folder.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // Many tests start processes of their own: more workers than this only wait for each other.

@@ -11,6 +11,8 @@ export interface ClientFlags extends OutputFlags, TargetFlags {
   /** Seconds without an answer or progress. */
   readonly timeout: number;
   readonly logLevel: LogLevel;
+  /** Directories that the server is told it may work in. */
+  readonly root: readonly string[];
   /** Whether the browser may be opened where the server wants a login. */
   readonly login: boolean;
 }
@@ -22,7 +24,12 @@ export function withClientOptions(command: Command): Command {
     .addOption(
       new Option('--header <name=value>', 'send this header to a URL; ${env:NAME} stands for a variable; repeatable')
         .default([], 'none')
-        .argParser((word: string, before: string[]) => [...before, word]),
+        .argParser(collected),
+    )
+    .addOption(
+      new Option('--root <directory>', 'tell the server that it may work in this directory; repeatable')
+        .default([], 'none')
+        .argParser(collected),
     )
     .addOption(new Option('--revision <revision>', 'speak this revision only').choices(Object.keys(REVISIONS)))
     .addOption(
@@ -37,6 +44,10 @@ export function withClientOptions(command: Command): Command {
     )
     .option('--config <file>', 'look up names of servers in this file. Default: ./mcp.json, then the files of hosts')
     .option('--no-login', 'do not open the browser where the server wants a login');
+}
+
+function collected(word: string, before: readonly string[]): string[] {
+  return [...before, word];
 }
 
 /** Adds the option for where what is no text goes. */

@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import path from 'node:path';
 import { openBrowser } from '../auth/client/open-browser.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
@@ -6,15 +6,18 @@ import type { Handlers } from '../client/handlers.ts';
 import type { ClientOptions, RequestOptions } from '../client/options.ts';
 import { nameOf } from './bridge.ts';
 import type { ClientFlags } from './client-options.ts';
+import { dataFolder } from './data-folder.ts';
 import { failureOf, Interrupted } from './exit.ts';
 import { ExitCode } from './failure.ts';
 import { fillIn } from './form.ts';
 import { Output } from './output.ts';
 import { answerByHand } from './sample.ts';
+import { rootsOf } from './roots.ts';
 import { say } from './say.ts';
 import { atEnd, stop } from './shutdown.ts';
 import type { Target } from './target.ts';
 import { Terminal } from './terminal.ts';
+import { fileVerdicts } from './verdicts.ts';
 import { visit } from './visit.ts';
 
 /** How long a server over stdio may be silent before it is taken for one of the handshake revisions, in milliseconds. */
@@ -85,8 +88,10 @@ async function open(
   onerror: (error: Error) => void,
 ): Promise<Client> {
   const timeout = flags.timeout * 1000;
+  const roots = rootsOf(flags.root);
   const options: ClientOptions = {
     ...(terminal.interactive && handlersOf(terminal, nameOfTarget(target))),
+    ...(roots.length > 0 && { onroots: () => roots }),
     revision: flags.revision,
     timeout,
     connectTimeout: timeout,
@@ -96,6 +101,10 @@ async function open(
     logLevel: flags.logLevel,
     signal,
     restart: false,
+    verdicts: fileVerdicts(
+      path.join(dataFolder(), 'verdicts.json'),
+      target.kind === 'command' ? path.resolve(target.cwd ?? '.') : undefined,
+    ),
     onlog: (message) => terminal.log(message),
     onerror,
   };
@@ -116,7 +125,7 @@ async function open(
 
 /** Which server asks, by what the person knows of it and not by what it says of itself. */
 function nameOfTarget(target: Target): string {
-  return target.kind === 'url' ? new URL(target.url).host : nameOf(basename(target.command), target.args);
+  return target.kind === 'url' ? new URL(target.url).host : nameOf(path.basename(target.command), target.args);
 }
 
 function handlersOf(terminal: Terminal, name: string): Handlers {

@@ -6,7 +6,7 @@ import { OAuthError } from '../auth/client/oauth-error.ts';
 import { openBrowser } from '../auth/client/open-browser.ts';
 import type { User } from '../auth/client/user.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
-import { surroundings, type Surroundings } from './mcp-json.ts';
+import { dataFolder } from './data-folder.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How long a person may take to log in, in milliseconds. No other limit of time counts it. */
@@ -22,16 +22,9 @@ export function loginFor(url: URL, terminal: Terminal, allowed: boolean): Author
   return oauth({
     server: url,
     user: allowed && terminal.watched ? inBrowser(terminal, url) : nobody(url, allowed),
-    store: new FileTokenStore(tokenFolder()),
+    store: new FileTokenStore(path.join(dataFolder(), 'tokens')),
     clientMetadata: { client_name: 'Everwire' },
   });
-}
-
-/** Where tokens are kept: beside what other programs keep for the person. */
-export function tokenFolder({ env, home, platform }: Surroundings = surroundings()): string {
-  const local = path.join(home, ...(platform === 'win32' ? ['AppData', 'Local'] : ['.local', 'share']));
-  const data = platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME'];
-  return path.join(data || local, 'everwire', 'tokens');
 }
 
 function inBrowser(terminal: Terminal, { host }: URL): User {

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-import { Argument, Command, CommanderError, Option } from 'commander';
+import { Argument, Command, CommanderError } from 'commander';
 import { VERSION } from '../version.ts';
-import { bridge, type BridgeFlags } from './bridge.ts';
+import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { addClientCommands, partCommandLine } from './client-commands.ts';
 import { demo } from './demo.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { positive, withServeOptions, type ServeFlags } from './options.ts';
+import { withServeOptions, type ServeFlags } from './options.ts';
 import { say } from './say.ts';
 import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
 
@@ -27,23 +27,15 @@ function program(target: string[] | undefined): Command {
     10_000,
   ).action((_command: unknown, flags: ServeFlags) => demo(flags));
 
-  withServeOptions(
+  withBridgeOptions(
     root
       .command('bridge')
-      .usage('[options] -- <command> [args...]')
-      .description('serve a stdio MCP server over HTTP, or over stdio')
-      .argument('<command>', 'what starts the server')
-      .argument('[args...]')
+      .usage('[options] <url> | [options] -- <command> [args...]')
+      .description('serve an MCP server, wherever it is, over HTTP or over stdio')
+      .argument('[server...]')
+      .configureHelp({ visibleArguments: () => [] })
       .passThroughOptions(),
-    100,
-  )
-    .option('--shared', 'one server process for all sessions, instead of one each')
-    .addOption(
-      new Option('--handshake-timeout <seconds>', 'how long the server may take to start')
-        .default(60)
-        .argParser(positive),
-    )
-    .action((command: string, args: string[], flags: BridgeFlags) => bridge(command, args, flags));
+  ).action(async (words: string[], flags: BridgeFlags) => (await import('./bridge.ts')).bridge(words, flags));
 
   addClientCommands(root, target);
   return root;

@@ -1,0 +1,27 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Root } from '../protocol/types.ts';
+import { Failure } from './failure.ts';
+
+/**
+ * The directories that a server is told it may work in, as it hears of them (2025-11-25, client/roots). What it does with
+ * them is up to the server: they keep it from nothing.
+ *
+ * @throws Failure with code 2 where one is no directory.
+ */
+export function rootsOf(directories: readonly string[], cwd = process.cwd()): Root[] {
+  return directories.map((each) => {
+    const directory = path.resolve(cwd, each);
+    if (!isDirectory(directory)) throw Failure.usage(`--root ${JSON.stringify(each)} is no directory`);
+    return { uri: pathToFileURL(directory).href, name: path.basename(directory) || directory };
+  });
+}
+
+function isDirectory(directory: string): boolean {
+  try {
+    return statSync(directory).isDirectory();
+  } catch {
+    return false;
+  }
+}
