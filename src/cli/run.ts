@@ -1,7 +1,5 @@
-import type { Service } from '../core/exchange.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
 import type { Transport } from '../transport/transport.ts';
-import { createInbound } from '../wire/serve.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
 import { say } from './say.ts';
 import { atEnd, stop } from './shutdown.ts';
@@ -10,32 +8,6 @@ import { atEnd, stop } from './shutdown.ts';
 export interface Servable {
   connect(transport: Transport): Promise<void>;
   listen(options: Omit<ListenOptions, 'onsession' | 'onrequest'>): Promise<HttpListener>;
-}
-
-/** Makes a service servable to clients of every revision. What a service asks of its caller passes through as it is. */
-export function servable(service: Service): Servable {
-  const onerror = (error: Error): void => say(error.message);
-  const inbound = createInbound(service, { sealState: false, onerror });
-  return {
-    connect: (transport) => inbound.connect(transport),
-    listen: async (options) => {
-      const { listen } = await import('../transport/http/listen.ts');
-      const listener = await listen({
-        ...options,
-        onerror,
-        onsession: inbound.onsession,
-        onrequest: inbound.onrequest,
-      });
-      return {
-        ...listener,
-        close: async (timeout) => {
-          listener.handler.drain();
-          await inbound.close(timeout);
-          await listener.close(timeout);
-        },
-      };
-    },
-  };
 }
 
 /**

@@ -82,7 +82,7 @@ describe('over HTTP', () => {
   ])('SIGTERM ends a bridge with its children, %s', async (_, options) => {
     const server = await startServer([
       ...programs.everwire,
-      ...bridge([...programs.features, '--stdio'], '--port', '0', ...options),
+      ...bridge([...programs.features, '--stdio'], '--port', '0', '--drain-timeout', '1', ...options),
     ]);
     running.push(server);
     const target = { stdio: [], url: server.url, sseUrl: server.sseUrl };
