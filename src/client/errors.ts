@@ -1,4 +1,4 @@
-import { RpcError } from '../jsonrpc/errors.ts';
+import { isReceived, RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 
 /** A call was not answered within its time. The server was told that nobody waits for it any more. */
@@ -98,6 +98,14 @@ function isOfServer(error: RpcError): boolean {
 }
 
 /**
+ * Whether an error is this side's own of that code. A server may use the same, and means something else by it (2026-07-28,
+ * basic: Error Codes).
+ */
+function isOurs(error: RpcError, code: number): boolean {
+  return error.code === code && !isReceived(error);
+}
+
+/**
  * What a caller is told of a call that failed: the server's own error as it is, and any other as a `ConnectionError`.
  *
  * @param closed whether the connection is over: an error that says so is ours then.
@@ -106,7 +114,7 @@ export function failure(what: string, thrown: unknown, closed: boolean): Error {
   if (thrown instanceof TimeoutError || thrown instanceof ConnectionError || thrown instanceof InvalidResultError)
     return thrown;
   const error = thrown instanceof Error ? thrown : RpcError.from(thrown);
-  if (error instanceof RpcError && isOfServer(error) && !(closed && error.code === CONNECTION_CLOSED)) return error;
+  if (error instanceof RpcError && isOfServer(error) && !(closed && isOurs(error, CONNECTION_CLOSED))) return error;
   return new ConnectionError(`${what} failed: ${error.message}`, { cause: error });
 }
 
@@ -116,7 +124,7 @@ export function connectFailure(thrown: unknown, before: Error | undefined, limit
   const context = before && !error.message.includes(before.message) ? ` (before that: ${before.message})` : '';
   const message = `Cannot connect: ${error.message}${context}`;
   if (!(error instanceof RpcError)) return new NoConnection(message, { cause: error });
-  if (error.code === REQUEST_TIMEOUT) return new TimeoutError(message, limit, { cause: error });
-  const isRefusal = error.code !== CONNECTION_CLOSED && isOfServer(error) && before === undefined;
+  if (isOurs(error, REQUEST_TIMEOUT)) return new TimeoutError(message, limit, { cause: error });
+  const isRefusal = !isOurs(error, CONNECTION_CLOSED) && isOfServer(error) && before === undefined;
   return isRefusal ? error : new NoConnection(message, { cause: error });
 }

@@ -12,6 +12,21 @@ export const ErrorCode = {
 /** The errors of JSON-RPC: another copy of ours, and those of the official SDKs, version 1 and 2. */
 const NAMES: ReadonlySet<string> = new Set(['RpcError', 'McpError', 'ProtocolError']);
 
+/** Errors that peers sent. What their codes mean is for the peer to say, though this side may use the same for its own. */
+const received = new WeakSet<Error>();
+/** Causes of causes that are looked at. */
+const MAX_CAUSES = 8;
+
+/** Whether an error came from the peer, itself or as the cause of what was made of it. */
+export function isReceived(error: unknown): boolean {
+  let each = error;
+  for (let depth = 0; depth < MAX_CAUSES && each instanceof Error; depth += 1) {
+    if (received.has(each)) return true;
+    each = each.cause;
+  }
+  return false;
+}
+
 /** Whether a code is meant for the peer: errors of databases, HTTP clients and the like have numbers of their own. */
 function isCodeOf(error: Error, code: unknown): code is number {
   if (typeof code !== 'number' || !Number.isInteger(code)) return false;
@@ -60,7 +75,9 @@ export class RpcError extends Error {
 
   /** The error that the peer sent. */
   static fromObject(error: ErrorObject): RpcError {
-    return new RpcError(error.code, error.message, { data: error.data });
+    const made = new RpcError(error.code, error.message, { data: error.data });
+    received.add(made);
+    return made;
   }
 
   /** What is sent of it. */

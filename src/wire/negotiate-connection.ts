@@ -1,4 +1,4 @@
-import { RpcError } from '../jsonrpc/errors.ts';
+import { isReceived, RpcError } from '../jsonrpc/errors.ts';
 import { REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
 import { connectLegacy, type OutboundOptions } from './legacy/outbound.ts';
@@ -130,7 +130,7 @@ class ConnectionNegotiation {
 
   /** Whether a handshake failed for another reason than that the server refused it. */
   #over(error: RpcError): boolean {
-    return this.#connection.closed || error.code === REQUEST_TIMEOUT;
+    return this.#connection.closed || (error.code === REQUEST_TIMEOUT && !isReceived(error));
   }
 
   /** A server that was slow to start has answered the probe after all, and it is no server of handshakes. */

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { ErrorCode, isReceived, RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
@@ -114,6 +114,7 @@ function isEvidence(thrown: unknown): boolean {
 
 /** Whether the server itself has said no: what goes wrong on this side has a cause, or is the time that ran out. */
 function isAnswer(error: RpcError): boolean {
+  if (isReceived(error)) return true;
   return error.cause === undefined && error.code !== REQUEST_TIMEOUT && error.code !== CONNECTION_CLOSED;
 }
 

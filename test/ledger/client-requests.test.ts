@@ -1,8 +1,10 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
 import type { ClientOptions } from '../../src/client/options.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import { Meta } from '../../src/protocol/methods.ts';
+import { connectUpstream } from '../../src/wire/negotiate.ts';
+import { memoryVerdicts } from '../../src/wire/verdict-store.ts';
 import { deferred, settled } from '../support/service.ts';
 import { clientOf, DESCRIBED, HandServer } from './hand-server.ts';
 import { MODERN } from '../support/modern.ts';
@@ -178,6 +180,50 @@ test('an unknown resource is told apart by either code', async () => {
     const { client } = await clientOf(new HandServer({ 'resources/read': () => ({ error }) }));
     await expect(client.readResource('a:b')).rejects.toMatchObject({ name: 'RpcError', ...error });
   }
+});
+
+describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no meaning', (code) => {
+  const error = { code, message: 'Not now', data: { why: 'noon' } };
+
+  test('a call is given the error, and the client goes on', async () => {
+    const server = new HandServer({ 'tools/call': () => ({ error }), 'resources/read': () => ({ error }) });
+    const { client } = await clientOf(server);
+    await expect(client.callTool('a')).rejects.toMatchObject({ name: 'RpcError', ...error });
+    await expect(client.readResource('a:b')).rejects.toMatchObject({ name: 'RpcError', ...error });
+    await client.ping();
+    expect(server.of('server/discover')).toHaveLength(2);
+    expect([server.of('tools/call').length, server.of('resources/read').length]).toEqual([1, 1]);
+  });
+
+  test('connecting fails for what the server says, and for no lack of time', async () => {
+    const server = new HandServer({ 'server/discover': () => ({ error }) });
+    await expect(clientOf(server, { eras: 'modern' })).rejects.toMatchObject({
+      name: 'ConnectionError',
+      message: expect.stringContaining('Not now'),
+    });
+  });
+
+  test('a handshake follows on it as on any other', async () => {
+    const server = new HandServer({
+      'server/discover': () => ({ error }),
+      initialize: () => ({ protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } }),
+    });
+    const { client } = await clientOf(server);
+    expect(client.revision).toBe('2025-11-25');
+  });
+
+  test('a server that refuses a handshake with it is asked without one', async () => {
+    const server = new HandServer({ initialize: () => ({ error }) });
+    const verdicts = memoryVerdicts();
+    await verdicts.set('it', { era: 'legacy', route: 'connection' });
+    const upstream = await connectUpstream(server.open(), {
+      clientInfo: { name: 'us', version: '1' },
+      verdicts,
+      key: 'it',
+    });
+    onTestFinished(() => upstream.close());
+    expect(upstream.era).toBe('modern');
+  });
 });
 
 test('whatever stands under the reserved keys of _meta, results and notifications are taken', async () => {
