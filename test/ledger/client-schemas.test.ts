@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import { json, scripted } from '../support/http-server.ts';
+import { clientOf, HandServer } from './hand-server.ts';
+
+const DRAFT_07 = 'http://json-schema.org/draft-07/schema#';
+const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema';
+
+/** Whether a client takes each of these for a result of a tool with this output schema; and what it reports. */
+async function taken(outputSchema: JsonObject, values: readonly unknown[]) {
+  const contents = [...values];
+  const server = new HandServer({
+    'tools/list': () => ({ tools: [{ name: 'a', inputSchema: { type: 'object' }, outputSchema }] }),
+    'tools/call': () => ({ content: [], structuredContent: contents.shift() }),
+  });
+  const { client, errors } = await clientOf(server);
+  await client.listTools();
+  const verdicts: unknown[] = [];
+  for (const _ of values) {
+    verdicts.push(
+      await client.callTool('a').then(
+        () => true,
+        ({ name }: Error) => name,
+      ),
+    );
+  }
+  return { verdicts, errors };
+}
+
+const BAD = 'InvalidResultError';
+
+test.each([undefined, DRAFT_2020])('an output schema whose $schema is %j is read as 2020-12', async ($schema) => {
+  const dialect = $schema === undefined ? {} : { $schema };
+  // Draft 7 knows neither of them.
+  const tuple = { ...dialect, type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false };
+  expect(
+    await taken(tuple, [
+      ['a', 1],
+      ['a', 'b'],
+      ['a', 1, 2],
+    ]),
+  ).toEqual({ verdicts: [true, BAD, BAD], errors: [] });
+  const dependent = { ...dialect, type: 'object', dependentRequired: { a: ['b'] } };
+  expect(await taken(dependent, [{ a: 1, b: 1 }, { b: 1 }, { a: 1 }])).toEqual({
+    verdicts: [true, true, BAD],
+    errors: [],
+  });
+});
+
+test('an output schema of draft-07 is read as that', async () => {
+  const tuple = { $schema: DRAFT_07, type: 'array', items: [{ type: 'string' }], additionalItems: false };
+  expect(await taken(tuple, [['a'], [1], ['a', 'b']])).toEqual({ verdicts: [true, BAD, BAD], errors: [] });
+});
+
+test('what an output schema refers to in the network is not asked for, and that is reported', async () => {
+  const place = await scripted((_, response) => json(response, { type: 'string' }));
+  const { verdicts, errors } = await taken({ type: 'object', $ref: `${place.url.href}#/$defs/a` }, [{}, {}]);
+  expect(verdicts).toEqual([true, true]);
+  expect(errors).toEqual([expect.stringContaining('Results of the tool a are not checked')]);
+  expect(place.connections()).toBe(0);
+});
+
+test.each<[string, JsonObject]>([
+  ['nested too deep', nested(5000)],
+  ['of too many parts', { anyOf: Array.from({ length: 100_000 }, () => ({ type: 'string' })) }],
+])('an output schema %s is not used, and that is reported', async (_, schema) => {
+  const { verdicts, errors } = await taken({ type: 'object', ...schema }, [{}]);
+  expect(verdicts).toEqual([true]);
+  expect(errors).toEqual([expect.stringContaining('Results of the tool a are not checked')]);
+});
+
+function nested(depth: number): JsonObject {
+  let schema: JsonObject = { type: 'string' };
+  for (let level = 0; level < depth; level += 1) schema = { properties: { a: schema } };
+  return schema;
+}
