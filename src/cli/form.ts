@@ -2,7 +2,7 @@ import { filledIn } from '../client/form-answer.ts';
 import type { FormRequest } from '../client/handlers.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { ElicitResult } from '../protocol/types.ts';
-import { agrees, yesOrNo, type Person } from './person.ts';
+import { yesOrNo, type Person } from './person.ts';
 import { harmless, oneLine } from './screen.ts';
 
 /** What a field may hold. */
@@ -18,7 +18,8 @@ type Typed = { readonly value: Value } | 'nothing' | 'decline' | 'cancel';
 
 /**
  * Asks a person for the fields of a form, one after another (2026-07-28, client/elicitation: Form Mode Elicitation
- * Requests). `!decline` declines at any time; `!cancel` or the end of the input dismisses the question.
+ * Requests), and then whether to send them; `e` goes through them again, with what was typed. `!decline` declines at any
+ * time; `!cancel` or the end of the input dismisses the question.
  *
  * @param server who asks, as the person knows it.
  * @throws the reason of the signal where it fires first.
@@ -34,26 +35,45 @@ export async function fillIn(
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);
   person.tell(`${oneLine(server)} asks: ${harmless(request.message)}`);
   if (fields.length > 0) person.tell('(!decline declines, !cancel or Ctrl-D dismisses the question)');
-  const content: Record<string, Value> = {};
-  for (const [name, schema] of fields) {
-    const typed = await askField(person, name, isObject(schema) ? schema : {}, needed.has(name), signal);
-    if (typed === 'decline' || typed === 'cancel') return { action: typed };
-    if (typed !== 'nothing') Object.defineProperty(content, name, { value: typed.value, enumerable: true });
+  let content: Record<string, Value> = {};
+  for (let again = false; ; again = true) {
+    if (again) person.tell('(Enter keeps what is shown, !clear leaves a field out)');
+    const before = content;
+    content = {};
+    for (const [name, schema] of fields) {
+      const shape = isObject(schema) ? schema : {};
+      const shown = again ? Object.getOwnPropertyDescriptor(before, name)?.value : shape['default'];
+      const typed = await askField(person, name, shape, shown as Value | undefined, needed.has(name), signal);
+      if (typed === 'decline' || typed === 'cancel') return { action: typed };
+      if (typed !== 'nothing') Object.defineProperty(content, name, { value: typed.value, enumerable: true });
+    }
+    const said = await review(person, fields.length > 0, signal);
+    if (said === 'accept') return { action: 'accept', content };
+    if (said !== 'edit') return { action: said };
   }
-  const sent = await agrees(person, fields.length > 0 ? 'Send this?' : 'Agree?', true, signal);
-  if (sent === undefined) return { action: 'cancel' };
-  return sent ? { action: 'accept', content } : { action: 'decline' };
+}
+
+/** Whether what was filled in goes out. People can review and change it first (2025-11-25, client/elicitation). */
+async function review(person: Person, filled: boolean, signal: AbortSignal): Promise<ElicitResult['action'] | 'edit'> {
+  for (;;) {
+    const line = await person.ask(filled ? 'Send this? [Y/n, e to edit] ' : 'Agree? [Y/n] ', signal);
+    if (line === undefined) return 'cancel';
+    const said = yesOrNo(line) ?? (line.trim() === '' ? true : undefined);
+    if (said !== undefined) return said ? 'accept' : 'decline';
+    if (filled && /^\s*e(dit)?\s*$/i.test(line)) return 'edit';
+    person.tell(filled ? 'Please answer yes, no or edit.' : 'Please answer yes or no.');
+  }
 }
 
 async function askField(
   person: Person,
   name: string,
   schema: JsonObject,
+  preset: Value | undefined,
   required: boolean,
   signal: AbortSignal,
 ): Promise<Typed> {
   const choices = choicesOf(schema);
-  const preset = schema['default'] as Value | undefined;
   const label = oneLine(typeof schema['title'] === 'string' ? schema['title'] : name);
   if (typeof schema['description'] === 'string') person.tell(`  ${oneLine(schema['description'])}`);
   for (const [index, { value, title }] of choices.entries()) {
@@ -65,6 +85,7 @@ async function askField(
     const line = await person.ask(prompt, signal);
     if (line === undefined || line.trim() === '!cancel') return 'cancel';
     if (line.trim() === '!decline') return 'decline';
+    if (line.trim() === '!clear' && !required) return 'nothing';
     if (line.trim() === '') {
       if (preset !== undefined) return { value: preset };
       if (!required) return 'nothing';

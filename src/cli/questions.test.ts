@@ -60,7 +60,7 @@ describe('a form', () => {
       '  Your name (text, at most 20 characters): ',
       '  floor (whole number, -1 to 9, optional) [0]: ',
       '  bell (yes or no, optional): ',
-      'Send this? [Y/n] ',
+      'Send this? [Y/n, e to edit] ',
     ]);
   });
 
@@ -126,6 +126,19 @@ describe('a form', () => {
     ['the end of the input at the end', ['Ada', '3'], 'cancel'],
   ])('%s sends nothing of it', async (_, lines, action) => {
     expect(await fill(new Scripted(...lines), { name: text, floor: { type: 'integer' } })).toEqual({ action });
+  });
+
+  test('can be looked through and changed before it is sent', async () => {
+    const person = new Scripted('Adq', '3', 'y', 'perhaps', 'e', 'Ada', '', '!clear', 'edit', '', '4', '', '');
+    const properties = { name: text, floor: { type: 'integer' }, bell: { type: 'boolean' } };
+    expect(await fill(person, properties, ['name'])).toEqual({ action: 'accept', content: { name: 'Ada', floor: 4 } });
+    expect(person.heard).toEqual(expect.arrayContaining(['Please answer yes, no or edit.', '  name (text) [Adq]: ']));
+    expect(person.heard.filter((line) => line.startsWith('  bell'))).toEqual([
+      '  bell (yes or no, optional): ',
+      '  bell (yes or no, optional) [true]: ',
+      '  bell (yes or no, optional): ',
+    ]);
+    expect(person.left).toBe(0);
   });
 
   test('without fields is yes or no', async () => {

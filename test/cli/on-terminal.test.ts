@@ -67,7 +67,7 @@ describe.runIf(able)('on a terminal', () => {
     await terminal.shows(/feature-server asks: Who are you\?/);
     await terminal.shows(/Name \(text\): /);
     terminal.type('Ada\r');
-    await terminal.shows(/Send this\? \[Y\/n\] /);
+    await terminal.shows(/Send this\? \[Y\/n, e to edit\] /);
     terminal.type('\r');
     await terminal.shows(/\{"action":"accept","content":\{"name":"Ada"\}\}/);
     expect(await terminal.exited).toBe(0);
