@@ -55,6 +55,7 @@ test('each message is one POST, to one address, that takes JSON and streams and 
   await client.getPrompt('p');
   await client.complete({ type: 'ref/prompt', name: 'p' }, { name: 'x', value: '' });
   await client.task('t1').get();
+  await client.task('t1').update({});
   await client.task('t1').cancel();
   await client.rootsChanged();
   const subscription = await client.subscribe('file:///a', () => {});
@@ -65,6 +66,7 @@ test('each message is one POST, to one address, that takes JSON and streams and 
     'resources/read': 'file:///a',
     'prompts/get': 'p',
     'tasks/get': 't1',
+    'tasks/update': 't1',
     'tasks/cancel': 't1',
   };
   const methods = asked.map(({ body }) => body.method);

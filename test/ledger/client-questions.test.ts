@@ -56,6 +56,18 @@ test('the messages of one sampling request are not among those of the next, and 
   expect(seen).toEqual([params, params]);
 });
 
+test.each([{ tools: [] }, { toolChoice: { mode: 'none' } }])(
+  'sampling with %j is refused by a client that has not declared sampling.tools, and no model asked',
+  async (more) => {
+    const params = { messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }], maxTokens: 7, ...more };
+    const server = new HandServer(asking('sampling/createMessage', params));
+    const onsample = vi.fn<() => never>();
+    const { client } = await clientOf(server, { onsample });
+    await expect(client.callTool('a')).rejects.toMatchObject({ code: -32021 });
+    expect(onsample).not.toHaveBeenCalled();
+  },
+);
+
 test('completions may be partial, and without a total', async () => {
   const completions = [{ values: [] }, { values: ['a'], hasMore: true }, { values: ['a'], total: 3 }];
   const server = new HandServer({ 'completion/complete': () => ({ completion: completions.shift() }) });

@@ -1,0 +1,96 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { Client } from '../../src/client/client.ts';
+import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import { clientOf, HandServer, type HandAnswer } from './hand-server.ts';
+
+const MADE = { resultType: 'task', taskId: 't', status: 'working', pollIntervalMs: 0 };
+
+/** A server whose call becomes a task, which stands as it is said. */
+function tasks(get: HandAnswer, more: Record<string, HandAnswer> = {}): HandServer {
+  return new HandServer({ 'tools/call': () => MADE, 'tasks/get': get, ...more });
+}
+
+/** A task that asks this until it is answered. */
+function asking(inputRequests: JsonObject): HandServer {
+  let answered = false;
+  return tasks(
+    () =>
+      answered
+        ? { taskId: 't', status: 'completed', result: { content: [] } }
+        : { taskId: 't', status: 'input_required', pollIntervalMs: 0, inputRequests },
+    { 'tasks/update': () => ((answered = true), {}) },
+  );
+}
+
+test.each<[string, (client: Client) => Promise<unknown>]>([
+  ['tools/list', (client) => client.listTools()],
+  ['prompts/get', (client) => client.getPrompt('p')],
+  ['resources/read', (client) => client.readResource('a:b')],
+  ['completion/complete', (client) => client.complete({ type: 'ref/prompt', name: 'p' }, { name: 'x', value: '' })],
+  ['x/own', (client) => client.request('x/own')],
+])('a task is no result of %s', async (method, call) => {
+  const server = new HandServer({ [method]: () => MADE });
+  const { client } = await clientOf(server);
+  await expect(call(client)).rejects.toThrow(`The server answered ${method} with a result of type "task"`);
+  expect(server.of('tasks/get')).toEqual([]);
+});
+
+test('a tool may answer at once, or with a task whose result counts as its own', async () => {
+  const content = [{ type: 'text', text: 'done' }];
+  const server = tasks(() => ({ taskId: 't', status: 'completed', result: { content } }), {
+    'tools/call': ({ params }) => (params.name === 'slow' ? MADE : { content }),
+  });
+  const { client } = await clientOf(server);
+  expect(await client.callTool('fast')).toEqual({ content });
+  expect(await client.callTool('slow')).toEqual({ content });
+});
+
+test('a task that is given up is cancelled by its own method, and by no notification', async () => {
+  const server = tasks(() => ({ taskId: 't', status: 'working', pollIntervalMs: 60_000 }));
+  const { client } = await clientOf(server);
+  const controller = new AbortController();
+  const call = client.callTool('a', {}, { signal: controller.signal });
+  await vi.waitFor(() => expect(server.of('tasks/get')).toHaveLength(1));
+  controller.abort(new Error('enough'));
+  await expect(call).rejects.toThrow('enough');
+  await vi.waitFor(() => expect(server.of('tasks/cancel')).toHaveLength(1));
+  expect(server.of('tasks/cancel')[0].params).toMatchObject({ taskId: 't' });
+  const [{ id }] = server.of('tools/call');
+  expect(server.of('notifications/cancelled').filter(({ params }) => params.requestId === id)).toEqual([]);
+});
+
+describe('a question of a task', () => {
+  const form = { type: 'object', properties: { age: { type: 'integer', minimum: 0, default: 18 } } };
+
+  test('is answered as one in the middle of a call is, and the task is looked at again', async () => {
+    const params = { message: 'How old?', requestedSchema: form };
+    const server = asking({ k: { method: 'elicitation/create', params } });
+    const onelicit = vi.fn<() => { action: 'accept' }>(() => ({ action: 'accept' }));
+    const { client } = await clientOf(server, { onelicit });
+    expect(await client.callTool('a')).toEqual({ content: [] });
+    expect(onelicit.mock.calls).toEqual([
+      [params, { method: 'tools/call', key: 'k', signal: expect.any(AbortSignal) }],
+    ]);
+    expect(server.of('tasks/update').map(({ params: { inputResponses } }) => inputResponses)).toEqual([
+      { k: { action: 'accept', content: { age: 18 } } },
+    ]);
+  });
+
+  test.each<[string, JsonObject, number]>([
+    ['nobody answers', { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }, -32021],
+    ['nobody knows', { method: 'x/own', params: {} }, -32601],
+    ['is no form', { method: 'elicitation/create', params: { message: 'How old?' } }, -32602],
+    ['has a bad answer', { method: 'elicitation/create', params: { message: '', requestedSchema: form } }, -32603],
+  ])('that %s is refused as it would be anywhere, and the task is cancelled', async (_, question, code) => {
+    const inTask = asking({ k: question });
+    const inRound = new HandServer({
+      'tools/call': () => ({ resultType: 'input_required', inputRequests: { k: question } }),
+    });
+    for (const server of [inTask, inRound]) {
+      const { client } = await clientOf(server, { onelicit: () => ({ action: 'accept', content: { age: -1 } }) });
+      await expect(client.callTool('a')).rejects.toMatchObject({ name: 'RpcError', code });
+    }
+    expect(inTask.of('tasks/update')).toEqual([]);
+    await vi.waitFor(() => expect(inTask.of('tasks/cancel')).toHaveLength(1));
+  });
+});
