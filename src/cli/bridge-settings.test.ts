@@ -1,0 +1,170 @@
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
+import { readSettings, type BridgeSettings, type Environment } from './bridge-settings.ts';
+import { Failure } from './failure.ts';
+
+const SECRET = 's3cret-0123456789';
+
+const environment: Environment = {
+  env: { TOKEN: SECRET, EMPTY: '', KEY: `${SECRET}-key` },
+  read: (file) => {
+    if (file === 'tokens') return `${SECRET}-one\r\n\n  ${SECRET}-two  \n`;
+    if (file === 'empty') return '\n';
+    if (file === 'odd') return `${SECRET} with words\n`;
+    throw Object.assign(new Error(`ENOENT: ${file}`), { code: 'ENOENT' });
+  },
+};
+
+function flagsOf(words: readonly string[]): BridgeFlags {
+  const command = withBridgeOptions(new Command('bridge').argument('[server...]').exitOverride());
+  return command
+    .configureOutput({ writeErr: () => {} })
+    .parse(words, { from: 'user' })
+    .opts();
+}
+
+function read(...words: string[]): BridgeSettings {
+  return readSettings(flagsOf(words), environment);
+}
+
+function refusal(...words: string[]): string {
+  try {
+    read(...words);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    expect(error.exitCode).toBe(2);
+    return error.message;
+  }
+  throw new Error(`${words.join(' ')} was accepted`);
+}
+
+describe('settings', () => {
+  test('are safe and quiet without an option', () => {
+    expect(read()).toEqual({
+      stdio: false,
+      host: '127.0.0.1',
+      port: 8000,
+      path: '/mcp',
+      allowedHosts: [],
+      allowedOrigins: [],
+      tls: undefined,
+      access: { tokens: [], keys: [], issuer: undefined },
+      connections: 'per-session',
+      headers: {},
+      connectTimeout: 60_000,
+      maxSessions: 100,
+      idleTimeout: 1_800_000,
+      drainTimeout: 10_000,
+      health: true,
+      metrics: 'none',
+      log: { level: 'info', format: 'plain', requests: false },
+      secrets: [],
+    });
+  });
+
+  test('take secrets as they are, from the environment and from files', () => {
+    const { access, secrets } = read(
+      ...['--bearer', `${SECRET}-plain`, '--bearer', 'env:TOKEN', '--bearer', '@tokens', '--api-key', '${env:KEY}'],
+    );
+    expect(access.tokens).toEqual([`${SECRET}-plain`, SECRET, `${SECRET}-one`, `${SECRET}-two`]);
+    expect(access.keys).toEqual([`${SECRET}-key`]);
+    expect(secrets).toEqual(expect.arrayContaining([...access.tokens, ...access.keys]));
+  });
+
+  test('fill headers for the server in, and keep them out of the log', () => {
+    const { headers, secrets } = read('--header', 'Authorization: Bearer ${env:TOKEN}', '--header', 'X-Team=blue');
+    expect(headers).toEqual({ authorization: `Bearer ${SECRET}`, 'x-team': 'blue' });
+    expect(secrets).toEqual([`Bearer ${SECRET}`, SECRET]);
+  });
+
+  test('know an authorization server, whose tokens are for the address of the endpoint', () => {
+    const issued = ['--issuer', 'https://as.example', '--audience', 'https://mcp.example/mcp'];
+    expect(read(...issued).access.issuer).toEqual({
+      issuer: 'https://as.example',
+      audience: 'https://mcp.example/mcp',
+      jwksUri: undefined,
+      resource: 'https://mcp.example/mcp',
+    });
+    const named = ['--issuer', 'https://as.example', '--audience', 'mcp', '--resource', 'https://mcp.example/mcp'];
+    expect(read(...named, '--jwks', 'https://as.example/keys').access.issuer).toMatchObject({
+      audience: 'mcp',
+      jwksUri: 'https://as.example/keys',
+      resource: 'https://mcp.example/mcp',
+    });
+  });
+
+  test('listen beyond loopback only with somebody to let in, or when told that anyone may come', () => {
+    expect(refusal('--host', '0.0.0.0')).toMatch(
+      /^--host 0\.0\.0\.0 lets other machines in: .*--allow-unauthenticated/,
+    );
+    expect(refusal('--host', '::')).toContain('--host ::');
+    for (const host of ['localhost', '127.0.0.2', '::1']) expect(read('--host', host).host).toBe(host);
+    expect(read('--host', '0.0.0.0', '--allow-unauthenticated').host).toBe('0.0.0.0');
+    expect(read('--host', '0.0.0.0', '--bearer', SECRET).host).toBe('0.0.0.0');
+    expect(read('--host', '0.0.0.0', '--stdio').stdio).toBe(true);
+  });
+
+  test('allow pages of origins, those of extensions among them', () => {
+    const origins = ['https://app.example', 'chrome-extension://abcdef', '*'];
+    expect(read(...origins.flatMap((origin) => ['--cors', origin])).allowedOrigins).toEqual(origins);
+    expect(read('--allow-origin', 'https://a.example', 'https://b.example').allowedOrigins).toHaveLength(2);
+  });
+
+  test('log requests where the log is for machines, unless told otherwise', () => {
+    expect(read('--log-format', 'json').log.requests).toBe(true);
+    expect(read('--log-format', 'json', '--no-log-requests').log.requests).toBe(false);
+    expect(read('--log-requests').log.requests).toBe(true);
+  });
+
+  test.each([
+    [['--pool', '3'], 3],
+    [['--shared'], 'shared'],
+    [['--per-session'], 'per-session'],
+  ] as const)('connect as %j says', (words, connections) => {
+    expect(read(...words).connections).toBe(connections);
+  });
+});
+
+describe('a mistake is told by the name of its option', () => {
+  test.each([
+    [['--tls-cert', 'cert.pem'], /^--tls-cert needs its key: add --tls-key/],
+    [['--tls-key', 'key.pem'], /^--tls-key needs the certificate/],
+    [['--bearer', 'short'], /^--bearer is too short/],
+    [['--bearer', `${SECRET} two`], /^--bearer must consist of/],
+    [['--bearer', '@missing'], /^--bearer cannot read missing: ENOENT/],
+    [['--bearer', '@empty'], /^--bearer finds nothing in empty/],
+    [['--api-key', '@odd'], /^--api-key in odd must consist of/],
+    [['--api-key', 'env:NONE'], /^--api-key needs the environment variable NONE/],
+    [['--api-key', 'env:EMPTY'], /^--api-key needs the environment variable EMPTY/],
+    [['--jwks', 'https://as.example/keys'], /^--jwks needs the authorization server: add --issuer/],
+    [['--audience', 'mcp'], /^--audience needs the authorization server/],
+    [['--issuer', 'https://as.example'], /^--issuer needs whom its tokens must be for: add --audience/],
+    [['--issuer', 'as.example', '--audience', 'https://mcp.example'], /^--issuer must be a URL/],
+    [['--issuer', 'https://as.example', '--audience', 'mcp'], /^--resource is needed where --audience is no URL/],
+    [['--header', 'Authorization'], /^--header must be written 'Name: value'/],
+    [['--header', 'Bad Name: value'], /^--header must be written/],
+    [['--header', 'X: ${env:NONE}'], /^--header X needs the environment variable NONE/],
+    [['--header', 'X: a\r\nY: b'], /^--header X holds what no header can hold/],
+    [['--shared', '--pool', '2'], /^--shared and --pool exclude one another/],
+    [['--cors', 'app.example'], /^--cors app\.example is no origin/],
+    [['--cors', 'https://app.example/path'], /^--cors https:\/\/app\.example\/path is no origin/],
+    [['--metrics-auth'], /^--metrics-auth needs somebody to let in/],
+    [['--stdio', '--bearer', SECRET], /^--bearer is for HTTP, and --stdio serves none/],
+    [['--stdio', '--metrics'], /^--metrics is for HTTP/],
+    [['--path', '/readyz'], /^--path \/readyz is taken/],
+    [['--path', '/metrics', '--metrics'], /^--path \/metrics is taken/],
+  ])('%j', (words, message) => {
+    const said = refusal(...words);
+    expect(said).toMatch(message);
+    expect(said).not.toContain(SECRET);
+  });
+
+  test.each([
+    [['--drain-timeout', '9999999'], /--drain-timeout.*at most/],
+    [['--log-level', 'loud'], /--log-level.*Allowed choices are/],
+    [['--pool', '0'], /--pool/],
+  ])('%j', (words, message) => {
+    expect(() => flagsOf(words)).toThrow(message);
+  });
+});
