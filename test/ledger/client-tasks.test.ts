@@ -1,6 +1,8 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
+import { connect } from '../../src/client/connect.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import { McpServer } from '../../src/server/mcp-server.ts';
 import { clientOf, HandServer, type HandAnswer } from './hand-server.ts';
 
 const MADE = { resultType: 'task', taskId: 't', status: 'working', pollIntervalMs: 0 };
@@ -93,4 +95,16 @@ describe('a question of a task', () => {
     expect(inTask.of('tasks/update')).toEqual([]);
     await vi.waitFor(() => expect(inTask.of('tasks/cancel')).toHaveLength(1));
   });
+});
+
+test('an error about a task says in words what is wrong', async () => {
+  const server = new McpServer({ name: 's', version: '1' });
+  server.tool('slow', { task: { required: true } }, () => '');
+  const client = await connect(server);
+  const untold = await connect(server, { tasks: false });
+  onTestFinished(async () => void (await Promise.all([client.close(), untold.close()])));
+  await expect(client.task('none').get()).rejects.toThrow(/unknown task|no such task|not found/i);
+  await expect(client.task('none').cancel()).rejects.toThrow(/task/i);
+  await expect(untold.callTool('slow')).rejects.toThrow(/io\.modelcontextprotocol\/tasks/);
+  await expect(untold.task('none').get()).rejects.toThrow(/io\.modelcontextprotocol\/tasks/);
 });
