@@ -1,0 +1,265 @@
+import { derive, type AskOptions, type Exchange, type Service } from '../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
+import { McpErrorCode } from '../../protocol/errors.ts';
+import { isNotificationMethod, Meta, Method } from '../../protocol/methods.ts';
+import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../protocol/revisions.ts';
+import type { Implementation } from '../../protocol/types.ts';
+import { VERSION } from '../../version.ts';
+import { FleetMeta, LISTS, PROMPTS, TOOLS, unite } from './kinds.ts';
+import { hintsOf, mergedInstructions, MergedLists } from './lists.ts';
+import { Listening } from './listening.ts';
+import { Members, signed, type FleetMember, type Member } from './members.ts';
+import type { NameRules } from './names.ts';
+import { hasUris, renameMeta, renameNotice, renameResult, type Renaming } from './results.ts';
+import { Routes, type Route } from './routes.ts';
+import { splitTaskId, stateOf, taskIdOf } from './tasks.ts';
+import { Views, type View } from './views.ts';
+
+/** What a fleet is made of. */
+export interface FleetOptions extends NameRules {
+  /** The servers, in the order in which lists have them. */
+  readonly members: readonly FleetMember[];
+  /** Who answers. Default: `everwire`. */
+  readonly serverInfo?: Implementation | undefined;
+  /** Capabilities to declare beside those of the servers: of servers to come. Default: none. */
+  readonly capabilities?: JsonObject | undefined;
+  /** Milliseconds that one server is waited for where others answer, too. Default 10 000. */
+  readonly timeout?: number | undefined;
+  /** Told of servers that do not answer, each once until it answers again. Default: nobody. */
+  readonly onwarning?: ((message: string) => void) | undefined;
+}
+
+/** Many servers as one. */
+export interface Fleet {
+  /** All of them, to be served as any service is. */
+  readonly service: Service;
+  /** The names of the servers, in order. */
+  readonly names: readonly string[];
+  /**
+   * One of them by itself, with its own names, and those of its tools that are shown. Which one that is, is looked up with
+   * each request: after an update it is the new one.
+   */
+  member(name: string): Service | undefined;
+  /**
+   * Takes these servers instead of those so far. One whose service and tools are the same goes on undisturbed. Whoever
+   * listens is told that the lists have changed.
+   *
+   * @throws TypeError where two have the same name; nothing has changed then.
+   */
+  update(members: readonly FleetMember[]): void;
+  /** Ends what listens, and refuses further requests. The servers are left to who made them. */
+  close(): void;
+}
+
+/** Makes one server of many. @throws TypeError where two have the same name, RangeError for a separator that cannot be. */
+export function createFleet(options: FleetOptions): Fleet {
+  return new ServiceFleet(options);
+}
+
+/** Errors by which a server says that it does not know what it is asked for. */
+const NOT_MINE: ReadonlySet<number> = new Set([
+  ErrorCode.InvalidParams,
+  ErrorCode.MethodNotFound,
+  McpErrorCode.ResourceNotFound,
+]);
+/** What a server knows without being asked, where none that would say it answers. */
+const UNKNOWN: JsonObject = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  logging: {},
+  completions: {},
+};
+
+class ServiceFleet implements Fleet {
+  readonly service: Service = (exchange) => this.#answer(exchange);
+  readonly #members: Members;
+  readonly #views: Views;
+  readonly #lists: MergedLists;
+  readonly #routes: Routes;
+  readonly #listening: Listening;
+  readonly #serverInfo: Implementation;
+  readonly #capabilities: JsonObject;
+  #closed = false;
+
+  constructor(options: FleetOptions) {
+    const { members, serverInfo, capabilities = {}, timeout = 10_000, onwarning = () => {} } = options;
+    const { names, separator } = options;
+    if (!(timeout > 0)) throw new RangeError('timeout must be a positive number of milliseconds');
+    this.#serverInfo = serverInfo ?? { name: 'everwire', version: VERSION };
+    this.#capabilities = capabilities;
+    this.#members = new Members(members, { names, separator, timeout, onwarning });
+    this.#views = new Views(this.#members);
+    this.#lists = new MergedLists(this.#members);
+    this.#routes = new Routes(this.#members);
+    this.#listening = new Listening(this.#members, this.#routes, timeout, (member, view) =>
+      this.#renaming(member, view),
+    );
+    this.#members.onchange = () => this.#listening.changed();
+  }
+
+  get names(): readonly string[] {
+    return [...this.#members].map(({ name }) => name);
+  }
+
+  member(name: string): Service | undefined {
+    if (!this.#members.get(name)) return undefined;
+    return (exchange) => {
+      const member = this.#members.get(name);
+      if (member) return member.service(exchange);
+      return Promise.reject(
+        new RpcError(ErrorCode.InternalError, `The server ${JSON.stringify(name)} is not here any more`),
+      );
+    };
+  }
+
+  update(members: readonly FleetMember[]): void {
+    if (!this.#members.update(members)) return;
+    this.#views.clear();
+    this.#listening.update();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#listening.close();
+    this.#views.clear();
+  }
+
+  #answer(exchange: Exchange): Promise<JsonObject> {
+    if (this.#closed) return Promise.reject(new RpcError(CONNECTION_CLOSED, 'The fleet is closed'));
+    const { method, params } = exchange;
+    const view = this.#views.of(exchange);
+    const kind = LISTS.get(method);
+    if (kind) return this.#lists.list(kind, exchange, view);
+    switch (method) {
+      case Method.CallTool:
+        return this.#routes.named(TOOLS, exchange, view).then((route) => this.#forward(exchange, view, route));
+      case Method.GetPrompt:
+        return this.#routes.named(PROMPTS, exchange, view).then((route) => this.#forward(exchange, view, route));
+      case Method.ReadResource:
+        return this.#routes.resource(exchange, view).then((routes) => this.#try(exchange, view, routes));
+      case Method.Complete:
+        return this.#routes.completion(exchange, view).then((routes) => this.#try(exchange, view, routes));
+      case Method.Discover:
+        return this.#discover(exchange);
+      case Method.Listen:
+        return this.#listening.listen(exchange, view);
+      default:
+        if (isNotificationMethod(method)) return this.#tellAll(exchange);
+        if (params['taskId'] !== undefined) return this.#task(exchange, view);
+        return this.#unknown(exchange, view);
+    }
+  }
+
+  /** Asks one server what the caller asks. */
+  async #forward(exchange: Exchange, view: View, { member, params }: Route): Promise<JsonObject> {
+    const renaming = this.#renaming(member, view);
+    const asked = derive(exchange, {
+      params: renameMeta(params, inwardTaskId(member)),
+      notify: (method, said) => this.#tell(exchange, member, renaming, method, said),
+      ask: (method, question, options?: AskOptions) =>
+        exchange.ask(method, renameMeta(question, renaming.taskId), options),
+    });
+    const result = await member.service(asked);
+    if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, `${exchange.method} gave no result`);
+    if (hasUris(result)) await view.loadUris(exchange);
+    return renameResult(result, exchange.method, renaming);
+  }
+
+  /** Asks one server after the other, until one knows what it is asked for. */
+  async #try(exchange: Exchange, view: View, routes: readonly Route[]): Promise<JsonObject> {
+    for (const route of routes.slice(0, -1)) {
+      try {
+        return await this.#forward(exchange, view, route);
+      } catch (error) {
+        if (!NOT_MINE.has(RpcError.from(error).code)) throw error;
+      }
+    }
+    return this.#forward(exchange, view, routes.at(-1)!);
+  }
+
+  #tell(exchange: Exchange, member: Member, renaming: Renaming, method: string, params?: JsonObject): Promise<void> {
+    if (!isObject(params)) return exchange.notify(method, params);
+    return exchange.notify(method, signed(member, method, renameNotice(params, renaming)));
+  }
+
+  #renaming(member: Member, view: View): Renaming {
+    return {
+      uri: (uri) => view.uris().outward(member.name, uri),
+      taskId: (id) => taskIdOf(member.label, id),
+      state: (state) => stateOf(member.label, state),
+    };
+  }
+
+  /** What any of them can do, the fleet can. */
+  async #discover(exchange: Exchange): Promise<JsonObject> {
+    const members = [...this.#members];
+    const answered = await Promise.all(members.map((member) => this.#members.describe(member, exchange, true)));
+    exchange.signal.throwIfAborted();
+    let capabilities = this.#capabilities;
+    let ttlMs = Infinity;
+    let isPublic = true;
+    for (const { description } of members) {
+      const own: unknown = description?.['capabilities'];
+      capabilities = unite(capabilities, description ? (isObject(own) ? own : {}) : UNKNOWN);
+      const ttl: unknown = description?.['ttlMs'];
+      ttlMs = Math.min(ttlMs, typeof ttl === 'number' && ttl > 0 ? ttl : 0);
+      isPublic &&= description?.['cacheScope'] === 'public';
+    }
+    const missing = members.filter((_, index) => !answered[index]).map(({ name }) => name);
+    const instructions = mergedInstructions(members);
+    return {
+      supportedVersions: [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()],
+      capabilities,
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(missing.length > 0 ? {} : hintsOf({ ttlMs, isPublic })),
+      _meta: {
+        [Meta.ServerInfo]: this.#serverInfo,
+        ...(missing.length === 0 ? {} : { [FleetMeta.Missing]: missing }),
+      },
+    };
+  }
+
+  /** Tells all servers what the caller says to none of them: that its roots have changed, or what nobody here knows. */
+  async #tellAll(exchange: Exchange): Promise<JsonObject> {
+    const members = [...this.#members];
+    const told = await Promise.allSettled(members.map((member) => member.service(exchange)));
+    for (const [index, outcome] of told.entries()) {
+      if (outcome.status === 'rejected')
+        this.#members.failed(members[index]!, exchange.method, RpcError.from(outcome.reason));
+    }
+    return {};
+  }
+
+  #task(exchange: Exchange, view: View): Promise<JsonObject> {
+    const route = this.#routes.task(exchange.params);
+    if (route) return this.#forward(exchange, view, route);
+    return Promise.reject(
+      new RpcError(
+        ErrorCode.InvalidParams,
+        'Task not found: there is none with this id, or its server is not here any more',
+      ),
+    );
+  }
+
+  /** What nobody here knows goes to the server that it names, or to the only one: no rule tells whose it is. */
+  #unknown(exchange: Exchange, view: View): Promise<JsonObject> {
+    const { method, params } = exchange;
+    const { _meta: meta } = params;
+    const named: unknown = isObject(meta) ? meta[FleetMeta.Server] : undefined;
+    const [only] = this.#members;
+    const member = typeof named === 'string' ? this.#members.get(named) : this.#members.size === 1 ? only : undefined;
+    if (member) return this.#forward(exchange, view, { member, params });
+    const hint = `it is of no server in particular; name one in _meta as ${JSON.stringify(FleetMeta.Server)}`;
+    return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method} (${hint})`));
+  }
+}
+
+function inwardTaskId({ label }: Member): (id: string) => string {
+  return (taskId) => {
+    const split = splitTaskId(taskId);
+    return split?.label === label ? split.id : taskId;
+  };
+}

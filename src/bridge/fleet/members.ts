@@ -1,0 +1,248 @@
+import type { Exchange, Service } from '../../core/exchange.ts';
+import { invoke } from '../../core/invoke.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
+import { Method, Notice } from '../../protocol/methods.ts';
+import type { ListKind } from './kinds.ts';
+import { labelOf, Naming, type NameRules } from './names.ts';
+import { PartExchange } from './part.ts';
+import { selectTools, type ToolSelection } from './selection.ts';
+
+/** A server of a fleet. */
+export interface FleetMember {
+  /** What it is called in the names of what it has, in logs and in instructions. */
+  readonly name: string;
+  readonly service: Service;
+  /** Which of its tools are shown, and how. Default: all, as they are. */
+  readonly tools?: ToolSelection | undefined;
+}
+
+/** Milliseconds that one that is known to be down is waited for. */
+const SHORT_PATIENCE = 2000;
+/** Of one server, the same is not warned of more often than this. Milliseconds. */
+const WARN_AGAIN_AFTER = 60_000;
+
+/** One server, and what is known of it. */
+export class Member {
+  readonly name: string;
+  readonly label: string;
+  readonly source: FleetMember;
+  /** With the tools that are shown. */
+  readonly service: Service;
+  /** What it said of itself last. */
+  description: JsonObject | undefined;
+  /** It did not answer when it was last asked. */
+  down = false;
+  /** What it listed last, whoever asked: names stay what they were while it is down. */
+  readonly listed = new Map<ListKind, ReadonlySet<string>>();
+  /** When a list of it could not be read, by what it is of. */
+  readonly failedAt = new Map<ListKind, number>();
+  describing: Promise<void> | undefined;
+  lastWarning: { readonly text: string; readonly at: number } | undefined;
+
+  constructor(source: FleetMember) {
+    this.name = source.name;
+    this.label = labelOf(source.name);
+    this.source = source;
+    const service = selectTools(source.tools ?? {})(source.service);
+    this.service = (exchange) => invoke(service, exchange);
+  }
+
+  /** A capability as the server declared it: undefined where it is not known, false where it has none. */
+  capability(name: string): unknown {
+    if (!this.description) return undefined;
+    const { capabilities } = this.description;
+    return (isObject(capabilities) && capabilities[name]) || false;
+  }
+}
+
+export interface MembersOptions extends NameRules {
+  /** Milliseconds that one server is waited for where others answer, too. */
+  readonly timeout: number;
+  readonly onwarning: (message: string) => void;
+}
+
+/** The servers of a fleet, in order. */
+export class Members {
+  naming: Naming;
+  /** Counts what was learned of the servers, for those who made something of it. */
+  version = 0;
+  /** Told when servers came, went, or came back: lists are others now. */
+  onchange: (() => void) | undefined;
+  readonly #options: MembersOptions;
+  #all = new Map<string, Member>();
+  #labels = new Map<string, Member>();
+
+  constructor(members: readonly FleetMember[], options: MembersOptions) {
+    this.#options = options;
+    this.naming = new Naming([], options);
+    this.update(members);
+  }
+
+  [Symbol.iterator](): IterableIterator<Member> {
+    return this.#all.values();
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  get(name: string): Member | undefined {
+    return this.#all.get(name);
+  }
+
+  withLabel(label: string): Member | undefined {
+    return this.#labels.get(label);
+  }
+
+  /** Those that may have what needs a capability. */
+  having(capability: string): Member[] {
+    return [...this].filter((member) => member.capability(capability) !== false);
+  }
+
+  /**
+   * Takes these instead of those so far; one that is the same stays what it is.
+   *
+   * @returns whether anything has changed.
+   * @throws TypeError where two have the same name.
+   */
+  update(members: readonly FleetMember[]): boolean {
+    const all = new Map<string, Member>();
+    for (const source of members) {
+      if (typeof source.name !== 'string' || source.name === '')
+        throw new TypeError('a member of a fleet needs a name');
+      if (all.has(source.name)) throw new TypeError(`two members of a fleet are called ${JSON.stringify(source.name)}`);
+      const known = this.#all.get(source.name);
+      all.set(source.name, known && isSame(known.source, source) ? known : new Member(source));
+    }
+    const changed =
+      all.size !== this.#all.size || [...all.values()].some((member) => this.#all.get(member.name) !== member);
+    this.#all = all;
+    this.version += 1;
+    this.#labels = new Map([...all.values()].map((member) => [member.label, member]));
+    this.naming = new Naming(all.keys(), this.#options);
+    return changed;
+  }
+
+  /** Milliseconds that a server is waited for. */
+  patience(member: Member): number {
+    return member.down ? Math.min(SHORT_PATIENCE, this.#options.timeout) : this.#options.timeout;
+  }
+
+  /** A server did not answer. It is told once, until it answers again. */
+  failed(member: Member, method: string, error: Error): void {
+    const text = `the server ${JSON.stringify(member.name)} does not answer ${method}: ${error.message}`;
+    const { lastWarning } = member;
+    const known = member.down || (lastWarning?.text === text && Date.now() - lastWarning.at < WARN_AGAIN_AFTER);
+    member.down = true;
+    if (known || this.#all.get(member.name) !== member) return;
+    member.lastWarning = { text, at: Date.now() };
+    this.warn(text);
+  }
+
+  /** A server has answered. Where it had not before, lists are others now. */
+  answered(member: Member): void {
+    if (!member.down) return;
+    member.down = false;
+    if (this.#all.get(member.name) === member) this.onchange?.();
+  }
+
+  warn(text: string): void {
+    this.#options.onwarning(text);
+  }
+
+  /**
+   * Asks a server something in the course of a request, and waits for so long.
+   *
+   * @throws RpcError as the server has it; −32001 where it takes too long.
+   */
+  async ask(
+    member: Member,
+    whole: Exchange,
+    method: string,
+    params: JsonObject,
+    patience: number,
+  ): Promise<JsonObject> {
+    const part = partOf(member, whole, method, params);
+    const { signal } = whole;
+    const giveUp = (): void => part.abort(signal.reason as Error);
+    signal.addEventListener('abort', giveUp);
+    if (signal.aborted) giveUp();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const expire = (): void => {
+        const error = new RpcError(REQUEST_TIMEOUT, `no answer within ${patience} ms`);
+        part.abort(error);
+        reject(error);
+      };
+      timer = setTimeout(expire, patience);
+      part.signal.addEventListener('abort', () => reject(part.signal.reason as Error));
+    });
+    try {
+      return await Promise.race([member.service(part), late]);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  /**
+   * Lets a server describe itself. It may take its time, for it may have to be started first: it is waited for as long as
+   * others are, and heard when it comes.
+   *
+   * @param anew also where it is described already: where the caller has a session, it begins so.
+   * @returns whether it answered.
+   */
+  async describe(member: Member, whole: Exchange, anew = false): Promise<boolean> {
+    if (member.description && !member.down && !anew) return true;
+    const describing = anew ? this.#describe(member, whole) : (member.describing ??= this.#describe(member, whole));
+    const waited = Symbol('waited');
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const patience = this.patience(member);
+    const late = new Promise<typeof waited>((resolve) => {
+      timer = setTimeout(resolve, patience, waited);
+    });
+    try {
+      if ((await Promise.race([describing, late])) !== waited) return true;
+      this.failed(member, Method.Discover, new Error(`no answer within ${patience} ms`));
+      describing.catch(() => {});
+      return false;
+    } catch (error) {
+      if (!whole.signal.aborted) this.failed(member, Method.Discover, RpcError.from(error));
+      return false;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #describe(member: Member, whole: Exchange): Promise<void> {
+    try {
+      const part = partOf(member, whole, Method.Discover, {});
+      const description = await member.service(part);
+      if (!isObject(description)) throw new RpcError(ErrorCode.InternalError, 'it describes no server');
+      member.description = description;
+      this.version += 1;
+      this.answered(member);
+    } finally {
+      member.describing = undefined;
+    }
+  }
+}
+
+function partOf(member: Member, whole: Exchange, method: string, params: JsonObject): PartExchange {
+  return new PartExchange(whole, method, params, (notice, said) =>
+    whole.notify(notice, said && signed(member, notice, said)),
+  );
+}
+
+/** What a server says, with the server's name before that of its logger. */
+export function signed({ name }: Member, method: string, params: JsonObject): JsonObject {
+  if (method !== Notice.Message) return params;
+  const { logger } = params;
+  return { ...params, logger: typeof logger === 'string' ? `${name}/${logger}` : name };
+}
+
+function isSame(one: FleetMember, other: FleetMember): boolean {
+  return one.service === other.service && JSON.stringify(one.tools ?? {}) === JSON.stringify(other.tools ?? {});
+}

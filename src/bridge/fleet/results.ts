@@ -1,0 +1,86 @@
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { needsInput } from '../../core/rounds.ts';
+import { Method } from '../../protocol/methods.ts';
+import { each, inside, put } from '../../wire/legacy/shape.ts';
+
+/** Names a task that a message belongs to (2025-11-25, basic/utilities/tasks: Related Task Metadata). */
+const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+
+/** What the names that a server gives are outside, or the other way round. */
+export interface Renaming {
+  readonly uri: (uri: string) => string;
+  readonly taskId: (id: string) => string;
+  /** Undefined for none. */
+  readonly state: (state: string | undefined) => string;
+}
+
+type Rename = (value: JsonObject) => JsonObject;
+
+/** Whether a result may have URIs in it that have to lead back. */
+export function hasUris(result: JsonObject): boolean {
+  if (Array.isArray(result['contents'])) return result['contents'].length > 0;
+  if (isObject(result['result'])) return hasUris(result['result']);
+  const blocks: unknown = result['content'] ?? result['messages'];
+  return (
+    Array.isArray(blocks) &&
+    blocks.some((block: unknown) => isObject(block) && (linksIn(block) || linksIn(block['content'])))
+  );
+}
+
+function linksIn(block: unknown): boolean {
+  return isObject(block) && (block['type'] === 'resource_link' || block['type'] === 'resource');
+}
+
+/**
+ * A result as it is outside: URIs of resources, ids of tasks and the state of a request that asks are such as lead back to
+ * the server. What is structured, and what is text, is left alone. The same object where nothing changes.
+ */
+export function renameResult(result: JsonObject, method: string, renaming: Renaming): JsonObject {
+  const renamed = renameTask(renameMeta(result, renaming.taskId), renaming);
+  if (needsInput(renamed)) {
+    const { requestState } = renamed;
+    if (requestState !== undefined && typeof requestState !== 'string') return renamed;
+    return { ...renamed, requestState: renaming.state(requestState) };
+  }
+  if (method === Method.ReadResource)
+    return put(renamed, 'contents', each(renamed['contents'], byKey('uri', renaming.uri)));
+  return renameContent(renamed, renaming);
+}
+
+/** What a notification says, as it is outside. */
+export function renameNotice(params: JsonObject, renaming: Renaming): JsonObject {
+  return renameTask(renameMeta(params, renaming.taskId), renaming);
+}
+
+/** Names the task that a message belongs to as it is named on the other side. */
+export function renameMeta(params: JsonObject, taskId: (id: string) => string): JsonObject {
+  const meta: unknown = params['_meta'];
+  if (!isObject(meta) || !isObject(meta[RELATED_TASK])) return params;
+  return inside(params, '_meta', (all) => inside(all, RELATED_TASK, byKey('taskId', taskId)));
+}
+
+/** A task, or what began one (2025-11-25: `task`), or what has become of one (the tasks extension: `result`). */
+function renameTask(holder: JsonObject, renaming: Renaming): JsonObject {
+  const rename = byKey('taskId', renaming.taskId);
+  if (isObject(holder['task'])) return inside(holder, 'task', rename);
+  if (typeof holder['taskId'] !== 'string') return holder;
+  return inside(rename(holder), 'result', (result) => renameContent(result, renaming));
+}
+
+/** A tool has blocks of content, a prompt has messages with one each. */
+function renameContent(result: JsonObject, { uri }: Renaming): JsonObject {
+  const block: Rename = (value) => {
+    if (value['type'] === 'resource_link') return byKey('uri', uri)(value);
+    return value['type'] === 'resource' ? inside(value, 'resource', byKey('uri', uri)) : value;
+  };
+  const content = each(result['content'], block);
+  const messages = each(result['messages'], (message) => inside(message, 'content', block));
+  return put(put(result, 'content', content), 'messages', messages);
+}
+
+function byKey(key: string, rename: (value: string) => string): Rename {
+  return (object) => {
+    const value: unknown = object[key];
+    return typeof value === 'string' ? put(object, key, rename(value)) : object;
+  };
+}

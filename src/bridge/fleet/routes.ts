@@ -1,0 +1,182 @@
+import type { Exchange } from '../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { PROMPTS, TEMPLATES, type ListKind } from './kinds.ts';
+import type { Member, Members } from './members.ts';
+import { isShortened } from './names.ts';
+import { splitState, splitTaskId } from './tasks.ts';
+import { unwrapUri } from './uris.ts';
+import type { View } from './views.ts';
+
+/** A server, and the parameters that it is to be asked with. */
+export interface Route {
+  readonly member: Member;
+  readonly params: JsonObject;
+}
+
+/** Finds the server that a request is for. */
+export class Routes {
+  readonly #members: Members;
+
+  constructor(members: Members) {
+    this.#members = members;
+  }
+
+  /**
+   * Where a request that names a tool or a prompt leads.
+   *
+   * @throws RpcError −32602 where it leads nowhere, or to several.
+   */
+  async named(kind: ListKind, exchange: Exchange, view: View): Promise<Route> {
+    const { params } = exchange;
+    const { name } = params;
+    if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
+    const asked = this.#asked(params);
+    const found = await this.#find(kind, name, exchange, view, asked?.member);
+    return { member: found.member, params: { ...withState(params, asked), name: found.name } };
+  }
+
+  /**
+   * Where a request that names a resource may lead: more than one where nothing tells whose it is.
+   *
+   * @throws RpcError −32602 where it leads nowhere.
+   */
+  async resource(exchange: Exchange, view: View): Promise<Route[]> {
+    const { params } = exchange;
+    const { uri } = params;
+    if (typeof uri !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"uri" must be a string');
+    const asked = this.#asked(params);
+    const owners = await this.ownersOf(uri, exchange, view);
+    const own = asked ? [{ member: asked.member, uri: owners.find(isOf(asked.member))?.uri ?? uri }] : owners;
+    if (own.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${uri}`);
+    return own.map(({ member, uri: inner }) => ({ member, params: { ...withState(params, asked), uri: inner } }));
+  }
+
+  /** The servers that a URI may be of, each with what it is there. */
+  async ownersOf(uri: string, exchange: Exchange, view: View): Promise<{ member: Member; uri: string }[]> {
+    const wrapped = this.#unwrap(uri);
+    if (wrapped) return [wrapped];
+    const table = await view.loadUris(exchange);
+    return this.#membersOf(table.owners(uri)).map((member) => ({ member, uri }));
+  }
+
+  /**
+   * Where a completion may lead.
+   *
+   * @throws RpcError −32602 where it leads nowhere.
+   */
+  async completion(exchange: Exchange, view: View): Promise<Route[]> {
+    const { params } = exchange;
+    const ref: JsonObject = isObject(params['ref']) ? params['ref'] : {};
+    if (ref['type'] === 'ref/prompt' && typeof ref['name'] === 'string') {
+      const { member, name } = await this.#find(PROMPTS, ref['name'], exchange, view);
+      return [{ member, params: { ...params, ref: { ...ref, name } } }];
+    }
+    const { uri } = ref;
+    if (ref['type'] !== 'ref/resource' || typeof uri !== 'string') {
+      throw new RpcError(ErrorCode.InvalidParams, '"ref" must be of a prompt by its name, or of a resource by its uri');
+    }
+    const wrapped = this.#unwrap(uri);
+    if (wrapped) return [{ member: wrapped.member, params: { ...params, ref: { ...ref, uri: wrapped.uri } } }];
+    const several = this.#members.having(TEMPLATES.capability).length > 1;
+    if (several) await view.loadUris(exchange);
+    const owners = this.#membersOf(view.uris().ownersOfTemplate(uri));
+    if (owners.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Unknown reference: ${uri}`);
+    return owners.map((member) => ({ member, params }));
+  }
+
+  /** Where a request leads that names a task; undefined where it names none of ours. */
+  task(params: JsonObject): Route | undefined {
+    const split = splitTaskId(params['taskId']);
+    const member = split && this.#members.withLabel(split.label);
+    return member && { member, params: { ...params, taskId: split.id } };
+  }
+
+  /** Where a retry leads, by what its caller carries. @throws RpcError −32602 where that is of no server here. */
+  #asked({ requestState }: JsonObject): { member: Member; state: string | undefined } | undefined {
+    if (requestState === undefined) return undefined;
+    const split = splitState(requestState);
+    const member = split && this.#members.withLabel(split.label);
+    if (member) return { member, state: split.state };
+    throw new RpcError(ErrorCode.InvalidParams, '"requestState" is of no server that is here; call again without it');
+  }
+
+  async #find(
+    kind: ListKind,
+    name: string,
+    exchange: Exchange,
+    view: View,
+    only?: Member,
+  ): Promise<{ member: Member; name: string }> {
+    const { naming } = this.#members;
+    const split = naming.split(name);
+    const direct = split && !isShortened(split.part) ? this.#members.get(split.member) : undefined;
+    if (split && direct) return { member: direct, name: split.part };
+    const candidates = this.#members.having(kind.capability);
+    // With one server there is nobody to compare with.
+    const alone = candidates.length === 1 && !naming.always && !isShortened(name) ? candidates[0] : undefined;
+    if (!split && alone) return { member: alone, name };
+    if (!split && only) return this.#inward(kind, name, view).find(isOf(only)) ?? { member: only, name };
+    if (split || !naming.always) {
+      await view.load(kind, exchange);
+      let found = this.#inward(kind, name, view);
+      if (found.length === 0 && view.doubt(kind)) {
+        await view.load(kind, exchange);
+        found = this.#inward(kind, name, view);
+      }
+      const own = only ? found.filter(isOf(only)) : found;
+      if (own.length === 1) return own[0]!;
+      if (own.length > 1) throw ambiguous(kind, name, own, (each) => naming.prefixed(each.member.name, each.name));
+    }
+    throw this.#unknown(kind, name);
+  }
+
+  #inward(kind: ListKind, name: string, view: View): { member: Member; name: string }[] {
+    return view
+      .names(kind)
+      .inward(name)
+      .flatMap((found) => {
+        const member = this.#members.get(found.member);
+        return member ? [{ member, name: found.name }] : [];
+      });
+  }
+
+  #unwrap(uri: string): { member: Member; uri: string } | undefined {
+    const unwrapped = unwrapUri(uri);
+    const member = unwrapped && this.#members.withLabel(unwrapped.label);
+    return member && { member, uri: unwrapped.uri };
+  }
+
+  #membersOf(names: readonly string[]): Member[] {
+    return names.flatMap((name) => this.#members.get(name) ?? []);
+  }
+
+  #unknown(kind: ListKind, name: string): RpcError {
+    const down = [...this.#members].filter((member) => member.down).map((member) => member.name);
+    const why = down.length === 0 ? '' : ` (${down.join(', ')} did not answer)`;
+    return new RpcError(ErrorCode.InvalidParams, `Unknown ${nounOf(kind)}: ${name}${why}`);
+  }
+}
+
+function isOf(member: Member): (each: { readonly member: Member }) => boolean {
+  return (each) => each.member === member;
+}
+
+/** The parameters with the state that the server gave, byte for byte. */
+function withState(params: JsonObject, asked: { readonly state: string | undefined } | undefined): JsonObject {
+  if (!asked) return params;
+  const { requestState: _, ...rest } = params;
+  return asked.state === undefined ? rest : { ...rest, requestState: asked.state };
+}
+
+function nounOf(kind: ListKind): string {
+  return kind === PROMPTS ? 'prompt' : 'tool';
+}
+
+function ambiguous<T>(kind: ListKind, name: string, found: readonly T[], write: (each: T) => string): RpcError {
+  const names = found.map(write).join(' or ');
+  return new RpcError(
+    ErrorCode.InvalidParams,
+    `Unknown ${nounOf(kind)}: ${name}; several servers have one, ask for ${names}`,
+  );
+}

@@ -1,0 +1,226 @@
+import type { Exchange, Session } from '../../core/exchange.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
+import { RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
+import type { Member, Members } from './members.ts';
+import { NameTable } from './names.ts';
+import { UriTable, type ResourceIds } from './uris.ts';
+import { walk } from './walk.ts';
+
+/** Callers of which is kept what they were shown; of others it is asked for anew. */
+const MAX_VIEWS = 1000;
+/** Names and URIs that are kept for all of them. */
+const MAX_IDS = 1_000_000;
+/** A server that did not answer is asked again after this time, and one whose list lacks a name. Milliseconds. */
+const ASK_AGAIN_AFTER = 5000;
+/** Calls after which it is looked at how much is kept. */
+const BOUND_EVERY = 100;
+const NONE: ReadonlySet<string> = new Set();
+
+interface Catalog {
+  readonly ids: ReadonlySet<string>;
+  /** How many of these nobody else keeps. */
+  readonly weight: number;
+  /** When it was read. */
+  readonly at: number;
+}
+
+/**
+ * What one caller is shown of the servers' names and URIs: those of one session, or of one principal where there are none.
+ * Servers need not show the same to everybody. No more than the names is kept.
+ */
+export class View {
+  readonly #members: Members;
+  readonly #catalogs = new Map<ListKind, Map<Member, Catalog>>();
+  readonly #loading = new Map<ListKind, Promise<void>>();
+  readonly #names = new Map<ListKind, NameTable>();
+  #uris: UriTable | undefined;
+  /** Of the servers, when the tables were made. */
+  #version = 0;
+  /** Names and URIs that it keeps to itself. */
+  weight = 0;
+
+  constructor(members: Members) {
+    this.#members = members;
+  }
+
+  /** What the servers' names are outside, as far as their lists have been read; see `load`. */
+  names(kind: ListKind): NameTable {
+    this.#renew();
+    let table = this.#names.get(kind);
+    if (!table) {
+      const names = [...this.#known(kind)].map(([member, ids]) => [member.name, ids] as const);
+      this.#names.set(kind, (table = new NameTable(this.#members.naming, new Map(names))));
+    }
+    return table;
+  }
+
+  /** Whose URIs are whose, as far as the lists have been read; see `load`. */
+  uris(): UriTable {
+    this.#renew();
+    if (this.#uris) return this.#uris;
+    const labels = new Map<string, string>();
+    const ids = new Map<string, ResourceIds>();
+    const [uris, templates] = [this.#known(RESOURCES), this.#known(TEMPLATES)];
+    for (const member of this.#members.having('resources')) {
+      labels.set(member.name, member.label);
+      const listed = { uris: uris.get(member) ?? NONE, templates: templates.get(member) ?? NONE };
+      if (listed.uris !== NONE || listed.templates !== NONE) ids.set(member.name, listed);
+    }
+    return (this.#uris = new UriTable(labels, ids));
+  }
+
+  /** Reads the lists that have not been read, of all servers at once. Never fails: what does not answer has what it had. */
+  async load(kind: ListKind, exchange: Exchange, members = this.#members.having(kind.capability)): Promise<void> {
+    const loading = this.#loading.get(kind);
+    if (loading) await loading;
+    const missing = members.filter((member) => this.#isDue(kind, member));
+    if (missing.length === 0) return;
+    const load = Promise.all(missing.map((member) => this.#load(kind, member, exchange))).then(() => {});
+    this.#loading.set(kind, load);
+    try {
+      await load;
+    } finally {
+      if (this.#loading.get(kind) === load) this.#loading.delete(kind);
+    }
+  }
+
+  /** Reads the lists of resources and templates, where more than one server has such. */
+  async loadUris(exchange: Exchange): Promise<UriTable> {
+    if (this.#members.having('resources').length > 1)
+      await Promise.all([this.load(RESOURCES, exchange), this.load(TEMPLATES, exchange)]);
+    return this.uris();
+  }
+
+  /** Takes note of what a server lists. */
+  learn(kind: ListKind, member: Member, ids: ReadonlySet<string>): void {
+    const catalogs = this.#of(kind);
+    const before = catalogs.get(member);
+    // Most callers are shown the same, and it is kept once.
+    const known = member.listed.get(kind);
+    const same = known !== undefined && isSame(known, ids);
+    if (!same) member.listed.set(kind, ids);
+    const own = same ? known : ids;
+    const weight = same ? 0 : ids.size;
+    this.weight += weight - (before?.weight ?? 0);
+    catalogs.set(member, { ids: own, weight, at: performance.now() });
+    if (before?.ids !== own) this.#outdated(kind);
+  }
+
+  /** Takes note of more that a server lists. */
+  add(kind: ListKind, member: Member, ids: readonly string[]): void {
+    const known = this.#of(kind).get(member)?.ids ?? NONE;
+    if (ids.some((id) => !known.has(id))) this.learn(kind, member, new Set([...known, ...ids]));
+  }
+
+  /** A server's list has changed. */
+  forget(kind: ListKind, member: Member): void {
+    const catalog = this.#of(kind).get(member);
+    if (!catalog) return;
+    this.weight -= catalog.weight;
+    this.#of(kind).delete(member);
+    this.#outdated(kind);
+  }
+
+  /** A name was not found: lists that were not just read are read again. Returns whether there are any. */
+  doubt(kind: ListKind): boolean {
+    let any = false;
+    for (const [member, { at }] of this.#of(kind)) {
+      if (performance.now() - at < ASK_AGAIN_AFTER) continue;
+      this.forget(kind, member);
+      any = true;
+    }
+    return any;
+  }
+
+  /** The lists of one kind by server; of one that did not answer, what it listed last to anybody. */
+  #known(kind: ListKind): Map<Member, ReadonlySet<string>> {
+    const known = new Map<Member, ReadonlySet<string>>();
+    for (const member of this.#members) {
+      const ids = this.#catalogs.get(kind)?.get(member)?.ids ?? member.listed.get(kind);
+      if (ids) known.set(member, ids);
+    }
+    return known;
+  }
+
+  #renew(): void {
+    if (this.#version === this.#members.version) return;
+    this.#version = this.#members.version;
+    this.#names.clear();
+    this.#uris = undefined;
+  }
+
+  #isDue(kind: ListKind, member: Member): boolean {
+    if (this.#of(kind).has(member)) return false;
+    const failed = member.failedAt.get(kind);
+    return failed === undefined || performance.now() - failed >= ASK_AGAIN_AFTER;
+  }
+
+  async #load(kind: ListKind, member: Member, exchange: Exchange): Promise<void> {
+    try {
+      const { ids } = await walk(this.#members, member, kind, exchange, 0, true);
+      this.learn(kind, member, ids!);
+      member.failedAt.delete(kind);
+      this.#members.answered(member);
+    } catch (error) {
+      if (exchange.signal.aborted) return;
+      member.failedAt.set(kind, performance.now());
+      this.#members.failed(member, kind.method, RpcError.from(error));
+    }
+  }
+
+  #of(kind: ListKind): Map<Member, Catalog> {
+    let catalogs = this.#catalogs.get(kind);
+    if (!catalogs) this.#catalogs.set(kind, (catalogs = new Map()));
+    return catalogs;
+  }
+
+  #outdated(kind: ListKind): void {
+    this.#names.delete(kind);
+    if (kind === RESOURCES || kind === TEMPLATES) this.#uris = undefined;
+  }
+}
+
+/** The views of those who called last. */
+export class Views {
+  readonly #members: Members;
+  /** By session, or by principal; the one that was used last is the last. */
+  readonly #views = new Map<Session | string | undefined, View>();
+  #calls = 0;
+
+  constructor(members: Members) {
+    this.#members = members;
+  }
+
+  of({ caller: { session, principal } }: Exchange): View {
+    const key = session ?? principal;
+    const known = this.#views.get(key);
+    const view = known ?? new View(this.#members);
+    if (known) this.#views.delete(key);
+    else session?.signal.addEventListener('abort', () => this.#views.delete(session), { once: true });
+    this.#views.set(key, view);
+    this.#calls += 1;
+    if (!known || this.#calls % BOUND_EVERY === 0) this.#bound(view);
+    return view;
+  }
+
+  /** The servers are others now. */
+  clear(): void {
+    this.#views.clear();
+  }
+
+  #bound(newest: View): void {
+    let weight = 0;
+    for (const view of this.#views.values()) weight += view.weight;
+    for (const [key, view] of this.#views) {
+      if (view === newest || (this.#views.size <= MAX_VIEWS && weight <= MAX_IDS)) return;
+      weight -= view.weight;
+      this.#views.delete(key);
+    }
+  }
+}
+
+function isSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  if (one.size !== other.size) return false;
+  for (const id of one) if (!other.has(id)) return false;
+  return true;
+}
