@@ -1,24 +1,28 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { Answer, Order } from './clients/load.ts';
 import { median } from './sample.ts';
 import { stop, track } from './processes.ts';
+
+/** What a client connects to: an address, the words of a command; undefined for streams to a server in its own process. */
+export type ClientTarget = string | readonly string[] | undefined;
 
 /** A client in a process of its own, connected to a server. */
 export class ClientLoad {
   readonly #child: ChildProcess;
   readonly #rates: number[] = [];
+  readonly #costs: number[] = [];
+  readonly #connects: number[] = [];
 
   private constructor(child: ChildProcess) {
     this.#child = child;
   }
 
-  /** @param target an address, or the words of a command. */
-  static async start(name: string, target: string | readonly string[]): Promise<ClientLoad> {
+  static async start(name: string, target: ClientTarget): Promise<ClientLoad> {
     const script = fileURLToPath(new URL(`clients/${name}.js`, import.meta.url));
-    const args = typeof target === 'string' ? [target] : [JSON.stringify(target), 'stdio'];
     const child = track(
-      spawn(process.execPath, ['--expose-gc', '--no-warnings', script, ...args], {
+      spawn(process.execPath, ['--expose-gc', '--no-warnings', script, ...argumentsOf(target)], {
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       }),
     );
@@ -32,16 +36,45 @@ export class ClientLoad {
 
   /** Calls for so long, with so many calls in flight. */
   async load(seconds: number, inFlight: number, counts = true): Promise<void> {
-    this.#child.send({ milliseconds: seconds * 1000, inFlight });
-    const [{ perSecond }] = (await once(this.#child, 'message')) as [{ perSecond: number }];
-    if (counts) this.#rates.push(perSecond);
+    const { perSecond, cpu } = await this.#order({ milliseconds: seconds * 1000, inFlight });
+    if (!counts) return;
+    this.#rates.push(perSecond!);
+    this.#costs.push(cpu!);
   }
 
+  /** Connects and calls once, so many times over. */
+  async connect(times: number, counts = true): Promise<void> {
+    const { connects } = await this.#order({ connects: times });
+    if (counts) this.#connects.push(...connects!);
+  }
+
+  /** The median of the rounds. */
   get perSecond(): number {
     return median(this.#rates);
+  }
+
+  /** Processor time of a call, in microseconds. */
+  get cpu(): number {
+    return median(this.#costs);
+  }
+
+  /** Milliseconds from connecting to the result of the first call. */
+  get firstCall(): number {
+    return median(this.#connects);
   }
 
   stop(): Promise<void> {
     return stop(this.#child);
   }
+
+  async #order(order: Order): Promise<Answer> {
+    this.#child.send(order);
+    const [answer] = (await once(this.#child, 'message')) as [Answer];
+    return answer;
+  }
+}
+
+function argumentsOf(target: ClientTarget): string[] {
+  if (target === undefined) return ['', 'streams'];
+  return typeof target === 'string' ? [target] : [JSON.stringify(target), 'stdio'];
 }

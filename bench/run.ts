@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { ClientLoad } from './client-load.ts';
+import { ClientLoad, type ClientTarget } from './client-load.ts';
 import { cpuPerRequest } from './cpu.ts';
 import { HttpConnection } from './http-connection.ts';
 import { loadHttp } from './http-load.ts';
@@ -22,11 +22,14 @@ import { typeCheck } from './type-check.ts';
 const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,client,memory,import] [--seconds 3] [--rounds 3]
 
 Measures Everwire beside the official SDKs, other bridges and the bare limit, all in this one run, and prints one table.
-"of bare" compares with the first of the same rows: more is better for rates, less for memory and processor time.`;
+"of bare" compares with the first of the same rows: more is better for rates, less for memory, times and sizes.`;
 
 const CONNECTIONS = 16;
 const SUBSCRIPTIONS = 10_000;
 const TOOLS = [5, 500];
+const CLIENTS = ['everwire', 'sdk-v1', 'sdk-v2'];
+/** How often a client connects in a round. */
+const CONNECTS = 200;
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: 'http,modern,tools,subscriptions,stdio,bridge,client,memory,import' },
@@ -115,11 +118,22 @@ const sections: Record<string, () => Promise<void>> = {
       const names = ['bare-http', 'bare-fetch', 'everwire', 'sdk-v1', 'sdk-v2'];
       for (const inFlight of [16, 1])
         await clients(`client HTTP tools/call, ${inFlight} in flight`, names, server.url.href, inFlight);
+      await connects('client HTTP, connect() and first call', server.url.href);
     } finally {
       await stop(server.process);
     }
     const command = [process.execPath, peerScript('bare-stdio')];
-    await clients('client stdio tools/call, 16 in flight', ['everwire', 'sdk-v1', 'sdk-v2'], command, 16);
+    for (const inFlight of [16, 1])
+      await clients(`client stdio tools/call, ${inFlight} in flight`, CLIENTS, command, inFlight);
+    await connects('client streams, connect() and first call', undefined);
+    await imports(
+      {
+        everwire: 'everwire/client',
+        'sdk v1': '@modelcontextprotocol/sdk/client/index.js',
+        'sdk v2': '@modelcontextprotocol/client',
+      },
+      'client, ',
+    );
   },
   async stdio() {
     const names = ['bare', 'everwire', 'sdk-v1', 'sdk-v2'];
@@ -143,18 +157,11 @@ const sections: Record<string, () => Promise<void>> = {
     }
   },
   async import() {
-    progress('import');
-    const modules = {
+    await imports({
       everwire: 'everwire/server',
       'sdk v1': '@modelcontextprotocol/sdk/server/mcp.js',
       'sdk v2': '@modelcontextprotocol/server',
-    };
-    const [empty, ...times] = await importTimes(['data:text/javascript,', ...Object.values(modules)]);
-    for (const [index, [who, module]] of Object.entries(modules).entries()) {
-      rows.push([`import, beside an empty module`, who, `${(times[index]! - empty!).toFixed(1)} ms`, '', '', '', '']);
-      const kilobytes = (await bundledSize(module)) / 1000;
-      rows.push(['bundled, minified, gzip', who, `${kilobytes.toFixed(1)} kB`, '', '', '', '']);
-    }
+    });
   },
 };
 
@@ -198,13 +205,19 @@ async function overHttp(
   }
 }
 
+async function imports(modules: Readonly<Record<string, string>>, what = ''): Promise<void> {
+  progress(`${what}import`);
+  const [empty, ...times] = await importTimes(['data:text/javascript,', ...Object.values(modules)]);
+  for (const [index, [who, module]] of Object.entries(modules).entries()) {
+    const milliseconds = (times[index]! - empty!).toFixed(1);
+    rows.push([`${what}import, beside an empty module`, who, `${milliseconds} ms`, '', '', '', '']);
+    const kilobytes = (await bundledSize(module)) / 1000;
+    rows.push([`${what}bundled, minified, gzip`, who, `${kilobytes.toFixed(1)} kB`, '', '', '', '']);
+  }
+}
+
 /** Clients of one server, each in turn. */
-async function clients(
-  what: string,
-  names: readonly string[],
-  target: string | readonly string[],
-  inFlight: number,
-): Promise<void> {
+async function clients(what: string, names: readonly string[], target: ClientTarget, inFlight: number): Promise<void> {
   const started: { who: string; client: ClientLoad }[] = [];
   try {
     for (const name of names)
@@ -220,6 +233,33 @@ async function clients(
     for (const { who, client } of started) {
       first ??= client.perSecond;
       rows.push([what, who, `${Math.round(client.perSecond)} req/s`, '', '', '', ratio(client.perSecond, first)]);
+    }
+    const { cpu: least } = started[0]!.client;
+    for (const { who, client } of started) {
+      rows.push([`${what}, processor`, who, `${client.cpu.toFixed(1)} µs`, '', '', '', ratio(client.cpu, least)]);
+    }
+  } finally {
+    await Promise.all(started.map(({ client }) => client.stop()));
+  }
+}
+
+/** How long clients take to connect and to have their first call answered, each in turn. */
+async function connects(what: string, target: ClientTarget): Promise<void> {
+  const started: { who: string; client: ClientLoad }[] = [];
+  try {
+    for (const name of CLIENTS)
+      started.push({ who: name.replace('-', ' '), client: await ClientLoad.start(name, target) });
+    for (let round = 0; round < rounds; round++) {
+      for (const { who, client } of started) {
+        progress(`${what}: ${who}, round ${round + 1}`);
+        await client.connect(round === 0 ? CONNECTS : CONNECTS / 10, false);
+        await client.connect(CONNECTS);
+      }
+    }
+    const first = started[0]!.client.firstCall;
+    for (const { who, client } of started) {
+      const { firstCall } = client;
+      rows.push([what, who, `${firstCall.toFixed(2)} ms`, '', '', '', ratio(firstCall, first)]);
     }
   } finally {
     await Promise.all(started.map(({ client }) => client.stop()));

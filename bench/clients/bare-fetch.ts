@@ -1,7 +1,7 @@
 import { expectSum, run, target } from './load.ts';
 
 /** The same by the global `fetch`. */
-run(async (n) => {
+async function call(n: number): Promise<void> {
   const body = JSON.stringify({
     jsonrpc: '2.0',
     id: n,
@@ -12,4 +12,6 @@ run(async (n) => {
   const response = await fetch(target, { method: 'POST', headers, body });
   const { result } = (await response.json()) as { result: { content: { text: string }[] } };
   expectSum(result.content[0]?.text, n);
-});
+}
+
+await run(() => Promise.resolve({ call, close: () => Promise.resolve() }));

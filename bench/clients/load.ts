@@ -1,33 +1,87 @@
-/** One round trip of a client; the number is different each time. */
-export type Call = (n: number) => Promise<void>;
+import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { answer } from '../peers/bare-answer.ts';
+
+/** A client that is connected. */
+export interface Connected {
+  /** One round trip; the number is different each time. */
+  call(n: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What the bench asks of a client. */
+export type Order =
+  /** Call for so long, with so many calls in flight. Answered with `perSecond`, and `cpu`: microseconds a call. */
+  | { readonly milliseconds: number; readonly inFlight: number }
+  /** Connect and call once, so many times over. Answered with `connects`: milliseconds that each took. */
+  | { readonly connects: number };
+
+export interface Answer {
+  readonly perSecond?: number;
+  readonly cpu?: number;
+  readonly connects?: readonly number[];
+}
 
 const [url = '', mode = ''] = process.argv.slice(2);
 
 /** Where the server is: an address, or the words of a command. */
 export const target = url;
 export const overStdio = mode === 'stdio';
+/** Lines over streams to a server in this process. */
+export const overStreams = mode === 'streams';
 /** The words of the command that starts the server. */
 export const command = (): [string, ...string[]] => JSON.parse(url) as [string, ...string[]];
 
-/**
- * Runs a client for the bench: each message from it is for how many milliseconds to call, and how many calls to keep in
- * flight. Answers with the number of calls made.
- */
-export function run(call: Call): void {
+/** The client's ends of two pipes that lead to a bare server in this process. */
+export function streams(): { input: Readable; output: Writable } {
+  const input = new PassThrough();
+  const output = new PassThrough({ encoding: 'utf8' });
+  let rest = '';
+  output.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) {
+      const result = answer(JSON.parse(line));
+      if (result !== undefined) input.write(`${JSON.stringify(result)}\n`);
+    }
+  });
+  output.on('end', () => input.end());
+  return { input, output };
+}
+
+/** Runs a client for the bench, which sends orders, one after the other. The client ends with the bench. */
+export async function run(open: () => Promise<Connected>): Promise<void> {
+  // Streams are there for connecting alone.
+  const connected = overStreams ? undefined : await open();
   let n = 0;
-  process.on('disconnect', () => process.exit());
-  process.on('message', ({ milliseconds, inFlight }: { milliseconds: number; inFlight: number }) => {
+  const load = async (milliseconds: number, inFlight: number): Promise<Answer> => {
     const before = n;
+    const cpu = process.cpuUsage();
     const started = performance.now();
     const end = started + milliseconds;
     const loop = async (): Promise<void> => {
-      while (performance.now() < end) await call((n += 1));
+      while (performance.now() < end) await connected!.call((n += 1));
     };
-    void Promise.all(Array.from({ length: inFlight }, loop)).then(() => {
-      globalThis.gc?.();
-      const memory = process.memoryUsage().heapUsed;
-      process.send!({ perSecond: ((n - before) * 1000) / (performance.now() - started), memory });
-    });
+    await Promise.all(Array.from({ length: inFlight }, loop));
+    const elapsed = performance.now() - started;
+    const { user, system } = process.cpuUsage(cpu);
+    globalThis.gc?.();
+    return { perSecond: ((n - before) * 1000) / elapsed, cpu: (user + system) / (n - before) };
+  };
+  const connect = async (count: number): Promise<Answer> => {
+    const connects: number[] = [];
+    for (let done = 0; done < count; done += 1) {
+      const started = performance.now();
+      const client = await open();
+      await client.call((n += 1));
+      connects.push(performance.now() - started);
+      await client.close();
+    }
+    return { connects };
+  };
+  process.on('disconnect', () => process.exit());
+  process.on('message', (order: Order) => {
+    const answered = 'connects' in order ? connect(order.connects) : load(order.milliseconds, order.inFlight);
+    void answered.then((result) => process.send!(result));
   });
   process.send!({ ready: true });
 }

@@ -1,13 +1,27 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { command, expectSum, overStdio, run, target } from './load.ts';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { command, expectSum, overStdio, overStreams, run, streams, target } from './load.ts';
 
-const client = new Client({ name: 'bench', version: '1.0.0' });
-const [file, ...args] = overStdio ? command() : [''];
-await client.connect(
-  overStdio ? new StdioClientTransport({ command: file, args }) : new StreamableHTTPClientTransport(new URL(target)),
-);
-run(async (n) => {
-  const { content } = await client.callTool({ name: 'add', arguments: { a: n, b: 1 } });
-  expectSum((content as { text?: string }[])[0]?.text, n);
+function transport(): StdioClientTransport | StdioServerTransport | StreamableHTTPClientTransport {
+  if (overStreams) {
+    // Its client has no transport over streams; that of the server frames messages in the same way.
+    const { input, output } = streams();
+    return new StdioServerTransport(input, output);
+  }
+  if (!overStdio) return new StreamableHTTPClientTransport(new URL(target));
+  const [file, ...args] = command();
+  return new StdioClientTransport({ command: file, args });
+}
+
+await run(async () => {
+  const client = new Client({ name: 'bench', version: '1.0.0' });
+  await client.connect(transport());
+  return {
+    call: async (n) => {
+      const { content } = await client.callTool({ name: 'add', arguments: { a: n, b: 1 } });
+      expectSum((content as { text?: string }[])[0]?.text, n);
+    },
+    close: () => client.close(),
+  };
 });

@@ -16,6 +16,10 @@ const server = createServer((request, response) => {
     response.flushHeaders();
     return;
   }
+  if (request.method === 'DELETE') {
+    response.writeHead(200).end();
+    return;
+  }
   collect(request, (body) => reply(response, body));
 });
 

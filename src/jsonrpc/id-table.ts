@@ -10,8 +10,8 @@ const SLOTS = 64;
  * ids whose place is taken, and those that are no integers, go to a map.
  */
 export class IdTable<Id extends string | number, Value> {
-  /** Made with the first entry: most connections are idle. */
-  #ids: (Id | undefined)[] | undefined;
+  /** What is in each place; as long as the highest that was used. */
+  #ids: (Id | undefined)[] = [];
   #values: (Value | undefined)[] = [];
   #placed = 0;
   #others: Map<Id, Value> | undefined;
@@ -21,17 +21,16 @@ export class IdTable<Id extends string | number, Value> {
   }
 
   get(id: Id | undefined): Value | undefined {
-    if (this.#ids === undefined || id === undefined) return undefined;
+    if (id === undefined) return undefined;
     const place = placeOf(id);
     return this.#ids[place] === id ? this.#values[place] : this.#others?.get(id);
   }
 
   has(id: Id): boolean {
-    return this.#ids?.[placeOf(id)] === id || (this.#others?.has(id) ?? false);
+    return this.#ids[placeOf(id)] === id || (this.#others?.has(id) ?? false);
   }
 
   set(id: Id, value: Value): void {
-    this.#ids ??= Array.from({ length: SLOTS }, () => undefined);
     const place = placeOf(id);
     const taken = this.#ids[place];
     if (taken === undefined && !this.#others?.has(id)) {
@@ -47,7 +46,7 @@ export class IdTable<Id extends string | number, Value> {
   /** Whether there was such an entry. */
   delete(id: Id): boolean {
     const place = placeOf(id);
-    if (this.#ids?.[place] !== id) return this.#others?.delete(id) ?? false;
+    if (this.#ids[place] !== id) return this.#others?.delete(id) ?? false;
     this.#ids[place] = undefined;
     this.#values[place] = undefined;
     this.#placed -= 1;
@@ -55,7 +54,7 @@ export class IdTable<Id extends string | number, Value> {
   }
 
   clear(): void {
-    this.#ids = undefined;
+    this.#ids = [];
     this.#values = [];
     this.#placed = 0;
     this.#others = undefined;
@@ -64,7 +63,7 @@ export class IdTable<Id extends string | number, Value> {
   /** In the order in which consecutive ids were given: that of the ids. Those that are no integers come last. */
   entries(): [Id, Value][] {
     const found: [Id, Value][] = [];
-    for (const [place, id] of (this.#ids ?? []).entries()) {
+    for (const [place, id] of this.#ids.entries()) {
       if (id !== undefined) found.push([id, this.#values[place] as Value]);
     }
     found.push(...(this.#others ?? []));
