@@ -1,5 +1,13 @@
 import type { JsonObject, Notification, Response } from '../jsonrpc/message.ts';
 
+/** As much of an `AbortSignal` as a carrier needs; those of the platform are not cheap enough for one each request. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
 export interface CarriedRequest {
   readonly method: string;
   /** With the `_meta` of the revision in it. */
@@ -7,7 +15,7 @@ export interface CarriedRequest {
   /** What HTTP mirrors in headers, by names in lower case; other transports have no use for it. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Cancels the request: the stream is closed, or `notifications/cancelled` sent. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** Hears what belongs to the request, before its response. */
   readonly onnotification: (notification: Notification) => void;
 }

@@ -1,6 +1,7 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, isRequestId, type JsonObject, type Notification, type RequestId } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT, type TimeLimits } from '../../jsonrpc/pending.ts';
+import { abortReason, isAborted } from '../../core/abortable.ts';
 import type { Caller, Exchange, Service } from '../../core/exchange.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { encodeHeaderValue } from '../../protocol/header-value.ts';
@@ -9,9 +10,10 @@ import { mirroredArguments } from '../../protocol/param-headers.ts';
 import { REVISIONS, type Revision } from '../../protocol/revisions.ts';
 import { declaresTasks } from '../../protocol/tasks.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
-import type { Carrier } from '../../transport/carrier.ts';
+import type { Carrier, CancelSignal } from '../../transport/carrier.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import type { Upstream } from '../upstream.ts';
+import { CallSignal } from './call-signal.ts';
 import { Deadline } from './deadline.ts';
 import { discover, discoveryError, isDiscoverResult, type Discovery } from './discover.ts';
 import { NAMED } from './headers.ts';
@@ -136,8 +138,8 @@ class ModernOutbound implements Upstream {
   }
 
   readonly service: Service = (exchange) => {
-    const { method, params, signal } = exchange;
-    if (signal.aborted) return Promise.reject(signal.reason);
+    const { method, params } = exchange;
+    if (isAborted(exchange)) return Promise.reject(abortReason(exchange));
     if (method === Method.Listen) return this.#listen(exchange);
     if (isNotificationMethod(method)) return this.#drop(method);
     if (this.#carrier.mirrorsHeaders && callsTool(method, params)) return this.#callTool(exchange);
@@ -154,30 +156,26 @@ class ModernOutbound implements Upstream {
   /** 2026-07-28, basic/transports/streamable-http: Client Behavior. */
   async #callTool(exchange: Exchange): Promise<JsonObject> {
     const name: string = exchange.params['name'];
-    const { signal } = exchange;
-    const known = this.#tools.known(name) ?? (await unlessAborted(this.#tools.fetch(name), signal));
+    const known = this.#tools.known(name) ?? (await unlessAborted(this.#tools.fetch(name), exchange.signal));
     try {
       return await this.#call(exchange, known);
     } catch (error) {
       if (!(error instanceof RpcError) || error.code !== McpErrorCode.HeaderMismatch) throw error;
       // The definition may have changed. What is refused so has not run.
       this.#tools.forget();
-      return this.#call(exchange, await unlessAborted(this.#tools.fetch(name), signal));
+      return this.#call(exchange, await unlessAborted(this.#tools.fetch(name), exchange.signal));
     }
   }
 
   async #call(exchange: Exchange, toolHeaders?: ToolHeaders): Promise<JsonObject> {
-    const { method, params, signal, caller } = exchange;
+    const { method, params, caller } = exchange;
     if (toolHeaders instanceof Error) throw new RpcError(ErrorCode.InvalidParams, toolHeaders.message);
     const given: unknown = params['_meta']?.[Meta.ProgressToken];
     const token = isRequestId(given) ? ++this.#lastToken : undefined;
     const sent = { ...params, _meta: this.#meta(params['_meta'], caller, token) };
-    const controller = new AbortController();
-    const cancel = (): void => controller.abort(RpcError.from(signal.reason));
+    const cancel = new CallSignal(exchange);
     const deadline = new Deadline(this.#limits, (limit) =>
-      controller.abort(
-        new RpcError(REQUEST_TIMEOUT, `Request timed out: ${method} was not answered within ${limit} ms`),
-      ),
+      cancel.abort(new RpcError(REQUEST_TIMEOUT, `Request timed out: ${method} was not answered within ${limit} ms`)),
     );
     let notices: NoticeQueue | undefined;
     const onnotification = (notification: Notification): void => {
@@ -191,21 +189,20 @@ class ModernOutbound implements Upstream {
       notices ??= new NoticeQueue(exchange, this.#onerror);
       notices.push(notice, told);
     };
-    signal.addEventListener('abort', cancel);
     try {
       const response = await this.#carrier.request({
         method,
         params: sent,
         headers: this.#carrier.mirrorsHeaders ? this.#headers(method, params, toolHeaders) : undefined,
-        signal: controller.signal,
+        signal: cancel,
         onnotification,
       });
       if ('error' in response) throw RpcError.fromObject(response.error);
       return this.#take(method, checkedResult(method, response.result, declaresTasks(this.#capabilities(caller))));
     } catch (error) {
-      throw this.#failure(error, controller.signal);
+      throw this.#failure(error, cancel);
     } finally {
-      signal.removeEventListener('abort', cancel);
+      cancel.release();
       deadline.clear();
       notices?.flush();
     }
@@ -308,7 +305,7 @@ class ModernOutbound implements Upstream {
     this.#onerror(new Error(`${method} came, and belongs to no request in flight: it was ignored`));
   }
 
-  #failure(error: unknown, signal: AbortSignal): RpcError {
+  #failure(error: unknown, signal: CancelSignal): RpcError {
     if (error instanceof RpcError) return error;
     if (signal.aborted) return RpcError.from(signal.reason);
     if (!this.#carrier.closed) return RpcError.from(error);
