@@ -337,7 +337,13 @@ export class Client {
           : error;
       }
     };
-    yield* entriesOf(method, property, request, maxPages) as AsyncGenerator<T, void, undefined>;
+    try {
+      yield* entriesOf(method, property, request, maxPages) as AsyncGenerator<T, void, undefined>;
+    } catch (error) {
+      // A server without handshakes may have got since what it did not declare, and is asked. If it has not, there is nothing.
+      const unknown = error instanceof RpcError && error.code === ErrorCode.MethodNotFound;
+      if (!unknown || isObject(this.serverCapabilities[capability])) throw error;
+    }
   }
 
   /** Whether the server that is connected has shaken hands without declaring something that its revision knows. */

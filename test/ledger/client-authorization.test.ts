@@ -102,3 +102,17 @@ test('the token is in the header of every request, and in the address of none', 
   );
   expect(new Set(server.asked.map(({ path }) => path))).toEqual(new Set(['/mcp']));
 });
+
+test.each([
+  ['https://mcp.example/', 'https://mcp.example'],
+  ['https://mcp.example', 'https://mcp.example'],
+  ['HTTPS://MCP.Example:443/mcp', 'https://mcp.example/mcp'],
+  ['https://mcp.example:8443/a/b?tenant=1#top', 'https://mcp.example:8443/a/b'],
+])('a server at %s without metadata is the resource %s', async (address, resource) => {
+  const world = new OAuthWorld();
+  world.documents.clear();
+  const url = new URL(address);
+  expect((await send(world.authorizer({ server: address }), anyToken, { url })).let).toBe(true);
+  expect(world.visited[0]!.searchParams.get('resource')).toBe(resource);
+  expect(world.tokenRequests[0]!['resource']).toBe(resource);
+});

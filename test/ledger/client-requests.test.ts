@@ -174,6 +174,25 @@ test('nothing is said to notifications and requests of the server', async () => 
   expect(errors.join('\n')).toMatch(/roots\/list.*\n.*ping.*\n.*sampling\/createMessage/);
 });
 
+test('what a server neither declares nor knows has an empty list; what it declares and does not know is an error', async () => {
+  const error = { code: -32601, message: 'Method not found' };
+  const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'];
+  const server = new HandServer({
+    'server/discover': () => ({ ...DESCRIBED, capabilities: { prompts: {} } }),
+    ...Object.fromEntries(lists.map((method) => [method, () => ({ error })])),
+  });
+  const { client } = await clientOf(server);
+  expect(await client.listTools()).toEqual([]);
+  expect(await client.listResources()).toEqual([]);
+  expect(await client.listResourceTemplates()).toEqual([]);
+  await expect(client.listPrompts()).rejects.toMatchObject({ name: 'RpcError', ...error });
+  const grown = new HandServer({
+    'server/discover': () => ({ ...DESCRIBED, capabilities: {} }),
+    'tools/list': () => ({ tools: [{ name: 'new', inputSchema: { type: 'object' } }] }),
+  });
+  expect(await (await clientOf(grown)).client.listTools()).toHaveLength(1);
+});
+
 test('an unknown resource is told apart by either code', async () => {
   for (const code of [-32602, -32002]) {
     const error = { code, message: 'Resource not found', data: { uri: 'a:b' } };
