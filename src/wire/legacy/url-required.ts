@@ -14,9 +14,21 @@ export function visitsFirst({ method, caller }: Exchange): boolean {
   return MAY_ASK.has(method) && REVISIONS[caller.revision].era === 'modern';
 }
 
-/** The parameters of the call, without what the caller brought back from its visits. @throws RpcError where it made none. */
+/**
+ * The parameters of the call, without what the caller brought back from its visits.
+ *
+ * @throws RpcError −32600 where it made none; −32602 where it brings a state: a server with a handshake gives none, so it was
+ * changed on its way, or is of a call that nobody remembers and that must not be made twice (2026-07-28,
+ * basic/patterns/mrtr: Server Requirements).
+ */
 export function afterVisits(method: string, params: JsonObject): JsonObject {
-  const { inputResponses, requestState: _state, ...bare } = params;
+  const { inputResponses, requestState, ...bare } = params;
+  if (requestState !== undefined) {
+    throw new RpcError(
+      ErrorCode.InvalidParams,
+      'Invalid params: "requestState" is of no request that is waiting for answers; call again without it',
+    );
+  }
   for (const answer of Object.values<unknown>(isObject(inputResponses) ? inputResponses : {})) {
     if (isObject(answer) && answer['action'] === 'accept') continue;
     throw new RpcError(ErrorCode.InvalidRequest, `${method} needs a visit to an address, which was declined`);
