@@ -8,8 +8,17 @@ import { registerTasks } from './fixture-tasks.ts';
 
 /**
  * The server that the official conformance suite asks for: its scenarios call these tools, resources and prompts by
- * name and expect these texts. Run it with `npm run fixture:server -- --port 0`.
+ * name and expect these texts. Run it with `npm run fixture:server -- --port 0`. With `--stdio` it serves one client over
+ * stdin and stdout; `--eras legacy` or `--eras modern` has it serve the revisions of one era alone.
  */
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '8000' },
+    stdio: { type: 'boolean', default: false },
+    eras: { type: 'string', default: 'both' },
+  },
+});
 
 /** One red pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -23,6 +32,8 @@ const server = new McpServer({
   name: 'everwire-conformance-fixture',
   version: '1.0.0',
   instructions: 'Answers the scenarios of the official conformance suite.',
+  // What is none of the three is refused.
+  eras: values.eras as 'both' | 'legacy' | 'modern',
 });
 
 // Tools that answer at once.
@@ -224,7 +235,9 @@ registerStateless(server);
 registerSkills(server);
 registerTasks(server);
 
-const { values } = parseArgs({ options: { port: { type: 'string', default: '8000' } } });
-const listener = await server.listen({ port: Number(values.port), streamDuration: STREAM_DURATION });
-console.error(`listening on ${listener.url}`);
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void listener.close());
+if (values.stdio) await server.stdio();
+else {
+  const listener = await server.listen({ port: Number(values.port), streamDuration: STREAM_DURATION });
+  console.error(`listening on ${listener.url}`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void listener.close());
+}
