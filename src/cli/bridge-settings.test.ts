@@ -32,8 +32,7 @@ function refusal(...words: string[]): string {
   try {
     read(...words);
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    expect(error.exitCode).toBe(2);
+    if (!(error instanceof Failure) || error.exitCode !== 2) throw error;
     return error.message;
   }
   throw new Error(`${words.join(' ')} was accepted`);
