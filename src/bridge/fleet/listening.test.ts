@@ -1,0 +1,326 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { aborted, listening, scripted, settled } from '../../../test/support/service.ts';
+import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+
+type Answer = NonNullable<Parameters<typeof scripted>[0]>[string];
+
+const LISTS = { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } };
+const SESSION = { caller: { session: { id: 's', signal: new AbortController().signal } } };
+
+/** A server that is listened to; `heard` has the exchanges that are open. */
+function server(
+  capabilities: JsonObject = LISTS,
+  more: Record<string, Answer> = {},
+): { service: Service; seen: Exchange[]; heard: Exchange[] } {
+  const heard: Exchange[] = [];
+  const { service, seen } = scripted(
+    {
+      'subscriptions/listen': listening(heard),
+      'tools/list': () => ({ tools: [] }),
+      'resources/list': () => ({ resources: [] }),
+      'resources/templates/list': () => ({ resourceTemplates: [] }),
+      ...more,
+    },
+    capabilities,
+  );
+  return { service, seen, heard };
+}
+
+function fleetOf(servers: Record<string, { service: Service }>): { fleet: Fleet; warnings: string[] } {
+  const warnings: string[] = [];
+  const members = Object.entries(servers).map(([name, { service }]) => ({ name, service }));
+  const fleet = createFleet({ members, onwarning: (warning) => void warnings.push(warning), timeout: 1000 });
+  onTestFinished(() => fleet.close());
+  return { fleet, warnings };
+}
+
+/** What was said, in short. */
+const said = ({ notified }: TestExchange): unknown[] =>
+  notified.map(({ method, params }) => [
+    method.replace('notifications/', ''),
+    params?.['notifications'] ?? params?.['uri'],
+  ]);
+
+function listen(
+  fleet: Fleet,
+  notifications: unknown,
+  options?: TestExchangeOptions,
+): { exchange: TestExchange; over: Promise<JsonObject> } {
+  const exchange = new TestExchange('subscriptions/listen', { notifications }, options);
+  const over = fleet.service(exchange);
+  over.catch(() => {});
+  onTestFinished(() => exchange.abort());
+  return { exchange, over };
+}
+
+const changed = (exchange: Exchange | undefined, kind: string): Promise<void> =>
+  exchange!.notify(`notifications/${kind}/list_changed`);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('listening to several servers', () => {
+  test('is acknowledged once, with what any of them does, and tells what each says', async () => {
+    const [a, b, c] = [server(), server({ tools: { listChanged: true } }), server({ prompts: {} })];
+    const { fleet } = fleetOf({ a, b, c });
+    await fleet.service(new TestExchange('server/discover'));
+    const { exchange, over } = listen(fleet, { toolsListChanged: true, resourcesListChanged: true });
+    await settled();
+    expect(said(exchange)).toEqual([
+      ['subscriptions/acknowledged', { toolsListChanged: true, resourcesListChanged: true }],
+    ]);
+    expect(a.heard[0]?.params).toEqual({ notifications: { toolsListChanged: true, resourcesListChanged: true } });
+    expect(b.heard[0]?.params).toEqual({ notifications: { toolsListChanged: true } });
+    // Its list never changes, and the caller has no session that could hear anything else.
+    expect(c.heard).toEqual([]);
+    await changed(b.heard[0], 'tools');
+    await changed(a.heard[0], 'resources');
+    // Nobody asked for it.
+    await changed(a.heard[0], 'prompts');
+    expect(said(exchange).slice(1)).toEqual([
+      ['tools/list_changed', undefined],
+      ['resources/list_changed', undefined],
+    ]);
+    exchange.abort();
+    expect(await over).toEqual({});
+    await settled();
+    expect([a.heard, b.heard]).toEqual([[], []]);
+  });
+
+  test('of a session hears all of them, whatever changes there, with their names on log messages', async () => {
+    const a = server({ prompts: {} });
+    const { fleet } = fleetOf({ a });
+    await fleet.service(new TestExchange('server/discover', {}, SESSION));
+    const { exchange } = listen(fleet, { toolsListChanged: true }, SESSION);
+    await settled();
+    await a.heard[0]!.notify('notifications/message', { level: 'info', logger: 'db', data: 'x' });
+    await a.heard[0]!.notify('notifications/custom', { x: 1 });
+    expect(exchange.notified.slice(1)).toEqual([
+      { method: 'notifications/message', params: { level: 'info', logger: 'a/db', data: 'x' } },
+      { method: 'notifications/custom', params: { x: 1 } },
+    ]);
+  });
+
+  test('names resources as the caller does, to the server that has them', async () => {
+    const resources = (uris: string[]): Record<string, Answer> => ({
+      'resources/list': () => ({ resources: uris.map((uri) => ({ uri, name: uri })) }),
+    });
+    const a = server(LISTS, resources(['x:both', 'x:a']));
+    const b = server(LISTS, resources(['x:both', 'x:b']));
+    const { fleet } = fleetOf({ a, b });
+    const uris = ['x:b', 'everwire+b:x:both', 'x:a'];
+    const { exchange } = listen(fleet, { resourceSubscriptions: uris });
+    await settled();
+    expect(said(exchange)).toEqual([['subscriptions/acknowledged', { resourceSubscriptions: uris }]]);
+    expect(a.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:a'] });
+    expect(b.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:b', 'x:both'] });
+    await b.heard[0]!.notify('notifications/resources/updated', { uri: 'x:both' });
+    await b.heard[0]!.notify('notifications/resources/updated', { uri: 'x:b' });
+    // A part of what was asked for.
+    await b.heard[0]!.notify('notifications/resources/updated', { uri: 'x:b/part' });
+    expect(said(exchange).slice(1)).toEqual([
+      ['resources/updated', 'everwire+b:x:both'],
+      ['resources/updated', 'x:b'],
+      ['resources/updated', 'everwire+b:x:b/part'],
+    ]);
+  });
+
+  test('names tasks as the caller does', async () => {
+    const [a, b] = [server(), server()];
+    const { fleet } = fleetOf({ a, b });
+    const { exchange } = listen(fleet, { taskIds: ['b:1', 'nobody:2'] });
+    await settled();
+    expect(said(exchange)).toEqual([['subscriptions/acknowledged', { taskIds: ['b:1'] }]]);
+    expect(a.heard).toEqual([]);
+    await b.heard[0]!.notify('notifications/tasks', { taskId: '1', status: 'working' });
+    expect(exchange.notified[1]?.params).toEqual({ taskId: 'b:1', status: 'working' });
+  });
+
+  test('waits for a slow server no longer than it may, and tells nothing before the acknowledgement', async () => {
+    let acknowledge!: () => void;
+    const slow = server(LISTS, {
+      'subscriptions/listen': async (exchange) => {
+        await new Promise<void>((resolve) => (acknowledge = resolve));
+        await exchange.notify('notifications/subscriptions/acknowledged', exchange.params);
+        await aborted(exchange.signal);
+        return {};
+      },
+    });
+    const b = server();
+    const { fleet } = fleetOf({ slow, b });
+    const { exchange } = listen(fleet, { toolsListChanged: true });
+    await settled();
+    await changed(b.heard[0], 'tools');
+    expect(exchange.notified).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(said(exchange)).toEqual([
+      ['subscriptions/acknowledged', { toolsListChanged: true }],
+      ['tools/list_changed', undefined],
+    ]);
+    // What it said in the meantime nobody knows.
+    acknowledge();
+    await settled();
+    expect(said(exchange)).toHaveLength(3);
+  });
+
+  test('goes on when one is lost: it is listened to again, and what may have been missed is told', async () => {
+    let end!: (error?: Error) => void;
+    let attempts = 0;
+    const lost = server(LISTS, {
+      'subscriptions/listen': async (exchange) => {
+        attempts += 1;
+        await exchange.notify('notifications/subscriptions/acknowledged', exchange.params);
+        await new Promise<void>((resolve, reject) => {
+          end = (error) => (error ? reject(error) : resolve());
+          exchange.signal.addEventListener('abort', () => resolve());
+        });
+        return {};
+      },
+    });
+    const b = server();
+    const { fleet, warnings } = fleetOf({ lost, b });
+    const { exchange } = listen(fleet, { toolsListChanged: true, resourceSubscriptions: ['everwire+lost:x:1'] });
+    await settled();
+    for (const error of [new RpcError(-32000, 'Connection closed'), undefined]) {
+      exchange.notified.length = 0;
+      end(error);
+      await settled();
+      await changed(b.heard[0], 'tools');
+      expect(said(exchange)).toEqual([['tools/list_changed', undefined]]);
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(said(exchange).slice(1)).toEqual(
+        expect.arrayContaining([
+          ['tools/list_changed', undefined],
+          ['resources/updated', 'everwire+lost:x:1'],
+        ]),
+      );
+    }
+    expect(attempts).toBe(3);
+    expect(warnings).toEqual([
+      'the server "lost" does not answer subscriptions/listen: Connection closed',
+      'the server "lost" does not answer subscriptions/listen: the subscription has ended',
+    ]);
+  });
+
+  test('gives up on one that ends it again and again, and goes on with the others', async () => {
+    let attempts = 0;
+    const ending = server(LISTS, { 'subscriptions/listen': () => ((attempts += 1), {}) });
+    const b = server();
+    const { fleet, warnings } = fleetOf({ ending, b });
+    const { exchange } = listen(fleet, { toolsListChanged: true });
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(attempts).toBe(21);
+    expect(warnings.at(-1)).toBe('the server "ending" is not listened to any more: the subscription has ended');
+    await changed(b.heard[0], 'tools');
+    expect(said(exchange).at(-1)).toEqual(['tools/list_changed', undefined]);
+  });
+
+  test('leaves alone who has no subscriptions', async () => {
+    const none = scripted({ 'tools/list': () => ({ tools: [] }) }, LISTS);
+    const { fleet, warnings } = fleetOf({ none, b: server() });
+    const { exchange } = listen(fleet, { toolsListChanged: true });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(said(exchange)).toEqual([['subscriptions/acknowledged', { toolsListChanged: true }]]);
+    expect(none.seen.filter(({ method }) => method === 'subscriptions/listen')).toHaveLength(1);
+    expect(warnings).toEqual([]);
+  });
+
+  test('fails where all refuse what is asked', async () => {
+    const refusing = server(LISTS, {
+      'subscriptions/listen': () => {
+        throw new RpcError(-32600, 'not for you');
+      },
+    });
+    const { fleet } = fleetOf({ refusing, b: server() });
+    const { over } = listen(fleet, { resourceSubscriptions: ['everwire+refusing:x:1'] });
+    await expect(over).rejects.toMatchObject({ code: -32600, message: 'not for you' });
+  });
+
+  test.each([
+    undefined,
+    [],
+    { resourceSubscriptions: 'x' },
+    { resourceSubscriptions: [1] },
+    { taskIds: Array.from({ length: 1001 }, String) },
+    { resourceSubscriptions: ['x'.repeat(8193)] },
+  ])('the filter %.60j is refused', async (filter) => {
+    const { over } = listen(fleetOf({ a: server() }).fleet, filter);
+    await expect(over).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('ends with the fleet, and at once for who is gone already', async () => {
+    const a = server();
+    const { fleet } = fleetOf({ a });
+    const { over } = listen(fleet, { toolsListChanged: true });
+    await settled();
+    fleet.close();
+    expect(await over).toEqual({});
+    await settled();
+    expect(a.heard).toEqual([]);
+    const gone = new TestExchange('subscriptions/listen', { notifications: {} });
+    gone.abort();
+    expect(await fleetOf({ a }).fleet.service(gone)).toEqual({});
+  });
+});
+
+describe('a fleet that changes', () => {
+  test('leaves alone those that stay, and tells who listens', async () => {
+    const [a, b, c] = [server(), server(), server()];
+    const { fleet } = fleetOf({ a, b });
+    const { exchange } = listen(fleet, { toolsListChanged: true });
+    await settled();
+    const [kept] = a.heard;
+    fleet.update([
+      { name: 'c', service: c.service },
+      { name: 'a', service: a.service },
+    ]);
+    await settled();
+    expect(fleet.names).toEqual(['c', 'a']);
+    expect(a.heard).toEqual([kept]);
+    expect(b.heard).toEqual([]);
+    expect(c.heard).toHaveLength(1);
+    expect(said(exchange).slice(1)).toContainEqual(['tools/list_changed', undefined]);
+    exchange.notified.length = 0;
+    await changed(c.heard[0], 'tools');
+    expect(said(exchange)).toEqual([['tools/list_changed', undefined]]);
+  });
+
+  test('to what it is already says nothing', async () => {
+    const a = server();
+    const { fleet } = fleetOf({ a });
+    const { exchange } = listen(fleet, { toolsListChanged: true });
+    await settled();
+    fleet.update([{ name: 'a', service: a.service, tools: {} }]);
+    await settled();
+    expect(exchange.notified).toHaveLength(1);
+    fleet.update([{ name: 'a', service: a.service, tools: { hide: ['x'] } }]);
+    await settled();
+    expect(said(exchange).slice(1)).toContainEqual(['tools/list_changed', undefined]);
+  });
+
+  test('hears of names that change before it is asked for them', async () => {
+    let names = ['search'];
+    const a = server(LISTS, { 'tools/list': () => ({ tools: names.map((name) => ({ name })) }) });
+    const b = server(LISTS, {
+      'tools/list': () => ({ tools: [{ name: 'search' }] }),
+      'tools/call': () => ({ content: ['b'] }),
+    });
+    const { fleet } = fleetOf({ a, b });
+    listen(fleet, { toolsListChanged: true });
+    await fleet.service(new TestExchange('tools/list'));
+    const call = (): Promise<JsonObject> => fleet.service(new TestExchange('tools/call', { name: 'search' }));
+    await expect(call()).rejects.toThrow('several servers have one');
+    names = [];
+    await changed(a.heard[0], 'tools');
+    expect(await call()).toEqual({ content: ['b'] });
+  });
+});
