@@ -28,7 +28,7 @@ async function client(url: URL, options: ClientOptions = {}) {
   return { client: connected, errors };
 }
 
-describe.each(['2025-03-26', '2025-11-25'])('over Streamable HTTP in %s', (revision) => {
+describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('over Streamable HTTP in %s', (revision) => {
   test('each message is a POST of its own, all of a session name it, and its end is told', async () => {
     let cancelled!: () => void;
     const given = new AbortController();
