@@ -54,7 +54,16 @@ export async function startProgram(
 }
 
 export function startStdio(name: string): ChildProcessByStdio<Writable, Readable, null> {
-  const child = spawn(process.execPath, [peerScript(name)], { stdio: ['pipe', 'pipe', 'inherit'] });
+  return startLines(peerScript(name), [], 'inherit');
+}
+
+/** Starts a program that speaks over stdin and stdout. */
+export function startLines(
+  script: string,
+  args: readonly string[],
+  stderr: 'inherit' | 'ignore' = 'ignore',
+): ChildProcessByStdio<Writable, Readable, null> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['pipe', 'pipe', stderr] });
   track(child);
   return child;
 }

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { cells, proxies, sessionCosts } from './bridges.ts';
 import { ClientLoad, type ClientTarget } from './client-load.ts';
 import { cpuPerRequest } from './cpu.ts';
 import { HttpConnection } from './http-connection.ts';
@@ -11,7 +10,7 @@ import { tryCall } from './http-calls.ts';
 import { HttpSession } from './http-session.ts';
 import { bundledSize, importTimes } from './imports.ts';
 import { ModernCalls, ModernLists } from './modern-calls.ts';
-import { peakMemory, peerScript, startPeer, startProgram, startStdio, stop, type HttpPeer } from './processes.ts';
+import { peakMemory, peerScript, startLines, startPeer, startStdio, stop, type HttpPeer } from './processes.ts';
 import { medianSample, type Sample } from './sample.ts';
 import { bytesPerSession } from './sessions.ts';
 import { StdioLoad } from './stdio-load.ts';
@@ -95,22 +94,27 @@ const sections: Record<string, () => Promise<void>> = {
     rows.push([`${what}, a change reaches the last`, 'everwire', `${spread.toFixed(0)} ms`, '', '', '', '']);
   },
   async bridge() {
-    const child = [process.execPath, peerScript('bare-stdio')];
-    const everwire = binOf('.', 'everwire');
-    const mcpProxy = binOf('node_modules/mcp-proxy', 'mcp-proxy');
-    const supergateway = binOf('node_modules/supergateway', 'supergateway');
-    await overHttp(`bridge tools/call, ${CONNECTIONS} connections`, {
-      bare: () => startPeer('bare-bridge', child),
-      everwire: () => startProgram('everwire', everwire, (port) => ['bridge', '--port', `${port}`, '--', ...child]),
-      'mcp-proxy': () =>
-        startProgram('mcp-proxy', mcpProxy, (port) => ['--host', '127.0.0.1', '--port', `${port}`, '--', ...child]),
-      supergateway: () =>
-        startProgram('supergateway', supergateway, (port) => {
-          const command = child.map((part) => JSON.stringify(part)).join(' ');
-          const output = ['--outputTransport', 'streamableHttp', '--stateful', '--logLevel', 'none'];
-          return ['--stdio', command, ...output, '--port', `${port}`];
-        }),
-    });
+    for (const { name, downstream, bridges } of cells()) {
+      const prepare = downstream === 'modern' ? (url: URL) => new ModernCalls(url) : undefined;
+      await overHttp(`${name}, ${CONNECTIONS} connections`, bridges, prepare);
+      await overHttp(`${name}, 1 connection`, bridges, prepare, 1);
+    }
+    await overStdio('without a bridge, 1 in flight', { direct: () => startStdio('bare-stdio') }, 1);
+    const { url, process: server } = await startPeer('bare-http');
+    try {
+      const starters = Object.entries(proxies(url.href)).map(
+        ([who, [script, ...args]]) => [who, () => startLines(script!, args)] as const,
+      );
+      for (const inFlight of [16, 1])
+        await overStdio(`bridge stdio → HTTP, ${inFlight} in flight`, Object.fromEntries(starters), inFlight);
+    } finally {
+      await stop(server);
+    }
+    progress('bridge: sessions');
+    for (const [who, { bytes, children }] of Object.entries(await sessionCosts())) {
+      const what = `bridge, a session: kB of its own, and ${children.toFixed(0)} children`;
+      rows.push([what, who, `${(bytes / 1000).toFixed(0)} kB`, '', '', '', '']);
+    }
   },
   async client() {
     const server = await startPeer('bare-http');
@@ -137,7 +141,10 @@ const sections: Record<string, () => Promise<void>> = {
   },
   async stdio() {
     const names = ['bare', 'everwire', 'sdk-v1', 'sdk-v2'];
-    for (const inFlight of [64, 1]) await overStdio(`stdio tools/call, ${inFlight} in flight`, names, inFlight);
+    const starters = Object.fromEntries(
+      names.map((name) => [name.replace('-', ' '), () => startStdio(`${name}-stdio`)]),
+    );
+    for (const inFlight of [64, 1]) await overStdio(`stdio tools/call, ${inFlight} in flight`, starters, inFlight);
   },
   async memory() {
     let bare: number | undefined;
@@ -173,6 +180,7 @@ async function overHttp(
   starters: Record<string, () => Promise<HttpPeer>>,
   prepare: (url: URL, connection: HttpConnection) => HttpCalls | Promise<HttpCalls> = (url, connection) =>
     HttpSession.open(url, connection),
+  connections = CONNECTIONS,
 ): Promise<void> {
   const peers: { who: string; peer: HttpPeer; calls: HttpCalls; samples: Sample[] }[] = [];
   const started: HttpPeer[] = [];
@@ -191,8 +199,8 @@ async function overHttp(
       for (const { who, calls, samples } of peers) {
         progress(`${what}: ${who}, round ${round + 1}`);
         // The first warm-up is for the compiler, the others for the caches.
-        await loadHttp(calls, CONNECTIONS, round === 0 ? 2 : 0.3);
-        samples.push(await loadHttp(calls, CONNECTIONS, seconds));
+        await loadHttp(calls, connections, round === 0 ? 2 : 0.3);
+        samples.push(await loadHttp(calls, connections, seconds));
       }
     }
     report(
@@ -266,10 +274,14 @@ async function connects(what: string, target: ClientTarget): Promise<void> {
   }
 }
 
-async function overStdio(what: string, names: readonly string[], inFlight: number): Promise<void> {
-  const peers = names.map((name) => {
-    const child = startStdio(`${name}-stdio`);
-    return { who: name.replace('-', ' '), child, load: new StdioLoad(child), samples: [] as Sample[] };
+async function overStdio(
+  what: string,
+  starters: Readonly<Record<string, () => ReturnType<typeof startStdio>>>,
+  inFlight: number,
+): Promise<void> {
+  const peers = Object.entries(starters).map(([who, start]) => {
+    const child = start();
+    return { who, child, load: new StdioLoad(child), samples: [] as Sample[] };
   });
   try {
     for (const { load } of peers) await load.initialize();
@@ -303,14 +315,6 @@ function report(
     const rate = `${Math.round(perSecond)} ${unit}`;
     rows.push([what, who, rate, p50.toFixed(2), p99.toFixed(2), megabytes, ratio(perSecond, bare)]);
   }
-}
-
-/** The script behind a command of a package in this folder. */
-function binOf(folder: string, command: string): string {
-  const { bin } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as {
-    bin: Record<string, string>;
-  };
-  return path.resolve(folder, bin[command]!);
 }
 
 function ratio(value: number, bare: number): string {
