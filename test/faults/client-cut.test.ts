@@ -1,0 +1,228 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  connect,
+  ConnectionError,
+  ErrorCode,
+  RpcError,
+  type Client,
+  type ClientOptions,
+  type ClientTransport,
+} from 'everwire/client';
+import { McpServer } from 'everwire/server';
+import { streamTransport } from 'everwire/stdio';
+import { Tamper, type Direction, type End } from '../support/tamper.ts';
+
+/**
+ * A connection that ends after each byte of an exchange. A call then has its answer or fails as one of a lost connection;
+ * what writes runs once at most, and not at all where the error says so; what reads is answered all the same, by the second
+ * try; and the next call works.
+ */
+
+// Some thousand calls each, on machines that may be busy.
+vi.setConfig({ testTimeout: 120_000 });
+
+/** A server that counts how often each call of its tool has run. */
+function counting() {
+  const runs = new Map<string, number>();
+  const server = new McpServer({ name: 'counting', version: '1.0.0', onerror: () => {} });
+  const count = (key: string): string => {
+    runs.set(key, (runs.get(key) ?? 0) + 1);
+    return key;
+  };
+  const input = { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] } as const;
+  server.tool('write', { input }, ({ key }) => count(key));
+  server.resource('note:one', { name: 'note' }, () => count('read'));
+  return { server, runs };
+}
+
+type Counting = ReturnType<typeof counting>;
+
+async function clientOf(target: string | (() => ClientTransport), options: ClientOptions): Promise<Client> {
+  const client = await connect(target, { cache: false, timeout: 5000, onerror: () => {}, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** Calls the tool; gives the error, if there was one. */
+const written = (client: Client, key: string): Promise<Error | undefined> =>
+  client.callTool('write', { key }).then(
+    ({ content: [block] }) =>
+      block?.type === 'text' && block.text === key ? undefined : new Error('the answer to another call'),
+    (error: Error) => error,
+  );
+
+/** What may come of a call over a connection that was cut. */
+function isAllowed(outcome: Error | undefined, times: number): boolean {
+  if (outcome === undefined) return times === 1;
+  // A server that reads half a line before the end of its input says that it did not understand it.
+  if (outcome instanceof RpcError) return outcome.code === ErrorCode.ParseError && times === 0;
+  return outcome instanceof ConnectionError && times <= (outcome.notRun ? 0 : 1);
+}
+
+function judge(outcome: Error | undefined, key: string, runs: Counting['runs']): void {
+  const times = runs.get(key) ?? 0;
+  expect(isAllowed(outcome, times), `${key} ran ${times} times: ${outcome?.message}`).toBe(true);
+}
+
+/** The next call works. The end of a connection over which an answer came may only be met by it, once. */
+async function worksAfter(
+  outcome: Error | undefined,
+  client: Client,
+  key: string,
+  runs: Counting['runs'],
+): Promise<void> {
+  let next = await written(client, `after ${key}`);
+  if (next && !(outcome instanceof ConnectionError)) {
+    judge(next, `after ${key}`, runs);
+    next = await written(client, `at last after ${key}`);
+  }
+  expect(next, key).toBeUndefined();
+}
+
+const CUTS = (['up', 'down'] as const).flatMap((direction) =>
+  (['is reset', 'is closed'] as const).map((end) => [direction, end] as const),
+);
+
+describe.each(['modern', 'legacy'] as const)('over Streamable HTTP, a connection (%s)', (eras) => {
+  async function world(): Promise<Counting & { client: Client; tamper: Tamper }> {
+    const made = counting();
+    const listener = await made.server.listen({ port: 0 });
+    onTestFinished(() => listener.close(0));
+    const tamper = await Tamper.before(listener.url);
+    const client = await clientOf(`${tamper.origin}/mcp`, { eras });
+    // The list of tools, which says what goes into headers, is read with the first call.
+    await written(client, 'first');
+    return { ...made, client, tamper };
+  }
+
+  async function eachByte(
+    direction: Direction,
+    { tamper }: { tamper: Tamper },
+    call: (at: number) => Promise<void>,
+    end: End,
+  ): Promise<number> {
+    const before = tamper.passed[direction];
+    await call(-1);
+    const length = tamper.passed[direction] - before;
+    for (let at = 0; at <= length; at += 1) {
+      tamper.cut(direction, at, end);
+      await call(at);
+      tamper.mend();
+    }
+    return length;
+  }
+
+  test.each(CUTS)('that ends after each byte on its way %s and %s: a call', async (direction, end) => {
+    const there = await world();
+    const { client, runs } = there;
+    const outcomes = new Map<string, Error | undefined>();
+    const length = await eachByte(
+      direction,
+      there,
+      async (at) => {
+        const key = `call ${String(at).padStart(5, '0')}`;
+        const outcome = await written(client, key);
+        outcomes.set(key, outcome);
+        there.tamper.mend();
+        await worksAfter(outcome, client, key, runs);
+      },
+      end,
+    );
+    expect(length).toBeGreaterThan(300);
+    for (const [key, outcome] of outcomes) judge(outcome, key, runs);
+    const failed = [...outcomes.values()].filter((outcome) => outcome !== undefined);
+    expect(failed.length).toBeGreaterThan(100);
+  });
+
+  test.each(CUTS)('that ends after each byte on its way %s and %s: a read', async (direction, end) => {
+    const there = await world();
+    const { client, runs } = there;
+    const length = await eachByte(
+      direction,
+      there,
+      async () => {
+        expect(await client.readResource('note:one')).toMatchObject({ contents: [{ text: 'read' }] });
+      },
+      end,
+    );
+    expect(runs.get('read')).toBeLessThanOrEqual(2 * (length + 2));
+  });
+});
+
+describe('over HTTP+SSE, a connection', () => {
+  test.each(CUTS)('that ends after each byte on its way %s and %s', async (direction, end) => {
+    const { server, runs } = counting();
+    const listener = await server.listen({ port: 0 });
+    onTestFinished(() => listener.close(0));
+    const tamper = await Tamper.before(listener.url);
+    let length = 0;
+    for (let at = -1; at <= length; at += 1) {
+      // A stream that was lost is the session that was lost: a client waits ever longer before it opens another.
+      const client = await connect(new URL('/sse', tamper.origin), {
+        eras: 'legacy',
+        cache: false,
+        timeout: 5000,
+        verdicts: { get: () => ({ era: 'legacy', route: 'http+sse' }), set: () => {} },
+        onerror: () => {},
+      });
+      const before = tamper.passed[direction];
+      if (at >= 0) tamper.cut(direction, at, end);
+      const key = `call ${at}`;
+      const outcome = await written(client, key);
+      if (at < 0) length = tamper.passed[direction] - before;
+      tamper.mend();
+      await worksAfter(outcome, client, key, runs);
+      judge(outcome, key, runs);
+      await client.close();
+    }
+    expect(length).toBeGreaterThan(100);
+  });
+});
+
+describe.each(['modern', 'legacy'] as const)('over pipes, a connection (%s)', (eras) => {
+  /** A pipe that ends after so many bytes. */
+  function cuttable(): { pipe: PassThrough; passed: () => number; cut: (after: number) => void } {
+    let passed = 0;
+    let left = Infinity;
+    const pipe = new PassThrough({
+      transform(chunk: Buffer, _, done) {
+        passed += chunk.length;
+        if (chunk.length < left) {
+          left -= chunk.length;
+          return done(null, chunk);
+        }
+        if (left > 0) this.push(chunk.subarray(0, left));
+        left = 0;
+        this.push(null);
+        done();
+      },
+    });
+    pipe.on('error', () => {});
+    return { pipe, passed: () => passed, cut: (after) => (left = after) };
+  }
+
+  test.each(['up', 'down'] as const)('that ends after each byte on its way %s', async (direction) => {
+    const { server, runs } = counting();
+    let newest!: Record<Direction, ReturnType<typeof cuttable>>;
+    const open = (): ClientTransport => {
+      newest = { up: cuttable(), down: cuttable() };
+      void server.connect(streamTransport(newest.up.pipe, newest.down.pipe));
+      return streamTransport(newest.down.pipe, newest.up.pipe, { role: 'client' });
+    };
+    let length = 0;
+    for (let at = -1; at <= length; at += 1) {
+      const client = await clientOf(open, { eras });
+      const cut = newest[direction];
+      const before = cut.passed();
+      if (at >= 0) cut.cut(at);
+      const key = `call ${at}`;
+      const outcome = await written(client, key);
+      if (at < 0) length = cut.passed() - before;
+      await worksAfter(outcome, client, key, runs);
+      judge(outcome, key, runs);
+      await client.close();
+    }
+    expect(length).toBeGreaterThan(50);
+  });
+});

@@ -1,0 +1,113 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** From the client to the server, or back. */
+export type Direction = 'up' | 'down';
+/** How a connection ends: at once and with an error at both sides, or as if the other side had closed it. */
+export type End = 'is reset' | 'is closed';
+
+interface Cut {
+  readonly direction: Direction;
+  readonly end: End;
+  left: number;
+}
+
+/** A proxy that does harm to what passes through it, as a test says. */
+export class Tamper {
+  readonly origin: string;
+  /** Bytes that have passed. */
+  readonly passed = { up: 0, down: 0 };
+  /** How many connections were opened. */
+  connections = 0;
+  /** Everything comes byte by byte. */
+  slow = false;
+  readonly #sockets = new Set<Socket>();
+  readonly #frozen = new Set<Socket>();
+  #cut: Cut | undefined;
+
+  private constructor(port: number) {
+    this.origin = `http://127.0.0.1:${port}`;
+  }
+
+  /** In front of a server on loopback. Closed when the test is over. */
+  static async before(address: string): Promise<Tamper> {
+    const { hostname, port } = new URL(address);
+    const server = createServer((near) => {
+      tamper.connections += 1;
+      const far = connect(Number(port), hostname);
+      tamper.#join('up', near, far);
+      tamper.#join('down', far, near);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const tamper = new Tamper((server.address() as AddressInfo).port);
+    onTestFinished(async () => {
+      for (const socket of tamper.#sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    return tamper;
+  }
+
+  /** Ends the connection over which the byte after the next so many would pass in this direction. */
+  cut(direction: Direction, after: number, end: End): void {
+    this.#cut = { direction, end, left: after };
+  }
+
+  /** Cuts no more. */
+  mend(): void {
+    this.#cut = undefined;
+  }
+
+  /** The peers of all connections that are open have vanished: nothing passes any more, and nobody is told. */
+  freeze(): void {
+    for (const socket of this.#sockets) {
+      this.#frozen.add(socket);
+      socket.pause();
+    }
+  }
+
+  #join(direction: Direction, from: Socket, to: Socket): void {
+    from.setNoDelay(true);
+    this.#sockets.add(from);
+    from.on('data', (chunk: Buffer) => this.#pass(direction, chunk, from, to));
+    from.on('end', () => this.#frozen.has(from) || to.end());
+    from.on('error', () => {});
+    from.on('close', (failed) => {
+      this.#sockets.delete(from);
+      if (this.#frozen.has(from)) return;
+      if (failed) to.resetAndDestroy();
+      else to.destroySoon();
+    });
+  }
+
+  #pass(direction: Direction, chunk: Buffer, from: Socket, to: Socket): void {
+    const cut = this.#cut;
+    if (!cut || cut.direction !== direction || chunk.length < cut.left) {
+      if (cut?.direction === direction) cut.left -= chunk.length;
+      this.passed[direction] += chunk.length;
+      if (this.slow) return this.#trickle(chunk, from, to);
+      to.write(chunk);
+      return;
+    }
+    this.#cut = undefined;
+    this.passed[direction] += cut.left;
+    const end = (): void => {
+      for (const socket of [from, to]) {
+        if (cut.end === 'is reset') socket.resetAndDestroy();
+        else socket.destroySoon();
+      }
+    };
+    if (cut.left === 0) end();
+    // So that what was written before is read before.
+    else to.write(chunk.subarray(0, cut.left), () => setImmediate(end));
+  }
+
+  #trickle(chunk: Buffer, from: Socket, to: Socket): void {
+    from.pause();
+    let at = 0;
+    const next = (): void => {
+      if (at >= chunk.length) return void from.resume();
+      to.write(chunk.subarray(at, ++at), () => setImmediate(next));
+    };
+    next();
+  }
+}
