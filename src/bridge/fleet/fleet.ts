@@ -7,6 +7,7 @@ import { isNotificationMethod, Meta, Method } from '../../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../protocol/revisions.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import { VERSION } from '../../version.ts';
+import { checkHeaders } from '../header-check.ts';
 import { FleetMeta, LISTS, PROMPTS, TOOLS, unite } from './kinds.ts';
 import { hintsOf, mergedInstructions, MergedLists } from './lists.ts';
 import { Listening } from './listening.ts';
@@ -46,9 +47,10 @@ export interface Fleet {
    * Takes these servers instead of those so far. One whose service and tools are the same goes on undisturbed. Whoever
    * listens is told that the lists have changed.
    *
-   * @throws TypeError where two have the same name; nothing has changed then.
+   * @param rules for names. Default: those so far.
+   * @throws TypeError where two have the same name, RangeError for a separator that cannot be; nothing has changed then.
    */
-  update(members: readonly FleetMember[]): void;
+  update(members: readonly FleetMember[], rules?: NameRules): void;
   /** Ends what listens, and refuses further requests. The servers are left to who made them. */
   close(): void;
 }
@@ -74,7 +76,7 @@ const UNKNOWN: JsonObject = {
 };
 
 class ServiceFleet implements Fleet {
-  readonly service: Service = (exchange) => this.#answer(exchange);
+  readonly service: Service = checkHeaders((exchange) => this.#answer(exchange));
   readonly #members: Members;
   readonly #views: Views;
   readonly #lists: MergedLists;
@@ -115,8 +117,8 @@ class ServiceFleet implements Fleet {
     };
   }
 
-  update(members: readonly FleetMember[]): void {
-    if (!this.#members.update(members)) return;
+  update(members: readonly FleetMember[], rules?: NameRules): void {
+    if (!this.#members.update(members, rules)) return;
     this.#views.clear();
     this.#listening.update();
   }

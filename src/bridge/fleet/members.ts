@@ -71,11 +71,13 @@ export class Members {
   /** Told when servers came, went, or came back: lists are others now. */
   onchange: (() => void) | undefined;
   readonly #options: MembersOptions;
+  #rules: NameRules;
   #all = new Map<string, Member>();
   #labels = new Map<string, Member>();
 
   constructor(members: readonly FleetMember[], options: MembersOptions) {
     this.#options = options;
+    this.#rules = options;
     this.naming = new Naming([], options);
     this.update(members);
   }
@@ -104,10 +106,11 @@ export class Members {
   /**
    * Takes these instead of those so far; one that is the same stays what it is.
    *
+   * @param rules for names. Default: those so far.
    * @returns whether anything has changed.
-   * @throws TypeError where two have the same name.
+   * @throws TypeError where two have the same name, RangeError for a separator that cannot be; nothing has changed then.
    */
-  update(members: readonly FleetMember[]): boolean {
+  update(members: readonly FleetMember[], rules = this.#rules): boolean {
     const all = new Map<string, Member>();
     for (const source of members) {
       if (typeof source.name !== 'string' || source.name === '')
@@ -116,12 +119,15 @@ export class Members {
       const known = this.#all.get(source.name);
       all.set(source.name, known && isSame(known.source, source) ? known : new Member(source));
     }
-    const changed =
-      all.size !== this.#all.size || [...all.values()].some((member) => this.#all.get(member.name) !== member);
+    const naming = new Naming(all.keys(), rules);
+    const before = [...this.#all.values()];
+    const same = all.size === before.length && [...all.values()].every((member, index) => before[index] === member);
+    const changed = !same || naming.always !== this.naming.always || naming.separator !== this.naming.separator;
     this.#all = all;
-    this.version += 1;
+    this.#rules = rules;
     this.#labels = new Map([...all.values()].map((member) => [member.label, member]));
-    this.naming = new Naming(all.keys(), this.#options);
+    this.naming = naming;
+    this.version += 1;
     return changed;
   }
 

@@ -1,0 +1,176 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { listening, scripted, settled } from '../../../test/support/service.ts';
+import { TestExchange } from '../../../test/support/exchange.ts';
+import type { Exchange } from '../../core/exchange.ts';
+import { parseConfig, readConfig, type FleetConfig } from '../config.ts';
+import { openFleet, type FleetChange, type OpenFleet, type OpenFleetOptions } from './open-fleet.ts';
+
+const config = (servers: object, everwire?: object): FleetConfig =>
+  parseConfig(JSON.stringify({ mcpServers: servers, everwire }), 'mcp.json', { env: {} });
+
+interface World {
+  fleet: OpenFleet;
+  /** What was opened and closed, in order. */
+  readonly log: string[];
+  readonly warnings: string[];
+  readonly changes: FleetChange[];
+  readonly heard: Exchange[];
+  /** Resolves when the next change was taken up, or the next warning came. */
+  next(): Promise<void>;
+}
+
+/** Servers that have one tool each, which is called as their command says. */
+async function opened(first: FleetConfig, options: Partial<OpenFleetOptions> = {}): Promise<World> {
+  const [log, warnings, changes, heard]: [string[], string[], FleetChange[], Exchange[]] = [[], [], [], []];
+  let wake = (): void => {};
+  const fleet = await openFleet(first, {
+    connect: (name, server) => {
+      const tool = server.kind === 'command' ? server.command : 'none';
+      if (tool === 'broken') throw new Error('no such command');
+      log.push(`open ${name}`);
+      const { service } = scripted(
+        {
+          'tools/list': () => ({ tools: [{ name: tool }] }),
+          'tools/call': () => ({ content: [name] }),
+          'subscriptions/listen': listening(heard),
+        },
+        { tools: { listChanged: true } },
+      );
+      return { service, close: () => void log.push(`close ${name}`) };
+    },
+    onwarning: (warning) => {
+      warnings.push(warning);
+      wake();
+    },
+    onchange: (change) => {
+      changes.push(change);
+      wake();
+    },
+    ...options,
+  });
+  onTestFinished(() => fleet.close());
+  return { fleet, log, warnings, changes, heard, next: () => new Promise((resolve) => (wake = resolve)) };
+}
+
+async function tools({ fleet }: World): Promise<string[]> {
+  const { tools: all } = await fleet.service(new TestExchange('tools/list'));
+  return all.map(({ name }: { name: string }) => name);
+}
+
+describe('the servers of a file', () => {
+  test('are one, and each by itself', async () => {
+    const world = await opened(config({ a: { command: 'x' }, b: { command: 'x' } }));
+    expect(await tools(world)).toEqual(['a__x', 'b__x']);
+    expect([...world.fleet.services.keys()]).toEqual(['a', 'b']);
+    const { tools: own } = await world.fleet.services.get('b')!(new TestExchange('tools/list'));
+    expect(own).toEqual([{ name: 'x' }]);
+    await world.fleet.close();
+    expect(world.log).toEqual(['open a', 'open b', 'close a', 'close b']);
+    await expect(world.fleet.service(new TestExchange('tools/list'))).rejects.toThrow('The fleet is closed');
+  });
+
+  test('that are the same stay open when others come, go or change', async () => {
+    const world = await opened(config({ a: { command: 'x' }, b: { command: 'y' }, c: { command: 'z' } }));
+    const listener = new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    void world.fleet.service(listener);
+    await settled();
+    const [kept] = world.heard;
+    await world.fleet.update(
+      config({ a: { command: 'x', tools: { rename: { x: 'first' } } }, c: { command: 'zz' }, d: { command: 'w' } }),
+    );
+    expect(world.log).toEqual(['open a', 'open b', 'open c', 'open c', 'open d', 'close b', 'close c']);
+    expect(world.changes).toEqual([{ added: ['d'], removed: ['b'], changed: ['c'] }]);
+    expect(await tools(world)).toEqual(['first', 'zz', 'w']);
+    expect([...world.fleet.services.keys()]).toEqual(['a', 'c', 'd']);
+    expect(listener.notified.map(({ method }) => method)).toContain('notifications/tools/list_changed');
+    // The names of its tools are ours, and no matter of its connection, but it is listened to anew.
+    expect(world.heard).not.toContain(kept);
+    const again = await world.fleet.services.get('c')!(new TestExchange('tools/list'));
+    expect(again['tools']).toEqual([{ name: 'zz' }]);
+  });
+
+  test('keep the connections that they are listened to by', async () => {
+    const world = await opened(config({ a: { command: 'x' }, b: { command: 'y' } }));
+    void world.fleet.service(new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } }));
+    await settled();
+    const [a, b] = world.heard;
+    await world.fleet.update(config({ b: { command: 'y' }, a: { command: 'other' } }));
+    await settled();
+    expect(world.heard).toContain(b);
+    expect(world.heard).not.toContain(a);
+    expect(world.heard).toHaveLength(2);
+  });
+
+  test('are called otherwise when the file says so', async () => {
+    const world = await opened(config({ a: { command: 'x' } }));
+    await world.fleet.update(config({ a: { command: 'x' } }, { names: 'always', separator: '.' }));
+    expect(await tools(world)).toEqual(['a.x']);
+    expect(world.log).toEqual(['open a']);
+    // No server has come or gone.
+    expect(world.changes).toEqual([]);
+  });
+
+  test('go without one that cannot be opened, which is tried again with the next change', async () => {
+    const world = await opened(config({ a: { command: 'broken' }, b: { command: 'y' } }));
+    expect(world.warnings).toEqual(['the server "a" cannot be opened: no such command']);
+    expect(await tools(world)).toEqual(['y']);
+    await expect(world.fleet.services.get('a')!(new TestExchange('tools/list'))).rejects.toThrow('no such command');
+    await world.fleet.update(config({ a: { command: 'broken' }, b: { command: 'y' } }));
+    expect(world.warnings.filter((warning) => warning.includes('cannot be opened'))).toHaveLength(2);
+  });
+
+  test('changes are taken up one after the other, and none once it is closed', async () => {
+    const world = await opened(config({ a: { command: 'x' } }));
+    const one = world.fleet.update(config({ b: { command: 'y' } }));
+    const two = world.fleet.update(config({ c: { command: 'z' } }));
+    await Promise.all([one, two]);
+    expect(world.log).toEqual(['open a', 'open b', 'close a', 'open c', 'close b']);
+    const closing = world.fleet.close();
+    await Promise.all([closing, world.fleet.update(config({ d: { command: 'w' } }))]);
+    expect(world.log.at(-1)).toBe('close c');
+  });
+
+  test('what cannot be is refused, and nothing stays open of it', async () => {
+    const world = await opened(config({ a: { command: 'x' } }));
+    const twice = config({ b: { command: 'y' } });
+    const servers = [...twice.servers, ...twice.servers];
+    await expect(world.fleet.update({ ...twice, servers })).rejects.toThrow('two members of a fleet are called "b"');
+    expect(world.log).toEqual(['open a', 'open b', 'open b', 'close b', 'close b']);
+    expect(await tools(world)).toEqual(['x']);
+  });
+});
+
+describe('a file that changes', () => {
+  test('is taken up, and one that is broken is not', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'everwire-fleet-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = path.join(folder, 'mcp.json');
+    const write = (servers: object | string): void =>
+      writeFileSync(file, typeof servers === 'string' ? servers : JSON.stringify({ mcpServers: servers }));
+    write({ a: { command: 'x' } });
+    const world = await opened(readConfig(file), { watch: true });
+    let next = world.next();
+    write({ a: { command: 'x' }, b: { command: 'y' } });
+    await next;
+    expect(await tools(world)).toEqual(['x', 'y']);
+    next = world.next();
+    write('{ "mcpServers": { "a": ');
+    await next;
+    expect(world.warnings).toEqual([
+      `${file}: it is no JSON: line 1, column 24: it ends too early; the servers stay what they were`,
+    ]);
+    expect(await tools(world)).toEqual(['x', 'y']);
+    next = world.next();
+    rmSync(file);
+    await next;
+    expect(world.warnings.at(-1)).toBe(`${file}: there is no such file; the servers stay what they were`);
+    next = world.next();
+    write({ b: { command: 'y' } });
+    await next;
+    expect(await tools(world)).toEqual(['y']);
+    expect(world.log).toEqual(['open a', 'open b', 'close a']);
+  });
+});
