@@ -2,6 +2,7 @@ import { derive, type Exchange, type Service, type Session } from '../core/excha
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { MAY_ASK, Method } from '../protocol/methods.ts';
 import { Floor } from './floor.ts';
+import { checkHeaders } from './header-check.ts';
 import { ReopenedUpstream, type ReopenedUpstreamOptions } from './upstream.ts';
 
 export interface PoolOptions extends Omit<ReopenedUpstreamOptions, 'attribution'> {
@@ -93,8 +94,9 @@ export class Pool {
     await this.#first().upstream.connect();
   }
 
-  readonly service: Service = (exchange) =>
-    exchange.method === Method.Listen ? this.#listen(exchange) : this.#memberFor(exchange).service(exchange);
+  readonly service: Service = checkHeaders((exchange) =>
+    exchange.method === Method.Listen ? this.#listen(exchange) : this.#memberFor(exchange).service(exchange),
+  );
 
   /** Closes the connections that nobody has needed since then (milliseconds since the epoch). */
   async shrink(since: number): Promise<void> {

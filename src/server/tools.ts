@@ -1,4 +1,5 @@
 import type { Exchange } from '../core/exchange.ts';
+import { checkParamHeaders } from '../core/param-headers.ts';
 import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -7,7 +8,6 @@ import { text, toolError, toolResult } from './content.ts';
 import { Context } from './context.ts';
 import type { Arguments, Structured } from './infer.ts';
 import type { InputRequiredResult } from './input-required.ts';
-import { checkParamHeaders } from './param-headers.ts';
 import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
 import {
   complaint,

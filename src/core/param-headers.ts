@@ -1,4 +1,4 @@
-import type { Exchange } from '../core/exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
