@@ -1,31 +1,25 @@
-import { compose, type Middleware, type Service } from '../core/exchange.ts';
-import { createHealth, type Health } from '../operate/health.ts';
-import { createLog, logCalls, type Log } from '../operate/logs.ts';
+import type { Service } from '../core/exchange.ts';
+import { createLog, type Log } from '../operate/logs.ts';
 import type { Metrics } from '../operate/metrics.ts';
 import { pagesAt } from '../operate/page.ts';
-import { reachability } from '../operate/reachability.ts';
 import type { TlsFiles } from '../operate/tls-files.ts';
 import type { Gate } from '../transport/http/gate.ts';
-import type { HttpPage } from '../transport/http/handler.ts';
+import type { HttpHandler, HttpPage } from '../transport/http/handler.ts';
 import type { HttpListener } from '../transport/http/listen.ts';
-import { createInbound, type Inbound } from '../wire/serve.ts';
+import { createInbound, type Inbound, type InboundOptions } from '../wire/serve.ts';
+import { Mounts } from './bridge-mounts.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
+import type { Watch } from './bridge-watch.ts';
 import { say, sayThrough } from './say.ts';
 import { atEnd, stop } from './shutdown.ts';
 
-/** What is behind a bridge, as far as serving it goes. */
-export interface Bridged {
-  /** What clients may call it, and the label of its figures. */
+/** What is served: one server, or many as one. */
+export interface Served {
+  /** What clients may call it. */
   readonly name: string;
   readonly service: Service;
-  /** Live connections to servers: processes, where they are started by a command. */
-  readonly upstreams: number;
-  /** How often a connection was made again. */
-  readonly restarts: number;
-  /** Rejects where no server can be reached. */
-  check(): Promise<void>;
-  /** Further services by their paths, at the moment. */
-  readonly pages?: ((path: string) => HttpPage | undefined) | undefined;
+  /** Each of many by itself, by its name: served at `/servers/<name>/mcp` too. */
+  readonly member?: ((name: string) => Service | undefined) | undefined;
 }
 
 /** The log of a bridge. What else the process says goes through it from now on. */
@@ -40,34 +34,29 @@ export async function bridgeLog({ log: { level, format }, secrets }: BridgeSetti
  *
  * @throws Error where it cannot listen.
  */
-export async function serveBridge(bridged: Bridged, settings: BridgeSettings, log: Log): Promise<void> {
-  const { name } = bridged;
+export async function serveBridge(served: Served, watch: Watch, settings: BridgeSettings, log: Log): Promise<void> {
   const onerror = (error: Error): void => log.write('warn', error.message);
-  const reach = reachability({ probe: () => bridged.check() });
-  const health = createHealth({ upstream: reach.check });
-  const metrics =
-    settings.metrics === 'none' ? undefined : await (await import('../operate/metrics.ts')).createMetrics();
-  const [around, within] = await spans();
-  const service = compose(
-    bridged.service,
-    ...around,
-    ...(metrics ? [metrics.middleware(name)] : []),
-    ...(settings.log.requests ? [logCalls(log, name)] : []),
-    reach.middleware,
-    ...within,
-  );
-  const inbound = createInbound(service, { sealState: false, onerror });
+  // What a server asks in its result is sealed by it, where it wants to.
+  const inboundOptions: InboundOptions = { sealState: false, onerror };
+  const inbound = createInbound(watch.served(served.service), inboundOptions);
   if (settings.stdio) return serveStdio(inbound);
-  const tls =
-    settings.tls && (await (await import('../operate/tls-files.ts')).tlsFiles(settings.tls.cert, settings.tls.key));
+  const { path, maxSessions, idleTimeout, drainTimeout } = settings;
+  const find = (name: string): Service | undefined => {
+    const service = served.member?.(name);
+    return service && watch.served(service);
+  };
+  const mounts = new Mounts({ find, path, inbound: inboundOptions, http: { maxSessions, idleTimeout, onerror } });
+  const tls = await certificateOf(settings);
+  const pages = pagesOf(watch, settings);
   const listener = await listenAs(settings, {
     inbound,
     onerror,
     gate: await gateFor(settings.access),
     tls,
-    pages: pagesOf(bridged, settings, health, metrics),
+    pages: (at) => pages(at) ?? mounts.page(at),
   });
-  if (metrics) addGauges(metrics, bridged, listener, inbound);
+  const { handler } = listener;
+  if (watch.metrics) addGauges(watch.metrics, handler, inbound, mounts);
   const unwatch = tls?.watch({
     renew: (credentials) => {
       listener.renewTls(credentials);
@@ -77,22 +66,19 @@ export async function serveBridge(bridged: Bridged, settings: BridgeSettings, lo
   });
   atEnd(async () => {
     unwatch?.();
-    health.drain();
-    log.write('debug', 'draining', { sessions: listener.handler.sessions, streams: listener.handler.streams });
-    listener.handler.drain();
-    await inbound.close(settings.drainTimeout);
+    watch.health.drain();
+    log.write('debug', 'draining', { sessions: handler.sessions, streams: handler.streams });
+    handler.drain();
+    await Promise.all([inbound.close(drainTimeout), mounts.close(drainTimeout)]);
     await listener.close();
   });
-  announce(name, listener, settings, log);
+  announce(served.name, listener, settings, log);
 }
 
-/** Spans, where something has set up OpenTelemetry in this process: `node --import`, say. Nothing is loaded otherwise. */
-async function spans(): Promise<[Middleware[], Middleware[]]> {
-  // Where its API keeps what was set up, for all of its copies of one major version.
-  if (!(Symbol.for('opentelemetry.js.api.1') in globalThis)) return [[], []];
-  const { createTracing } = await import('../operate/tracing.ts');
-  const tracing = await createTracing();
-  return tracing ? [[tracing.server()], [tracing.client()]] : [[], []];
+async function certificateOf({ tls }: BridgeSettings): Promise<TlsFiles | undefined> {
+  if (!tls) return undefined;
+  const { tlsFiles } = await import('../operate/tls-files.ts');
+  return tlsFiles(tls.cert, tls.key);
 }
 
 async function serveStdio(inbound: Inbound): Promise<void> {
@@ -146,26 +132,21 @@ async function listenAs(settings: BridgeSettings, { inbound, tls, ...others }: L
   });
 }
 
-/** @throws Failure where the endpoint is in the way of a page. */
-function pagesOf(
-  { pages: further }: Bridged,
-  settings: BridgeSettings,
-  health: Health,
-  metrics: Metrics | undefined,
-): (path: string) => HttpPage | undefined {
-  const own = pagesAt({
+function pagesOf({ health, metrics }: Watch, settings: BridgeSettings): (path: string) => HttpPage | undefined {
+  return pagesAt({
     ...(settings.health && health.pages),
     ...(metrics && { '/metrics': metrics.page(settings.metrics === 'gated') }),
   });
-  return (path) => own(path) ?? further?.(path);
 }
 
-function addGauges(metrics: Metrics, bridged: Bridged, { handler }: HttpListener, inbound: Inbound): void {
-  metrics.gauge('everwire_sessions', 'Live sessions', () => handler.sessions);
-  metrics.gauge('everwire_streams', 'Event streams that somebody reads', () => handler.streams);
-  metrics.gauge('everwire_parked_exchanges', 'Requests that wait for answers of their callers', () => inbound.parked);
-  metrics.gauge('everwire_upstreams', 'Connections to servers, or their processes', () => bridged.upstreams);
-  metrics.counter('everwire_upstream_restarts_total', 'Connections made again', () => bridged.restarts);
+function addGauges(metrics: Metrics, handler: HttpHandler, inbound: Inbound, mounts: Mounts): void {
+  metrics.gauge('everwire_sessions', 'Live sessions', () => handler.sessions + mounts.sessions);
+  metrics.gauge('everwire_streams', 'Event streams that somebody reads', () => handler.streams + mounts.streams);
+  metrics.gauge(
+    'everwire_parked_exchanges',
+    'Requests that wait for answers of their callers',
+    () => inbound.parked + mounts.parked,
+  );
 }
 
 function announce(

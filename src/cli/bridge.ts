@@ -1,12 +1,13 @@
 import { basename, extname } from 'node:path';
-import { createBridge, type Bridge } from '../bridge/bridge.ts';
+import { createBridge } from '../bridge/bridge.ts';
 import type { Target } from '../client/target.ts';
 import type { Service } from '../core/exchange.ts';
 import type { Log } from '../operate/logs.ts';
 import { Method } from '../protocol/methods.ts';
 import type { BridgeFlags } from './bridge-options.ts';
-import { bridgeLog, serveBridge, type Bridged } from './bridge-serve.ts';
+import { bridgeLog, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
+import { watch } from './bridge-watch.ts';
 import { Failure } from './failure.ts';
 import { atEnd, stop } from './shutdown.ts';
 
@@ -23,9 +24,11 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
     onerror: (error) => log.write('warn', error.message),
   });
   atEnd(() => bridged.close());
+  const watching = await watch(settings, log);
+  const service = watching.server(name, bridged);
   const problem = (error: Error): string => `${known} did not start as an MCP server: ${error.message}`;
   if (settings.stdio) {
-    return serveBridge({ ...served(name, bridged), service: stoppingWith(bridged, problem, log) }, settings, log);
+    return serveBridge({ name, service: stoppingWith(service, problem, log) }, watching, settings, log);
   }
   try {
     // A server that cannot work should be known before the first client comes.
@@ -33,21 +36,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   } catch (error) {
     throw new Error(problem(error as Error), { cause: error });
   }
-  return serveBridge(served(name, bridged), settings, log);
-}
-
-function served(name: string, bridged: Bridge): Bridged {
-  return {
-    name,
-    service: bridged.service,
-    get upstreams() {
-      return bridged.upstreams;
-    },
-    get restarts() {
-      return bridged.restarts;
-    },
-    check: () => bridged.check(),
-  };
+  return serveBridge({ name, service }, watching, settings, log);
 }
 
 interface Behind {
@@ -88,10 +77,10 @@ function atUrl(text: string, others: string[]): Omit<Behind, 'target'> {
 }
 
 /** Over stdio there is one session, and one server: where that does not start, there is nothing to serve. */
-function stoppingWith(bridged: Bridge, problem: (error: Error) => string, log: Log): Service {
+function stoppingWith(service: Service, problem: (error: Error) => string, log: Log): Service {
   return async (exchange) => {
     try {
-      return await bridged.service(exchange);
+      return await service(exchange);
     } catch (error) {
       if (exchange.method === Method.Discover) {
         log.write('error', problem(error as Error));

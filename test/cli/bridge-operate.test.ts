@@ -125,8 +125,8 @@ describe('figures', () => {
       everwire_sessions: 1,
       everwire_streams: 1,
       everwire_parked_exchanges: 0,
-      everwire_upstreams: 2,
-      everwire_upstream_restarts_total: 0,
+      [`everwire_upstreams{${label}}`]: 2,
+      [`everwire_upstream_restarts_total{${label}}`]: 0,
     });
     expect(found[`everwire_call_duration_seconds_count{${label},method="tools/call"}`]).toBeGreaterThanOrEqual(2);
     expect(found['process_resident_memory_bytes']).toBeGreaterThan(0);
@@ -154,8 +154,8 @@ describe('figures', () => {
     const caller = await client(server.url);
     await caller.callTool('echo', { message: 'again' });
     expect(await figures()).toMatchObject({
-      everwire_upstream_restarts_total: 1,
-      everwire_upstreams: 1,
+      'everwire_upstream_restarts_total{server="index"}': 1,
+      'everwire_upstreams{server="index"}': 1,
     });
   });
 

@@ -1,0 +1,105 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { connect } from '../client/connect.ts';
+import type { Client } from '../client/client.ts';
+import type { Service } from '../core/exchange.ts';
+import { McpServer } from '../server/mcp-server.ts';
+import { fetchListener } from '../transport/http/fetch.ts';
+import { createHttpHandler, type HttpHandlerOptions } from '../transport/http/handler.ts';
+import { Mounts } from './bridge-mounts.ts';
+
+function named(name: string): Service {
+  const server = new McpServer({ name, version: '1' });
+  server.tool('who', {}, (_, { caller }) => `${name}, asked by ${caller.principal ?? 'anyone'}`);
+  return server.service;
+}
+
+/** The services by their names behind a handler, and a client for a path of it. */
+function mounted(services: Map<string, Service>, options: Partial<HttpHandlerOptions> = {}) {
+  const onerror = (error: Error): never => {
+    throw error;
+  };
+  const mounts = new Mounts({
+    find: (name) => services.get(name),
+    path: '/mcp',
+    inbound: { onerror },
+    http: { onerror },
+  });
+  const front = createHttpHandler({ onsession: () => {}, pages: mounts.page, ...options });
+  const answer = fetchListener(front);
+  const fetch = ((input: string | URL, init?: RequestInit) =>
+    answer(new Request(input, init))) as typeof globalThis.fetch;
+  const client = async (path: string, eras: 'legacy' | 'modern', headers = {}): Promise<Client> => {
+    const connected = await connect(`http://localhost${path}`, { fetch, eras, headers, onerror: () => {} });
+    onTestFinished(() => connected.close());
+    return connected;
+  };
+  onTestFinished(() => mounts.close(0));
+  return { mounts, client, fetch };
+}
+
+const textOf = ({ content }: Awaited<ReturnType<Client['callTool']>>): unknown => content[0];
+
+describe('servers at paths of their own', () => {
+  test.each(['legacy', 'modern'] as const)('are reached by their names: %s', async (eras) => {
+    const { mounts, client } = mounted(new Map(['one', 'two words', 'a%2Fb'].map((name) => [name, named(name)])));
+    for (const name of ['one', 'two words', 'a%2Fb']) {
+      const caller = await client(`/servers/${encodeURIComponent(name)}/mcp`, eras);
+      expect(textOf(await caller.callTool('who'))).toEqual({ type: 'text', text: `${name}, asked by anyone` });
+    }
+    expect(mounts.sessions).toBe(eras === 'legacy' ? 3 : 0);
+  });
+
+  test('are nowhere else', async () => {
+    const { fetch } = mounted(new Map([['one', named('one')]]));
+    for (const path of [
+      '/servers/none/mcp',
+      '/servers/one',
+      '/servers//mcp',
+      '/servers/one/two/mcp',
+      '/servers/%zz/mcp',
+    ]) {
+      expect((await fetch(`http://localhost${path}`, { method: 'POST' })).status).toBe(404);
+    }
+  });
+
+  test('stand behind the gate and the checks in front, and hear who was let in', async () => {
+    const { client, fetch } = mounted(new Map([['one', named('one')]]), {
+      allowedHosts: ['mcp.example'],
+      allowedOrigins: ['https://app.example'],
+      gate: {
+        authenticate: (call) =>
+          call.header('authorization') === 'Bearer good'
+            ? { principal: 'ada', scopes: [] }
+            : { status: 401, message: 'no', headers: {} },
+        authorize: () => undefined,
+        documents: () => undefined,
+      },
+    });
+    const path = '/servers/one/mcp';
+    await expect(client(path, 'modern')).rejects.toThrow(/401/);
+    const headers = { authorization: 'Bearer good', host: 'mcp.example', origin: 'https://app.example' };
+    const caller = await client(path, 'legacy', headers);
+    expect(textOf(await caller.callTool('who'))).toEqual({ type: 'text', text: 'one, asked by ada' });
+    const evil = await fetch(`http://localhost${path}`, { headers: { origin: 'https://evil.example' } });
+    expect(evil.status).toBe(403);
+  });
+
+  test('may be replaced while sessions go on, and go away', async () => {
+    const services = new Map([['one', named('one')]]);
+    const { mounts, client, fetch } = mounted(services);
+    const caller = await client('/servers/one/mcp', 'legacy');
+    services.set('one', named('another'));
+    expect(textOf(await caller.callTool('who'))).toEqual({ type: 'text', text: 'another, asked by anyone' });
+    services.delete('one');
+    expect((await fetch('http://localhost/servers/one/mcp', { method: 'POST' })).status).toBe(404);
+    expect(mounts.sessions).toBe(0);
+  });
+
+  test('take no more once they are closed', async () => {
+    const { mounts, client } = mounted(new Map([['one', named('one')]]));
+    const caller = await client('/servers/one/mcp', 'modern');
+    await mounts.close(1000);
+    await expect(caller.callTool('who')).rejects.toThrow(/./);
+    expect([mounts.sessions, mounts.streams, mounts.parked]).toEqual([0, 0, 0]);
+  });
+});

@@ -1,0 +1,156 @@
+import type { Service } from '../core/exchange.ts';
+import type { AuthInfo } from '../protocol/types.ts';
+import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from '../transport/http/call.ts';
+import {
+  createHttpHandler,
+  type HttpHandler,
+  type HttpHandlerOptions,
+  type HttpPage,
+} from '../transport/http/handler.ts';
+import { createInbound, type Inbound, type InboundOptions } from '../wire/serve.ts';
+
+export interface MountsOptions {
+  /** The service at a name; undefined where there is none now. */
+  readonly find: (name: string) => Service | undefined;
+  /** What follows the name in the path. */
+  readonly path: string;
+  readonly inbound: InboundOptions;
+  readonly http: Pick<HttpHandlerOptions, 'maxSessions' | 'idleTimeout' | 'onerror'>;
+}
+
+interface Mount {
+  readonly inbound: Inbound;
+  readonly handler: HttpHandler;
+}
+
+/** Services that are served by their names, each at a path of its own: `/servers/<name>/mcp`. */
+export class Mounts {
+  readonly #options: MountsOptions;
+  /** Those that were asked for: no more than there are services. */
+  readonly #mounts = new Map<string, Mount>();
+  #draining = false;
+
+  constructor(options: MountsOptions) {
+    this.#options = options;
+  }
+
+  /** For `pages` of the handler in front, which looks who is calling. */
+  readonly page = (path: string): HttpPage | undefined => {
+    const name = this.#nameIn(path);
+    const service = name === undefined ? undefined : this.#options.find(name);
+    if (name === undefined || !service) {
+      if (name !== undefined) this.#remove(name);
+      return undefined;
+    }
+    const { handler } = this.#mounts.get(name) ?? this.#add(name, service);
+    return { gated: true, answer: (call) => handler.handle(new MountedCall(call)) };
+  };
+
+  get sessions(): number {
+    return this.#sum(({ handler }) => handler.sessions);
+  }
+
+  get streams(): number {
+    return this.#sum(({ handler }) => handler.streams);
+  }
+
+  get parked(): number {
+    return this.#sum(({ inbound }) => inbound.parked);
+  }
+
+  /** Takes no more sessions and requests, lets what is being answered finish, and ends the rest after `timeout` milliseconds. */
+  async close(timeout: number): Promise<void> {
+    this.#draining = true;
+    const mounts = [...this.#mounts.values()];
+    for (const { handler } of mounts) handler.drain();
+    await Promise.all(mounts.map((mount) => end(mount, timeout)));
+  }
+
+  #nameIn(path: string): string | undefined {
+    const { path: rest } = this.#options;
+    const begin = '/servers/';
+    if (!path.startsWith(begin) || !path.endsWith(rest)) return undefined;
+    const encoded = path.slice(begin.length, path.length - rest.length);
+    if (encoded === '' || encoded.includes('/')) return undefined;
+    try {
+      return decodeURIComponent(encoded);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #add(name: string, first: Service): Mount {
+    const { find, inbound: inboundOptions, http } = this.#options;
+    // Whatever it is at the time: it may be replaced while sessions go on.
+    const inbound = createInbound((exchange) => (find(name) ?? first)(exchange), inboundOptions);
+    const { onsession, onrequest } = inbound;
+    const handler = createHttpHandler({ ...http, path: '*', ssePath: false, onsession, onrequest });
+    if (this.#draining) handler.drain();
+    const mount = { inbound, handler };
+    this.#mounts.set(name, mount);
+    return mount;
+  }
+
+  #remove(name: string): void {
+    const mount = this.#mounts.get(name);
+    if (!mount) return;
+    this.#mounts.delete(name);
+    mount.handler.drain();
+    end(mount, 0).catch((error: unknown) => this.#options.http.onerror?.(error as Error));
+  }
+
+  #sum(read: (mount: Mount) => number): number {
+    let sum = 0;
+    for (const mount of this.#mounts.values()) sum += read(mount);
+    return sum;
+  }
+}
+
+async function end({ inbound, handler }: Mount, timeout: number): Promise<void> {
+  await inbound.close(timeout);
+  await handler.close();
+}
+
+/** A call whose Host and Origin have been looked at: the next handler has nothing to ask of them. */
+class MountedCall implements HttpCall {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
+  readonly #call: HttpCall;
+
+  constructor(call: HttpCall) {
+    this.method = call.method;
+    this.path = call.path;
+    this.query = call.query;
+    this.principal = call.principal;
+    this.auth = call.auth;
+    this.#call = call;
+  }
+
+  get bodyBytes(): number {
+    return this.#call.bodyBytes;
+  }
+
+  get gone(): boolean {
+    return this.#call.gone;
+  }
+
+  header(name: string): string | undefined {
+    if (name === 'host') return 'localhost';
+    return name === 'origin' ? undefined : this.#call.header(name);
+  }
+
+  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void {
+    this.#call.readBody(limit, done);
+  }
+
+  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
+    this.#call.respond(status, headers, body);
+  }
+
+  stream(status: number, headers: HttpHeaders): HttpStream {
+    return this.#call.stream(status, headers);
+  }
+}
