@@ -184,6 +184,19 @@ describe('a tool whose x-mcp-header is', () => {
   });
 });
 
+test('names of headers have no case in what a server answers', async () => {
+  const server = await scripted(({ body: { id, method } }, response) => {
+    const result = { ...RESULT, contents: [{ uri: 'a:b', text: method }] };
+    const answer = { jsonrpc: '2.0', id, result };
+    if (method === 'server/discover') {
+      response.writeHead(200, { 'CONTENT-TYPE': 'application/json' }).end(JSON.stringify(answer));
+    } else response.writeHead(200, { 'cOnTeNt-TyPe': 'text/event-stream' }).end(event(answer));
+  });
+  const client = await connect(server.url, { eras: 'modern' });
+  onTestFinished(() => client.close());
+  expect(await client.readResource('a:b')).toMatchObject({ contents: [{ text: 'resources/read' }] });
+});
+
 test('a question on the stream of a request is not answered by any message', async () => {
   const server = await scripted(({ body: { id, method } }, response) => {
     if (method === 'server/discover') return json(response, { jsonrpc: '2.0', id, result: RESULT });
