@@ -116,4 +116,14 @@ describe('a log', () => {
     expect(lines.join('')).not.toContain('s3cret');
     expect(lines.join('')).toContain('https://[redacted]@host/path?[redacted]#part failed');
   });
+
+  test('cleans long texts in no time, and cuts them', async () => {
+    const { log, lines } = await logging({ secrets: ['s3cret-known'] });
+    const before = performance.now();
+    for (const odd of ['a.', 'bearer ', 'a://', 'x://?', '@', ' ']) log.write('info', odd.repeat(1_000_000));
+    log.write('info', `${'x'.repeat(16_380)}s3cret-known`);
+    expect(performance.now() - before).toBeLessThan(2000);
+    expect(lines.every((line) => line.length < 17_000)).toBe(true);
+    expect(lines.join('')).not.toContain('s3cr');
+  });
 });

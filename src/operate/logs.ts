@@ -18,6 +18,9 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 /** What a line says beside its message. Undefined is left out. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** Characters of a message or a field; a server that is started by a command may write lines without end to its stderr. */
+const MAX_TEXT = 16_384;
+
 /** Where lines go. */
 export interface Log {
   write(severity: LogSeverity, message: string, fields?: LogFields): void;
@@ -37,7 +40,7 @@ export interface LogOptions {
 
 /**
  * Makes a log. Whatever is written to it, credentials are taken out: the `secrets`, what follows `Bearer`, users and
- * queries of URLs.
+ * queries of URLs. A text is cut at 16,384 characters.
  *
  * @throws Error where the format is `json` and `pino` is not installed.
  */
@@ -45,13 +48,14 @@ export async function createLog(options: LogOptions = {}): Promise<Log> {
   const { format = 'plain', level = 'info', secrets = [] } = options;
   const { write = (line: string) => void process.stderr.write(line) } = options;
   const scrub = scrubber(secrets);
+  const clean = (text: string): string => bounded(scrub(bounded(text, MAX_TEXT * 2)), MAX_TEXT);
   const sink = format === 'json' ? await jsonSink(level, write) : plainSink(level, write);
   return {
     write: (severity, message, fields = {}) => {
       const shown = Object.entries(fields).flatMap(([key, value]): [string, string | number | boolean][] =>
-        value === undefined ? [] : [[key, typeof value === 'string' ? scrub(value) : value]],
+        value === undefined ? [] : [[key, typeof value === 'string' ? clean(value) : value]],
       );
-      sink(severity, scrub(message), shown);
+      sink(severity, clean(message), shown);
     },
   };
 }
