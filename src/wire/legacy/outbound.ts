@@ -163,6 +163,7 @@ class LegacyOutbound implements Upstream {
   }
 
   close(): Promise<void> {
+    this.#listeners.retire();
     return this.#transport.close();
   }
 

@@ -120,8 +120,13 @@ export class UpstreamListeners {
     for (const { method, params } of notices.take()) this.#deliver(method, params, this.#ofSession(session));
   }
 
-  close(error: Error): void {
+  /** The connection is about to be closed: the server need not be told that nobody listens any more. */
+  retire(): void {
     this.#closed = true;
+  }
+
+  close(error: Error): void {
+    this.retire();
     for (const { end } of this.#listeners) end(error);
   }
 
@@ -171,7 +176,16 @@ export class UpstreamListeners {
     if (!subscription || (subscription.listeners -= 1) > 0) return;
     this.#subscriptions.delete(uri);
     if (this.#closed) return;
-    await this.#request(Method.Unsubscribe, { uri }).catch(this.#onerror);
+    try {
+      await this.#request(Method.Unsubscribe, { uri });
+    } catch (error) {
+      // What ended with its connection meanwhile is no loss.
+      if (!this.#isClosed()) this.#onerror(error as Error);
+    }
+  }
+
+  #isClosed(): boolean {
+    return this.#closed;
   }
 }
 
