@@ -13,10 +13,16 @@ import {
 /** A JSON text that is no acceptable JSON-RPC message. `id` is the id to answer under, where one could be read. */
 export class InvalidMessage extends RpcError {
   readonly id: RequestId | undefined;
+  /**
+   * To be delivered in its place, by who gets no requests under such ids: who waits for the response learns that nothing
+   * better will come. Undefined where it cannot have been meant as a response.
+   */
+  readonly failure: ErrorResponse | undefined;
 
-  constructor(code: number, message: string, id?: RequestId, cause?: unknown) {
+  constructor(code: number, message: string, id?: RequestId, cause?: unknown, failure?: ErrorResponse) {
     super(code, message, { cause });
     this.id = id;
+    this.failure = failure;
   }
 }
 
@@ -25,13 +31,14 @@ export class InvalidMessage extends RpcError {
  * to a request of the peer's own.
  */
 export class InvalidResponse extends InvalidMessage {
-  /** To be delivered in its place: who waits for the response learns that nothing better will come. */
-  readonly failure: ErrorResponse | undefined;
-
   constructor(why: string, id: RequestId | undefined) {
-    super(ErrorCode.InvalidRequest, `Invalid response: ${why}`);
-    this.failure = id === undefined ? undefined : errorResponse(id, this.toObject());
+    const message = `Invalid response: ${why}`;
+    super(ErrorCode.InvalidRequest, message, undefined, undefined, failureOf(message, id));
   }
+}
+
+function failureOf(message: string, id: RequestId | undefined): ErrorResponse | undefined {
+  return id === undefined ? undefined : errorResponse(id, { code: ErrorCode.InvalidRequest, message });
 }
 
 /**
@@ -99,8 +106,10 @@ function isError(value: unknown): boolean {
 
 function wrong(value: JsonObject, why: string): InvalidMessage {
   const id = isRequestId(value['id']) ? value['id'] : undefined;
-  const response = value['method'] === undefined && ('result' in value || 'error' in value);
-  return response ? new InvalidResponse(why, id) : invalidRequest(why, id);
+  if (value['method'] !== undefined) return invalidRequest(why, id);
+  if ('result' in value || 'error' in value) return new InvalidResponse(why, id);
+  const failure = failureOf(`Invalid response: ${why}`, id);
+  return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id, undefined, failure);
 }
 
 /**

@@ -118,7 +118,8 @@ export class Framing {
   }
 
   #malformed(error: InvalidMessage): void {
-    if (error instanceof InvalidResponse) {
+    // What has neither a method nor a result is no answer, but of a server it is nothing else either.
+    if (error instanceof InvalidResponse || (error.failure && !this.#answerInvalid)) {
       this.#sink.report(error);
       if (error.failure && !this.#stopped) this.#deliver(error.failure, 0);
       return;

@@ -7,7 +7,7 @@ import {
   type Response,
 } from '../../../jsonrpc/message.ts';
 import { IdTable } from '../../../jsonrpc/id-table.ts';
-import { checkMessage, InvalidResponse, parseJson } from '../../../jsonrpc/parse.ts';
+import { checkMessage, InvalidMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import type { CarriedRequest, Carrier } from '../../carrier.ts';
 import { Cancellation } from './cancellation.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
@@ -173,7 +173,7 @@ class HttpCarrier implements Carrier {
       return checkMessage(parseJson(data));
     } catch (error) {
       // An answer that is none is still all that comes.
-      if (error instanceof InvalidResponse && error.failure?.id === id) return error.failure;
+      if (error instanceof InvalidMessage && error.failure?.id === id) return error.failure;
       this.#onerror(error as Error);
       return undefined;
     }
@@ -194,7 +194,7 @@ function answerTo(id: RequestId, text: string, url: URL): Response {
   try {
     message = checkMessage(parseJson(text));
   } catch (cause) {
-    if (cause instanceof InvalidResponse && cause.failure?.id === id) return cause.failure;
+    if (cause instanceof InvalidMessage && cause.failure?.id === id) return cause.failure;
     throw new AnswerLost(`${shown(url)} answered with what is no response: ${(cause as Error).message}`, { cause });
   }
   if (isResponse(message)) {

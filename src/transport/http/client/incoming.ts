@@ -1,6 +1,6 @@
 import { openBatch } from '../../../jsonrpc/batch.ts';
 import { errorResponse, isResponse, type Message, type RequestId, type Response } from '../../../jsonrpc/message.ts';
-import { checkMessage, InvalidMessage, invalidRequest, InvalidResponse, parseJson } from '../../../jsonrpc/parse.ts';
+import { checkMessage, InvalidMessage, invalidRequest, parseJson } from '../../../jsonrpc/parse.ts';
 import { RpcError } from '../../../jsonrpc/errors.ts';
 import type { RevisionProfile } from '../../../protocol/revisions.ts';
 import type { MessageExtra } from '../../transport.ts';
@@ -47,7 +47,7 @@ export class Incoming {
       if (!(error instanceof InvalidMessage)) throw error;
       report(error);
       // An answer that is none is still all that comes.
-      if (error instanceof InvalidResponse && error.failure) this.#deliver(error.failure, text.length, asked);
+      if (error.failure) this.#deliver(error.failure, text.length, asked);
     }
   }
 
