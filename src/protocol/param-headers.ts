@@ -70,7 +70,7 @@ export function mirroredArguments(headers: readonly ParamHeader[], args: JsonObj
   const mirrored: Record<string, string> = {};
   for (const header of headers) {
     const value = argumentAt(args, header);
-    if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
       const what = `The argument ${header.path.join('.')} goes into the header ${header.name}`;
       throw new RpcError(ErrorCode.InvalidParams, `${what}, and ${value} is no safe integer`);
     }
