@@ -44,7 +44,7 @@ test('the ids of a client’s requests are strings or integers, and never used a
     const given = new AbortController();
     const lost = client.callTool('a', {}, { signal: given.signal }).catch(() => {});
     const late = client.callTool('b', {}, { timeout: 1 }).catch(() => {});
-    await vi.waitUntil(() => server.inbox.filter((message) => 'id' in message).length >= 2);
+    await vi.waitUntil(() => server.inbox.filter((message) => 'id' in message).length >= 2, { timeout: 5000 });
     given.abort();
     await Promise.all([lost, late]);
     await Promise.allSettled([
@@ -55,7 +55,12 @@ test('the ids of a client’s requests are strings or integers, and never used a
   });
   // The log level is set first, and has to be answered.
   const seen: any[] = [];
-  await vi.waitUntil(() => seen.push(...server.take()) > 0 && seen.some(({ method }) => method === 'logging/setLevel'));
+  await vi.waitUntil(
+    () => seen.push(...server.take()) > 0 && seen.some(({ method }) => method === 'logging/setLevel'),
+    {
+      timeout: 5000,
+    },
+  );
   for (const { id, method } of seen) if (method === 'logging/setLevel') await server.send({ id, result: {} });
   await rest;
   ids.push(...[...seen, ...server.take()].filter((message) => 'id' in message).map(({ id }) => id));
