@@ -7,6 +7,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { Method, Notice } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
+import { changesOf } from '../protocol/subscriptions.ts';
 import type { Attribution } from '../wire/legacy/attribution.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import type { BridgeIdentity } from './identity.ts';
@@ -114,15 +115,16 @@ function asRpcError(error: unknown): RpcError {
   return RpcError.from(error);
 }
 
+/** What it is acknowledged again is not told: what it listens to may have changed unheard before that. */
 function acknowledgedOnce(exchange: Exchange): Exchange {
   let acknowledged = false;
   return derive(exchange, {
-    notify: (method, params) => {
-      if (method === Notice.Acknowledged) {
-        if (acknowledged) return Promise.resolve();
-        acknowledged = true;
+    notify: async (method, params) => {
+      if (method !== Notice.Acknowledged || !acknowledged) {
+        acknowledged ||= method === Notice.Acknowledged;
+        return exchange.notify(method, params);
       }
-      return exchange.notify(method, params);
+      for (const [change, details] of changesOf(params?.['notifications'])) await exchange.notify(change, details);
     },
   });
 }

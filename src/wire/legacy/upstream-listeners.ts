@@ -2,6 +2,7 @@ import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { Exchange, Session } from '../../core/exchange.ts';
 import { LOG_LEVELS, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
+import { LIST_CHANGES } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 
@@ -20,11 +21,7 @@ interface Subscription {
   readonly made: Promise<unknown>;
 }
 
-const LIST_FILTERS: Record<string, 'toolsListChanged' | 'promptsListChanged' | 'resourcesListChanged'> = {
-  [Notice.ToolsListChanged]: 'toolsListChanged',
-  [Notice.PromptsListChanged]: 'promptsListChanged',
-  [Notice.ResourcesListChanged]: 'resourcesListChanged',
-};
+const LIST_FILTERS = new Map(LIST_CHANGES.map(([filter, notice]) => [notice as string, filter]));
 
 /**
  * Those who listen to a server of a handshake revision, which says everything to the whole connection: the change
@@ -96,7 +93,7 @@ export class UpstreamListeners {
   }
 
   #deliver(method: string, params: JsonObject, listeners: Iterable<Listener>): void {
-    const list = LIST_FILTERS[method];
+    const list = LIST_FILTERS.get(method);
     const sessions = new Set<unknown>();
     // Newest first: where a session listens anew, its older exchange is about to end.
     for (const { exchange, filter, notices } of [...listeners].toReversed()) {

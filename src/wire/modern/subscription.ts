@@ -3,6 +3,7 @@ import { isObject, type JsonObject, type Notification, type Response } from '../
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { Meta, Method, Notice } from '../../protocol/methods.ts';
+import { changesOf, LIST_CHANGES } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import { Deadline } from './deadline.ts';
@@ -30,12 +31,6 @@ const STABLE_AFTER = 5000;
 /** So many attempts in a row may fail. */
 const MAX_FAILURES = 20;
 
-const LISTS = [
-  ['toolsListChanged', Notice.ToolsListChanged],
-  ['promptsListChanged', Notice.PromptsListChanged],
-  ['resourcesListChanged', Notice.ResourcesListChanged],
-] as const;
-
 /**
  * Serves one `subscriptions/listen` exchange with as many requests as it takes: where the stream is lost without a
  * response, it is opened anew, after a delay that grows from half a second to half a minute with each failure and is
@@ -61,7 +56,7 @@ export async function keepSubscribed(
     const stream = new Stream(filter, options);
     stream.onacknowledged = (honoured) => {
       if (!acknowledged) notices.push(Notice.Acknowledged, { notifications: honoured });
-      else for (const [method, params] of changes(honoured)) stream.onnotice(method, params);
+      else for (const [method, params] of changesOf(honoured)) stream.onnotice(method, params);
       acknowledged = true;
     };
     stream.onnotice = (method, params) => {
@@ -159,17 +154,9 @@ class Stream {
       case Notice.Task:
         return filter.taskIds?.includes(params['taskId']) ?? false;
       default:
-        return LISTS.some(([key, notice]) => notice === method && filter[key] === true);
+        return LIST_CHANGES.some(([key, notice]) => notice === method && filter[key] === true);
     }
   }
-}
-
-/** All that may have changed while nobody listened. */
-function* changes(honoured: SubscriptionFilter): Iterable<[string, JsonObject]> {
-  for (const [key, notice] of LISTS) if (honoured[key] === true) yield [notice, {}];
-  const { resourceSubscriptions } = honoured;
-  if (Array.isArray(resourceSubscriptions))
-    for (const uri of resourceSubscriptions) yield [Notice.ResourceUpdated, { uri }];
 }
 
 /** The id of a subscription is that of a request of ours: nobody else knows it. */
