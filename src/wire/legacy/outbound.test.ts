@@ -199,6 +199,23 @@ describe('calls', () => {
     expect(server.take()).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: id } }]);
   });
 
+  test('do not say what a caller of 2026-07-28 says of itself: the server would take them for its own requests', async () => {
+    const { server, start } = await ready();
+    const sender = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'caller', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+      'io.modelcontextprotocol/logLevel': 'info',
+    };
+    await start('tools/call', { name: 'x', _meta: { ...sender, progressToken: 'mine', other: 1 } });
+    expect(server.next().params['_meta']).toEqual({ progressToken: expect.any(Number), other: 1 });
+    await start('tools/call', { name: 'x', _meta: sender });
+    expect(server.next().params).toEqual({ name: 'x' });
+    await start('notifications/custom', { x: 1, _meta: sender });
+    expect(server.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/custom', params: { x: 1 } });
+    expect(server.take()).toEqual([]);
+  });
+
   test('hear their progress under the token of their caller, and it extends their time', async () => {
     const { server, start, errors } = await ready({ timeout: 1000, maxTimeout: 2500 });
     // Callers do not know of one another, and chose the same token.

@@ -21,6 +21,7 @@ import { TAKEN, type MessageExtra, type Transport } from '../../transport/transp
 import type { Upstream } from '../upstream.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import type { Attribution } from './attribution.ts';
+import { withoutSender } from './meta.ts';
 import { Recent } from './recent.ts';
 import { TaskTokens } from './task-tokens.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
@@ -176,7 +177,7 @@ class LegacyOutbound implements Upstream {
     }
     if (exchange.method === Method.Listen) return this.#listeners.listen(exchange, this.discovered.capabilities);
     if (!isNotificationMethod(exchange.method)) return this.#leveled(exchange);
-    this.#notify(exchange.method, exchange.params);
+    this.#notify(exchange.method, withoutSender(exchange.params));
     return Promise.resolve({});
   };
 
@@ -195,7 +196,7 @@ class LegacyOutbound implements Upstream {
     const { method } = exchange;
     const token: RequestId | undefined = exchange.params['_meta']?.[Meta.ProgressToken];
     const visiting = visitsFirst(exchange);
-    let { params } = exchange;
+    let params = withoutSender(exchange.params);
     try {
       if (visiting) params = afterVisits(method, params);
     } catch (error) {
