@@ -23,7 +23,11 @@ export interface Health {
 /** What a check may say to the world. */
 const WORDS = /^[a-z][a-z -]{0,40}$/;
 
-/** @param checks by the names under which `/readyz` tells of them. */
+/**
+ * Makes the health of a process.
+ *
+ * @param checks by the names under which `/readyz` tells of them.
+ */
 export function createHealth(checks: Readonly<Record<string, HealthCheck>> = {}): Health {
   let draining = false;
   const problems = (): Record<string, string> => {

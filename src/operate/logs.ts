@@ -13,6 +13,7 @@ export type LogThreshold = (typeof LOG_LEVELS)[number];
 export type LogSeverity = Exclude<LogThreshold, 'silent'>;
 
 export const LOG_FORMATS = ['plain', 'json'] as const;
+/** For people, or for machines. */
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /** What a line says beside its message. Undefined is left out. */
@@ -23,6 +24,7 @@ const MAX_TEXT = 16_384;
 
 /** Where lines go. */
 export interface Log {
+  /** Writes one line. Never throws, and keeps nothing of what it is given. */
   write(severity: LogSeverity, message: string, fields?: LogFields): void;
 }
 
