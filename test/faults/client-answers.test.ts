@@ -1,0 +1,184 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { Client } from 'everwire/client';
+import { oddWorld, POSTS, WAYS, type Turn, type Way } from '../support/odd-server.ts';
+
+/**
+ * Answers that are none. A call whose answer is odd settles at once, its error says what was odd, it is not sent again, and
+ * the next call works. What reads is sent again once where its answer was lost.
+ */
+
+const result = (text: string) => ({ content: [{ type: 'text', text }] });
+const answer = (id: unknown, text = 'good') => ({ jsonrpc: '2.0', id, result: result(text) });
+
+const working = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'working' } };
+
+/** What a call of a tool came to: its text, or its error. */
+const outcome = (client: Client, name: string): Promise<any> =>
+  client.callTool(name).then(
+    ({ content: [block] }) => (block as { text: string }).text,
+    (error: unknown) => error,
+  );
+
+/** How many of the ways end their connection with the stream of answers. */
+const isPost = (way: Way): boolean => POSTS.includes(way);
+
+describe.each(WAYS)('over %s', (way) => {
+  test('a second answer to the same request is none, and is reported at the most', async () => {
+    const { client, calls } = await oddWorld(way, {
+      twice: ({ id, say, end }) => {
+        say(answer(id, 'first'));
+        say(answer(id, 'second'));
+        if (isPost(way)) end();
+      },
+    });
+    expect(await outcome(client, 'twice')).toBe('first');
+    expect(await outcome(client, 'other')).toBe('good');
+    expect(calls.get('twice')).toBe(1);
+  });
+
+  test.each([
+    ['of another number', 4711],
+    ['of another kind', 'x'],
+    ['of none', null],
+  ])('an answer to what was never asked, %s, is reported, and the right one counts', async (_, id) => {
+    const { client, errors } = await oddWorld(way, {
+      strange: (turn) => {
+        turn.say(answer(id, 'strange'));
+        turn.say(answer(turn.id, 'right'));
+        if (isPost(way)) turn.end();
+      },
+    });
+    expect(await outcome(client, 'strange')).toBe('right');
+    await vi.waitUntil(() => errors.length > 0);
+    expect(await outcome(client, 'other')).toBe('good');
+  });
+
+  test.each<[string, (turn: Turn) => object]>([
+    ['neither a result nor an error', ({ id }) => ({ jsonrpc: '2.0', id })],
+    ['a result that is no object', ({ id }) => ({ jsonrpc: '2.0', id, result: 5 })],
+    ['an error that is a text', ({ id }) => ({ jsonrpc: '2.0', id, error: 'no' })],
+    ['an error without a code', ({ id }) => ({ jsonrpc: '2.0', id, error: { message: 'no' } })],
+    ['both', ({ id }) => ({ jsonrpc: '2.0', id, result: {}, error: { code: -1, message: 'no' } })],
+    ['no version of JSON-RPC', ({ id }) => ({ id, result: 5 })],
+  ])('an answer with %s fails the call, which is not sent again', async (_, odd) => {
+    const { client, calls } = await oddWorld(way, { odd: (turn) => (turn.say(odd(turn)), isPost(way) && turn.end()) });
+    const error = await outcome(client, 'odd');
+    expect(error).toBeInstanceOf(Error);
+    expect(error.name).not.toBe('TimeoutError');
+    expect(calls.get('odd')).toBe(1);
+    expect(await outcome(client, 'other')).toBe('good');
+  });
+
+  test('text that is no message is reported, and the answer behind it counts', async () => {
+    const { client, errors } = await oddWorld(way, {
+      noisy: ({ id, say, end }) => {
+        say('Server listening, have fun!');
+        say('{"jsonrpc":"2.0","id":');
+        say('[]');
+        say('\u0000\u001b[31m');
+        say(answer(id, 'heard'));
+        if (isPost(way)) end();
+      },
+    });
+    expect(await outcome(client, 'noisy')).toBe('heard');
+    await vi.waitUntil(() => errors.length >= 3);
+    expect(await outcome(client, 'other')).toBe('good');
+  });
+
+  test.each([
+    ['well', false],
+    ['badly', true],
+  ])('a stream that ends %s without the answer fails a call at once, and a read is asked again', async (_, badly) => {
+    const { client, calls } = await oddWorld(way, {
+      lost: ({ say, end }) => {
+        say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'working' } });
+        end(badly);
+      },
+      read: ({ id, count, say, end }) => {
+        if (count === 1) {
+          say(working);
+          return end(badly);
+        }
+        say({ jsonrpc: '2.0', id, result: { contents: [] } });
+      },
+    });
+    expect(await outcome(client, 'lost')).toMatchObject({ name: 'ConnectionError', notRun: false });
+    expect(calls.get('lost')).toBe(1);
+    expect(await outcome(client, 'other')).toBe('good');
+    expect(await client.readResource('a:b')).toEqual({ contents: [] });
+    expect(calls.get('read')).toBe(2);
+  });
+
+  test('an answer larger than the bound fails the call, or ends the connection, and says so', async () => {
+    const { client, calls, errors } = await oddWorld(
+      way,
+      { huge: ({ id, say }) => say(answer(id, 'x'.repeat(200_000))) },
+      { httpLimits: { maxMessageBytes: 100_000 } },
+    );
+    const error = await outcome(client, 'huge');
+    expect(error).toMatchObject({ name: 'ConnectionError', message: expect.stringMatching(/larger|longer|100000/) });
+    expect(calls.get('huge')).toBe(1);
+    expect(await outcome(client, 'other')).toBe('good');
+    expect(errors.length).toBeLessThan(3);
+  });
+
+  test('a server that begins to answer and falls silent is given up when the time of the call is over', async () => {
+    const { client, calls } = await oddWorld(way, {
+      silent: ({ say }) =>
+        say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: '' } }),
+    });
+    const error = await client.callTool('silent', {}, { timeout: 100 }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: 'TimeoutError', limit: 100 });
+    expect(calls.get('silent')).toBe(1);
+    expect(await outcome(client, 'other')).toBe('good');
+  });
+});
+
+describe.each(POSTS)('over %s', (way) => {
+  test.each<[string, number, string, string]>([
+    ['an empty body', 200, 'application/json', ''],
+    ['half of one', 200, 'application/json', '{"jsonrpc":"2.0","id":'],
+    ['a page', 200, 'text/html', '<h1>It works!</h1>'],
+    ['a page of a proxy', 502, 'text/html', '<h1>Bad Gateway</h1>'],
+    ['an answer to another', 200, 'application/json', '{"jsonrpc":"2.0","id":4711,"result":{}}'],
+    ['a request', 200, 'application/json', '{"jsonrpc":"2.0","id":1,"method":"ping"}'],
+    ['nothing to say', 202, 'text/plain', ''],
+    ['more than may be', 200, 'application/json', JSON.stringify(answer(1, 'x'.repeat(200_000)))],
+  ])('a body that is %s fails the call at once, which is not sent again', async (_, status, type, body) => {
+    const { client, calls } = await oddWorld(
+      way,
+      { odd: ({ response }) => void response.writeHead(status, { 'content-type': type }).end(body) },
+      { httpLimits: { maxMessageBytes: 100_000 } },
+    );
+    const error = await outcome(client, 'odd');
+    expect(error).toMatchObject({ name: 'ConnectionError', message: expect.stringContaining('tools/call failed: ') });
+    expect(calls.get('odd')).toBe(1);
+    expect(await outcome(client, 'other')).toBe('good');
+  });
+
+  test('headers, then silence, are given up when the time of the call is over, or that of the stream', async () => {
+    const { client, calls } = await oddWorld(
+      way,
+      { silent: ({ response }) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders() },
+      { httpLimits: { idleTimeout: 200, reconnection: { maxAttempts: 0 } } },
+    );
+    const error = await client.callTool('silent', {}, { timeout: 50 }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: 'TimeoutError', limit: 50 });
+    expect(await outcome(client, 'silent')).toMatchObject({
+      name: 'ConnectionError',
+      notRun: false,
+      message: expect.stringContaining('for 200 ms'),
+    });
+    expect(calls.get('silent')).toBe(2);
+    expect(await outcome(client, 'other')).toBe('good');
+  });
+});
+
+test('a stream that breaks off again and again is followed over as many connections as it takes', async () => {
+  const { streamed } = await import('../support/resuming-server.ts');
+  const { client, gets, calls } = await streamed(7);
+  expect(await outcome(client, 'long')).toBe('at last');
+  expect(gets()).toBe(7);
+  expect(calls()).toBe(1);
+  expect(await outcome(client, 'long')).toBe('at last');
+});
