@@ -6,15 +6,15 @@ import { bounded, nameIn, observed, type Outcome } from './outcome.ts';
 import { printable } from './printable.ts';
 import { scrubber } from './scrub.ts';
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-/** What a log shows: this and all that is more severe. */
-export type LogThreshold = (typeof LOG_LEVELS)[number];
 /** How severe a line is. */
-export type LogSeverity = Exclude<LogThreshold, 'silent'>;
+export type LogSeverity = 'debug' | 'info' | 'warn' | 'error';
+/** What a log shows: this and all that is more severe. */
+export type LogThreshold = LogSeverity | 'silent';
+export const LOG_LEVELS: readonly LogThreshold[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
-export const LOG_FORMATS = ['plain', 'json'] as const;
 /** For people, or for machines. */
-export type LogFormat = (typeof LOG_FORMATS)[number];
+export type LogFormat = 'plain' | 'json';
+export const LOG_FORMATS: readonly LogFormat[] = ['plain', 'json'];
 
 /** What a line says beside its message. Undefined is left out. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
