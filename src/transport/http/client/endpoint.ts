@@ -145,7 +145,8 @@ function isRefusal(reply: HttpReply): boolean {
 
 /** Whether a reply is of this media type. */
 export function isType(reply: HttpReply, type: string): boolean {
-  return mediaType(reply.header('content-type') ?? '') === type;
+  const given = reply.header('content-type') ?? '';
+  return given === type || mediaType(given) === type;
 }
 
 /** Reads the error out of a reply that is no success. */

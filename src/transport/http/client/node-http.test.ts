@@ -1,9 +1,10 @@
+import { Agent } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { closedPort, events, json, rawServer, scripted } from '../../../../test/support/http-server.ts';
 import { Cancellation } from './cancellation.ts';
 import { AnswerLost } from './errors.ts';
 import { fetchHttp } from './fetch-http.ts';
-import { NotSent, type HttpReply, type HttpSend } from './http.ts';
+import { NotSent, type HttpReply, type HttpRequest, type HttpSend } from './http.ts';
 import { nodeHttp } from './node-http.ts';
 
 const post = (url: URL, body = '{}', cancellation?: Cancellation) =>
@@ -107,6 +108,44 @@ describe('nodeHttp', () => {
     const send = nodeHttp({ connectTimeout: 50 });
     await expect(send(post(url))).rejects.toThrow(NotSent);
     await expect(send(post(url))).rejects.toThrow(/no connection within 50 ms/);
+  });
+
+  test.each<[string, (url: URL) => Partial<HttpRequest>]>([
+    ['a plain request', () => ({})],
+    ['a body of more bytes than characters', () => ({ body: '"größer"' })],
+    ['another host', () => ({ headers: { host: 'other.example:1', 'x-a': 'ä' } })],
+    ['what the caller says of the body', () => ({ headers: { 'content-length': '2', 'accept-encoding': 'br' } })],
+    ['a name and a password in the address', (url) => ({ url: new URL(url.href.replace('//', '//name:pass@')) })],
+    ['no body', () => ({ method: 'GET', body: undefined })],
+  ])('writes the same head as for the agents of others: %s', async (_, change) => {
+    const httpAgent = new Agent({ keepAlive: true });
+    const sent: string[] = [];
+    const url = await rawServer((socket) => {
+      socket.once('data', (data) => {
+        sent.push(data.toString('latin1'));
+        socket.end('HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n');
+      });
+    });
+    for (const send of [nodeHttp(), nodeHttp({ httpAgent })]) {
+      await (await send({ ...post(url), ...change(url) })).text(LIMIT);
+    }
+    httpAgent.destroy();
+    const [own, others] = sent.map((text) => {
+      const [head, body] = text.split('\r\n\r\n');
+      const [first, ...headers] = head!.split('\r\n');
+      return {
+        first,
+        headers: headers.map((each) => each.replace(/^[^:]+/, (name) => name.toLowerCase())).toSorted(),
+        body,
+      };
+    });
+    expect(own).toEqual(others);
+  });
+
+  test('refuses a header that cannot be sent', async () => {
+    const url = await rawServer(() => {});
+    const headers = { 'x-a': 'a\r\nx-b: b' };
+    await expect(nodeHttp()({ ...post(url), headers })).rejects.toThrow(/Invalid character/);
   });
 
   test('lets go of an idle connection before the server does', async () => {
