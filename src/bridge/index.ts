@@ -1,6 +1,14 @@
 /**
- * A server behind one transport, to be served over others: what `everwire bridge` is made of.
+ * A server behind one transport, or many servers as one, to be served over others: what `everwire bridge` is made of.
  *
  * @module
  */
 export { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
+export { ConfigError, parseConfig, readConfig } from './config.ts';
+export type { CommandServer, FleetConfig, ServerConfig, UrlServer, Variables } from './config.ts';
+export { createFleet, type Fleet, type FleetOptions } from './fleet/fleet.ts';
+export type { FleetMember } from './fleet/members.ts';
+export type { NameRules } from './fleet/names.ts';
+export { openFleet } from './fleet/open-fleet.ts';
+export type { FleetChange, OpenFleet, OpenFleetOptions, ServerConnection } from './fleet/open-fleet.ts';
+export type { ToolSelection } from './fleet/selection.ts';

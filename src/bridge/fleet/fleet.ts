@@ -8,6 +8,7 @@ import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../protocol/revisions.ts'
 import type { Implementation } from '../../protocol/types.ts';
 import { VERSION } from '../../version.ts';
 import { checkHeaders } from '../header-check.ts';
+import { alone } from './alone.ts';
 import { FleetMeta, LISTS, PROMPTS, TOOLS, unite } from './kinds.ts';
 import { hintsOf, mergedInstructions, MergedLists } from './lists.ts';
 import { Listening } from './listening.ts';
@@ -39,8 +40,8 @@ export interface Fleet {
   /** The names of the servers, in order. */
   readonly names: readonly string[];
   /**
-   * One of them by itself, with its own names, and those of its tools that are shown. Which one that is, is looked up with
-   * each request: after an update it is the new one.
+   * One of them by itself, with its own names, and those of its tools that are shown. After an update it is the one that has
+   * the name then; who listens goes on with that, and is told that all may have changed.
    */
   member(name: string): Service | undefined;
   /**
@@ -107,14 +108,7 @@ class ServiceFleet implements Fleet {
   }
 
   member(name: string): Service | undefined {
-    if (!this.#members.get(name)) return undefined;
-    return (exchange) => {
-      const member = this.#members.get(name);
-      if (member) return member.service(exchange);
-      return Promise.reject(
-        new RpcError(ErrorCode.InternalError, `The server ${JSON.stringify(name)} is not here any more`),
-      );
-    };
+    return this.#members.get(name) && alone(this.#members, name);
   }
 
   update(members: readonly FleetMember[], rules?: NameRules): void {

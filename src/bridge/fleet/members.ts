@@ -34,6 +34,7 @@ export class Member {
   description: JsonObject | undefined;
   /** It did not answer when it was last asked. */
   down = false;
+  readonly #gone = new AbortController();
   /** What it listed last, whoever asked: names stay what they were while it is down. */
   readonly listed = new Map<ListKind, ReadonlySet<string>>();
   /** When a list of it could not be read, by what it is of. */
@@ -47,6 +48,15 @@ export class Member {
     this.source = source;
     const service = selectTools(source.tools ?? {})(source.service);
     this.service = (exchange) => invoke(service, exchange);
+  }
+
+  /** Fires when another has taken its place, or none has. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  leave(): void {
+    this.#gone.abort(new Error(`The server ${JSON.stringify(this.name)} is not here any more`));
   }
 
   /** A capability as the server declared it: undefined where it is not known, false where it has none. */
@@ -128,6 +138,7 @@ export class Members {
     this.#labels = new Map([...all.values()].map((member) => [member.label, member]));
     this.naming = naming;
     this.version += 1;
+    for (const member of before) if (all.get(member.name) !== member) member.leave();
     return changed;
   }
 

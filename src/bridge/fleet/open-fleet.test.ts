@@ -104,6 +104,24 @@ describe('the servers of a file', () => {
     expect(world.heard).toHaveLength(2);
   });
 
+  test('by themselves go on under their names, and whoever listens to one that changes is told', async () => {
+    const world = await opened(config({ a: { command: 'x' }, b: { command: 'y' } }));
+    const own = world.fleet.services.get('a')!;
+    const listener = new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const over = own(listener);
+    await settled();
+    await world.fleet.update(config({ a: { command: 'other' }, b: { command: 'y' } }));
+    await settled();
+    expect(listener.notified.map(({ method }) => method)).toEqual([
+      'notifications/subscriptions/acknowledged',
+      'notifications/tools/list_changed',
+    ]);
+    expect((await own(new TestExchange('tools/list')))['tools']).toEqual([{ name: 'other' }]);
+    await world.fleet.update(config({ b: { command: 'y' } }));
+    expect(await over).toEqual({});
+    await expect(own(new TestExchange('tools/list'))).rejects.toThrow('The server "a" is not here any more');
+  });
+
   test('are called otherwise when the file says so', async () => {
     const world = await opened(config({ a: { command: 'x' } }));
     await world.fleet.update(config({ a: { command: 'x' } }, { names: 'always', separator: '.' }));

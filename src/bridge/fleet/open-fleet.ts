@@ -32,10 +32,7 @@ export interface OpenFleetOptions {
   readonly variables?: Variables | undefined;
   /** Told of servers that do not answer, and of a file that cannot be used. Default: nobody. */
   readonly onwarning?: ((message: string) => void) | undefined;
-  /**
-   * Told once a change has been taken up. Who serves each by itself makes a place for what was added, takes away that of
-   * what was removed, and ends the sessions of what has changed: they were opened with what was there before.
-   */
+  /** Told once a change has been taken up. Of servers that have changed, the service in `services` is the same. */
   readonly onchange?: ((change: FleetChange) => void) | undefined;
 }
 

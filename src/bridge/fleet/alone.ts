@@ -1,0 +1,61 @@
+import type { Exchange, Service } from '../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { Method, Notice } from '../../protocol/methods.ts';
+import type { SubscriptionFilter } from '../../protocol/types.ts';
+import { CHANGES } from './kinds.ts';
+import type { Members } from './members.ts';
+import { PartExchange } from './part.ts';
+
+/**
+ * One server of a fleet by itself: whichever has the name at the time of a request. Who listens goes on with the next one
+ * where it is replaced, and is told that all may have changed; where it is taken away, the subscription ends.
+ */
+export function alone(members: Members, name: string): Service {
+  return (exchange) => {
+    const member = members.get(name);
+    if (!member) return Promise.reject(missing(name));
+    return exchange.method === Method.Listen ? listen(members, name, exchange) : member.service(exchange);
+  };
+}
+
+async function listen(members: Members, name: string, exchange: Exchange): Promise<JsonObject> {
+  let acknowledged = false;
+  for (let member = members.get(name); member; member = members.get(name)) {
+    const part = new PartExchange(exchange, Method.Listen, exchange.params, async (method, params) => {
+      if (method !== Notice.Acknowledged) return exchange.notify(method, params);
+      if (!acknowledged) {
+        acknowledged = true;
+        return exchange.notify(method, params);
+      }
+      const honoured: unknown = params?.['notifications'];
+      for (const [notice, what] of allChanges(isObject(honoured) ? honoured : {})) await exchange.notify(notice, what);
+    });
+    const { signal } = exchange;
+    const { gone } = member;
+    const end = (): void => part.abort((signal.aborted ? signal.reason : gone.reason) as Error);
+    for (const each of [signal, gone]) each.addEventListener('abort', end);
+    if (signal.aborted || gone.aborted) end();
+    try {
+      const result = await member.service(part);
+      if (!gone.aborted) return result;
+    } catch (error) {
+      if (!gone.aborted) throw error;
+    } finally {
+      for (const each of [signal, gone]) each.removeEventListener('abort', end);
+    }
+    if (signal.aborted) break;
+  }
+  return {};
+}
+
+/** All that may have changed while nobody listened. */
+function* allChanges(honoured: SubscriptionFilter): Iterable<[method: string, params: JsonObject | undefined]> {
+  for (const { flag, notice } of CHANGES) if (honoured[flag] === true) yield [notice, undefined];
+  const { resourceSubscriptions: uris } = honoured;
+  for (const uri of Array.isArray(uris) ? uris : []) yield [Notice.ResourceUpdated, { uri }];
+}
+
+function missing(name: string): RpcError {
+  return new RpcError(ErrorCode.InternalError, `The server ${JSON.stringify(name)} is not here any more`);
+}
