@@ -1,4 +1,4 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /** From the client to the server, or back. */
@@ -21,12 +21,16 @@ export class Tamper {
   connections = 0;
   /** Everything comes byte by byte. */
   slow = false;
+  /** Whether what comes is passed on to the server; asked for each chunk. Where not, the client is read no further. */
+  reads: () => boolean = () => true;
+  readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #frozen = new Set<Socket>();
   #cut: Cut | undefined;
 
-  private constructor(port: number) {
-    this.origin = `http://127.0.0.1:${port}`;
+  private constructor(server: Server) {
+    this.#server = server;
+    this.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
   /** In front of a server on loopback. Closed when the test is over. */
@@ -39,12 +43,15 @@ export class Tamper {
       tamper.#join('down', far, near);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const tamper = new Tamper((server.address() as AddressInfo).port);
-    onTestFinished(async () => {
-      for (const socket of tamper.#sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    });
+    const tamper = new Tamper(server);
+    onTestFinished(() => tamper.stop());
     return tamper;
+  }
+
+  /** Ends all connections, and takes no more. */
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
   }
 
   /** Ends the connection over which the byte after the next so many would pass in this direction. */
@@ -80,6 +87,7 @@ export class Tamper {
   }
 
   #pass(direction: Direction, chunk: Buffer, from: Socket, to: Socket): void {
+    if (direction === 'up' && !this.reads()) return void from.pause();
     const cut = this.#cut;
     if (!cut || cut.direction !== direction || chunk.length < cut.left) {
       if (cut?.direction === direction) cut.left -= chunk.length;

@@ -1,0 +1,240 @@
+import { createServer } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { connect, ConnectionError, TimeoutError, type Client, type ClientOptions } from 'everwire/client';
+import { McpServer } from 'everwire/server';
+import { streamTransport } from 'everwire/stdio';
+import { json, scripted } from '../support/http-server.ts';
+import { oddWorld, POSTS } from '../support/odd-server.ts';
+import { Tamper } from '../support/tamper.ts';
+
+/** Networks and machines that neither carry on nor say so, and servers that turn requests away or elsewhere. */
+
+afterEach(() => void vi.useRealTimers());
+
+const WAYS = ['modern HTTP', 'session HTTP', 'HTTP+SSE'] as const;
+
+/** A client behind a proxy of a server whose tool gives back a text, and counts. */
+async function world(way: (typeof WAYS)[number], options: ClientOptions = {}) {
+  const calls = vi.fn<(text: string) => void>();
+  const server = new McpServer({ name: 'echoing', version: '1.0.0', onerror: () => {} });
+  const input = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } as const;
+  server.tool('echo', { input }, ({ text }) => {
+    calls(text);
+    return text;
+  });
+  const listener = await server.listen({ port: 0 });
+  onTestFinished(() => listener.close(0));
+  const tamper = await Tamper.before(listener.url);
+  const client = await connect(`${tamper.origin}${way === 'HTTP+SSE' ? '/sse' : '/mcp'}`, {
+    eras: way === 'modern HTTP' ? 'modern' : 'legacy',
+    cache: false,
+    onerror: () => {},
+    ...(way === 'HTTP+SSE' && { verdicts: { get: () => ({ era: 'legacy', route: 'http+sse' }), set: () => {} } }),
+    ...options,
+  });
+  onTestFinished(() => client.close());
+  await client.callTool('echo', { text: 'first' });
+  calls.mockClear();
+  return { client, tamper, calls };
+}
+
+const failed = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+const echo = async (client: Client, text: string, options = {}): Promise<unknown> =>
+  (await client.callTool('echo', { text }, options)).content[0];
+
+describe.each(WAYS)('over %s', (way) => {
+  test('a server that vanished without a word is given up in time, and found again', async () => {
+    // Over HTTP+SSE answers come on a stream that only silence shows to be dead.
+    const { client, tamper } = await world(way, { httpLimits: { idleTimeout: 400 } });
+    tamper.freeze();
+    expect(await failed(client.callTool('echo', { text: 'gone' }, { timeout: 200 }))).toMatchObject({
+      name: expect.stringMatching(/^(TimeoutError|ConnectionError)$/),
+    });
+    await vi.waitUntil(
+      async () => (await failed(client.callTool('echo', { text: 'back' }, { timeout: 200 }))) === undefined,
+      { timeout: 10_000, interval: 20 },
+    );
+    expect(await echo(client, 'again')).toEqual({ type: 'text', text: 'again' });
+  });
+
+  test('what comes byte by byte is understood', async () => {
+    const { client, tamper } = await world(way);
+    tamper.slow = true;
+    const text = 'ä😀\n\r\u2028'.repeat(20);
+    expect(await echo(client, text)).toEqual({ type: 'text', text });
+    tamper.slow = false;
+    expect(await echo(client, 'fast')).toEqual({ type: 'text', text: 'fast' });
+  });
+
+  test('a server that is reached no more is named, and once its connections are gone calls say that they did not run', async () => {
+    const { client, tamper, calls } = await world(way);
+    const { port } = new URL(tamper.origin);
+    await tamper.stop();
+    const errors = await Promise.all(['a', 'b', 'c'].map((text) => failed(client.callTool('echo', { text }))));
+    for (const error of errors) expect(error).toBeInstanceOf(ConnectionError);
+    const met = (error: unknown): boolean => error instanceof ConnectionError && error.notRun;
+    const again = await vi.waitUntil(async () => {
+      const error = await failed(client.callTool('echo', { text: 'd' }));
+      return met(error) && error;
+    });
+    expect(again).toMatchObject({ message: expect.stringContaining(`127.0.0.1:${port}`) });
+    expect(calls).not.toHaveBeenCalled();
+  });
+});
+
+describe('a server that does not read', () => {
+  test.each(['modern', 'legacy'] as const)('over HTTP keeps a call no longer than its time (%s)', async (eras) => {
+    let reads = true;
+    const server = new McpServer({ name: 's', version: '1' });
+    server.tool('take', {}, () => 'taken');
+    const listener = await server.listen({ port: 0 });
+    onTestFinished(() => listener.close(0));
+    const tamper = await Tamper.before(listener.url);
+    tamper.reads = () => reads;
+    const client = await connect(`${tamper.origin}/mcp`, { eras, cache: false, onerror: () => {} });
+    onTestFinished(() => client.close());
+    await client.callTool('take');
+    reads = false;
+    const much = { text: 'x'.repeat(20_000_000) };
+    expect(await failed(client.callTool('take', much, { timeout: 300 }))).toBeInstanceOf(TimeoutError);
+    reads = true;
+    expect(await client.callTool('take')).toMatchObject({ content: [{ text: 'taken' }] });
+  });
+
+  test('is written to only so far: a call beyond that fails at once, and says why', async () => {
+    const { client } = await oddWorld(
+      'session HTTP',
+      { slow: () => {} },
+      { httpLimits: { maxPending: 5000 }, timeout: 500 },
+    );
+    const error = await failed(client.callTool('good', { text: 'x'.repeat(10_000) }));
+    expect(error).toMatchObject({ name: 'ConnectionError', message: expect.stringContaining('More than 5000') });
+    expect(await failed(client.callTool('good'))).toBeUndefined();
+  });
+
+  test.each(['modern', 'legacy'] as const)('over pipes the same (%s)', async (eras) => {
+    const up = new PassThrough({ highWaterMark: 1 });
+    const down = new PassThrough();
+    const server = new McpServer({ name: 's', version: '1' });
+    server.tool('take', {}, () => 'taken');
+    await server.connect(streamTransport(up, down));
+    const transport = streamTransport(down, up, { role: 'client', maxPendingBytes: 100_000 });
+    const client = await connect(transport, { eras, onerror: () => {} });
+    onTestFinished(() => client.close());
+    up.pause();
+    const errors = await Promise.all(
+      Array.from({ length: 20 }, () => failed(client.callTool('take', { text: 'x'.repeat(10_000) }, { timeout: 300 }))),
+    );
+    expect(errors.filter((error) => error instanceof ConnectionError).length).toBeGreaterThan(5);
+    expect(errors.filter((error) => error === undefined)).toEqual([]);
+    up.resume();
+    expect(await client.callTool('take')).toMatchObject({ content: [{ text: 'taken' }] });
+  });
+
+  test('nor accept connections is given up in time', async () => {
+    const server = createServer({ pauseOnConnect: true });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as { port: number };
+    const error = await failed(connect(`http://127.0.0.1:${port}/mcp`, { connectTimeout: 200 }));
+    expect(error).toMatchObject({ name: 'TimeoutError', limit: 200 });
+  });
+});
+
+describe.each(POSTS)('a server over %s that turns a call away', (way) => {
+  const later = (seconds: number): string => new Date(Date.now() + seconds * 1000).toUTCString();
+
+  test.each<[number, string, () => string]>([
+    [429, 'in seconds', () => '20'],
+    [503, 'in seconds', () => '20'],
+    [429, 'as a date', () => later(20)],
+    [503, 'as a date', () => later(20)],
+  ])('with %i and says %s when to come back is called again then', async (status, _, when) => {
+    const { client, calls } = await oddWorld(
+      way,
+      {
+        busy: ({ count, id, response }) => {
+          if (count === 1) response.writeHead(status, { 'retry-after': when() }).end();
+          else json(response, { jsonrpc: '2.0', id, result: { content: [] } });
+        },
+      },
+      { timeout: 60_000 },
+    );
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    const call = client.callTool('busy');
+    await vi.waitUntil(() => calls.get('busy') === 1 && vi.getTimerCount() >= 2);
+    await vi.advanceTimersByTimeAsync(18_000);
+    expect(calls.get('busy')).toBe(1);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(await call).toEqual({ content: [] });
+    expect(calls.get('busy')).toBe(2);
+  });
+
+  test.each(['31536000', '99999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
+    'until %s is not waited for',
+    async (when) => {
+      const { client, calls } = await oddWorld(way, {
+        busy: ({ response }) => response.writeHead(429, { 'retry-after': when }).end(),
+      });
+      const error = await failed(client.callTool('busy'));
+      expect(error).toMatchObject({
+        name: 'ConnectionError',
+        notRun: true,
+        message: expect.stringContaining(`come back later (${when})`),
+      });
+      expect(calls.get('busy')).toBe(1);
+      expect(await failed(client.callTool('other'))).toBeUndefined();
+    },
+  );
+
+  test('is waited for no longer than the call may take, nor than the client allows', async () => {
+    const busy = { busy: ({ response }: any) => response.writeHead(503, { 'retry-after': '2' }).end() };
+    const { client, calls } = await oddWorld(way, busy);
+    expect(await failed(client.callTool('busy', {}, { timeout: 100 }))).toBeInstanceOf(TimeoutError);
+    expect(calls.get('busy')).toBe(1);
+    const impatient = await oddWorld(way, busy, { httpLimits: { maxRetryAfter: 1000 } });
+    expect(await failed(impatient.client.callTool('busy'))).toMatchObject({ name: 'ConnectionError' });
+    expect(impatient.calls.get('busy')).toBe(1);
+  });
+
+  test.each([429, 500, 503])('with %i and says nothing is not called again', async (status) => {
+    const { client, calls } = await oddWorld(way, { busy: ({ response }) => response.writeHead(status).end() });
+    const error = await failed(client.callTool('busy'));
+    expect(error).toMatchObject({ name: 'ConnectionError', notRun: status === 429 });
+    expect((error as Error).message).toContain(`status ${status}`);
+    expect(calls.get('busy')).toBe(1);
+    expect(await failed(client.callTool('other'))).toBeUndefined();
+  });
+
+  test('to another path of its own is followed; elsewhere and in circles it is not, and that is said', async () => {
+    const stranger = await scripted((_, response) => void response.writeHead(200).end());
+    const { client, calls } = await oddWorld(way, {
+      moved: ({ count, id, response }) => {
+        if (count === 1) response.writeHead(307, { location: '/mcp/moved' }).end();
+        else json(response, { jsonrpc: '2.0', id, result: { content: [] } });
+      },
+      away: ({ response }) => response.writeHead(308, { location: stranger.url.href }).end(),
+      round: ({ response }) => response.writeHead(307, { location: '/mcp' }).end(),
+      changed: ({ response }) => response.writeHead(302, { location: '/mcp' }).end(),
+      nowhere: ({ response }) => response.writeHead(307).end(),
+    });
+    expect(await client.callTool('moved')).toEqual({ content: [] });
+    const said = (name: string): Promise<unknown> => failed(client.callTool(name));
+    expect(await said('away')).toMatchObject({ notRun: true, message: expect.stringContaining('another origin') });
+    expect(await said('round')).toMatchObject({ notRun: true, message: expect.stringContaining('more than 5') });
+    expect(await said('changed')).toMatchObject({
+      notRun: true,
+      message: expect.stringContaining('not keep the method'),
+    });
+    expect(await said('nowhere')).toMatchObject({ notRun: true, message: expect.stringContaining('not where to') });
+    expect(stranger.asked).toEqual([]);
+    expect(calls.get('round')).toBe(6);
+    expect(await failed(client.callTool('other'))).toBeUndefined();
+  });
+});
