@@ -175,7 +175,7 @@ class ServerBridge implements Bridge {
   async #forCaller(exchange: Exchange): Promise<JsonObject> {
     if (this.#stateless) {
       // It may be another after a restart.
-      await this.#stateless.connect();
+      if (!this.#stateless.ready) await this.#stateless.connect();
       if (this.#stateless?.era === 'modern') return this.#stateless.service(exchange);
       const former = this.#stateless;
       this.#stateless = undefined;

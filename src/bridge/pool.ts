@@ -65,6 +65,11 @@ export class Pool {
     return this.#members.filter(({ upstream }) => upstream.connected).length;
   }
 
+  /** Whether the first connection stands. */
+  get ready(): boolean {
+    return this.#members[0]?.upstream.connected === true;
+  }
+
   /** Connections, standing or not. */
   get size(): number {
     return this.#members.length;
