@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { aborted, deferred, listening, scripted, settled } from '../../../test/support/service.ts';
 import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
@@ -333,6 +333,23 @@ describe('a server that is down', () => {
     expect(warnings).toEqual(['the server "a" does not answer server/discover: no answer within 50 ms']);
   });
 
+  test('is not waited for by calls of the others', async () => {
+    const { service } = hanging(toolServer('a', []).service);
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { fleet } = fleetOf({ a: { service }, b: toolServer('b', ['y']), c: toolServer('c', []) });
+    const listed = tools(fleet);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await listed).toEqual(['y']);
+    // The clock stands still, so nothing is waited for.
+    expect(await call(fleet, 'y')).toBe('b: y');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await call(fleet, 'y')).toBe('b: y');
+    const again = tools(fleet);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await again).toEqual(['y']);
+  });
+
   test('keeps its names, so that those of the others stay what they were', async () => {
     let broken = false;
     const server = toolServer('a', [], {
@@ -348,14 +365,15 @@ describe('a server that is down', () => {
     const { service, wake } = hanging(toolServer('a', ['x'], { 'subscriptions/listen': listening([]) }).service);
     const b = toolServer('b', ['y'], { 'subscriptions/listen': listening([]) });
     const { fleet } = fleetOf({ a: { service }, b }, { timeout: 30 });
-    const told = deferred();
+    const [acknowledged, told] = [deferred(), deferred()];
     const listener = new TestExchange(
       'subscriptions/listen',
       { notifications: { toolsListChanged: true } },
-      { onnotify: (method) => void (method === 'notifications/tools/list_changed' && told.resolve()) },
+      { onnotify: (method) => (method === 'notifications/tools/list_changed' ? told : acknowledged).resolve() },
     );
     const over = fleet.service(listener);
     expect(await tools(fleet)).toEqual(['y']);
+    await acknowledged.promise;
     expect(listener.notified.map(({ method }) => method)).toEqual(['notifications/subscriptions/acknowledged']);
     wake();
     await told.promise;

@@ -159,6 +159,7 @@ class ServiceFleet implements Fleet {
         exchange.ask(method, renameMeta(question, renaming.taskId), options),
     });
     const result = await member.service(asked);
+    this.#members.answered(member);
     if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, `${exchange.method} gave no result`);
     if (hasUris(result)) await view.loadUris(exchange);
     return renameResult(result, exchange.method, renaming);
@@ -223,8 +224,10 @@ class ServiceFleet implements Fleet {
     const members = [...this.#members];
     const told = await Promise.allSettled(members.map((member) => member.service(exchange)));
     for (const [index, outcome] of told.entries()) {
-      if (outcome.status === 'rejected')
-        this.#members.failed(members[index]!, exchange.method, RpcError.from(outcome.reason));
+      if (outcome.status === 'fulfilled') continue;
+      const error = RpcError.from(outcome.reason);
+      // Any other says that it does not know the notification.
+      if (error.code === CONNECTION_CLOSED) this.#members.failed(members[index]!, exchange.method, error);
     }
     return {};
   }

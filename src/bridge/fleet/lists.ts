@@ -36,10 +36,15 @@ export class MergedLists {
   }
 
   async #first(kind: ListKind, exchange: Exchange, view: View): Promise<JsonObject> {
-    await Promise.all([...this.#members].map((member) => this.#members.describe(member, exchange)));
+    const all = [...this.#members];
+    const answers = await Promise.all(all.map((member) => this.#members.describe(member, exchange)));
+    // One that has just kept everybody waiting is not waited for once more.
+    const silent = new Set(all.filter((_, index) => !answers[index]));
     const members = this.#members.having(kind.capability);
     const toTheEnd = this.#compares(kind, members);
-    const walks = await Promise.all(members.map((member) => this.#walk(kind, member, exchange, view, toTheEnd)));
+    const walks = await Promise.all(
+      members.map((member) => (silent.has(member) ? undefined : this.#walk(kind, member, exchange, view, toTheEnd))),
+    );
     exchange.signal.throwIfAborted();
     await this.#prepare(kind, exchange, view);
     const result: JsonObject[] = [];

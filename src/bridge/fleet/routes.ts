@@ -118,9 +118,11 @@ export class Routes {
     if (!split && alone) return { member: alone, name };
     if (!split && only) return this.#inward(kind, name, view).find(isOf(only)) ?? { member: only, name };
     if (split || !naming.always) {
-      await view.load(kind, exchange);
+      // Who calls what is there does not wait for one that is down.
+      const awake = candidates.filter(({ down }) => !down);
+      await view.load(kind, exchange, awake);
       let found = this.#inward(kind, name, view);
-      if (found.length === 0 && view.doubt(kind)) {
+      if (found.length === 0 && (view.doubt(kind) || awake.length < candidates.length)) {
         await view.load(kind, exchange);
         found = this.#inward(kind, name, view);
       }

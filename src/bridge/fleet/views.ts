@@ -84,10 +84,13 @@ export class View {
     }
   }
 
-  /** Reads the lists of resources and templates, where more than one server has such. */
+  /** Reads the lists of resources and templates, where more than one server has such. One that is down is not waited for. */
   async loadUris(exchange: Exchange): Promise<UriTable> {
-    if (this.#members.having('resources').length > 1)
-      await Promise.all([this.load(RESOURCES, exchange), this.load(TEMPLATES, exchange)]);
+    const members = this.#members.having('resources');
+    if (members.length > 1) {
+      const awake = members.filter(({ down }) => !down);
+      await Promise.all([this.load(RESOURCES, exchange, awake), this.load(TEMPLATES, exchange, awake)]);
+    }
     return this.uris();
   }
 
