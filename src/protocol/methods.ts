@@ -58,6 +58,12 @@ export const Notice = {
   TaskStatus: 'notifications/tasks/status',
 } as const;
 
+/** The notifications that some revision has. */
+export const KNOWN_NOTICES: ReadonlySet<string> = new Set([
+  ...Object.values(Notice),
+  'notifications/elicitation/complete',
+]);
+
 /** Keys of `_meta` that this package acts on. */
 export const Meta = {
   ProgressToken: 'progressToken',

@@ -90,7 +90,7 @@ async function handshake(
   { named, remembered }: { readonly named: Revision | undefined; readonly remembered: boolean },
 ): Promise<NegotiatedUpstream> {
   const transport = negotiation.trying(await (step === 'http+sse' ? target.sse! : target.streamable!)());
-  const options = legacyOptions(negotiation, () => transport.closeReason);
+  const options = { ...legacyOptions(negotiation, () => transport.closeReason), streams: step !== 'http+sse' };
   try {
     const upstream = await connectLegacy(transport, named === undefined ? options : { ...options, revision: named });
     return reached(upstream, 'legacy', step);

@@ -45,7 +45,7 @@ const welcome = (protocolVersion: unknown = '2025-11-25', capabilities: JsonObje
 });
 
 async function connected(options: Partial<OutboundOptions> = {}) {
-  const { server, upstream, errors } = await connecting(options);
+  const { server, upstream, errors, transport } = await connecting(options);
   await server.send({ id: server.next().id, result: welcome() });
   const { service } = await upstream;
   /** Starts an exchange and lets the request go out. */
@@ -56,7 +56,7 @@ async function connected(options: Partial<OutboundOptions> = {}) {
     await settled();
     return { exchange, result };
   };
-  return { server, upstream: await upstream, errors, start, service };
+  return { server, upstream: await upstream, errors, start, service, transport };
 }
 
 /** The same, past notifications/initialized. */
@@ -125,6 +125,17 @@ describe('the handshake', () => {
     const { server, upstream } = await connecting({ closeReason: () => new Error('exit code 3') });
     await server.transport.close();
     await expect(upstream).rejects.toMatchObject({ code: -32000, message: 'Connection closed: exit code 3' });
+  });
+
+  test('finds that a server of before 2025-03-26, which had no word for it, may complete what it has', async () => {
+    const capabilitiesOf = async (revision: string, capabilities: JsonObject): Promise<JsonObject> => {
+      const { server, upstream } = await connecting();
+      await server.send({ id: server.next().id, result: welcome(revision, capabilities) });
+      return (await upstream).discovered.capabilities;
+    };
+    expect(await capabilitiesOf('2024-11-05', { prompts: {} })).toEqual({ prompts: {}, completions: {} });
+    expect(await capabilitiesOf('2024-11-05', { tools: {} })).toEqual({ tools: {} });
+    expect(await capabilitiesOf('2025-03-26', { prompts: {} })).toEqual({ prompts: {} });
   });
 
   test('answers a ping in the middle of it', async () => {
@@ -482,6 +493,46 @@ describe('listening', () => {
     await server.send({ method: 'notifications/message', params: { level: 'info', data: 2 } });
     expect(call.exchange.notified.map(({ params }) => params!['data'])).toEqual([1]);
     expect(listener.exchange.notified.slice(1).map(({ params }) => params!['data'])).toEqual([2]);
+  });
+
+  test('a notification that nobody here knows is that of the only call of a caller without a session', async () => {
+    const { server, start } = await ready();
+    const listener = await start('subscriptions/listen', {});
+    const say = (n: number): Promise<void> => server.send({ method: 'notifications/vendor', params: { n } });
+    const call = await start('tools/call');
+    await say(1);
+    // Whoever hears of changes hears of no call's.
+    await server.send({ method: 'notifications/tools/list_changed' });
+    await start('tools/call');
+    await say(2);
+    expect(call.exchange.notified).toEqual([{ method: 'notifications/vendor', params: { n: 1 } }]);
+    expect(listener.exchange.notified.slice(1)).toEqual([{ method: 'notifications/vendor', params: { n: 2 } }]);
+  });
+
+  test('what comes on the stream of a call is that of the call, though a session listens', async () => {
+    const { server, start, transport } = await ready();
+    const options = { caller: { session: { id: 's', signal: new AbortController().signal } } };
+    const listener = await start('subscriptions/listen', {}, options);
+    const call = await start('tools/call', {}, options);
+    const { id } = server.take().find((message) => 'method' in message && message.method === 'tools/call') as any;
+    const notice = { jsonrpc: '2.0', method: 'notifications/vendor' } as const;
+    transport.onmessage?.(notice, { relatedRequestId: id });
+    transport.onmessage?.(notice, {});
+    await settled();
+    expect(call.exchange.notified).toHaveLength(1);
+    expect(listener.exchange.notified.slice(1)).toHaveLength(1);
+  });
+
+  test('a log message that comes on another stream, right behind the answer, is still that of its call', async () => {
+    const { server, start } = await ready({ streams: true });
+    const { exchange, result } = await start('tools/call', {}, { caller: { logLevel: 'info' } });
+    const level = server.next();
+    await server.send({ id: level.id, result: {} });
+    await server.send({ id: server.next().id, result: { done: true } });
+    await server.send({ method: 'notifications/message', params: { level: 'info', data: 1 } });
+    expect(exchange.notified.map(({ method }) => method)).toEqual(['notifications/message']);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(await result).toEqual({ done: true });
   });
 
   test('anew in a session, nothing is lost that a slow reader has not had from the exchange before', async () => {

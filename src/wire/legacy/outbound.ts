@@ -14,8 +14,8 @@ import {
 } from '../../jsonrpc/message.ts';
 import { abortReason, isAborted, offAbort, onAbort } from '../../core/abortable.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
-import { isNotificationMethod, Meta, Method, Notice } from '../../protocol/methods.ts';
-import { LATEST_LEGACY_REVISION, profileOf, type Revision } from '../../protocol/revisions.ts';
+import { isNotificationMethod, KNOWN_NOTICES, Meta, Method, Notice } from '../../protocol/methods.ts';
+import { LATEST_LEGACY_REVISION, profileOf, type Revision, type RevisionProfile } from '../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../transport/transport.ts';
 import type { Upstream } from '../upstream.ts';
@@ -43,6 +43,11 @@ export interface OutboundOptions {
   readonly lastId?: number | undefined;
   /** Knows whose something is that the server does not say it of. Default: that of the newest `tools/call`, else call. */
   readonly attribution?: Attribution | undefined;
+  /**
+   * Whether a log message may come on another stream than the answer to its call, and so after it (Streamable HTTP). A call
+   * of a caller without a session that wants some waits a moment for them then, as nobody could be told afterwards.
+   */
+  readonly streams?: boolean | undefined;
   /** Why the transport closed, where it knows. */
   readonly closeReason?: () => Error | undefined;
   /** Hears of what no caller can be told. Default: nobody. */
@@ -72,6 +77,8 @@ export async function connectLegacy(transport: Transport, options: OutboundOptio
   }
 }
 
+/** Milliseconds that an answer waits for log messages of its call that come on another stream. */
+const LATE = 10;
 /** A call in flight, and the token under which the server reports its progress. */
 interface Call {
   readonly exchange: Exchange;
@@ -157,7 +164,7 @@ class LegacyOutbound implements Upstream {
     transport.setProtocolVersion?.(profile.revision);
     this.discovered = {
       supportedVersions: [profile.revision],
-      capabilities: answer['capabilities'] ?? {},
+      capabilities: declared(answer['capabilities'] ?? {}, profile),
       ...(answer['instructions'] === undefined ? {} : { instructions: answer['instructions'] }),
       _meta: { [Meta.ServerInfo]: answer['serverInfo'] },
     };
@@ -208,7 +215,8 @@ class LegacyOutbound implements Upstream {
       upstreamToken = ++this.#lastToken;
       params = { ...params, _meta: { ...params['_meta'], [Meta.ProgressToken]: upstreamToken } };
     }
-    const { id, result } = this.#request(method, params, this.#limits);
+    const { id, result: answered } = this.#request(method, params, this.#limits);
+    const result = this.#logsLate(exchange) ? answered.finally(late) : answered;
     const call: Call = { exchange, token, notices: undefined };
     this.#calls.set(id, call);
     if (upstreamToken !== undefined) this.#tokens.set(upstreamToken, id);
@@ -230,6 +238,11 @@ class LegacyOutbound implements Upstream {
     };
     result.then(done, () => done());
     return visiting ? result.catch(visitsOf) : result;
+  }
+
+  #logsLate({ caller: { session, logLevel } }: Exchange): boolean {
+    const wanted = session === undefined && logLevel !== undefined;
+    return wanted && this.#options.streams === true && this.discovered.capabilities['logging'] !== undefined;
   }
 
   /** Sends a request; where its time runs out, the server is told (2025-11-25, basic/lifecycle: Timeouts). */
@@ -332,6 +345,12 @@ class LegacyOutbound implements Upstream {
     return this.#calls.size === 1 ? this.#calls.values()[0] : undefined;
   }
 
+  /** Of a caller who could hear nothing elsewhere. */
+  #onlySessionless(): Call | undefined {
+    const call = this.#onlyCall();
+    return call?.exchange.caller.session ? undefined : call;
+  }
+
   /** Whose a log message is, where somebody knows. */
   #attributed(): Call | undefined {
     const exchange = this.#options.attribution?.message();
@@ -369,6 +388,12 @@ class LegacyOutbound implements Upstream {
       case Notice.Message: {
         const call = this.#callOf(related);
         const whose = call ?? this.#onlyCall() ?? this.#attributed() ?? this.#newestThatWants();
+        if (whose) return this.#tell(whose, method, params);
+        break;
+      }
+      default: {
+        // What changes is told to whoever listens; of what nobody here knows the stream says whose it is.
+        const whose = KNOWN_NOTICES.has(method) ? undefined : (this.#callOf(related) ?? this.#onlySessionless());
         if (whose) return this.#tell(whose, method, params);
       }
     }
@@ -408,4 +433,19 @@ class LegacyOutbound implements Upstream {
     this.#questions.clear();
     this.onclose?.();
   }
+}
+
+/** Past what has been sent by now: a timer alone could be over before anything is read. */
+function late(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(() => setImmediate(resolve), LATE));
+}
+
+/**
+ * The capabilities of a server. Before 2025-03-26 there was no word for completion (changelog, other schema changes): a
+ * server that has prompts or resources may complete their arguments.
+ */
+function declared(capabilities: JsonObject, { unknown: { properties } }: RevisionProfile): JsonObject {
+  const unsaid = properties.ServerCapabilities?.includes('completions') === true;
+  const may = capabilities['prompts'] !== undefined || capabilities['resources'] !== undefined;
+  return unsaid && may ? { completions: {}, ...capabilities } : capabilities;
 }
