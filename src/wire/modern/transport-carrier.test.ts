@@ -47,6 +47,21 @@ test('a log message goes to the newest tool call that asked for some, else to th
   expect([silent, tool, read, listen].map(({ heard }) => heard.length)).toEqual([0, 1, 1, 0]);
 });
 
+test('a notification that nobody here knows goes to the only request in flight, and with several to none', async () => {
+  const { server, carrier, errors } = await carrying();
+  const listen = send(carrier, 'subscriptions/listen');
+  const call = send(carrier, 'tools/call');
+  await server.send({ method: 'notifications/vendor' }, { method: 'notifications/tools/list_changed' });
+  expect(call.heard.map(({ method }) => method)).toEqual(['notifications/vendor']);
+  const other = send(carrier, 'tools/call');
+  await server.send({ method: 'notifications/vendor' });
+  expect([listen, call, other].map(({ heard }) => heard.length)).toEqual([0, 1, 0]);
+  expect(errors).toEqual([
+    'notifications/tools/list_changed came, and belongs to no request in flight: it was ignored',
+    'notifications/vendor came, and belongs to no request in flight: it was ignored',
+  ]);
+});
+
 test('what comes late for a request that was cancelled is no surprise, anything else is', async () => {
   const { server, carrier, errors } = await carrying();
   const call = send(carrier, 'tools/call', { progressToken: 't' });

@@ -10,7 +10,7 @@ import {
   type Response,
 } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
-import { Meta, Method, Notice } from '../../protocol/methods.ts';
+import { KNOWN_NOTICES, Meta, Method, Notice } from '../../protocol/methods.ts';
 import type { CarriedRequest, Carrier } from '../../transport/carrier.ts';
 import type { Transport } from '../../transport/transport.ts';
 
@@ -40,7 +40,8 @@ interface Entry {
  * transports/stdio: Receiving Messages).
  *
  * Nothing on such a connection ties a log message to a request. It goes to one that asked for log messages: with several
- * in flight to the newest `tools/call` among them, else to the newest.
+ * in flight to the newest `tools/call` among them, else to the newest. A notification that nobody here knows goes to the
+ * one request in flight; with several it is nobody's.
  */
 export class TransportCarrier implements Carrier {
   readonly mirrorsHeaders = false;
@@ -159,7 +160,7 @@ export class TransportCarrier implements Carrier {
         return this.#ended(message);
       default: {
         const id: RequestId | undefined = params['_meta']?.[Meta.SubscriptionId];
-        return this.#deliver(message, id, id);
+        return this.#deliver(message, id ?? this.#only(method), id);
       }
     }
   }
@@ -181,6 +182,21 @@ export class TransportCarrier implements Carrier {
 
   #wasGivenUp(method: string, name: unknown): boolean {
     return method === Notice.Progress ? [...this.#givenUp.values()].includes(name) : this.#givenUp.has(name);
+  }
+
+  /**
+   * Whose a notification is that nobody here knows: a server says nothing that relates to no request in flight (2026-07-28,
+   * transports/stdio: Receiving Messages), and so it is that of the only one beside subscriptions.
+   */
+  #only(method: string): RequestId | undefined {
+    if (KNOWN_NOTICES.has(method)) return undefined;
+    let only: RequestId | undefined;
+    for (const [id, { request }] of this.#entries.entries()) {
+      if (request.method === Method.Listen) continue;
+      if (only !== undefined) return undefined;
+      only = id;
+    }
+    return only;
   }
 
   #logged(): RequestId | undefined {
