@@ -118,9 +118,22 @@ const MODES = {
 /** Milliseconds to wait for a notification. */
 const NOTICE_TIMEOUT = 10_000;
 
-export async function connect(kind: ClientKind, transport: TransportKind, target: Target): Promise<OfficialClient> {
+/** What a client declares and speaks beside what all do. */
+export interface Wanted {
+  readonly capabilities?: JsonObject;
+  /** The revisions that a 2.x client knows. */
+  readonly revisions?: readonly string[];
+}
+
+export async function connect(
+  kind: ClientKind,
+  transport: TransportKind,
+  target: Target,
+  wanted: Wanted = {},
+): Promise<OfficialClient> {
   const state = new State();
-  return kind === 'sdk 1.x' ? connectV1(state, transport, target) : connectV2(state, kind, transport, target);
+  if (kind === 'sdk 1.x') return connectV1(state, transport, target, wanted);
+  return connectV2(state, kind, transport, target, wanted);
 }
 
 function networkOf({ fetch }: Target): { fetch?: (url: string | URL, init?: RequestInit) => Promise<Response> } {
@@ -171,9 +184,14 @@ export class State {
     });
 }
 
-async function connectV1(state: State, kind: TransportKind, target: Target): Promise<OfficialClient> {
+async function connectV1(
+  state: State,
+  kind: TransportKind,
+  target: Target,
+  { capabilities = CAPABILITIES }: Wanted,
+): Promise<OfficialClient> {
   const { stdio, url, sseUrl } = target;
-  const client = new ClientV1(INFO, { capabilities: CAPABILITIES });
+  const client = new ClientV1(INFO, { capabilities });
   client.fallbackNotificationHandler = state.onnotification;
   client.onerror = (error) => state.errors.push(error);
   const { question } = state;
@@ -220,15 +238,23 @@ async function connectV2(
   clientKind: Exclude<ClientKind, 'sdk 1.x'>,
   kind: TransportKind,
   target: Target,
+  { capabilities = CAPABILITIES, revisions }: Wanted,
 ): Promise<OfficialClient> {
   const { stdio, url, sseUrl } = target;
-  const client = new ClientV2(INFO, { capabilities: CAPABILITIES, versionNegotiation: { mode: MODES[clientKind] } });
+  const client = new ClientV2(INFO, {
+    capabilities,
+    versionNegotiation: { mode: MODES[clientKind] },
+    ...(revisions && { supportedProtocolVersions: [...revisions] }),
+  });
   client.fallbackNotificationHandler = state.onnotification;
   client.onerror = (error) => state.errors.push(error);
   client.setRequestHandler('sampling/createMessage', ({ method, params }) =>
     state.question('sampling', method, params),
   );
-  client.setRequestHandler('elicitation/create', ({ method, params }) => state.question('elicitation', method, params));
+  if ('elicitation' in capabilities)
+    client.setRequestHandler('elicitation/create', ({ method, params }) =>
+      state.question('elicitation', method, params),
+    );
   client.setRequestHandler('roots/list', ({ method, params }) => state.question('roots', method, params));
   const transport =
     kind === 'stdio'

@@ -24,7 +24,8 @@ function streams(): { target: Transport; input: PassThrough; output: PassThrough
   return { target: streamTransport(output, input, { role: 'client' }), input, output };
 }
 
-async function listening(
+/** Listens on a free port. */
+export async function listening(
   listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
   release: () => Promise<unknown> = async () => {},
 ): Started {
@@ -48,9 +49,9 @@ export async function v1Stdio(): Started {
 }
 
 /** A transport for each session. */
-function sessions<T extends { handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> }>(
-  open: (onopened: (id: string, transport: T) => void) => Promise<T>,
-): Started {
+export function sessions<
+  T extends { handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> },
+>(open: (onopened: (id: string, transport: T) => void) => Promise<T>): Started {
   const transports = new Map<string, T>();
   return listening(async (request, response) => {
     const known = transports.get(String(request.headers['mcp-session-id']));

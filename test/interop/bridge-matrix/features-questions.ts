@@ -1,0 +1,159 @@
+import { expect } from 'vitest';
+import { always, rejection, SAME, since, textOf, type Cell, type Feature } from './feature.ts';
+import { CHOICES, FORM, HAMMER, VISIT_URL } from './shown.ts';
+
+type JsonObject = Record<string, any>;
+type Kinds = 'sampling' | 'elicitation' | 'roots';
+
+const REFUSED = 'an error that says what the client cannot be asked';
+
+/** Calls a tool that asks; what was asked, and with what the tool came back. */
+async function asked(
+  { client }: Cell,
+  name: string,
+  kind: Kinds,
+  answer: JsonObject,
+): Promise<{ questions: JsonObject[]; given: unknown }> {
+  const from = client.questions.length;
+  const before = client.answers[kind];
+  client.answers[kind] = () => answer;
+  try {
+    const given: unknown = JSON.parse(textOf(await client.callTool({ name })));
+    return { questions: client.questions.slice(from), given };
+  } finally {
+    client.answers[kind] = before;
+  }
+}
+
+/** Calls a tool whose question the client cannot be asked. */
+async function notAsked({ client }: Cell, name: string, capability: RegExp): Promise<void> {
+  const from = client.questions.length;
+  const outcome = await client.callTool({ name }).catch((error: Error & { code?: number }) => error);
+  if (outcome instanceof Error) {
+    expect(outcome.message).toMatch(capability);
+    expect(outcome.code).toBe(-32601);
+  } else {
+    // The official server 2.x finds that out by itself in a session, and says so to the model.
+    expect(outcome).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(capability) }] });
+  }
+  expect(client.questions.slice(from)).toEqual([]);
+}
+
+/** What a server asks in the middle of a call. */
+export const questionFeatures: readonly Feature[] = [
+  {
+    name: 'elicitation by form',
+    arrives: since('2025-06-18', REFUSED),
+    run: async (cell, arrives) => {
+      if (arrives !== SAME) return notAsked(cell, 'ask', /elicitation/);
+      const accept = { action: 'accept', content: { name: 'Ada' } };
+      const { questions, given } = await asked(cell, 'ask', 'elicitation', accept);
+      expect(questions).toEqual([{ method: 'elicitation/create', params: expect.objectContaining(FORM) }]);
+      expect(given).toMatchObject(accept);
+      const { given: declined } = await asked(cell, 'ask', 'elicitation', { action: 'decline' });
+      expect(declined).toMatchObject({ action: 'decline' });
+    },
+  },
+  {
+    name: 'elicitation of choices',
+    arrives: (down, up) => {
+      if (up.revision < '2025-11-25') return undefined;
+      if (down.revision < '2025-06-18') return REFUSED;
+      return down.revision < '2025-11-25' ? 'a form of plain fields, put together again' : SAME;
+    },
+    run: async (cell, arrives) => {
+      if (arrives === REFUSED) return notAsked(cell, 'choose', /elicitation/);
+      const chosen = { size: 'l', colors: ['blue'] };
+      const plain = { size: 'l', 'colors.red': false, 'colors.blue': true };
+      const content = arrives === SAME ? chosen : plain;
+      const { questions, given } = await asked(cell, 'choose', 'elicitation', { action: 'accept', content });
+      expect(given).toMatchObject({ action: 'accept', content: chosen });
+      const { properties } = questions[0]!['params'].requestedSchema;
+      if (arrives === SAME) return expect(properties).toEqual(CHOICES.requestedSchema.properties);
+      expect(properties).toEqual({
+        size: { type: 'string', enum: ['s', 'l'], enumNames: ['Small', 'Large'] },
+        'colors.red': { type: 'boolean', title: 'colors: red' },
+        'colors.blue': { type: 'boolean', title: 'colors: blue' },
+      });
+    },
+  },
+  {
+    name: 'elicitation by URL',
+    arrives: since('2025-11-25', REFUSED),
+    run: async (cell, arrives) => {
+      if (arrives !== SAME) return notAsked(cell, 'visit', /elicitation/);
+      const { questions, given } = await asked(cell, 'visit', 'elicitation', { action: 'accept' });
+      const wanted = { mode: 'url', url: VISIT_URL, message: 'Please sign in' };
+      expect(questions).toEqual([{ method: 'elicitation/create', params: expect.objectContaining(wanted) }]);
+      expect(given).toMatchObject({ action: 'accept' });
+    },
+  },
+  {
+    name: 'sampling',
+    arrives: always,
+    run: async (cell) => {
+      const answer = {
+        role: 'assistant',
+        content: { type: 'text', text: 'Something' },
+        model: 'm',
+        stopReason: 'endTurn',
+      };
+      const { questions, given } = await asked(cell, 'sample', 'sampling', answer);
+      const messages = [{ role: 'user', content: { type: 'text', text: 'Say something' } }];
+      expect(questions).toEqual([
+        {
+          method: 'sampling/createMessage',
+          params: expect.objectContaining({ messages, maxTokens: 9, systemPrompt: 'Be brief' }),
+        },
+      ]);
+      expect(given).toMatchObject(answer);
+    },
+  },
+  {
+    name: 'sampling with tools',
+    arrives: since('2025-11-25', REFUSED),
+    run: async (cell, arrives) => {
+      if (arrives !== SAME) return notAsked(cell, 'sample-with-tools', /sampling/);
+      const use = { type: 'tool_use', id: 'use-1', name: 'hammer', input: { nail: 1 } };
+      const answer = { role: 'assistant', content: [use], model: 'm', stopReason: 'toolUse' };
+      const { questions, given } = await asked(cell, 'sample-with-tools', 'sampling', answer);
+      expect(questions[0]!['params']).toMatchObject({ tools: [HAMMER], toolChoice: { mode: 'auto' } });
+      expect(given).toMatchObject(answer);
+    },
+  },
+  {
+    name: 'roots',
+    arrives: always,
+    run: async (cell) => {
+      const roots = [{ uri: 'file:///tmp/elsewhere', name: 'elsewhere' }];
+      const { questions, given } = await asked(cell, 'roots', 'roots', { roots });
+      expect(questions.map(({ method }) => method)).toEqual(['roots/list']);
+      expect(given).toMatchObject({ roots });
+    },
+  },
+  {
+    name: 'visits that are demanded',
+    // The error for it is 2025-11-25's alone.
+    arrives: (down, up) => {
+      if (up.revision !== '2025-11-25') return undefined;
+      if (down.revision > '2025-11-25') return 'the question, and the call again';
+      return down.revision < '2025-11-25' ? 'error −32603 with the addresses' : SAME;
+    },
+    run: async (cell, arrives) => {
+      const { client } = cell;
+      const from = client.questions.length;
+      const demand = client.callTool({ name: 'demand' });
+      const wanted = { mode: 'url', url: VISIT_URL, message: 'Sign in' };
+      const error = await rejection(demand);
+      if (arrives === SAME) {
+        expect(error).toMatchObject({ code: -32042, data: { elicitations: [expect.objectContaining(wanted)] } });
+      } else if (cell.down.revision < '2025-11-25') {
+        expect(error).toMatchObject({ code: -32603, data: { elicitations: [expect.objectContaining(wanted)] } });
+      } else {
+        // The server demands it for ever: each round asks anew, until the client has had enough.
+        const [first] = client.questions.slice(from);
+        expect(first).toEqual({ method: 'elicitation/create', params: expect.objectContaining(wanted) });
+      }
+    },
+  },
+];

@@ -1,0 +1,18 @@
+import { LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from '../../../src/protocol/revisions.ts';
+
+/** One end of a bridge: a revision over a transport that it has. */
+export interface Kind {
+  readonly revision: Revision;
+  readonly transport: 'stdio' | 'http' | 'sse';
+  /** As the table names it. */
+  readonly heading: string;
+}
+
+/** 2024-11-05 over HTTP+SSE, every later revision over Streamable HTTP and stdio. */
+export const KINDS: readonly Kind[] = [...LEGACY_REVISIONS, ...MODERN_REVISIONS].flatMap((revision): Kind[] => {
+  if (revision === '2024-11-05') return [{ revision, transport: 'sse', heading: `${revision} HTTP+SSE` }];
+  return [
+    { revision, transport: 'http', heading: `${revision} HTTP` },
+    { revision, transport: 'stdio', heading: `${revision} stdio` },
+  ];
+});

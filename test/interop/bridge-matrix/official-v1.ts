@@ -1,0 +1,39 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { InitializeRequestSchema, ResultSchema, type LoggingLevel } from '@modelcontextprotocol/sdk/types.js';
+import type { Visit, World } from './world.ts';
+
+/** A server of the official SDK 1.x in front of a world. It speaks the world's revision, whatever it is asked for. */
+export function officialV1(world: World): Server {
+  const options = { capabilities: world.capabilities, instructions: 'Look around.' };
+  const server = new Server({ name: 'official 1.x', version: '1.0.0' }, options);
+  const initialize = server['_oninitialize'].bind(server);
+  server.setRequestHandler(InitializeRequestSchema, async (request) => ({
+    ...(await initialize(request)),
+    protocolVersion: world.revision,
+  }));
+  const subscribed = new Set<string>();
+  server.fallbackRequestHandler = async ({ method, params = {} }, extra) => {
+    if (method === 'resources/subscribe') subscribed.add(String(params['uri']));
+    if (method === 'resources/unsubscribe') subscribed.delete(String(params['uri']));
+    let answer: Record<string, any> | undefined;
+    const visit: Omit<Visit, 'answer'> = {
+      method,
+      params,
+      signal: extra.signal,
+      header: () => undefined,
+      notify: (name, details) => extra.sendNotification({ method: name, params: details } as never),
+      // The official way ties a message to no call; over HTTP it comes on the stream of the session.
+      log: (level, data) => server.sendLoggingMessage({ level: level as LoggingLevel, data }, extra.sessionId),
+      toolsChanged: () => server.sendToolListChanged(),
+      updated: async (uri) => {
+        if (subscribed.has(uri)) await server.sendResourceUpdated({ uri });
+      },
+    };
+    for (;;) {
+      const reply = await world.answer({ ...visit, answer });
+      if (!('ask' in reply)) return reply;
+      answer = await extra.sendRequest(reply['ask'], ResultSchema.loose());
+    }
+  };
+  return server;
+}

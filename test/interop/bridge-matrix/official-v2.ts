@@ -1,0 +1,49 @@
+import {
+  inputRequired,
+  Server,
+  type LoggingLevel,
+  type ServerContext,
+  type ServerNotifier,
+} from '@modelcontextprotocol/server';
+import type { Visit, World } from './world.ts';
+
+type JsonObject = Record<string, any>;
+
+/** The methods in whose middle a server may ask. */
+const ASKING = ['tools/call', 'prompts/get', 'resources/read'] as const;
+
+/**
+ * A server of the official SDK 2.x in front of a world, which speaks the world's revision alone.
+ *
+ * @param notifier tells all who listen of a change; where it is left out, the server knows its one connection.
+ */
+export function officialV2(world: World, notifier?: ServerNotifier): Server {
+  const { revision, capabilities } = world;
+  const options = { capabilities, instructions: 'Look around.', supportedProtocolVersions: [revision] };
+  const server = new Server({ name: 'official 2.x', version: '1.0.0' }, options);
+  const subscribed = new Set<string>();
+  const answer = async (method: string, params: JsonObject, { mcpReq, http }: ServerContext): Promise<JsonObject> => {
+    if (method === 'resources/subscribe') subscribed.add(params['uri']);
+    if (method === 'resources/unsubscribe') subscribed.delete(params['uri']);
+    const visit: Visit = {
+      method,
+      params: { ...params, _meta: mcpReq._meta },
+      signal: mcpReq.signal,
+      answer: mcpReq.inputResponses?.['question'] as JsonObject | undefined,
+      header: (name) => http?.req?.headers.get(name) ?? undefined,
+      notify: (name, details) => mcpReq.notify({ method: name, params: details } as never),
+      log: (level, data) => mcpReq.log(level as LoggingLevel, data),
+      toolsChanged: async () => (notifier ? notifier.toolsChanged() : server.sendToolListChanged()),
+      updated: async (uri) => {
+        if (notifier) notifier.resourceUpdated(uri);
+        else if (mcpReq.envelope || subscribed.has(uri)) await server.sendResourceUpdated({ uri });
+      },
+    };
+    const reply = await world.answer(visit);
+    return 'ask' in reply ? inputRequired({ inputRequests: { question: reply['ask'] as never } }) : reply;
+  };
+  for (const method of ASKING)
+    server.setRequestHandler(method, (request, context) => answer(method, request.params, context) as never);
+  server.fallbackRequestHandler = ({ method, params = {} }, context) => answer(method, params, context);
+  return server;
+}

@@ -1,0 +1,129 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Revision } from '../../../src/protocol/revisions.ts';
+import { aborted } from '../../support/service.ts';
+import * as shown from './shown.ts';
+
+type JsonObject = Record<string, any>;
+
+/** A request as an official server of either major hands it to the world, and what can be done in the middle of it. */
+export interface Visit {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly signal: AbortSignal;
+  /** The answer to what was asked, once it is there. */
+  readonly answer: JsonObject | undefined;
+  readonly header: (name: string) => string | undefined;
+  /** Says something that belongs to the request. */
+  readonly notify: (method: string, params: JsonObject) => Promise<void>;
+  readonly log: (level: string, data: unknown) => Promise<void>;
+  readonly toolsChanged: () => Promise<void>;
+  readonly updated: (uri: string) => Promise<void>;
+}
+
+/** A question; the visit is made again with its answer. */
+export interface Ask {
+  readonly ask: { readonly method: string; readonly params: JsonObject };
+}
+
+/** What is behind a bridge: the same things in every revision, as far as the revision has them. */
+export class World {
+  readonly revision: Revision;
+  /** Tools that came while the server ran. */
+  readonly grown: string[] = [];
+  /** How many calls learnt that they were cancelled. */
+  cancelled = 0;
+  /** The headers of parameters that came with calls. */
+  readonly regions: (string | undefined)[] = [];
+
+  constructor(revision: Revision) {
+    this.revision = revision;
+  }
+
+  get capabilities(): JsonObject {
+    return {
+      logging: {},
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { subscribe: true, listChanged: true },
+      // 2024-11-05 completes as well, and has no capability for it.
+      ...(this.revision >= '2025-03-26' && { completions: {} }),
+    };
+  }
+
+  /** @throws Refusal that is to be sent as an error. */
+  async answer(visit: Visit): Promise<JsonObject | Ask> {
+    const { method, params } = visit;
+    switch (method) {
+      case 'tools/list':
+        return { tools: [...shown.tools(this.revision), ...this.grown.map(shown.grown)] };
+      case 'tools/call':
+        return this.#call(visit);
+      case 'resources/list':
+        return { resources: shown.resources(this.revision) };
+      case 'resources/templates/list':
+        return { resourceTemplates: shown.templates };
+      case 'resources/read':
+        return shown.read(params['uri'], this.revision);
+      case 'prompts/list':
+        return shown.promptPage(params['cursor']);
+      case 'prompts/get':
+        return shown.prompt(params['name'], params['arguments'] ?? {});
+      case 'completion/complete':
+        return shown.completion(params['argument']);
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+        return {};
+      case 'vendor/echo':
+        await visit.notify('notifications/vendor', { said: params['said'] });
+        return { echoed: params['said'] };
+      default:
+        throw new shown.Refusal(-32601, `Method not found: ${method}`);
+    }
+  }
+
+  async #call(visit: Visit): Promise<JsonObject | Ask> {
+    const { params, answer, signal } = visit;
+    const { name, arguments: args = {}, _meta: meta = {} } = params;
+    const question = shown.questions(this.revision)[name as string];
+    if (question) return answer ? shown.text(answer) : { ask: question };
+    const result = shown.results(this.revision)[name as string];
+    if (result) return result;
+    const report = (progress: number, message: string): Promise<void> => {
+      const { progressToken } = meta;
+      if (progressToken === undefined) return Promise.resolve();
+      const more = this.revision >= '2025-03-26' ? { message } : {};
+      return visit.notify('notifications/progress', { progressToken, progress, total: 3, ...more });
+    };
+    switch (name) {
+      case 'echo':
+        return { ...shown.text(args), _meta: { 'example.com/heard': meta['example.com/said'] ?? null } };
+      case 'count':
+        for (const [index, word] of ['one', 'two', 'three'].entries()) {
+          await report(index + 1, word);
+          // Apart, so that no two come in one chunk.
+          await delay(5);
+        }
+        return shown.text('counted');
+      case 'wait':
+        await report(1, 'waiting');
+        await aborted(signal);
+        this.cancelled += 1;
+        return shown.text('never seen');
+      case 'speak':
+        for (const level of ['debug', 'info', 'warning', 'error']) await visit.log(level, `${args['word']} ${level}`);
+        return shown.text('spoken');
+      case 'grow':
+        this.grown.push(args['name']);
+        await visit.toolsChanged();
+        return shown.text('grown');
+      case 'touch':
+        await visit.updated(args['uri']);
+        return shown.text('touched');
+      case 'region':
+        this.regions.push(visit.header('mcp-param-region'));
+        return shown.text(args);
+      default:
+        return shown.fail(name, this.revision);
+    }
+  }
+}
