@@ -26,6 +26,7 @@ import { toLegacyError } from './errors.ts';
 import { wrongInitialize } from './handshake.ts';
 import { knowsNotice, toLegacyNotice } from './notices.ts';
 import { toLegacyQuestion, type LegacyQuestion } from './questions.ts';
+import { Recent } from './recent.ts';
 import { toInitializeResult, toLegacyResult } from './results.ts';
 import { SessionCaller } from './session-caller.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
@@ -78,6 +79,8 @@ export class LegacyInbound implements Connection {
   /** Questions that wait for the client to say that it is initialized, by their id. */
   #held: Map<RequestId, () => void> | undefined;
   readonly #subscriptions: SessionSubscriptions;
+  /** Questions that were taken back last. */
+  #withdrawn: Recent | undefined;
   /** Progress tokens of questions in flight, so that progress can extend their time. */
   #tokens: Map<RequestId, RequestId> | undefined;
   #phase: 'new' | 'opening' | 'open' | 'closed' = 'new';
@@ -117,7 +120,7 @@ export class LegacyInbound implements Connection {
 
   receive(message: Message, extra: MessageExtra | undefined): void {
     if (!('method' in message)) {
-      if (!this.#settle(message, extra?.bytes ?? 0)) {
+      if (!this.#settle(message, extra?.bytes ?? 0) && !this.#withdrawn?.has(message.id)) {
         this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for`));
       }
     } else if (this.#phase === 'opening' && message.method !== Method.Ping) {
@@ -444,6 +447,7 @@ export class LegacyInbound implements Connection {
   /** Tells the client that a question is not asked any more (basic/utilities/cancellation). */
   #withdraw(id: RequestId, reason: string, related: RequestId | undefined): void {
     if (this.#held?.delete(id)) return;
+    (this.#withdrawn ??= new Recent()).add(id);
     void this.notify(Notice.Cancelled, { requestId: id, reason }, related);
   }
 
