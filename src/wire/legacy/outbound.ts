@@ -109,6 +109,7 @@ class LegacyOutbound implements Upstream {
   readonly #questions = new Map<RequestId, AbortController>();
   readonly #listeners: UpstreamListeners;
   #initialized = false;
+  #closing = false;
   #closed: Error | undefined;
 
   constructor(transport: Transport, options: OutboundOptions) {
@@ -171,6 +172,7 @@ class LegacyOutbound implements Upstream {
   }
 
   close(): Promise<void> {
+    this.#closing = true;
     this.#listeners.retire();
     return this.#transport.close();
   }
@@ -263,7 +265,7 @@ class LegacyOutbound implements Upstream {
   }
 
   #notify(method: string, params: JsonObject | undefined): void {
-    if (!this.#closed) this.#transport.send(notification(method, params)).catch(this.#onerror);
+    if (!this.#closed) this.#transport.send(notification(method, params)).catch(this.#unsaid);
   }
 
   #receive(message: Message, extra: MessageExtra | undefined): void {
@@ -324,8 +326,13 @@ class LegacyOutbound implements Upstream {
   }
 
   #reply(response: Message): void {
-    if (!this.#closed) this.#transport.send(response).catch(this.#onerror);
+    if (!this.#closed) this.#transport.send(response).catch(this.#unsaid);
   }
+
+  /** Whoever closes the connection needs not hear that the server was not told the rest. */
+  readonly #unsaid = (error: Error): void => {
+    if (!this.#closing) this.#onerror(error);
+  };
 
   #callOf(related: RequestId | undefined): Call | undefined {
     return related === undefined ? undefined : this.#calls.get(related);
