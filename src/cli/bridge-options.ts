@@ -17,6 +17,7 @@ export interface BridgeFlags extends ServeFlags {
   perSession?: boolean;
   shared?: boolean;
   pool?: number;
+  config?: string;
   header: string[];
   handshakeTimeout: number;
   drainTimeout: number;
@@ -60,6 +61,7 @@ export function withBridgeOptions(command: Command): Command {
     .option('--allow-unauthenticated', 'listen beyond loopback and let anyone in')
 
     .optionsGroup('The server behind it:')
+    .option('--config <file>', 'all servers of this mcp.json as one, and each at /servers/<name>/mcp')
     .option('--per-session', 'one connection, or process, for each session (the default)')
     .option('--shared', 'one for all sessions')
     .addOption(new Option('--pool <number>', 'so many for all sessions').argParser(positive))

@@ -1,5 +1,5 @@
 import type { Service } from '../core/exchange.ts';
-import { createLog, type Log } from '../operate/logs.ts';
+import { createLog, type CleanLog, type Log } from '../operate/logs.ts';
 import type { Metrics } from '../operate/metrics.ts';
 import { pagesAt } from '../operate/page.ts';
 import type { TlsFiles } from '../operate/tls-files.ts';
@@ -23,7 +23,7 @@ export interface Served {
 }
 
 /** The log of a bridge. What else the process says goes through it from now on. */
-export async function bridgeLog({ log: { level, format }, secrets }: BridgeSettings): Promise<Log> {
+export async function bridgeLog({ log: { level, format }, secrets }: BridgeSettings): Promise<CleanLog> {
   const log = await createLog({ level, format, secrets });
   if (format === 'json') sayThrough((line) => log.write('error', line));
   return log;
@@ -72,7 +72,7 @@ export async function serveBridge(served: Served, watch: Watch, settings: Bridge
     await Promise.all([inbound.close(drainTimeout), mounts.close(drainTimeout)]);
     await listener.close();
   });
-  announce(served.name, listener, settings, log);
+  announce(served, listener, settings, log);
 }
 
 async function certificateOf({ tls }: BridgeSettings): Promise<TlsFiles | undefined> {
@@ -150,7 +150,7 @@ function addGauges(metrics: Metrics, handler: HttpHandler, inbound: Inbound, mou
 }
 
 function announce(
-  name: string,
+  { name, member }: Served,
   { url, sseUrl }: HttpListener,
   { log: { format, level } }: BridgeSettings,
   log: Log,
@@ -159,6 +159,7 @@ function announce(
   if (level !== 'debug' && level !== 'info') return;
   say(`listening on ${url}`);
   if (sseUrl) say(`HTTP+SSE, for clients of 2024-11-05, on ${sseUrl}`);
+  if (member) say(`each server by itself on ${url.replace(/(?<=\/\/[^/]+)/, '/servers/<name>')}`);
   say('client configuration:');
   process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url } } }, null, 2)}\n`);
 }

@@ -14,6 +14,8 @@ export interface BridgeSettings {
   readonly allowedOrigins: readonly string[];
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly access: Access;
+  /** The file that lists the servers, where it is not one. */
+  readonly config: string | undefined;
   readonly connections: 'per-session' | 'shared' | number;
   /** For a server with a URL. They may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
@@ -84,6 +86,9 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     ...(flags.metrics || flags.metricsAuth ? ['/metrics'] : []),
   ];
   if (taken.includes(flags.path)) throw Failure.usage(`--path ${flags.path} is taken by another page of the bridge`);
+  if (flags.config !== undefined && flags.header.length > 0) {
+    throw Failure.usage('--header is for a server with a URL; the servers of --config have headers of their own');
+  }
   const headers = readHeaders(flags.header, environment);
   return {
     stdio: flags.stdio ?? false,
@@ -94,6 +99,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     allowedOrigins: [...flags.cors, ...flags.allowOrigin].map(checkOrigin),
     tls: readTls(flags),
     access,
+    config: flags.config,
     connections: readConnections(flags),
     headers,
     connectTimeout: flags.handshakeTimeout * 1000,
@@ -242,6 +248,6 @@ function readHeaders(words: readonly string[], { env }: Environment): Record<str
 }
 
 /** The value of a header, and what stands in it behind the name of a scheme. */
-function secretsIn(value: string): string[] {
+export function secretsIn(value: string): string[] {
   return [value, value.replace(/^\S+\s+/, '')].filter((secret) => secret.length >= MIN_SECRET);
 }

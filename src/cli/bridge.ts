@@ -15,6 +15,11 @@ import { atEnd, stop } from './shutdown.ts';
 export async function bridge(words: string[], flags: BridgeFlags): Promise<void> {
   const settings = readSettings(flags);
   const log = await bridgeLog(settings);
+  if (settings.config !== undefined) {
+    if (words.length > 0)
+      throw Failure.usage(`--config names the servers, so ${JSON.stringify(words[0])} is one too many`);
+    return (await import('./bridge-fleet.ts')).bridgeFleet(settings.config, settings, log);
+  }
   const { name, known, target } = behind(words, settings, log);
   const bridged = createBridge({
     target,
@@ -54,7 +59,7 @@ interface Behind {
  */
 function behind(words: string[], settings: BridgeSettings, log: Log): Behind {
   const [first, ...args] = words;
-  if (first === undefined) throw Failure.usage('a server is missing: a URL, or a command behind --');
+  if (first === undefined) throw Failure.usage('a server is missing: a URL, a command behind --, or --config');
   if (/^https?:\/\//i.test(first)) return { ...atUrl(first, args), target: first };
   if (Object.keys(settings.headers).length > 0) {
     throw Failure.usage('--header is for servers with a URL, and this one is a command');

@@ -10,6 +10,7 @@ export { createHealth, type Health, type HealthCheck } from './health.ts';
 export {
   createLog,
   logCalls,
+  type CleanLog,
   type Log,
   type LogFields,
   type LogFormat,

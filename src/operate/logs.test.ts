@@ -117,6 +117,13 @@ describe('a log', () => {
     expect(lines.join('')).toContain('https://[redacted]@host/path?[redacted]#part failed');
   });
 
+  test('keeps secrets that it hears of later', async () => {
+    const { log, lines } = await logging({ secrets: ['s3cret-first'] });
+    log.hide(['s3cret-later']);
+    log.write('info', 'keys', { first: 's3cret-first', later: 's3cret-later' });
+    expect(lines.join('')).not.toContain('s3cret');
+  });
+
   test('cleans long texts in no time, and cuts them', async () => {
     const { log, lines } = await logging({ secrets: ['s3cret-known'] });
     const before = performance.now();

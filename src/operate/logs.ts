@@ -28,6 +28,12 @@ export interface Log {
   write(severity: LogSeverity, message: string, fields?: LogFields): void;
 }
 
+/** A log that takes credentials out of whatever is written to it. */
+export interface CleanLog extends Log {
+  /** Keeps these texts out of all lines from now on, too; of at least 8 characters. */
+  hide(secrets: readonly string[]): void;
+}
+
 /** What a log shows, and how. */
 export interface LogOptions {
   /** Lines for people (`everwire: message key=value`), or one JSON object a line, by `pino`. Default `plain`. */
@@ -46,10 +52,11 @@ export interface LogOptions {
  *
  * @throws Error where the format is `json` and `pino` is not installed.
  */
-export async function createLog(options: LogOptions = {}): Promise<Log> {
+export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
   const { format = 'plain', level = 'info', secrets = [] } = options;
   const { write = (line: string) => void process.stderr.write(line) } = options;
-  const scrub = scrubber(secrets);
+  let hidden = secrets;
+  let scrub = scrubber(hidden);
   const clean = (text: string): string => bounded(scrub(bounded(text, MAX_TEXT * 2)), MAX_TEXT);
   const sink = format === 'json' ? await jsonSink(level, write) : plainSink(level, write);
   return {
@@ -58,6 +65,10 @@ export async function createLog(options: LogOptions = {}): Promise<Log> {
         value === undefined ? [] : [[key, typeof value === 'string' ? clean(value) : value]],
       );
       sink(severity, clean(message), shown);
+    },
+    hide: (more) => {
+      hidden = [...new Set([...hidden, ...more])];
+      scrub = scrubber(hidden);
     },
   };
 }

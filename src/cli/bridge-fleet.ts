@@ -1,0 +1,69 @@
+import { createBridge } from '../bridge/bridge.ts';
+import { ConfigError, readConfig, type FleetConfig, type ServerConfig } from '../bridge/config.ts';
+import { openFleet, type ServerConnection } from '../bridge/fleet/open-fleet.ts';
+import type { Target } from '../client/target.ts';
+import type { CleanLog } from '../operate/logs.ts';
+import { serveBridge } from './bridge-serve.ts';
+import { secretsIn, type BridgeSettings } from './bridge-settings.ts';
+import { watch } from './bridge-watch.ts';
+import { Failure } from './failure.ts';
+import { atEnd } from './shutdown.ts';
+
+/** `everwire bridge --config`: the servers of a file as one, and each by itself. Changes of the file are taken up. */
+export async function bridgeFleet(file: string, settings: BridgeSettings, log: CleanLog): Promise<void> {
+  const onwarning = (message: string): void => log.write('warn', message);
+  const config = read(file);
+  for (const warning of config.warnings) onwarning(`${file}: ${warning}`);
+  const watching = await watch(settings, log);
+  const connect = (name: string, server: ServerConfig): ServerConnection => {
+    log.hide(secretsOf(server));
+    const bridge = createBridge({
+      target: targetOf(server, settings, log),
+      headers: server.kind === 'url' ? server.headers : {},
+      connections: settings.connections,
+      connectTimeout: settings.connectTimeout,
+      onerror: ({ message }) => log.write('warn', `${name}: ${message}`),
+    });
+    return { service: watching.server(name, bridge), close: () => bridge.close() };
+  };
+  const fleet = await openFleet(config, {
+    connect,
+    watch: true,
+    onwarning,
+    onchange: ({ added, removed, changed }) => {
+      for (const name of removed) watching.forget(name);
+      const names = { added: added.join(), removed: removed.join(), changed: changed.join() };
+      log.write('info', `${file} was taken up`, names);
+    },
+  });
+  atEnd(() => fleet.close());
+  const member = (name: string): ReturnType<typeof fleet.services.get> => fleet.services.get(name);
+  return serveBridge({ name: 'everwire', service: fleet.service, member }, watching, settings, log);
+}
+
+/** @throws Failure with code 2 where the file cannot be used. */
+function read(file: string): FleetConfig {
+  try {
+    return readConfig(file);
+  } catch (error) {
+    throw error instanceof ConfigError ? Failure.usage(`--config: ${error.message}`) : error;
+  }
+}
+
+function targetOf(server: ServerConfig, settings: BridgeSettings, log: CleanLog): Target {
+  if (server.kind === 'url') return server.url;
+  const { name, command, args, env, cwd } = server;
+  const onstderr = (line: string): void => {
+    if (settings.log.format === 'json') log.write('info', line, { server: name, from: 'stderr' });
+    else process.stderr.write(`[${name}] ${line}\n`);
+  };
+  return { command, args, env, onstderr, ...(cwd !== undefined && { cwd }) };
+}
+
+/** Variables whose values a server would not want to see in a log. */
+const SECRET = /auth|credential|key|pass|secret|token/i;
+
+function secretsOf(server: ServerConfig): string[] {
+  if (server.kind === 'url') return Object.values(server.headers).flatMap(secretsIn);
+  return Object.entries(server.env).flatMap(([name, value]) => (SECRET.test(name) ? secretsIn(value) : []));
+}

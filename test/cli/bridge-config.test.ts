@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { connect, type Client } from '../../src/client/index.ts';
+import { descendants, eventually, isAlive, programs, startNode, type RunningProcess } from '../support/process.ts';
+
+const running: RunningProcess[] = [];
+let directory: string;
+let file: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'everwire-config-'));
+  file = path.join(directory, 'mcp.json');
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((each) => each.stop()));
+  rmSync(directory, { recursive: true });
+});
+
+const node = process.execPath;
+const features = { command: node, args: [...programs.features, '--stdio'] };
+const demo = { command: node, args: [...programs.everwire, 'demo', '--stdio'] };
+
+function configure(mcpServers: object): void {
+  writeFileSync(file, JSON.stringify({ mcpServers }));
+}
+
+async function start(...options: string[]): Promise<RunningProcess & { url: string }> {
+  const child = startNode([...programs.everwire, 'bridge', '--port', '0', '--config', file, ...options]);
+  running.push(child);
+  const [, url] = await child.line(/(?:listening on |"url":")(http:[^\s"]+)/, 30_000);
+  return { ...child, url: url! };
+}
+
+async function client(url: string | URL, eras: 'legacy' | 'modern'): Promise<Client> {
+  const connected = await connect(url, { eras, onerror: () => {} });
+  onTestFinished(() => connected.close());
+  return connected;
+}
+
+async function toolsOf(caller: Client): Promise<string[]> {
+  return (await caller.listTools()).map(({ name }) => name);
+}
+
+const sum = { structuredContent: { result: 3 } };
+
+describe.each(['legacy', 'modern'] as const)('many servers, for a client of a %s revision', (eras) => {
+  test('are one, and each is by itself, though one of them is not there', async () => {
+    configure({ features, demo, 'not there': { command: 'no-such-command-anywhere' } });
+    const server = await start('--metrics');
+    const all = await client(server.url, eras);
+    const tools = await toolsOf(all);
+    expect(tools).toEqual(expect.arrayContaining(['features__add', 'demo__add', 'echo']));
+    expect(await all.callTool('features__add', { a: 1, b: 2 })).toMatchObject(sum);
+    const one = await client(new URL('/servers/demo/mcp', server.url), eras);
+    expect(await toolsOf(one)).toContain('add');
+    expect(await one.callTool('add', { a: 1, b: 2 })).toMatchObject(sum);
+
+    expect((await fetch(new URL('/servers/none/mcp', server.url), { method: 'POST' })).status).toBe(404);
+    expect((await fetch(new URL('/readyz', server.url))).status).toBe(200);
+    const figures = await (await fetch(new URL('/metrics', server.url))).text();
+    for (const name of ['features', 'demo']) {
+      expect(figures).toContain(`everwire_tool_calls_total{server="${name}",tool="add",outcome="ok"} 1`);
+    }
+    const children = descendants(server.pid);
+    server.child.kill('SIGTERM');
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    expect(children.filter(isAlive)).toEqual([]);
+  });
+});
+
+test('a change of the file is taken up, and what stays the same goes on', async () => {
+  configure({ features, demo });
+  const server = await start();
+  const going = await client(new URL('/servers/features/mcp', server.url), 'legacy');
+  await going.callTool('grow', { name: 'grown' });
+  configure({ features, another: demo });
+  await eventually(
+    async () => (await fetch(new URL('/servers/demo/mcp', server.url), { method: 'POST' })).status === 404,
+    'the end of a server',
+  );
+  expect((await going.callTool('grown')).content).toEqual([{ type: 'text', text: 'grown' }]);
+  const added = await client(new URL('/servers/another/mcp', server.url), 'modern');
+  expect(await added.callTool('add', { a: 1, b: 2 })).toMatchObject(sum);
+  writeFileSync(file, '{ "mcpServers": ');
+  await server.line(/the servers stay what they were/);
+  expect(await added.callTool('add', { a: 1, b: 2 })).toMatchObject(sum);
+});
+
+test('over stdio they are one too', async () => {
+  configure({ features, demo });
+  const command = { command: node, args: [...programs.everwire, 'bridge', '--stdio', '--config', file] };
+  const caller = await connect({ ...command, stderr: 'ignore' });
+  onTestFinished(() => caller.close());
+  expect(await caller.callTool('demo__add', { a: 1, b: 2 })).toMatchObject(sum);
+});
+
+test('what is secret in the file is in no line of the log', async () => {
+  const script = 'console.error("key " + process.env.API_KEY); process.exit(1)';
+  configure({ features, leaky: { command: node, args: ['-e', script], env: { API_KEY: 's3cret-of-the-file' } } });
+  const server = await start('--log-format', 'json', '--log-level', 'debug');
+  const caller = await client(server.url, 'modern');
+  await caller.listTools();
+  await server.line(/"key \[redacted\]"/);
+  await server.stop();
+  expect(server.stderr.map((line) => JSON.parse(line))).not.toEqual([]);
+  expect(server.stderr.join('\n')).not.toContain('s3cret');
+});
+
+test.each([
+  ['is not there', undefined, [], /^everwire: --config: .*mcp\.json.*no such file/],
+  ['is no JSON', '{', [], /^everwire: --config: .*mcp\.json.*no JSON/],
+  ['stands beside a server', '{"mcpServers":{}}', ['--', node], /^everwire: --config names the servers/],
+])('a file that %s is told, with code 2', async (_, text, words, message) => {
+  if (text !== undefined) writeFileSync(file, text);
+  const child = startNode([...programs.everwire, 'bridge', '--config', file, ...words]);
+  running.push(child);
+  expect(await child.exited).toEqual({ code: 2, signal: null });
+  expect(child.stderr).toEqual([expect.stringMatching(message)]);
+});
