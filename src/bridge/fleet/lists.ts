@@ -43,7 +43,9 @@ export class MergedLists {
     const members = this.#members.having(kind.capability);
     const toTheEnd = this.#compares(kind, members);
     const walks = await Promise.all(
-      members.map((member) => (silent.has(member) ? undefined : this.#walk(kind, member, exchange, view, toTheEnd))),
+      members.map((member) =>
+        silent.has(member) ? Promise.resolve(undefined) : this.#walk(kind, member, exchange, view, toTheEnd),
+      ),
     );
     exchange.signal.throwIfAborted();
     await this.#prepare(kind, exchange, view);

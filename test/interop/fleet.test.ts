@@ -1,0 +1,138 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createBridge, openFleet, readConfig, type FleetChange, type OpenFleet } from '../../src/bridge/index.ts';
+import type { Service } from '../../src/core/exchange.ts';
+import { fetchListener } from '../../src/transport/http/fetch.ts';
+import { createHttpHandler } from '../../src/transport/http/handler.ts';
+import { createInbound } from '../../src/wire/serve.ts';
+import { eventually, root } from '../support/process.ts';
+import { eras, reader, textOf } from '../support/reader.ts';
+
+const program = (name: string): string =>
+  fileURLToPath(import.meta.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`));
+const mortal = `${root}test/fixtures/mortal.mjs`;
+
+interface World {
+  readonly fleet: OpenFleet;
+  readonly folder: string;
+  readonly warnings: string[];
+  readonly changes: FleetChange[];
+  write(servers: object): void;
+}
+
+/** The servers of a file, each behind a bridge of its own, as processes. */
+async function opened(servers: (folder: string) => object): Promise<World> {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'everwire-fleet-')));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = path.join(folder, 'mcp.json');
+  const write = (mcpServers: object): void => writeFileSync(file, JSON.stringify({ mcpServers }));
+  write(servers(folder));
+  const [warnings, changes]: [string[], FleetChange[]] = [[], []];
+  const fleet = await openFleet(readConfig(file), {
+    watch: true,
+    connect: (_, server) => {
+      if (server.kind === 'url') throw new Error('there is none in these files');
+      const { command, args, env } = server;
+      return createBridge({ target: { command, args, env, stderr: 'ignore' } });
+    },
+    onwarning: (warning) => void warnings.push(warning),
+    onchange: (change) => void changes.push(change),
+  });
+  onTestFinished(() => fleet.close());
+  return { fleet, folder, warnings, changes, write };
+}
+
+/** Serves HTTP without a socket. */
+function served(service: Service): (request: Request) => Promise<Response> {
+  const inbound = createInbound(service);
+  const { onsession, onrequest } = inbound;
+  const handler = createHttpHandler({ onsession, onrequest });
+  onTestFinished(async () => {
+    await inbound.close(0);
+    await handler.close();
+  });
+  return fetchListener(handler);
+}
+
+const node = (...args: string[]) => ({ command: process.execPath, args });
+
+describe('the official servers in one file', () => {
+  test('serve official clients of both eras at the same time, as one and each by itself', async () => {
+    const { fleet, folder, warnings } = await opened((here) => ({
+      everything: { ...node(program('everything'), 'stdio'), tools: { rename: { echo: 'say' } } },
+      files: { ...node(program('filesystem'), here), tools: { hide: ['move_file'] } },
+      memory: { ...node(program('memory')), env: { MEMORY_FILE_PATH: path.join(here, 'memory.jsonl') } },
+    }));
+    writeFileSync(path.join(folder, 'note.txt'), 'remember the milk');
+    const fetch = served(fleet.service);
+    const clients = await Promise.all(eras.map((era) => reader(fetch, { era })));
+    for (const client of clients) {
+      const names = (await client.listTools()).tools.map(({ name }) => name);
+      expect(names).toEqual(expect.arrayContaining(['say', 'read_text_file', 'create_entities', 'get-sum']));
+      expect(names).not.toContain('echo');
+      expect(names).not.toContain('move_file');
+      expect(new Set(names).size).toBe(names.length);
+      expect(textOf(await client.callTool({ name: 'say', arguments: { message: 'hi' } }))).toBe('Echo: hi');
+      const file = path.join(folder, 'note.txt');
+      const read = await client.callTool({ name: 'read_text_file', arguments: { path: file } });
+      expect(textOf(read)).toBe('remember the milk');
+      const { prompts } = await client.listPrompts();
+      expect(prompts.map(({ name }) => name)).toContain('simple-prompt');
+      const { resources } = await client.listResources();
+      const { contents } = await client.readResource({ uri: resources[0]!.uri });
+      expect(contents[0]?.uri).toBe(resources[0]!.uri);
+    }
+    const entities = [{ name: 'Ada', entityType: 'person', observations: ['reads'] }];
+    await clients[0]!.callTool({ name: 'create_entities', arguments: { entities } });
+    const graph = textOf(await clients[1]!.callTool({ name: 'read_graph', arguments: {} }));
+    expect(JSON.parse(String(graph)).entities).toMatchObject(entities);
+    for (const era of eras) {
+      const alone = await reader(served(fleet.services.get('files')!), { era });
+      const names = (await alone.listTools()).tools.map(({ name }) => name);
+      expect(names).toContain('read_text_file');
+      expect(names).not.toContain('say');
+    }
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe.each(eras)('with a client of %s', (era) => {
+  test('a server that dies is started again, and the others do not notice', async () => {
+    const { fleet, warnings } = await opened(() => ({
+      one: node(mortal),
+      two: node(mortal),
+      dead: node(mortal, 'dead'),
+    }));
+    const client = await reader(served(fleet.service), { era });
+    const pid = async (name: string): Promise<unknown> => textOf(await client.callTool({ name: `${name}__pid` }));
+    const [one, two] = [await pid('one'), await pid('two')];
+    await expect(client.callTool({ name: 'one__die' })).rejects.toThrow();
+    expect(await pid('two')).toBe(two);
+    const again = await pid('one');
+    expect(again).toMatch(/^\d+$/);
+    expect(again).not.toBe(one);
+    await client.listTools();
+    expect(warnings).toContainEqual(expect.stringContaining('the server "dead" does not answer'));
+    expect(warnings.join()).not.toContain('"two"');
+  });
+
+  test('a changed file is taken up, and servers that are the same keep their processes', async () => {
+    const { fleet, changes, write } = await opened(() => ({ one: node(mortal), two: node(mortal) }));
+    const client = await reader(served(fleet.service), { era });
+    const pid = async (name: string): Promise<unknown> => textOf(await client.callTool({ name: `${name}__pid` }));
+    const [one, two] = [await pid('one'), await pid('two')];
+    write({ two: { ...node(mortal), env: { CHANGED: '1' } }, one: node(mortal), three: node(mortal) });
+    await eventually(() => changes.length === 1, 'the change was taken up');
+    expect(changes).toEqual([{ added: ['three'], removed: [], changed: ['two'] }]);
+    expect(await pid('one')).toBe(one);
+    expect(await pid('two')).not.toBe(two);
+    expect(await pid('three')).toMatch(/^\d+$/);
+    write({ one: node(mortal), four: node(mortal) });
+    await eventually(() => changes.length === 2, 'the next change was taken up');
+    await expect(pid('three')).rejects.toThrow('Unknown tool: three__pid');
+    expect(await pid('one')).toBe(one);
+  });
+});
