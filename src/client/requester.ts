@@ -11,6 +11,7 @@ import type { ConnectUpstreamOptions } from '../wire/negotiation.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { Call, type CallHost, type CallLimits, type CallListener } from './call.ts';
 import { ConnectionError, InvalidResultError, mayRepeat } from './errors.ts';
+import { EraCheck } from './era-check.ts';
 import type { Change, LogMessage } from './handlers.ts';
 import { KnownTools } from './known-tools.ts';
 import { Link } from './link.ts';
@@ -43,6 +44,9 @@ const READS: ReadonlySet<string> = new Set([
   Method.CancelTask,
 ]);
 
+/** How long a server may take to show that it is still what it was, in milliseconds. */
+const PROBE_TIMEOUT = 5000;
+
 const CHANGES: Readonly<Record<string, Change>> = {
   [Notice.ToolsListChanged]: { type: 'tools' },
   [Notice.PromptsListChanged]: { type: 'prompts' },
@@ -64,6 +68,7 @@ export class Requester implements CallHost {
   /** Those that run. */
   readonly #calls = new IdTable<number, Call>();
   #lastCall = 0;
+  readonly #eraCheck: EraCheck;
   readonly #middleware: Middleware[];
   readonly #session: Caller['session'];
   #service: Service;
@@ -87,6 +92,10 @@ export class Requester implements CallHost {
       reopens: opener.reopens && restart,
       onopen: (upstream) => this.#opened(upstream),
       onerror: this.onerror,
+    });
+    this.#eraCheck = new EraCheck({
+      probe: (upstream) => this.#probe(upstream),
+      drop: (upstream) => void upstream.close().catch(this.onerror),
     });
     this.#middleware = [...middleware];
     this.#service = compose(this.link.service, ...this.#middleware);
@@ -232,18 +241,28 @@ export class Requester implements CallHost {
     });
   }
 
-  /** The service, called once more where the connection was lost and that does no harm. */
+  /** The service, called once more where the connection was lost and that does no harm, or the server is another by now. */
   #twice(idempotent: boolean): Service {
     return async (exchange) => {
+      const { upstream } = this.link;
+      const { era } = this;
       try {
         return await this.#service(exchange);
       } catch (error) {
-        if (!mayRepeat(error, idempotent) || exchange.signal.aborted || !this.link.usable) throw error;
+        const repeats = mayRepeat(error, idempotent) || (await this.#eraCheck.explains(error, upstream, era));
+        if (!repeats || exchange.signal.aborted || !this.link.usable) throw error;
         // A cursor is good in its session alone (2025-11-25, server/utilities/pagination: Implementation Guidelines).
         if (exchange.params['cursor'] !== undefined && this.era === 'legacy') throw error;
       }
       return this.#service(exchange);
     };
+  }
+
+  /** Asks a server for what it answers in its era whatever it is. */
+  #probe(upstream: Upstream): Promise<JsonObject> {
+    const method = REVISIONS[upstream.revision].era === 'legacy' ? Method.Ping : Method.Discover;
+    const limits = { timeout: PROBE_TIMEOUT, maxTimeout: PROBE_TIMEOUT };
+    return this.run(this.newCall(method, {}, limits), upstream.service);
   }
 
   /** Clients must take a result of a kind that they do not know for an error (2026-07-28, basic: Result Responses). */

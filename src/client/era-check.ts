@@ -1,0 +1,85 @@
+import { RpcError, ErrorCode } from '../jsonrpc/errors.ts';
+import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
+import type { Upstream } from '../wire/upstream.ts';
+
+type Era = 'legacy' | 'modern';
+
+export interface EraCheckOptions {
+  /** Asks a server for what each of its era answers. @throws what it answers instead. */
+  readonly probe: (upstream: Upstream) => Promise<unknown>;
+  /** Closes a connection, at once: the next call gets another. */
+  readonly drop: (upstream: Upstream) => void;
+}
+
+/** After a server has shown that it is what it was, it is not asked again for so long, in milliseconds. */
+const INTERVAL = 5000;
+/** Statuses that say nothing of what the server understands: who asks, how much, how often, how long. */
+const NO_EVIDENCE: ReadonlySet<unknown> = new Set([401, 402, 403, 407, 408, 413, 425, 429, 431]);
+/** Codes under which servers with sessions turn requests away that belong to none. */
+const WITHOUT_SESSION: ReadonlySet<number> = new Set([ErrorCode.InvalidRequest, CONNECTION_CLOSED]);
+/** How far the causes of an error are followed. */
+const MAX_CAUSES = 8;
+
+/**
+ * Finds out whether a server at an address still speaks the era in which it was connected to. One that was replaced by
+ * another turns away every request, each for a reason of its own; so where a request is turned away as such a server might,
+ * it is asked for what each of its era answers, and where that is turned away too, the connection is lost.
+ */
+export class EraCheck {
+  readonly #options: EraCheckOptions;
+  #running: Promise<boolean> | undefined;
+  /** What was shown to speak another era. */
+  #foreign: Upstream | undefined;
+  /** What was shown to speak its own last, and when. */
+  #sound: Upstream | undefined;
+  #soundAt = 0;
+
+  constructor(options: EraCheckOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Whether a request failed because the server speaks another era by now: it did not run then, and may be sent again over
+   * another connection.
+   *
+   * @param upstream over which it was sent.
+   */
+  async explains(error: unknown, upstream: Upstream | undefined, era: Era): Promise<boolean> {
+    if (!upstream || !looksForeign(error, era)) return false;
+    if (this.#foreign === upstream) return true;
+    if (this.#sound === upstream && Date.now() - this.#soundAt < INTERVAL) return false;
+    this.#running ??= this.#check(upstream, era).finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #check(upstream: Upstream, era: Era): Promise<boolean> {
+    try {
+      await this.#options.probe(upstream);
+    } catch (error) {
+      if (looksForeign(error, era)) {
+        this.#foreign = upstream;
+        this.#options.drop(upstream);
+        return true;
+      }
+    }
+    this.#sound = upstream;
+    this.#soundAt = Date.now();
+    return false;
+  }
+}
+
+/** Whether a server of the other era might have answered so. */
+function looksForeign(error: unknown, era: Era): boolean {
+  let each = error;
+  for (let depth = 0; depth < MAX_CAUSES && each instanceof Error; depth += 1) {
+    if (each.name === 'HttpStatusError' && 'status' in each) {
+      const status = Number(each.status);
+      return status >= 400 && status < 500 && !NO_EVIDENCE.has(status);
+    }
+    if (each instanceof RpcError && each.cause === undefined) return era === 'modern' && WITHOUT_SESSION.has(each.code);
+    each = each.cause;
+  }
+  return false;
+}

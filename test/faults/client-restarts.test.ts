@@ -1,0 +1,154 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { connect, type Client, type ClientOptions } from 'everwire/client';
+import { McpServer } from 'everwire/server';
+import { OAuthWorld, SERVER } from '../support/oauth-world.ts';
+import { root } from '../support/process.ts';
+import { deferred } from '../support/service.ts';
+
+/** Servers that are started anew, as the same or as another, and what many calls at once make of one event. */
+
+type Eras = 'legacy' | 'modern' | 'both';
+
+/** An address behind which one server follows another. */
+async function address() {
+  const runs = vi.fn<(text: string) => void>();
+  let current: McpServer;
+  const start = (eras: Eras): void => {
+    current = new McpServer({ name: eras, version: '1.0.0', eras, onerror: () => {} });
+    current.tool('era', {}, () => {
+      runs(eras);
+      return eras;
+    });
+    current.resource('era:now', { name: 'era' }, () => eras);
+  };
+  const http: Server = createServer((request, response) => {
+    current.node(request, response);
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+  });
+  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`, start, runs };
+}
+
+async function clientOf(target: Parameters<typeof connect>[0], options: ClientOptions = {}): Promise<Client> {
+  const client = await connect(target, { cache: false, timeout: 5000, onerror: () => {}, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const textOf = async (client: Client, tool: string): Promise<unknown> => {
+  const { content } = await client.callTool(tool);
+  return (content[0] as { text: string }).text;
+};
+
+describe('a session that is gone in the middle of it', () => {
+  test('is followed by another, whatever was called, and each call runs once', async () => {
+    const { url, start, runs } = await address();
+    start('legacy');
+    const client = await clientOf(url);
+    await textOf(client, 'era');
+    for (let restart = 0; restart < 3; restart += 1) {
+      start('legacy');
+      runs.mockClear();
+      expect(await Promise.all(Array.from({ length: 10 }, () => textOf(client, 'era')))).toEqual(
+        Array.from({ length: 10 }, () => 'legacy'),
+      );
+      expect(runs).toHaveBeenCalledTimes(10);
+    }
+    expect(client.closed).toBe(false);
+  });
+});
+
+describe('a server that speaks another era when it was started anew', () => {
+  test.each<[Eras, Eras]>([
+    ['legacy', 'modern'],
+    ['modern', 'legacy'],
+    ['legacy', 'both'],
+    ['both', 'legacy'],
+  ])('over HTTP, %s and then %s, is called in that', async (before, after) => {
+    const { url, start, runs } = await address();
+    start(before);
+    const client = await clientOf(url);
+    expect(await textOf(client, 'era')).toBe(before);
+    start(after);
+    expect(await textOf(client, 'era')).toBe(after);
+    expect(runs.mock.calls).toEqual([[before], [after]]);
+    start(before);
+    expect((await client.readResource('era:now')).contents[0]).toMatchObject({ text: before });
+  });
+
+  test.each<[Eras, Eras]>([
+    ['legacy', 'modern'],
+    ['modern', 'legacy'],
+  ])('over stdio, %s and then %s, is called in that, and started once each time', async (before, after) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'everwire-changing-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const [file, log] = [path.join(folder, 'era'), path.join(folder, 'log')];
+    const starts = (): string[] => readFileSync(log, 'utf8').trim().split('\n');
+    writeFileSync(file, before);
+    const client = await clientOf({
+      command: process.execPath,
+      args: [`${root}test/fixtures/changing.mjs`, file, log],
+    });
+    expect(await textOf(client, 'era')).toBe(before);
+    expect(starts()).toEqual([before]);
+    writeFileSync(file, after);
+    await expect(client.callTool('end')).rejects.toMatchObject({
+      name: 'ConnectionError',
+      notRun: false,
+      message: expect.stringContaining('code 7'),
+    });
+    expect(await textOf(client, 'era')).toBe(after);
+    expect(starts()).toEqual([before, after]);
+  });
+});
+
+test('calls that meet a server which wants a login are one login, and each runs once', async () => {
+  const oauth = new OAuthWorld();
+  const asked = deferred();
+  const server = new McpServer({ name: 'guarded', version: '1.0.0' });
+  const runs = vi.fn<() => void>();
+  server.tool('open', {}, () => (runs(), 'opened'));
+  let guarded = false;
+  let refused = 0;
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    if (guarded && !request.headers.has('authorization')) {
+      refused += 1;
+      if (refused === 5) asked.resolve();
+      // All have been turned away before the first of them asks for a token.
+      await asked.promise;
+      return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
+    }
+    return server.fetch(new Request('http://localhost/mcp', request));
+  };
+  const client = await clientOf(SERVER, { fetch, authorizer: oauth.authorizer() });
+  await client.callTool('open');
+  runs.mockClear();
+  guarded = true;
+  const opened = await Promise.all(Array.from({ length: 5 }, () => textOf(client, 'open')));
+  expect(opened).toEqual(['opened', 'opened', 'opened', 'opened', 'opened']);
+  expect(oauth.visited).toHaveLength(1);
+  expect(oauth.tokenRequests).toHaveLength(1);
+  expect(runs).toHaveBeenCalledTimes(5);
+});
+
+test('a command that is slow to say its era is started once', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'everwire-once-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [file, log] = [path.join(folder, 'era'), path.join(folder, 'log')];
+  writeFileSync(file, 'legacy');
+  const client = await clientOf(
+    { command: process.execPath, args: [`${root}test/fixtures/changing.mjs`, file, log] },
+    { probeTimeout: 1 },
+  );
+  expect(await Promise.all(Array.from({ length: 5 }, () => textOf(client, 'era')))).toHaveLength(5);
+  expect(readFileSync(log, 'utf8')).toBe('legacy\n');
+});
