@@ -1,12 +1,11 @@
 import type { Service } from '../core/exchange.ts';
-import type { AuthInfo } from '../protocol/types.ts';
-import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from '../transport/http/call.ts';
 import {
   createHttpHandler,
   type HttpHandler,
   type HttpHandlerOptions,
   type HttpPage,
 } from '../transport/http/handler.ts';
+import { PassedCall } from '../transport/http/passed-call.ts';
 import { createInbound, type Inbound, type InboundOptions } from '../wire/serve.ts';
 
 export interface MountsOptions {
@@ -112,45 +111,9 @@ async function end({ inbound, handler }: Mount, timeout: number): Promise<void> 
 }
 
 /** A call whose Host and Origin have been looked at: the next handler has nothing to ask of them. */
-class MountedCall implements HttpCall {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly principal: string | undefined;
-  readonly auth: AuthInfo | undefined;
-  readonly #call: HttpCall;
-
-  constructor(call: HttpCall) {
-    this.method = call.method;
-    this.path = call.path;
-    this.query = call.query;
-    this.principal = call.principal;
-    this.auth = call.auth;
-    this.#call = call;
-  }
-
-  get bodyBytes(): number {
-    return this.#call.bodyBytes;
-  }
-
-  get gone(): boolean {
-    return this.#call.gone;
-  }
-
-  header(name: string): string | undefined {
+class MountedCall extends PassedCall {
+  override header(name: string): string | undefined {
     if (name === 'host') return 'localhost';
-    return name === 'origin' ? undefined : this.#call.header(name);
-  }
-
-  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void {
-    this.#call.readBody(limit, done);
-  }
-
-  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
-    this.#call.respond(status, headers, body);
-  }
-
-  stream(status: number, headers: HttpHeaders): HttpStream {
-    return this.#call.stream(status, headers);
+    return name === 'origin' ? undefined : super.header(name);
   }
 }

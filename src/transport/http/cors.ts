@@ -1,5 +1,5 @@
-import type { AuthInfo } from '../../protocol/types.ts';
 import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import { PassedCall } from './passed-call.ts';
 
 const METHODS = 'GET, POST, DELETE';
 /**
@@ -24,22 +24,11 @@ const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate';
 const MAX_AGE = '600';
 
 /** A call from a page of an allowed origin: whatever the answer is, the page may read it (Fetch, section 3.2: CORS). */
-export class CorsCall implements HttpCall {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly principal: string | undefined;
-  readonly auth: AuthInfo | undefined;
-  readonly #call: HttpCall;
+export class CorsCall extends PassedCall {
   readonly #headers: HttpHeaders;
 
   constructor(call: HttpCall, origin: string) {
-    this.method = call.method;
-    this.path = call.path;
-    this.query = call.query;
-    this.principal = call.principal;
-    this.auth = call.auth;
-    this.#call = call;
+    super(call);
     this.#headers = {
       'access-control-allow-origin': origin,
       'access-control-expose-headers': EXPOSED,
@@ -63,27 +52,11 @@ export class CorsCall implements HttpCall {
     });
   }
 
-  get bodyBytes(): number {
-    return this.#call.bodyBytes;
+  override respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
+    super.respond(status, { ...headers, ...this.#headers }, body);
   }
 
-  get gone(): boolean {
-    return this.#call.gone;
-  }
-
-  header(name: string): string | undefined {
-    return this.#call.header(name);
-  }
-
-  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void {
-    this.#call.readBody(limit, done);
-  }
-
-  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
-    this.#call.respond(status, { ...headers, ...this.#headers }, body);
-  }
-
-  stream(status: number, headers: HttpHeaders): HttpStream {
-    return this.#call.stream(status, { ...headers, ...this.#headers });
+  override stream(status: number, headers: HttpHeaders): HttpStream {
+    return super.stream(status, { ...headers, ...this.#headers });
   }
 }

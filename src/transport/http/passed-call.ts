@@ -1,0 +1,46 @@
+import type { AuthInfo } from '../../protocol/types.ts';
+import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+
+/** A call that is passed on with something about it changed: what a subclass does not say is as it was. */
+export class PassedCall implements HttpCall {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
+  readonly #call: HttpCall;
+
+  /** @param auth who sent it, where that has been found out since. */
+  constructor(call: HttpCall, auth?: AuthInfo) {
+    this.method = call.method;
+    this.path = call.path;
+    this.query = call.query;
+    this.principal = auth ? auth.principal : call.principal;
+    this.auth = auth ?? call.auth;
+    this.#call = call;
+  }
+
+  get bodyBytes(): number {
+    return this.#call.bodyBytes;
+  }
+
+  get gone(): boolean {
+    return this.#call.gone;
+  }
+
+  header(name: string): string | undefined {
+    return this.#call.header(name);
+  }
+
+  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void {
+    this.#call.readBody(limit, done);
+  }
+
+  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
+    this.#call.respond(status, headers, body);
+  }
+
+  stream(status: number, headers: HttpHeaders): HttpStream {
+    return this.#call.stream(status, headers);
+  }
+}
