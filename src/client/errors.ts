@@ -53,7 +53,8 @@ interface HttpFailure extends Error {
   readonly response?: unknown;
 }
 
-function* causesOf(error: unknown): Generator<HttpFailure, void, undefined> {
+/** An error and its causes, as far as anybody looks. */
+export function* causesOf(error: unknown): Generator<HttpFailure, void, undefined> {
   let cause = error;
   for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth += 1) {
     yield cause;

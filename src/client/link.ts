@@ -1,7 +1,7 @@
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Upstream } from '../wire/upstream.ts';
-import { failure, NoConnection, saysSessionGone } from './errors.ts';
+import { causesOf, failure, NoConnection, saysSessionGone } from './errors.ts';
 
 export interface LinkOptions {
   /** Connects anew. The signal fires when nobody wants the connection any more. */
@@ -19,6 +19,8 @@ export interface LinkOptions {
 const STABLE_AFTER = 5000;
 const FIRST_DELAY = 100;
 const MAX_DELAY = 10_000;
+/** After so many failures in a row, calls do not wait for the next attempt: each would do so for seconds, to fail as well. */
+const MAX_WAITED = 5;
 
 /** The way to a server: one connection at a time, and where it can be had another for the first call after it was lost. */
 export class Link {
@@ -29,6 +31,8 @@ export class Link {
   #connecting: Promise<Upstream> | undefined;
   #openedAt = 0;
   #quickFailures = 0;
+  #failedAt = 0;
+  #failure: Error | undefined;
   #waiting: (() => void)[] = [];
 
   constructor(options: LinkOptions) {
@@ -119,7 +123,7 @@ export class Link {
     try {
       upstream = await open(signal);
     } catch (error) {
-      this.#quickFailures += 1;
+      this.#failed(error);
       throw signal.aborted ? signal.reason : error;
     }
     upstream.onclose = () => this.#lost(upstream);
@@ -128,8 +132,8 @@ export class Link {
       throw signal.reason;
     }
     if (upstream.closed) {
-      this.#quickFailures += 1;
-      throw new NoConnection('The connection was lost as soon as it was made');
+      this.#failed(upstream.closeReason);
+      throw new NoConnection('The connection was lost as soon as it was made', { cause: upstream.closeReason });
     }
     this.#current = this.#last = upstream;
     onopen(upstream);
@@ -140,15 +144,25 @@ export class Link {
   #lost(upstream: Upstream): void {
     if (this.#current !== upstream) return;
     this.#current = undefined;
-    this.#quickFailures = Date.now() - this.#openedAt < STABLE_AFTER ? this.#quickFailures + 1 : 0;
+    if (Date.now() - this.#openedAt < STABLE_AFTER) this.#failed(upstream.closeReason);
+    else this.#quickFailures = 0;
     if (!this.usable) this.#wake();
     if (!this.closed) this.#options.onlost?.(upstream);
+  }
+
+  #failed(error: unknown): void {
+    this.#quickFailures += 1;
+    this.#failedAt = Date.now();
+    this.#failure = error instanceof Error ? error : undefined;
   }
 
   /** The first two attempts come at once: a server that fell over once is no server that cannot stand. */
   async #backOff(signal: AbortSignal): Promise<void> {
     if (this.#quickFailures < 2) return;
-    const delay = Math.min(FIRST_DELAY * 2 ** (this.#quickFailures - 2), MAX_DELAY);
+    const pause = Math.min(FIRST_DELAY * 2 ** (this.#quickFailures - 2), MAX_DELAY);
+    const delay = this.#failedAt + pause - Date.now();
+    if (delay <= 0) return;
+    if (this.#quickFailures > MAX_WAITED) throw this.#failsAgain(delay);
     await new Promise<void>((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -161,6 +175,12 @@ export class Link {
     signal.throwIfAborted();
   }
 
+  #failsAgain(delay: number): Error {
+    const why = this.#failure ? `: ${withLastWords(this.#failure)}` : '';
+    const message = `The server failed ${this.#quickFailures} times in a row, and is tried again in ${delay} ms${why}`;
+    return new NoConnection(message, { cause: this.#failure });
+  }
+
   #unusable(): Error {
     const { reason } = this.#closing.signal;
     return reason instanceof Error ? reason : new NoConnection('The connection is closed and cannot be made again');
@@ -171,4 +191,13 @@ export class Link {
     this.#waiting = [];
     for (const resume of waiting) resume();
   }
+}
+
+/** A message, and what a process said on stderr before it ended, where that is more. */
+function withLastWords(error: Error): string {
+  for (const each of causesOf(error)) {
+    const { stderr } = each as { stderr?: unknown };
+    if (typeof stderr === 'string' && stderr.includes('\n')) return `${error.message}\n${stderr}`;
+  }
+  return error.message;
 }

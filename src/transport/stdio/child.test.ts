@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
@@ -326,14 +326,34 @@ test('a response passes as it is', async () => {
   expect(peer.received).toEqual([resultResponse('a', { x: 1 })]);
 });
 
-test('a child does not outlive this process, however stubborn', async () => {
+test('a child that has too much memory is killed with all it started, and it is said why', async () => {
+  const modest = await Peer.start({ maxMemory: 1024 ** 3 });
+  const peer = await Peer.start({ maxMemory: 200 * 1024 ** 2 });
+  const { pid } = await peer.ask('grandchild', { leave: true });
+  strangers.push(pid);
+  await peer.ask('allocate', { bytes: 250 * 1024 ** 2 });
+  await peer.closed;
+  const reason = /^node was ended: it had \d{3} MiB of memory, and may have 200 MiB$/;
+  expect(peer.transport.closeReason?.message).toMatch(reason);
+  expect(peer.log).toEqual(['exit: SIGKILL', `error: ${peer.transport.closeReason?.message}`, 'close']);
+  await expect(peer.tell('echo')).rejects.toThrow(/may have 200 MiB/);
+  expect([runs(peer.pid), runs(pid)]).toEqual([false, false]);
+  expect(await modest.ask('echo', { n: 1 })).toEqual({ n: 1 });
+});
+
+/** Runs a program that starts a stubborn child; says the child's id. */
+async function startParent(
+  options: Partial<ChildOptions>,
+  then: string,
+): Promise<{ parent: ChildProcess; pid: number }> {
+  const child = { command: process.execPath, args: [CHILD], ...options };
   const { outputFiles } = await build({
     stdin: {
       contents: `
         import { childTransport } from './child.ts';
-        const transport = childTransport(${JSON.stringify({ command: process.execPath, args: [CHILD] })});
+        const transport = childTransport(${JSON.stringify(child)});
         transport.onmessage = () => {
-          process.stdout.write(String(transport.pid), () => process.exit(3));
+          process.stdout.write(String(transport.pid), () => ${then});
         };
         void transport.start().then(() => transport.send({ jsonrpc: '2.0', id: 1, method: 'stubborn' }));`,
       resolveDir: fileURLToPath(new URL('.', import.meta.url)),
@@ -344,9 +364,25 @@ test('a child does not outlive this process, however stubborn', async () => {
     write: false,
   });
   const parent = spawn(process.execPath, ['-e', outputFiles[0]?.text ?? ''], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exit = once(parent, 'exit');
   const pid = Number(await text(parent.stdout));
   strangers.push(pid);
-  if (parent.exitCode === null) await once(parent, 'exit');
+  await exit;
+  return { parent, pid };
+}
+
+test('a child does not outlive this process, however stubborn', async () => {
+  const { parent, pid } = await startParent({}, 'process.exit(3)');
   expect(parent.exitCode).toBe(3);
   await vi.waitUntil(() => !runs(pid));
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a child that is watched over does not outlive this process though that is killed',
+  async () => {
+    const { parent, pid } = await startParent({ watchdog: true }, `process.kill(process.pid, 'SIGKILL')`);
+    expect(parent.signalCode).toBe('SIGKILL');
+    expect(runs(pid)).toBe(true);
+    await vi.waitUntil(() => !runs(pid), { timeout: 10_000 });
+  },
+);

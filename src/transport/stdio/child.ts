@@ -5,9 +5,11 @@ import spawn from 'cross-spawn';
 import type { Message } from '../../jsonrpc/message.ts';
 import { InvalidMessage } from '../../jsonrpc/parse.ts';
 import type { SendOptions, Transport } from '../transport.ts';
+import { watchMemory } from './memory-watch.ts';
 import { ProcessGroup } from './process-group.ts';
 import { StderrLog } from './stderr-log.ts';
 import { StreamTransport } from './stream.ts';
+import { watchdog } from './watchdog.ts';
 
 /** What to start, and its bounds. */
 export interface ChildOptions {
@@ -34,6 +36,18 @@ export interface ChildOptions {
   readonly stopTimeout?: number;
   /** How long it may take after SIGTERM, before SIGKILL. Milliseconds, default the same as `stopTimeout`. */
   readonly killTimeout?: number;
+  /**
+   * How much memory the child and all that it starts may have, in bytes that are resident; what processes share counts for
+   * each of them. Measured every two seconds: over it they are killed, and `closeReason` says so. On Windows it is not
+   * enforced, which is reported. Default: no limit.
+   */
+  readonly maxMemory?: number | undefined;
+  /**
+   * Whether the child is ended even where this process is killed and can do nothing any more (SIGKILL): a shell that
+   * watches over all such children gives it two seconds to see that its stdin is closed, then SIGTERM, then SIGKILL. Not
+   * on Windows, nor where there is no `/bin/sh`. Default false.
+   */
+  readonly watchdog?: boolean | undefined;
 }
 
 /** How a process ended. */
@@ -44,8 +58,21 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** A child has ended by itself. */
+export class ChildEnded extends Error {
+  override readonly name = 'ChildEnded';
+  /** The last lines that it wrote to stderr, as many as fit into a message; empty where there were none. */
+  readonly stderr: string;
+
+  constructor(message: string, stderr: string, options?: ErrorOptions) {
+    super(message, options);
+    this.stderr = stderr;
+  }
+}
+
 /** How long the end of a process is waited for after SIGKILL. Only a process stuck in the kernel takes longer. */
 const LAST_WAIT = 5000;
+const MEBIBYTE = 1024 * 1024;
 
 /** Starts a stdio server as a child process: the client's end of stdio (2025-11-25, basic/transports: stdio). */
 export function childTransport(options: ChildOptions): ChildTransport {
@@ -76,6 +103,10 @@ export class ChildTransport implements Transport {
   #exited = Promise.resolve();
   #gone = Promise.resolve();
   #stopped = false;
+  /** Ends the measuring. */
+  #unwatch: (() => void) | undefined;
+  /** Why it was ended, where that was not asked for. */
+  #exceeded: Error | undefined;
   #reason: Error | undefined;
 
   constructor(options: ChildOptions) {
@@ -153,7 +184,7 @@ export class ChildTransport implements Transport {
         windowsHide: true,
       });
       // At once: this process may be told to end before the child has got going.
-      if (child.pid !== undefined) this.#group = new ProcessGroup(child.pid);
+      if (child.pid !== undefined) this.#group = this.#guarded(child.pid);
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve);
         child.once('error', reject);
@@ -164,6 +195,31 @@ export class ChildTransport implements Transport {
     }
     this.#watch(child, stderr);
     return this.#stream?.start();
+  }
+
+  #guarded(pid: number): ProcessGroup {
+    const { maxMemory: limit, watchdog: watched } = this.#options;
+    if (watched && process.platform !== 'win32') {
+      watchdog.add(pid, (error) => this.#report(new Error(`Nothing watches over ${this.#name}: ${error.message}`)));
+    }
+    if (limit !== undefined) {
+      const onexceeded = (used: number, processes: readonly number[]): void => this.#exceed(used, limit, processes);
+      let told = false;
+      const onerror = (error: Error): void => {
+        if (!told) this.#report(new Error(`The memory of ${this.#name} is not limited: ${error.message}`));
+        told = true;
+      };
+      this.#unwatch = watchMemory({ pid, limit, onexceeded, onerror });
+    }
+    return new ProcessGroup(pid);
+  }
+
+  #exceed(used: number, limit: number, processes: readonly number[]): void {
+    const [has, may] = [used, limit].map((bytes) => `${Math.ceil(bytes / MEBIBYTE)} MiB`);
+    this.#exceeded = new Error(`${this.#name} was ended: it had ${has} of memory, and may have ${may}`);
+    this.#group?.signal('SIGKILL');
+    // Some may have left the group.
+    for (const pid of processes) killed(pid);
   }
 
   #cannotStart(error: NodeJS.ErrnoException): Error {
@@ -197,8 +253,10 @@ export class ChildTransport implements Transport {
     });
     const closed = new Promise<void>((resolve) => void child.once('close', () => resolve()));
     this.#gone = this.#exited.then(async () => {
+      this.#unwatch?.();
       await group.endSurvivors(this.#killTimeout);
       group.forget();
+      watchdog.forget(group.pid);
       // A process that has left the group may hold the pipes open for good.
       if (await within(closed, this.#stopTimeout)) return;
       stdout.destroy();
@@ -266,12 +324,13 @@ export class ChildTransport implements Transport {
   }
 
   #whyOver(broken: Error | undefined, signalled: boolean): Error {
+    if (this.#exceeded) return this.#exceeded;
     if (broken && (signalled || broken instanceof InvalidMessage)) return broken;
     if (signalled || !this.#exit) return new Error(`${this.#name} closed its stdout`);
     const { code, signal } = this.#exit;
     const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
-    const last = this.#stderr.lastLine;
-    return new Error(`${this.#name} ${how}${last === undefined ? '' : `: ${last}`}`, { cause: broken });
+    const { lastLine: last, lastLines: stderr } = this.#stderr;
+    return new ChildEnded(`${this.#name} ${how}${last === undefined ? '' : `: ${last}`}`, stderr, { cause: broken });
   }
 
   #guard(callback: () => void): void {
@@ -284,6 +343,14 @@ export class ChildTransport implements Transport {
 
   #report(error: Error): void {
     this.onerror?.(error);
+  }
+}
+
+function killed(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It is gone.
   }
 }
 

@@ -3,6 +3,11 @@ import { StringDecoder } from 'node:string_decoder';
 const TAIL = 8 * 1024;
 /** A line longer than this is handed on in pieces. */
 const MAX_LINE = 64 * 1024;
+/** What is told of the end, in lines and in UTF-16 units. */
+const LAST_LINES = 8;
+const LAST_UNITS = 1000;
+/** How a program of Node, or of Python, says that it failed, without saying why. */
+const NOISE = /^\s*(?:at .*|Node\.js v\d.*|File ".*", line \d.*|\^+)$/;
 
 /** What a child writes to stderr: handed on line by line, its end kept for error messages. */
 export class StderrLog {
@@ -20,9 +25,19 @@ export class StderrLog {
     return this.#tail;
   }
 
-  /** The last line that says anything. */
+  /** The last line that says anything; the frames of a stack do not. */
   get lastLine(): string | undefined {
-    return this.#tail.trimEnd().split('\n').at(-1)?.trim() || undefined;
+    const lines = this.#saying();
+    return (lines.findLast((line) => !NOISE.test(line)) ?? lines.at(-1))?.slice(0, LAST_UNITS);
+  }
+
+  /** The last lines that say anything. */
+  get lastLines(): string {
+    return this.#saying()
+      .filter((line) => !NOISE.test(line))
+      .slice(-LAST_LINES)
+      .join('\n')
+      .slice(-LAST_UNITS);
   }
 
   push(chunk: Buffer): void {
@@ -33,6 +48,10 @@ export class StderrLog {
     this.#take(this.#decoder.end());
     if (this.#line !== '') this.#online?.(this.#line);
     this.#line = '';
+  }
+
+  #saying(): string[] {
+    return this.#tail.split('\n').flatMap((line) => line.trim() || []);
   }
 
   #take(text: string): void {

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import type { Upstream } from '../wire/upstream.ts';
+import { NoConnection } from './errors.ts';
+import { Link } from './link.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A way to a server that cannot be connected to, until it is mended. */
+class Broken {
+  attempts = 0;
+  mended = false;
+  readonly link: Link;
+  constructor(error: Error) {
+    this.link = new Link({
+      open: () => {
+        this.attempts += 1;
+        return this.mended ? Promise.resolve(upstream()) : Promise.reject(error);
+      },
+      reopens: true,
+      onopen: () => {},
+      onerror: () => {},
+    });
+  }
+
+  /** How a call ends; all that it waits for is waited for. */
+  async call(): Promise<Error | undefined> {
+    const failed = this.link.service(new TestExchange('tools/call')).then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    await vi.advanceTimersByTimeAsync(1000);
+    return failed;
+  }
+}
+
+function upstream(): Upstream {
+  return {
+    service: () => Promise.resolve({}),
+    revision: '2025-11-25',
+    discovered: { supportedVersions: [], capabilities: {}, serverInfo: { name: 's', version: '1' } },
+    closed: false,
+    onclose: undefined,
+    close: () => Promise.resolve(),
+  } as unknown as Upstream;
+}
+
+test('after five failures in a row calls fail at once, with what the server said last, until it is tried again', async () => {
+  const died = Object.assign(new Error('node exited with code 1: no key'), { stderr: 'reading a.json\nno key' });
+  const broken = new Broken(new NoConnection(`Cannot connect: ${died.message}`, { cause: died }));
+  for (let attempt = 1; attempt <= 6; attempt += 1) {
+    expect((await broken.call())?.message).toBe('Cannot connect: node exited with code 1: no key');
+    expect(broken.attempts).toBe(attempt);
+  }
+  // 1.6 seconds after the sixth.
+  const refused = await broken.call();
+  expect(refused).toBeInstanceOf(NoConnection);
+  expect(refused?.message).toMatch(
+    /^The server failed 6 times in a row, and is tried again in \d+ ms: Cannot connect: node exited with code 1: no key\nreading a\.json\nno key$/,
+  );
+  expect(broken.attempts).toBe(6);
+  await vi.advanceTimersByTimeAsync(2000);
+  broken.mended = true;
+  expect(await broken.call()).toBeUndefined();
+  expect(broken.attempts).toBe(7);
+});
+
+test('the pauses are no longer than ten seconds', async () => {
+  const broken = new Broken(new NoConnection('Cannot connect: nobody there'));
+  for (let attempt = 1; attempt <= 30; attempt += 1) {
+    await broken.call();
+    expect(broken.attempts).toBe(attempt);
+    await vi.advanceTimersByTimeAsync(10_000);
+  }
+});

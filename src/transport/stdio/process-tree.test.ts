@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { listProcesses, parsePs, treeOf, type ProcessEntry } from './process-tree.ts';
+
+const entry = (pid: number, parent: number, group = pid): ProcessEntry => ({ pid, parent, group, resident: 1 });
+const pids = (leader: number, processes: ProcessEntry[]): number[] =>
+  treeOf(leader, processes)
+    .map(({ pid }) => pid)
+    .toSorted((a, b) => a - b);
+
+test('to a tree belong descendants, and who is left in the group of a parent that is gone', () => {
+  const processes = [
+    entry(1, 0),
+    entry(10, 1),
+    entry(11, 10, 10),
+    // Has left the group, and so has what it started.
+    entry(12, 11),
+    entry(13, 12, 12),
+    entry(14, 1, 10),
+    entry(15, 14),
+    entry(20, 1),
+  ];
+  expect(pids(10, processes)).toEqual([10, 11, 12, 13, 14, 15]);
+  expect(pids(20, processes)).toEqual([20]);
+  expect(pids(30, processes)).toEqual([]);
+});
+
+test('a list that was taken while numbers were given anew does not lead in circles', () => {
+  expect(pids(10, [entry(10, 11), entry(11, 10)])).toEqual([10, 11]);
+});
+
+test('the lines of ps are read, and no others', () => {
+  expect(parsePs('    1     0     1   1024\n  345     1   300      0\n\nsomething\n')).toEqual([
+    { pid: 1, parent: 0, group: 1, resident: 1024 * 1024 },
+    { pid: 345, parent: 1, group: 300, resident: 0 },
+  ]);
+});
+
+test.skipIf(process.platform === 'win32')('the processes of this machine are seen with what they hold', async () => {
+  const child = spawn(process.execPath, ['-e', 'console.log(process.memoryUsage.rss()); setInterval(() => {}, 1000)'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [said] = (await once(child.stdout, 'data')) as [Buffer];
+  const found = (await listProcesses()).find(({ pid }) => pid === child.pid);
+  expect(found).toMatchObject({ parent: process.pid });
+  expect(found!.resident / Number(String(said))).toBeGreaterThan(0.5);
+  expect(found!.resident / Number(String(said))).toBeLessThan(2);
+});

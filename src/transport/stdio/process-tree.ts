@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+/** One process, as the system tells of it. */
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  /** The bytes that it has in memory, those it shares with others included. */
+  readonly resident: number;
+}
+
+/** How much the list of a machine with many processes may take. */
+const MAX_LIST = 16 * 1024 * 1024;
+
+/**
+ * All processes of this machine that can be seen: from /proc on Linux, else from `ps`.
+ *
+ * @throws where neither is there, as on Windows.
+ */
+export async function listProcesses(): Promise<ProcessEntry[]> {
+  if (process.platform === 'linux') return fromProc();
+  if (process.platform === 'win32') throw new Error('Windows does not tell which processes belong together');
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,pgid=,rss='], { maxBuffer: MAX_LIST });
+  return parsePs(stdout);
+}
+
+/** @param text lines of process, parent, group and resident kibibytes. */
+export function parsePs(text: string): ProcessEntry[] {
+  return text.split('\n').flatMap((line) => {
+    const [pid, parent, group, resident] = line.trim().split(/\s+/).map(Number);
+    return pid && resident !== undefined ? [{ pid, parent: parent!, group: group!, resident: resident * 1024 }] : [];
+  });
+}
+
+/** A process, all that descends from it, and what is left in its group of those whose parents are gone. */
+export function treeOf(leader: number, processes: readonly ProcessEntry[]): ProcessEntry[] {
+  const children = byParent(processes);
+  const found = new Map<number, ProcessEntry>();
+  const todo = processes.filter(({ pid, group }) => pid === leader || group === leader);
+  for (let next = todo.pop(); next; next = todo.pop()) {
+    if (found.has(next.pid)) continue;
+    found.set(next.pid, next);
+    todo.push(...(children.get(next.pid) ?? []));
+  }
+  return [...found.values()];
+}
+
+function byParent(processes: readonly ProcessEntry[]): Map<number, ProcessEntry[]> {
+  const children = new Map<number, ProcessEntry[]>();
+  for (const entry of processes) {
+    const siblings = children.get(entry.parent);
+    if (siblings) siblings.push(entry);
+    else children.set(entry.parent, [entry]);
+  }
+  return children;
+}
+
+/** One after the other: a machine may have thousands, and this process has other things to do meanwhile. */
+async function fromProc(): Promise<ProcessEntry[]> {
+  const found: ProcessEntry[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d/.test(name)) continue;
+    try {
+      const stat = await readFile(`/proc/${name}/stat`, 'latin1');
+      // pid (name, which may hold anything) state parent group … ; the resident pages are the 22nd behind the name.
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 22);
+      const pages = Number(fields[21]);
+      if (fields[0] === 'Z' || fields[0] === 'X') continue;
+      found.push({
+        pid: Number(name),
+        parent: Number(fields[1]),
+        group: Number(fields[2]),
+        resident: pages * (await pageSize()),
+      });
+    } catch (error) {
+      // It ended while it was looked at.
+      if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
+  }
+  return found;
+}
+
+let page: Promise<number> | undefined;
+
+/** Bytes; of this process's first mapping, which is its program. */
+function pageSize(): Promise<number> {
+  page ??= readFile('/proc/self/smaps', 'latin1').then(
+    (smaps) => Number(/^KernelPageSize:\s+(\d+) kB/m.exec(smaps)?.[1] ?? 4) * 1024,
+    () => 4096,
+  );
+  return page;
+}

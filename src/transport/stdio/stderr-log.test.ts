@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { StderrLog } from './stderr-log.ts';
+
+function wrote(text: string): StderrLog {
+  const log = new StderrLog(undefined);
+  log.push(Buffer.from(text));
+  return log;
+}
+
+test.each([
+  ['', undefined],
+  ['\n \n', undefined],
+  ['one\n  two \n\n', 'two'],
+  ['Error: no key\n    at main (a.js:1:1)\n    at b.js:2:2\n\nNode.js v20.20.0\n', 'Error: no key'],
+  ['throw new Error()\n      ^\n', 'throw new Error()'],
+  ['Node.js v20.20.0\n', 'Node.js v20.20.0'],
+])('of %j the last line that says anything is %j', (text, last) => {
+  expect(wrote(text).lastLine?.trim()).toBe(last);
+});
+
+test('the last lines are few, and say something', () => {
+  const many = Array.from({ length: 20 }, (_, index) => `line ${index}\n    at somewhere:${index}\n`).join('');
+  expect(wrote(many).lastLines.split('\n')).toEqual(Array.from({ length: 8 }, (_, index) => `line ${12 + index}`));
+  expect(wrote('x'.repeat(5000)).lastLines).toHaveLength(1000);
+  expect(wrote('').lastLines).toBe('');
+});
