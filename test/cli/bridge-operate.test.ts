@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { request as sendRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -51,7 +51,7 @@ async function client(url: string, options: ClientOptions = {}): Promise<Client>
 /** `fetch` says itself which host it means. */
 function statusFor(host: string, url: URL): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    request(url, { headers: { host }, agent: false }, (response) => resolve(response.resume().statusCode))
+    sendRequest(url, { headers: { host }, agent: false }, (response) => resolve(response.resume().statusCode))
       .on('error', reject)
       .end();
   });
@@ -475,6 +475,37 @@ describe('the log', () => {
     child.child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
     expect(await child.exited).toEqual({ code: 1, signal: null });
     expect(child.stderr).toEqual([]);
+  });
+});
+
+describe('without the packages that are optional', () => {
+  const absent = { NODE_OPTIONS: `--import ${pathToFileURL(`${root}test/fixtures/without-optional.mjs`).href}` };
+
+  test('a bridge works', async () => {
+    const server = await bridge(FEATURES, absent);
+    const caller = await client(server.url);
+    expect((await caller.callTool('add', { a: 1, b: 2 })).structuredContent).toEqual({ result: 3 });
+    expect((await server.get('/readyz')).status).toBe(200);
+  });
+
+  test.each([
+    [['--metrics'], /^everwire: metrics need the package prom-client: npm install prom-client$/],
+    [['--log-format', 'json'], /^everwire: logs in JSON need the package pino: npm install pino$/],
+  ])('%j says which one it needs', async (words, message) => {
+    const child = startNode([...programs.everwire, 'bridge', '--port', '0', ...words, ...FEATURES], absent);
+    running.push(child);
+    expect(await child.exited).toEqual({ code: 1, signal: null });
+    expect(child.stderr).toEqual([expect.stringMatching(message)]);
+  });
+
+  test('there are no spans to be made', () => {
+    const module = pathToFileURL(`${root}dist/src/operate/index.js`).href;
+    const script = `const { createTracing } = await import('${module}'); console.log(await createTracing());`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      env: { ...process.env, ...absent },
+      encoding: 'utf8',
+    });
+    expect(stdout).toBe('undefined\n');
   });
 });
 
