@@ -7,7 +7,7 @@ export { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
 export { ConfigError, parseConfig, readConfig } from './config.ts';
 export type { CommandServer, FleetConfig, ServerConfig, UrlServer, Variables } from './config.ts';
 export { createFleet, type Fleet, type FleetOptions } from './fleet/fleet.ts';
-export type { FleetMember } from './fleet/members.ts';
+export type { FleetServer } from './fleet/members.ts';
 export type { NameRules } from './fleet/names.ts';
 export { openFleet } from './fleet/open-fleet.ts';
 export type { FleetChange, OpenFleet, OpenFleetOptions, ServerConnection } from './fleet/open-fleet.ts';

@@ -109,7 +109,7 @@ describe.each(eras)('with a client of %s', (era) => {
     const client = await reader(served(fleet.service), { era });
     const pid = async (name: string): Promise<unknown> => textOf(await client.callTool({ name: `${name}__pid` }));
     const [one, two] = [await pid('one'), await pid('two')];
-    await expect(client.callTool({ name: 'one__die' })).rejects.toThrow();
+    await expect(client.callTool({ name: 'one__die' })).rejects.toThrow('exited with code 4');
     expect(await pid('two')).toBe(two);
     const again = await pid('one');
     expect(again).toMatch(/^\d+$/);

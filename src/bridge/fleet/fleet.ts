@@ -12,7 +12,7 @@ import { alone } from './alone.ts';
 import { FleetMeta, LISTS, PROMPTS, TOOLS, unite } from './kinds.ts';
 import { hintsOf, mergedInstructions, MergedLists } from './lists.ts';
 import { Listening } from './listening.ts';
-import { Members, signed, type FleetMember, type Member } from './members.ts';
+import { Members, signed, type FleetServer, type Member } from './members.ts';
 import type { NameRules } from './names.ts';
 import { hasUris, renameMeta, renameNotice, renameResult, type Renaming } from './results.ts';
 import { Routes, type Route } from './routes.ts';
@@ -22,7 +22,7 @@ import { Views, type View } from './views.ts';
 /** What a fleet is made of. */
 export interface FleetOptions extends NameRules {
   /** The servers, in the order in which lists have them. */
-  readonly members: readonly FleetMember[];
+  readonly members: readonly FleetServer[];
   /** Who answers. Default: `everwire`. */
   readonly serverInfo?: Implementation | undefined;
   /** Capabilities to declare beside those of the servers: of servers to come. Default: none. */
@@ -51,7 +51,7 @@ export interface Fleet {
    * @param rules for names. Default: those so far.
    * @throws TypeError where two have the same name, RangeError for a separator that cannot be; nothing has changed then.
    */
-  update(members: readonly FleetMember[], rules?: NameRules): void;
+  update(members: readonly FleetServer[], rules?: NameRules): void;
   /** Ends what listens, and refuses further requests. The servers are left to who made them. */
   close(): void;
 }
@@ -111,7 +111,7 @@ class ServiceFleet implements Fleet {
     return this.#members.get(name) && alone(this.#members, name);
   }
 
-  update(members: readonly FleetMember[], rules?: NameRules): void {
+  update(members: readonly FleetServer[], rules?: NameRules): void {
     if (!this.#members.update(members, rules)) return;
     this.#views.clear();
     this.#listening.update();

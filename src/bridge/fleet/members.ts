@@ -10,7 +10,7 @@ import { PartExchange } from './part.ts';
 import { selectTools, type ToolSelection } from './selection.ts';
 
 /** A server of a fleet. */
-export interface FleetMember {
+export interface FleetServer {
   /** What it is called in the names of what it has, in logs and in instructions. */
   readonly name: string;
   readonly service: Service;
@@ -27,7 +27,7 @@ const WARN_AGAIN_AFTER = 60_000;
 export class Member {
   readonly name: string;
   readonly label: string;
-  readonly source: FleetMember;
+  readonly source: FleetServer;
   /** With the tools that are shown. */
   readonly service: Service;
   /** What it said of itself last. */
@@ -42,7 +42,7 @@ export class Member {
   describing: Promise<void> | undefined;
   lastWarning: { readonly text: string; readonly at: number } | undefined;
 
-  constructor(source: FleetMember) {
+  constructor(source: FleetServer) {
     this.name = source.name;
     this.label = labelOf(source.name);
     this.source = source;
@@ -85,7 +85,7 @@ export class Members {
   #all = new Map<string, Member>();
   #labels = new Map<string, Member>();
 
-  constructor(members: readonly FleetMember[], options: MembersOptions) {
+  constructor(members: readonly FleetServer[], options: MembersOptions) {
     this.#options = options;
     this.#rules = options;
     this.naming = new Naming([], options);
@@ -120,7 +120,7 @@ export class Members {
    * @returns whether anything has changed.
    * @throws TypeError where two have the same name, RangeError for a separator that cannot be; nothing has changed then.
    */
-  update(members: readonly FleetMember[], rules = this.#rules): boolean {
+  update(members: readonly FleetServer[], rules = this.#rules): boolean {
     const all = new Map<string, Member>();
     for (const source of members) {
       if (typeof source.name !== 'string' || source.name === '')
@@ -260,6 +260,6 @@ export function signed({ name }: Member, method: string, params: JsonObject): Js
   return { ...params, logger: typeof logger === 'string' ? `${name}/${logger}` : name };
 }
 
-function isSame(one: FleetMember, other: FleetMember): boolean {
+function isSame(one: FleetServer, other: FleetServer): boolean {
   return one.service === other.service && JSON.stringify(one.tools ?? {}) === JSON.stringify(other.tools ?? {});
 }
