@@ -45,6 +45,13 @@ test('lists what is in flight in the order in which ids were given, a slow one a
   expect(table.values()[0]).toBe('call 3');
 });
 
+test('has nothing under what is no id', () => {
+  const table = new IdTable<string | number, string>();
+  for (const id of [undefined, null, {}, NaN, true] as unknown as number[]) {
+    expect([table.get(id), table.has(id), table.delete(id), table.size]).toEqual([undefined, false, false, 0]);
+  }
+});
+
 test('knows nothing under an id that is another kind of the same', () => {
   const table = new IdTable<string | number, string>();
   table.set(5, 'number');

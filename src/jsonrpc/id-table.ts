@@ -26,7 +26,8 @@ export class IdTable<Id extends string | number, Value> {
     return this.#ids[place] === id ? this.#values[place] : this.#others?.get(id);
   }
 
-  has(id: Id): boolean {
+  has(id: Id | undefined): boolean {
+    if (id === undefined) return false;
     return this.#ids[placeOf(id)] === id || (this.#others?.has(id) ?? false);
   }
 
@@ -44,7 +45,9 @@ export class IdTable<Id extends string | number, Value> {
   }
 
   /** Whether there was such an entry. */
-  delete(id: Id): boolean {
+  delete(id: Id | undefined): boolean {
+    // What a peer names may be none, and a place that is free holds none either.
+    if (id === undefined) return false;
     const place = placeOf(id);
     if (this.#ids[place] !== id) return this.#others?.delete(id) ?? false;
     this.#ids[place] = undefined;

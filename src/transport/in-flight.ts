@@ -1,3 +1,4 @@
+import { IdTable } from '../jsonrpc/id-table.ts';
 import type { Message, RequestId } from '../jsonrpc/message.ts';
 
 /**
@@ -5,7 +6,7 @@ import type { Message, RequestId } from '../jsonrpc/message.ts';
  * request is settled: two in flight under one id would cross their answers.
  */
 export class InFlight {
-  readonly #ids = new Set<RequestId>();
+  readonly #ids = new IdTable<RequestId, true>();
   #initialize: RequestId | undefined;
 
   get size(): number {
@@ -20,7 +21,7 @@ export class InFlight {
   add(message: Message): void {
     if (!('method' in message)) return;
     if ('id' in message) {
-      this.#ids.add(message.id);
+      this.#ids.set(message.id, true);
       if (message.method === 'initialize') this.#initialize = message.id;
     } else if (message.method === 'notifications/cancelled') {
       // No response to it will come; but `initialize` cannot be cancelled (2025-11-25, basic/utilities/cancellation:

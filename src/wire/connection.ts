@@ -1,4 +1,5 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { IdTable } from '../jsonrpc/id-table.ts';
 import {
   errorResponse,
   type Message,
@@ -39,7 +40,7 @@ export class Connection {
   readonly #transport: Transport;
   readonly #options: ConnectionOptions;
   readonly #legacy: LegacyInbound | undefined;
-  readonly #replies = new Map<RequestId, ConnectionReply>();
+  readonly #replies = new IdTable<RequestId, ConnectionReply>();
   #bytes = 0;
   readonly #idle = new IdleWaiters();
 

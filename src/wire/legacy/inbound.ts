@@ -1,5 +1,6 @@
 import { CONNECTION_CLOSED, PendingRequests, type TimeLimits } from '../../jsonrpc/pending.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { IdTable } from '../../jsonrpc/id-table.ts';
 import {
   errorResponse,
   isRequestId,
@@ -69,7 +70,7 @@ export class LegacyInbound implements Connection {
   readonly #transport: Transport;
   readonly #limits: TimeLimits;
   readonly #onerror: (error: Error) => void;
-  readonly #requests = new Map<RequestId, RequestExchange>();
+  readonly #requests = new IdTable<RequestId, RequestExchange>();
   /** The bytes of these, as far as the transport told. */
   #bytes = 0;
   readonly #total: TotalLoad;
