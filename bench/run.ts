@@ -2,6 +2,7 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { cells, proxies, sessionCosts } from './bridges.ts';
 import { ClientLoad, type ClientTarget } from './client-load.ts';
+import { leftovers } from './client-memory.ts';
 import { cpuPerRequest } from './cpu.ts';
 import { HttpConnection } from './http-connection.ts';
 import { loadHttp } from './http-load.ts';
@@ -18,7 +19,7 @@ import { subscriptionCost } from './subscriptions.ts';
 import { table } from './table.ts';
 import { typeCheck } from './type-check.ts';
 
-const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,client,memory,import] [--seconds 3] [--rounds 3]
+const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,client,client-memory,memory,import] [--seconds 3] [--rounds 3]
 
 Measures Everwire beside the official SDKs, other bridges and the bare limit, all in this one run, and prints one table.
 "of bare" compares with the first of the same rows: more is better for rates, less for memory, times and sizes.`;
@@ -29,9 +30,14 @@ const TOOLS = [5, 500];
 const CLIENTS = ['everwire', 'sdk-v1', 'sdk-v2'];
 /** How often a client connects in a round. */
 const CONNECTS = 200;
+/** Calls whose leftovers are counted. */
+const CALLS = 1_000_000;
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: 'http,modern,tools,subscriptions,stdio,bridge,client,memory,import' },
+    only: {
+      type: 'string',
+      default: 'http,modern,tools,subscriptions,stdio,bridge,client,client-memory,memory,import',
+    },
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
     help: { type: 'boolean', default: false },
@@ -145,6 +151,17 @@ const sections: Record<string, () => Promise<void>> = {
       names.map((name) => [name.replace('-', ' '), () => startStdio(`${name}-stdio`)]),
     );
     for (const inFlight of [64, 1]) await overStdio(`stdio tools/call, ${inFlight} in flight`, starters, inFlight);
+  },
+  async 'client-memory'() {
+    for (const place of ['process', 'pipes']) {
+      for (const eras of ['modern', 'legacy']) {
+        progress(`client-memory: ${place}, ${eras}`);
+        const left = await leftovers(place, eras, CALLS);
+        const what = `client, ${place}, ${eras}: left of ${CALLS.toLocaleString('en')} calls`;
+        const held = `${left.listeners} listeners, ${left.timers} timers, ${left.bytesPerCall.toFixed(2)} bytes a call`;
+        rows.push([what, 'everwire', held, '', '', '', '']);
+      }
+    }
   },
   async memory() {
     let bare: number | undefined;
