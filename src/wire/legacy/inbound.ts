@@ -210,7 +210,7 @@ export class LegacyInbound implements Connection {
   }
 
   #fail(exchange: RequestExchange, error: unknown): void {
-    this.#answer(exchange, errorResponse(exchange.id, toLegacyError(error, this.#profile).toObject()));
+    this.#answer(exchange, errorResponse(exchange.id, toLegacyError(error, this.#profile, exchange).toObject()));
   }
 
   /** The requests that concern the session itself, and those that its era does not have. */
@@ -286,7 +286,7 @@ export class LegacyInbound implements Connection {
       this.#transport.setProtocolVersion?.(caller.revision);
       this.#open('open', exchange, resultResponse(id, toInitializeResult(discovered, this.#profile)));
     } catch (error) {
-      this.#open('new', exchange, errorResponse(id, toLegacyError(error, this.#profile).toObject()));
+      this.#open('new', exchange, errorResponse(id, toLegacyError(error, this.#profile, exchange).toObject()));
     }
   }
 
