@@ -10,8 +10,9 @@ import { createInbound, type Inbound, type InboundOptions } from '../wire/serve.
 import { Mounts } from './bridge-mounts.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
 import type { Watch } from './bridge-watch.ts';
-import { say, sayThrough } from './say.ts';
-import { atEnd, stop } from './shutdown.ts';
+import { announce, serveStdio } from './run.ts';
+import { sayThrough } from './say.ts';
+import { atEnd } from './shutdown.ts';
 
 /** What is served: one server, or many as one. */
 export interface Served {
@@ -72,26 +73,16 @@ export async function serveBridge(served: Served, watch: Watch, settings: Bridge
     await Promise.all([inbound.close(drainTimeout), mounts.close(drainTimeout)]);
     await listener.close();
   });
-  announce(served, listener, settings, log);
+  const { format, level } = settings.log;
+  if (format === 'json') {
+    log.write('info', 'listening', { url: listener.url, sseUrl: listener.sseUrl, server: served.name });
+  } else if (level === 'debug' || level === 'info') announce(served.name, listener, served.member !== undefined);
 }
 
 async function certificateOf({ tls }: BridgeSettings): Promise<TlsFiles | undefined> {
   if (!tls) return undefined;
   const { tlsFiles } = await import('../operate/tls-files.ts');
   return tlsFiles(tls.cert, tls.key);
-}
-
-async function serveStdio(inbound: Inbound): Promise<void> {
-  const { stdioServerTransport } = await import('../transport/stdio/server.ts');
-  const transport = stdioServerTransport();
-  // Whoever sends a signal over stdio is about to send a harder one: nothing is waited for.
-  atEnd(() => transport.close());
-  await inbound.connect(transport);
-  const closed = transport.onclose;
-  transport.onclose = () => {
-    closed?.();
-    void stop();
-  };
 }
 
 async function gateFor({ tokens, keys, issuer }: Access): Promise<Gate | undefined> {
@@ -147,19 +138,4 @@ function addGauges(metrics: Metrics, handler: HttpHandler, inbound: Inbound, mou
     'Requests that wait for answers of their callers',
     () => inbound.parked + mounts.parked,
   );
-}
-
-function announce(
-  { name, member }: Served,
-  { url, sseUrl }: HttpListener,
-  { log: { format, level } }: BridgeSettings,
-  log: Log,
-): void {
-  if (format === 'json') return log.write('info', 'listening', { url, sseUrl, server: name });
-  if (level !== 'debug' && level !== 'info') return;
-  say(`listening on ${url}`);
-  if (sseUrl) say(`HTTP+SSE, for clients of 2024-11-05, on ${sseUrl}`);
-  if (member) say(`each server by itself on ${url.replace(/(?<=\/\/[^/]+)/, '/servers/<name>')}`);
-  say('client configuration:');
-  process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url } } }, null, 2)}\n`);
 }

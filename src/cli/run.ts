@@ -16,22 +16,37 @@ export interface Servable {
  * @param name under which the client configuration lists the server.
  */
 export async function run(name: string, served: Servable, flags: ServeFlags): Promise<void> {
-  if (flags.stdio) {
-    const { stdioServerTransport } = await import('../transport/stdio/server.ts');
-    const transport = stdioServerTransport();
-    atEnd(() => transport.close());
-    await served.connect(transport);
-    const closed = transport.onclose;
-    transport.onclose = () => {
-      closed?.();
-      void stop();
-    };
-    return;
-  }
+  if (flags.stdio) return serveStdio(served);
   const listener = await served.listen(listenOptions(flags));
   atEnd(() => listener.close());
-  say(`listening on ${listener.url}`);
-  if (listener.sseUrl) say(`HTTP+SSE, for clients of 2024-11-05, on ${listener.sseUrl}`);
+  announce(name, listener);
+}
+
+/**
+ * Serves one client over stdin and stdout, until it is gone. A signal ends it at once: whoever sends one there is about to
+ * send a harder one.
+ */
+export async function serveStdio(served: Pick<Servable, 'connect'>): Promise<void> {
+  const { stdioServerTransport } = await import('../transport/stdio/server.ts');
+  const transport = stdioServerTransport();
+  atEnd(() => transport.close());
+  await served.connect(transport);
+  const closed = transport.onclose;
+  transport.onclose = () => {
+    closed?.();
+    void stop();
+  };
+}
+
+/**
+ * Tells the person where a server is, and how a client is told of it.
+ *
+ * @param members whether each of the servers behind it has a path of its own.
+ */
+export function announce(name: string, { url, sseUrl }: HttpListener, members = false): void {
+  say(`listening on ${url}`);
+  if (sseUrl) say(`HTTP+SSE, for clients of 2024-11-05, on ${sseUrl}`);
+  if (members) say(`each server by itself on ${url.replace(/(?<=\/\/[^/]+)/, '/servers/<name>')}`);
   say('client configuration:');
-  process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url: listener.url } } }, null, 2)}\n`);
+  process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url } } }, null, 2)}\n`);
 }
