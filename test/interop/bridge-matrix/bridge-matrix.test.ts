@@ -1,15 +1,25 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBridge, type Bridge } from '../../../src/bridge/bridge.ts';
 import type { OfficialClient } from '../clients.ts';
 import { connectDownstream, openFront, type Front } from './downstreams.ts';
 import { SAME } from './feature.ts';
-import { flowFeatures } from './features-flow.ts';
-import { listFeatures } from './features-lists.ts';
-import { questionFeatures } from './features-questions.ts';
+import { features } from './features.ts';
 import { KINDS } from './kinds.ts';
+import { insteadTable, matrixTable, scoreOf } from './table.ts';
 import { startUpstream, type Upstream } from './upstreams.ts';
 
-const features = [...listFeatures, ...flowFeatures, ...questionFeatures];
+/** `client|server|feature`, of what did what it should. */
+const passed = new Set<string>();
+
+afterAll(() => {
+  const score = matrixTable((down, up) =>
+    scoreOf(features, down, up, ({ name }) => passed.has(`${down.heading}|${up.heading}|${name}`)),
+  );
+  console.info(
+    `Through a bridge, features that passed of those that both ends have, + those that arrive otherwise:\n${score}`,
+  );
+});
 
 describe.each(KINDS.map((up) => [up.heading, up] as const))('a bridge to a server of %s', (_up, up) => {
   const errors: Error[] = [];
@@ -44,9 +54,9 @@ describe.each(KINDS.map((up) => [up.heading, up] as const))('a bridge to a serve
     for (const { name, arrives, run } of features) {
       const outcome = arrives(down, up);
       if (outcome === undefined) continue;
-      const title = outcome === SAME ? name : `${name}: ${outcome}`;
-      test(title, async () => {
+      test(outcome === SAME ? name : `${name}: ${outcome}`, async () => {
         await run({ client, world: upstream.world, down, up }, outcome);
+        passed.add(`${down.heading}|${up.heading}|${name}`);
       });
     }
 
@@ -61,3 +71,20 @@ describe.each(KINDS.map((up) => [up.heading, up] as const))('a bridge to a serve
     expect(errors).toEqual([]);
   });
 });
+
+test.each([
+  ['the matrix', matrixTable((down, up) => scoreOf(features, down, up))],
+  ['what arrives instead', insteadTable(features)],
+])('the README shows %s as it is', (_, table) => {
+  const wanted = table.split('\n').map(row);
+  const lines = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+    .split('\n')
+    .map(row);
+  const from = lines.indexOf(wanted[0]!);
+  expect(lines.slice(from, from + wanted.length)).toEqual(wanted);
+});
+
+/** However wide its columns are. */
+function row(line: string): string {
+  return line.replaceAll(/ +/g, ' ').replaceAll(/-{3,}/g, '---');
+}

@@ -13,7 +13,9 @@ async function spoken({ client }: Cell, level: string): Promise<unknown[]> {
   expect(textOf(await client.callTool({ name: 'speak', arguments: { word: own } }))).toBe('spoken');
   const isOwn = ({ data }: Record<string, unknown>): boolean => String(data).startsWith(`${own} `);
   await client.notice('notifications/message', (params) => isOwn(params) && params['level'] === 'error', from);
-  const messages = client.notices.slice(from).filter(({ method, params }) => /message$/.test(method) && isOwn(params!));
+  const messages = client.notices
+    .slice(from)
+    .filter(({ method, params }) => method.endsWith('/message') && isOwn(params!));
   return messages.map(({ params }) => params!['level']);
 }
 
@@ -27,11 +29,10 @@ export const flowFeatures: readonly Feature[] = [
       const onprogress = (report: unknown): void => void seen.push(report);
       expect(textOf(await client.callTool({ name: 'count' }, { onprogress }))).toBe('counted');
       const worded = arrives === SAME && up.revision >= '2025-03-26';
-      const all = ['one', 'two', 'three'].map((message, index) => ({
-        progress: index + 1,
-        total: 3,
-        ...(worded && { message }),
-      }));
+      const all = ['one', 'two', 'three'].map((message, index) => {
+        const report = { progress: index + 1, total: 3 };
+        return worded ? Object.assign(report, { message }) : report;
+      });
       expect(seen).toEqual(client.losesLateProgress ? all.slice(0, Math.max(1, seen.length)) : all);
     },
   },
@@ -119,6 +120,10 @@ export const flowFeatures: readonly Feature[] = [
       expect(refused.message).toContain('Not today');
       const unknown = await rejection(client.callTool({ name: 'no-such-tool' }));
       expect(unknown).toMatchObject({ code: -32602, message: expect.stringContaining('no-such-tool') });
+      const uri = 'world://nowhere';
+      const missing = await rejection(client.methods.readResource({ uri }));
+      expect(missing.message).toContain('not found');
+      expect(missing).toMatchObject({ code: client.missingResource, data: { uri } });
     },
   },
   {

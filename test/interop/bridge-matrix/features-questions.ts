@@ -140,20 +140,26 @@ export const questionFeatures: readonly Feature[] = [
       return down.revision < '2025-11-25' ? 'error −32603 with the addresses' : SAME;
     },
     run: async (cell, arrives) => {
-      const { client } = cell;
-      const from = client.questions.length;
-      const demand = client.callTool({ name: 'demand' });
-      const wanted = { mode: 'url', url: VISIT_URL, message: 'Sign in' };
-      const error = await rejection(demand);
-      if (arrives === SAME) {
-        expect(error).toMatchObject({ code: -32042, data: { elicitations: [expect.objectContaining(wanted)] } });
-      } else if (cell.down.revision < '2025-11-25') {
-        expect(error).toMatchObject({ code: -32603, data: { elicitations: [expect.objectContaining(wanted)] } });
-      } else {
-        // The server demands it for ever: each round asks anew, until the client has had enough.
-        const [first] = client.questions.slice(from);
-        expect(first).toEqual({ method: 'elicitation/create', params: expect.objectContaining(wanted) });
+      const { client, world, down } = cell;
+      const wanted = expect.objectContaining({ mode: 'url', url: VISIT_URL, message: 'Sign in' });
+      if (down.revision > '2025-11-25') {
+        const from = client.questions.length;
+        const before = client.answers.elicitation;
+        client.answers.elicitation = () => {
+          world.visited = true;
+          return { action: 'accept' };
+        };
+        try {
+          expect(textOf(await client.callTool({ name: 'demand' }))).toBe('done');
+        } finally {
+          client.answers.elicitation = before;
+          world.visited = false;
+        }
+        return expect(client.questions.slice(from)).toEqual([{ method: 'elicitation/create', params: wanted }]);
       }
+      const error = await rejection(client.callTool({ name: 'demand' }));
+      const code = arrives === SAME ? -32042 : -32603;
+      expect(error).toMatchObject({ code, data: { elicitations: [wanted] } });
     },
   },
 ];

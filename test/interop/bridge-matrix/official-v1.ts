@@ -21,7 +21,7 @@ export function officialV1(world: World): Server {
       params,
       signal: extra.signal,
       header: () => undefined,
-      notify: (name, details) => extra.sendNotification({ method: name, params: details } as never),
+      notify: (name, details) => extra.sendNotification({ method: name, params: details }),
       // The official way ties a message to no call; over HTTP it comes on the stream of the session.
       log: (level, data) => server.sendLoggingMessage({ level: level as LoggingLevel, data }, extra.sessionId),
       toolsChanged: () => server.sendToolListChanged(),

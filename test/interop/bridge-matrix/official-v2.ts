@@ -23,15 +23,16 @@ export function officialV2(world: World, notifier?: ServerNotifier): Server {
   const server = new Server({ name: 'official 2.x', version: '1.0.0' }, options);
   const subscribed = new Set<string>();
   const answer = async (method: string, params: JsonObject, { mcpReq, http }: ServerContext): Promise<JsonObject> => {
+    const { _meta: meta } = mcpReq;
     if (method === 'resources/subscribe') subscribed.add(params['uri']);
     if (method === 'resources/unsubscribe') subscribed.delete(params['uri']);
     const visit: Visit = {
       method,
-      params: { ...params, _meta: mcpReq._meta },
+      params: { ...params, _meta: meta },
       signal: mcpReq.signal,
       answer: mcpReq.inputResponses?.['question'] as JsonObject | undefined,
       header: (name) => http?.req?.headers.get(name) ?? undefined,
-      notify: (name, details) => mcpReq.notify({ method: name, params: details } as never),
+      notify: (name, details) => mcpReq.notify({ method: name, params: details }),
       log: (level, data) => mcpReq.log(level as LoggingLevel, data),
       toolsChanged: async () => (notifier ? notifier.toolsChanged() : server.sendToolListChanged()),
       updated: async (uri) => {

@@ -75,7 +75,7 @@ export function tools(revision: Revision): JsonObject[] {
     { name: 'grow', inputSchema: properties('name') },
     { name: 'touch', inputSchema: properties('uri') },
     { name: 'region', inputSchema: { type: 'object', properties: { region } } },
-    ...TOOLS.map((name) => ({ name, inputSchema: NO_INPUT, ...output[name] })),
+    ...TOOLS.map((name) => Object.assign({ name, inputSchema: NO_INPUT }, output[name])),
   ];
 }
 
@@ -145,9 +145,9 @@ export function questions(revision: Revision): Record<string, { method: string; 
 }
 
 /** @throws Refusal always: of tools that do, and of those that are not there. */
-export function fail(name: string, revision: Revision): never {
+export function fail(name: string): never {
   if (name === 'refuse') throw new Refusal(-32050, 'Not today', { until: 'tomorrow' });
-  if (name === 'demand' && revision === '2025-11-25') {
+  if (name === 'demand') {
     const elicitations = [{ mode: 'url', message: 'Sign in', url: VISIT_URL, elicitationId: 'visit-2' }];
     throw new Refusal(-32042, 'Sign in first', { elicitations });
   }
@@ -169,6 +169,7 @@ export function read(uri: string, revision: Revision): JsonObject {
   if (uri === 'world://bytes') return { contents: [{ uri, mimeType: 'application/octet-stream', blob: 'AAEC' }] };
   const [, id] = /^world:\/\/item\/(\d+)$/.exec(uri) ?? [];
   if (id !== undefined) return { contents: [{ uri, mimeType: 'text/plain', text: `Item ${id}` }] };
+  // In every revision the same thing, by its own code.
   throw new Refusal(revision >= '2026-07-28' ? -32602 : -32002, `Resource not found: ${uri}`, { uri });
 }
 

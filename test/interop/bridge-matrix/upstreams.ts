@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { createMcpHandler, type Transport } from '@modelcontextprotocol/server';
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Target } from '../../../src/client/target.ts';
 import { listening, sessions } from '../client/official-servers.ts';
@@ -40,8 +40,8 @@ function overSse(world: World): Promise<Started> {
     if (request.method !== 'GET') return void response.writeHead(405).end();
     const transport = new SSEServerTransport('/messages', response);
     opened.set(transport.sessionId, transport);
-    await officialV2(world).connect(transport as Transport);
-  }) as Promise<Started>;
+    await officialV2(world).connect(transport);
+  });
 }
 
 function overHttp(world: World): Promise<Started> {
@@ -54,7 +54,7 @@ function overHttp(world: World): Promise<Started> {
       const transport = old
         ? new StreamableHTTPServerTransport(options)
         : new NodeStreamableHTTPServerTransport(options);
-      if (transport instanceof StreamableHTTPServerTransport) await officialV1(world).connect(transport as never);
+      if (transport instanceof StreamableHTTPServerTransport) await officialV1(world).connect(transport);
       else await officialV2(world).connect(transport);
       return transport;
     },

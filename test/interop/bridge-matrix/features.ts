@@ -1,0 +1,7 @@
+import type { Feature } from './feature.ts';
+import { flowFeatures } from './features-flow.ts';
+import { listFeatures } from './features-lists.ts';
+import { questionFeatures } from './features-questions.ts';
+
+/** All that a server and a client can have in common. */
+export const features: readonly Feature[] = [...listFeatures, ...flowFeatures, ...questionFeatures];
