@@ -281,7 +281,7 @@ describe('the description', () => {
     expect(await ask(fleet, 'server/discover')).toMatchObject({
       capabilities: {
         tools: { listChanged: true },
-        resources: { subscribe: true },
+        resources: { subscribe: true, listChanged: true },
         logging: {},
         extensions: { 'x/y': {}, 'x/z': { v: 1 } },
       },
@@ -290,6 +290,17 @@ describe('the description', () => {
       cacheScope: 'public',
       _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'everwire' } },
     });
+  });
+
+  test('is none the worse for a server whose capabilities are nested without end', async () => {
+    let deep: JsonObject = {};
+    for (let level = 0; level < 100_000; level += 1) deep = { a: deep };
+    const nested = scripted({
+      'server/discover': () => ({ capabilities: { tools: deep, __proto__: { admin: true } } }),
+    });
+    const { fleet } = fleetOf({ a: nested, b: nested, c: toolServer('c', ['x']) });
+    expect(Object.keys((await ask(fleet, 'server/discover'))['capabilities'])).toEqual(['tools']);
+    expect(await tools(fleet)).toContain('x');
   });
 
   test('of a server that does not answer is taken for all that it could be', async () => {
@@ -348,6 +359,20 @@ describe('a server that is down', () => {
     const again = tools(fleet);
     await vi.advanceTimersByTimeAsync(2000);
     expect(await again).toEqual(['y']);
+  });
+
+  test('is none that refuses a list: that one alone comes without it', async () => {
+    const refusing = toolServer('a', ['x'], {
+      'server/discover': () => ({ capabilities: { tools: {}, prompts: {} } }),
+      'prompts/list': () => {
+        throw RpcError.fromObject({ code: -32603, message: 'not today' });
+      },
+    });
+    const { fleet, warnings } = fleetOf({ a: refusing, b: toolServer('b', ['y']) });
+    const { prompts, _meta } = await ask(fleet, 'prompts/list');
+    expect({ prompts, _meta }).toEqual({ prompts: [], _meta: { 'dev.everwire/missing': ['a'] } });
+    expect(warnings).toEqual(['the server "a" refuses prompts/list: not today']);
+    expect(await tools(fleet)).toEqual(['x', 'y']);
   });
 
   test('keeps its names, so that those of the others stay what they were', async () => {

@@ -9,7 +9,7 @@ import type { Implementation } from '../../protocol/types.ts';
 import { VERSION } from '../../version.ts';
 import { checkHeaders } from '../header-check.ts';
 import { alone } from './alone.ts';
-import { FleetMeta, LISTS, PROMPTS, TOOLS, unite } from './kinds.ts';
+import { CHANGES, FleetMeta, LISTS, PROMPTS, TOOLS, unite } from './kinds.ts';
 import { hintsOf, mergedInstructions, MergedLists } from './lists.ts';
 import { Listening } from './listening.ts';
 import { Members, signed, type FleetServer, type Member } from './members.ts';
@@ -205,6 +205,10 @@ class ServiceFleet implements Fleet {
       ttlMs = Math.min(ttlMs, typeof ttl === 'number' && ttl > 0 ? ttl : 0);
       isPublic &&= description?.['cacheScope'] === 'public';
     }
+    // The fleet says by itself that a list has changed: where a server comes back, for one.
+    for (const { capability } of CHANGES)
+      if (isObject(capabilities[capability]))
+        capabilities = { ...capabilities, [capability]: { ...capabilities[capability], listChanged: true } };
     const missing = members.filter((_, index) => !answered[index]).map(({ name }) => name);
     const instructions = mergedInstructions(members);
     return {

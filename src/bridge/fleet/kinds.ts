@@ -62,12 +62,15 @@ export const FleetMeta = {
   Server: 'dev.everwire/server',
 } as const;
 
+/** Capabilities are not nested deeper; what is, is taken from the first server that has it. */
+const MAX_DEPTH = 8;
+
 /** Capabilities of two servers as those of one: what either has. */
-export function unite(one: JsonObject, other: JsonObject): JsonObject {
+export function unite(one: JsonObject, other: JsonObject, depth = 1): JsonObject {
   const united = { ...one };
   for (const [key, value] of Object.entries<unknown>(other)) {
     const known: unknown = Object.hasOwn(united, key) ? united[key] : undefined;
-    if (isObject(known) && isObject(value)) united[key] = unite(known, value);
+    if (isObject(known) && isObject(value) && depth < MAX_DEPTH) united[key] = unite(known, value, depth + 1);
     else if (known === undefined || known === false) define(united, key, value);
   }
   return united;

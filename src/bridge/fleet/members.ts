@@ -1,6 +1,6 @@
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
-import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { ErrorCode, isReceived, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
@@ -147,12 +147,15 @@ export class Members {
     return member.down ? Math.min(SHORT_PATIENCE, this.#options.timeout) : this.#options.timeout;
   }
 
-  /** A server did not answer. It is told once, until it answers again. */
+  /** A server did not answer, or not with what it was asked for. It is told once, until it answers again. */
   failed(member: Member, method: string, error: Error): void {
-    const text = `the server ${JSON.stringify(member.name)} does not answer ${method}: ${error.message}`;
+    // Who refuses is there.
+    const answered = isReceived(error);
+    const text = `the server ${JSON.stringify(member.name)} ${answered ? 'refuses' : 'does not answer'} ${method}: ${error.message}`;
     const { lastWarning } = member;
-    const known = member.down || (lastWarning?.text === text && Date.now() - lastWarning.at < WARN_AGAIN_AFTER);
-    member.down = true;
+    const recent = lastWarning?.text === text && Date.now() - lastWarning.at < WARN_AGAIN_AFTER;
+    const known = recent || (!answered && member.down);
+    if (!answered) member.down = true;
     if (known || this.#all.get(member.name) !== member) return;
     member.lastWarning = { text, at: Date.now() };
     this.warn(text);
