@@ -317,6 +317,46 @@ test('a check connects once and leaves nothing behind', async () => {
   expect(bridge.upstreams).toBe(0);
 });
 
+test.each([
+  ['of a session', 'per-session'],
+  ['for all', 'shared'],
+] as const)(
+  'a connection %s that nothing was asked on is closed, and made again when it is needed',
+  async (_, connections) => {
+    const heard: Exchange[] = [];
+    const questions = [deferred(), deferred()];
+    const { service } = scripted(
+      {
+        'subscriptions/listen': listening(heard),
+        wait: () => questions[1]!.promise.then(() => ({})),
+      },
+      capabilities,
+    );
+    const { bridge, errors, opened: ends } = bridged(to(service), { sessionIdleTimeout: 10_000, connections });
+    const { client } = await opened(bridge.service);
+    await client.send({ id: 1, method: 'wait' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    // Something was asked, and is not answered.
+    expect([bridge.upstreams, ends.length]).toEqual([1, 1]);
+    questions[1]!.resolve();
+    await vi.advanceTimersByTimeAsync(9000);
+    expect(bridge.upstreams).toBe(1);
+    await vi.advanceTimersByTimeAsync(4000);
+    expect(bridge.upstreams).toBe(0);
+    expect(heard).toEqual([]);
+    client.take();
+
+    await client.send({ id: 2, method: 'echo' });
+    await settled();
+    await settled();
+    // What has changed meanwhile nobody knows.
+    expect(client.take()).toMatchObject([{ method: 'notifications/tools/list_changed' }, { id: 2, result: {} }]);
+    expect([bridge.upstreams, ends.length, heard.length]).toEqual([1, 2, 1]);
+    // That is no fault of the server's.
+    expect([bridge.restarts, errors]).toEqual([0, []]);
+  },
+);
+
 test('a closed bridge takes no new sessions', async () => {
   const { bridge } = bridged(to(scripted().service));
   await opened(bridge.service);

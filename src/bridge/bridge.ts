@@ -29,6 +29,12 @@ export interface BridgeOptions extends Pick<
   readonly connectTimeout?: number | undefined;
   /** Milliseconds after which a connection that callers without a session used, and nobody needs, is closed. Default 300 000. */
   readonly idleTimeout?: number | undefined;
+  /**
+   * Milliseconds after which a connection of one session, or one for all, is closed where nothing was asked on it; the next
+   * request makes another. What the server kept for it is lost then, and what it would have said meanwhile is not heard:
+   * who listens is told that all may have changed. Default: none.
+   */
+  readonly sessionIdleTimeout?: number | undefined;
   /** Connections for callers without a session, at the most; the one that is idle the longest goes first. Default 100. */
   readonly maxConnections?: number | undefined;
   /** Hears of what no caller can be told. Default: nobody. */
@@ -85,11 +91,12 @@ class ServerBridge implements Bridge {
   readonly #closing = new Set<Promise<void>>();
   readonly #probes = new Set<Pool>();
   #sweep: ReturnType<typeof setInterval> | undefined;
+  readonly #rest: ReturnType<typeof setInterval> | undefined;
   #closed = false;
   restarts = 0;
 
   constructor(options: BridgeOptions) {
-    const { target, connections = 'per-session', onerror = () => {}, connectTimeout } = options;
+    const { target, connections = 'per-session', onerror = () => {}, connectTimeout, sessionIdleTimeout } = options;
     if (typeof connections === 'number' && !(Number.isInteger(connections) && connections > 0))
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;
@@ -97,6 +104,9 @@ class ServerBridge implements Bridge {
     this.#opener = openerFor(target, { ...options, connectTimeout });
     if (connections !== 'per-session') {
       this.#common = this.#pool(OWN_IDENTITY, connections === 'shared' ? 1 : connections, true);
+    }
+    if (sessionIdleTimeout !== undefined) {
+      this.#rest = setInterval(() => this.#restIdle(sessionIdleTimeout), Math.max(1, sessionIdleTimeout / 4)).unref();
     }
   }
 
@@ -130,6 +140,7 @@ class ServerBridge implements Bridge {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweep);
+    clearInterval(this.#rest);
     const pools = [...this.#pools(), ...this.#probes];
     this.#ofSessions.clear();
     this.#ofCallers.clear();
@@ -217,6 +228,12 @@ class ServerBridge implements Bridge {
     const [key, pool] = idlest;
     this.#ofCallers.delete(key);
     this.#release(pool.close());
+  }
+
+  #restIdle(idleTimeout: number): void {
+    const since = Date.now() - idleTimeout;
+    for (const pool of this.#ofSessions.values()) this.#release(pool.rest(since));
+    if (this.#common) this.#release(this.#common.rest(since));
   }
 
   #closeIdle(idleTimeout: number): void {

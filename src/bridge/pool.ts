@@ -112,6 +112,12 @@ export class Pool {
     await Promise.all(closing.map(({ upstream }) => upstream.close()));
   }
 
+  /** Closes the connections that nobody has asked anything on since then, until they are needed again. */
+  async rest(since: number): Promise<void> {
+    const idle = this.#members.filter(({ inFlight, lastUsed }) => inFlight === 0 && lastUsed <= since);
+    await Promise.all(idle.map(({ upstream }) => upstream.rest()));
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#members.splice(0).map(({ upstream }) => upstream.close()));
   }

@@ -28,6 +28,7 @@ export interface ReopenedUpstreamOptions {
 export class ReopenedUpstream {
   readonly #link: Link;
   readonly #closing = new AbortController();
+  #rested = false;
 
   constructor({ opener, identity, attribution, onerror, onreopen }: ReopenedUpstreamOptions) {
     let opened = false;
@@ -35,8 +36,9 @@ export class ReopenedUpstream {
       open: (signal) => opener.open({ ...identity, attribution, onerror }, signal),
       reopens: opener.reopens,
       onopen: () => {
-        if (opened) onreopen();
+        if (opened && !this.#rested) onreopen();
         opened = true;
+        this.#rested = false;
       },
       onlost: ({ closeReason }) => {
         const why = closeReason ? `: ${closeReason.message}` : '';
@@ -62,6 +64,13 @@ export class ReopenedUpstream {
     return this.#link.connect().catch((error: unknown) => {
       throw asRpcError(error);
     });
+  }
+
+  /** Closes the connection that stands: the next request makes another, and what was listening goes on with that. */
+  async rest(): Promise<void> {
+    if (!this.connected) return;
+    this.#rested = true;
+    await this.#link.rest();
   }
 
   async close(): Promise<void> {

@@ -90,6 +90,14 @@ export class Link {
     }
   }
 
+  /** Closes the connection that stands, where another can be had: the next call makes it. What is in flight fails. */
+  async rest(): Promise<void> {
+    const upstream = this.#current;
+    if (!upstream || !this.#options.reopens) return;
+    this.#current = undefined;
+    await upstream.close();
+  }
+
   /** @param reason what is connecting rejects with. */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);

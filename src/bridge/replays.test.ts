@@ -1,0 +1,107 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import { ModernClient } from '../../test/support/modern.ts';
+import type { Exchange, Service } from '../core/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { InboundOptions } from '../wire/serve.ts';
+import { replayed } from './replays.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+const MODERN = { revision: '2026-07-28' } as const;
+const tool = (name: string, annotations?: JsonObject): JsonObject => ({
+  name,
+  inputSchema: { type: 'object' },
+  annotations,
+});
+const PAGES: Record<string, JsonObject> = {
+  first: { tools: [tool('plain'), tool('reads', { readOnlyHint: true })], nextCursor: 'second' },
+  second: { tools: [tool('again', { idempotentHint: true }), tool('writes', { readOnlyHint: false })] },
+};
+
+/** A server whose tools all ask for a name, and say how often they ran. */
+function asking(): { service: Service; runs: Map<unknown, number>; lists: Exchange[] } {
+  const runs = new Map<unknown, number>();
+  const lists: Exchange[] = [];
+  const service: Service = async (exchange) => {
+    const { method, params } = exchange;
+    if (method === 'tools/list') {
+      lists.push(exchange);
+      return PAGES[params['cursor'] ?? 'first']!;
+    }
+    const { name } = params;
+    runs.set(name, (runs.get(name) ?? 0) + 1);
+    const { content } = await exchange.ask('elicitation/create', {
+      message: 'Who?',
+      requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+    });
+    return { content: [{ type: 'text', text: `hello ${content.name}` }] };
+  };
+  return { service, runs, lists };
+}
+
+const STATE_KEY = 'a key that outlives it';
+
+/** A process in front of a server: what it remembers goes with it. */
+function started(service: Service, options: InboundOptions = { stateKey: STATE_KEY }): ModernClient {
+  const front = replayed(service);
+  return new ModernClient(front.service, { ...options, replays: front.replays, sealState: false });
+}
+
+test('a question outlives the process where its tool may run again, though no list was asked for', async () => {
+  const { service, runs, lists } = asking();
+  const before = started(service);
+  const after = started(service);
+  const answers = { 'elicitation-1': { action: 'accept', content: { name: 'Ada' } } };
+  for (const name of ['reads', 'again']) {
+    const { requestState, inputRequests } = await before.result('tools/call', { name });
+    expect(Object.keys(inputRequests)).toEqual(['elicitation-1']);
+    const retry = { name, requestState, inputResponses: answers };
+    expect(await after.result('tools/call', retry)).toMatchObject({ content: [{ text: 'hello Ada' }] });
+    expect(runs.get(name)).toBe(2);
+  }
+  // Two pages, by each process once.
+  expect(lists).toHaveLength(4);
+  for (const name of ['plain', 'writes', 'unlisted']) {
+    const { requestState } = await before.result('tools/call', { name });
+    const refused = await after.error('tools/call', { name, requestState, inputResponses: answers });
+    expect(refused).toMatchObject({ code: -32602, message: expect.stringContaining('call again without it') });
+    expect(runs.get(name)).toBe(1);
+  }
+});
+
+test('lists that come by are not asked for again', async () => {
+  const { service, lists } = asking();
+  const client = started(service);
+  await client.result('tools/list');
+  await client.result('tools/call', { name: 'plain' });
+  expect(lists).toHaveLength(1);
+});
+
+test('a list that does not come holds a question up for five seconds', async () => {
+  vi.useFakeTimers();
+  const { service } = asking();
+  const stuck: Service = (exchange) => (exchange.method === 'tools/list' ? new Promise(() => {}) : service(exchange));
+  const front = replayed(stuck);
+  const exchange = new TestExchange(
+    'tools/call',
+    { name: 'reads' },
+    { caller: MODERN, onask: () => ({ content: {} }) },
+  );
+  const answer = front.service(exchange);
+  await vi.advanceTimersByTimeAsync(4999);
+  expect(exchange.asked).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(exchange.asked).toHaveLength(1);
+  await answer;
+  expect(front.replays(exchange)).toBe(false);
+});
+
+test('in a session nothing is looked up, and all that is no call may run again', async () => {
+  const { service, lists } = asking();
+  const front = replayed(service);
+  const exchange = new TestExchange('tools/call', { name: 'reads' }, { onask: () => ({ content: {} }) });
+  await front.service(exchange);
+  expect(lists).toEqual([]);
+  expect(front.replays({ method: 'prompts/get', params: { name: 'reads' } })).toBe(true);
+});
