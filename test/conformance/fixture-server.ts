@@ -4,19 +4,24 @@ import { McpServer } from 'everwire/server';
 import { registerInputRequired } from './fixture-input-required.ts';
 import { registerSkills } from './fixture-skills.ts';
 import { registerStateless } from './fixture-stateless.ts';
-import { registerTasks } from './fixture-tasks.ts';
+import { registerGreeting, registerTasks } from './fixture-tasks.ts';
 
 /**
  * The server that the official conformance suite asks for: its scenarios call these tools, resources and prompts by
  * name and expect these texts. Run it with `npm run fixture:server -- --port 0`. With `--stdio` it serves one client over
- * stdin and stdout; `--eras legacy` or `--eras modern` has it serve the revisions of one era alone.
+ * stdin and stdout; `--eras legacy` or `--eras modern` has it serve the revisions of one era alone. `--stream-duration` is
+ * in milliseconds; 0 leaves streams open.
  */
+
+/** Milliseconds. Long enough for every tool but the one that tries what happens when a stream ends before its answer. */
+const STREAM_DURATION = 500;
 
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '8000' },
     stdio: { type: 'boolean', default: false },
     eras: { type: 'string', default: 'both' },
+    'stream-duration': { type: 'string', default: `${STREAM_DURATION}` },
   },
 });
 
@@ -24,9 +29,6 @@ const { values } = parseArgs({
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 /** No samples at all: a header of 44 bytes. */
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=';
-
-/** Milliseconds. Long enough for every tool but the one that tries what happens when a stream ends before its answer. */
-const STREAM_DURATION = 500;
 
 const server = new McpServer({
   name: 'everwire-conformance-fixture',
@@ -233,11 +235,14 @@ server.prompt('test_prompt_with_image', { description: 'A text about an image' }
 registerInputRequired(server);
 registerStateless(server);
 registerSkills(server);
-registerTasks(server);
+registerGreeting(server);
+// Clients of before have no tasks, and would wait for as long as these tools work.
+if (values.eras !== 'legacy') registerTasks(server);
 
 if (values.stdio) await server.stdio();
 else {
-  const listener = await server.listen({ port: Number(values.port), streamDuration: STREAM_DURATION });
+  const streamDuration = Number(values['stream-duration']);
+  const listener = await server.listen({ port: Number(values.port), streamDuration });
   console.error(`listening on ${listener.url}`);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void listener.close());
 }

@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ErrorCode, RpcError, type McpServer } from 'everwire/server';
 
-/** Registers what the suite's scenarios of the tasks extension, `io.modelcontextprotocol/tasks`, ask for. */
-export function registerTasks(server: McpServer): void {
+/** Registers the tool by which the suite's scenarios of tasks see what is none. */
+export function registerGreeting(server: McpServer): void {
   const greeting = {
     description: 'Greets, and is never a task',
     input: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
   } as const;
   server.tool('greet', greeting, ({ name }) => `Hello, ${name}!`);
+}
 
+/** Registers what the suite's scenarios of the tasks extension, `io.modelcontextprotocol/tasks`, ask for. */
+export function registerTasks(server: McpServer): void {
   const slow = {
     description: 'Works for so many seconds',
     input: {

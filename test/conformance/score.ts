@@ -12,10 +12,9 @@ export const SETS = [
   { title: 'in all, extensions included', selection: ['--suite', 'all', '--expected-failures', BASELINE] },
 ] as const;
 
-/** What is expected of one side: names of scenarios, or `scenario:check-id`. */
-export function excusedOf(side: 'server' | 'client'): ReadonlySet<string> {
-  const section =
-    new RegExp(`^${side}:(?:.*\\n(?:[ \\t#-].*\\n?)*)`, 'm').exec(readFileSync(BASELINE, 'utf8'))?.[0] ?? '';
+/** What is expected of one side, as a file has it: names of scenarios, or `scenario:check-id`. */
+export function excusedOf(side: 'server' | 'client', file = BASELINE): ReadonlySet<string> {
+  const section = new RegExp(`^${side}:(?:.*\\n(?:[ \\t#-].*\\n?)*)`, 'm').exec(readFileSync(file, 'utf8'))?.[0] ?? '';
   return new Set([...section.matchAll(/^\s*- ([^\s#]+)/gm)].map((match) => match[1]!));
 }
 
@@ -38,7 +37,7 @@ export function tally({ scenarios }: SuiteRun): string {
   return `${passed.length} of ${counted.length}`;
 }
 
-export function report(side: 'server' | 'client', title: string, run: SuiteRun): string {
+export function report(side: 'server' | 'client' | 'bridge', title: string, run: SuiteRun): string {
   const rows = run.scenarios.map((scenario) => {
     const { name, scored, checks } = scenario;
     if (!wasRun(scenario)) return `  - ${name}: not run by the suite`;
