@@ -110,35 +110,38 @@ describe('a server that speaks another era when it was started anew', () => {
   });
 });
 
-test('calls that meet a server which wants a login are one login, and each runs once', async () => {
-  const oauth = new OAuthWorld();
-  const asked = deferred();
-  const server = new McpServer({ name: 'guarded', version: '1.0.0' });
-  const runs = vi.fn<() => void>();
-  server.tool('open', {}, () => (runs(), 'opened'));
-  let guarded = false;
-  let refused = 0;
-  const fetch: typeof globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init);
-    if (guarded && !request.headers.has('authorization')) {
-      refused += 1;
-      if (refused === 5) asked.resolve();
-      // All have been turned away before the first of them asks for a token.
-      await asked.promise;
-      return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
-    }
-    return server.fetch(new Request('http://localhost/mcp', request));
-  };
-  const client = await clientOf(SERVER, { fetch, authorizer: oauth.authorizer() });
-  await client.callTool('open');
-  runs.mockClear();
-  guarded = true;
-  const opened = await Promise.all(Array.from({ length: 5 }, () => textOf(client, 'open')));
-  expect(opened).toEqual(['opened', 'opened', 'opened', 'opened', 'opened']);
-  expect(oauth.visited).toHaveLength(1);
-  expect(oauth.tokenRequests).toHaveLength(1);
-  expect(runs).toHaveBeenCalledTimes(5);
-});
+test.each(['modern', 'legacy'] as const)(
+  'calls that meet a server which wants a login are one login (%s)',
+  async (eras) => {
+    const oauth = new OAuthWorld();
+    const asked = deferred();
+    const server = new McpServer({ name: 'guarded', version: '1.0.0' });
+    const runs = vi.fn<() => void>();
+    server.tool('open', {}, () => (runs(), 'opened'));
+    let guarded = false;
+    let refused = 0;
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const request = new Request(input, init);
+      if (guarded && request.method === 'POST' && !request.headers.has('authorization')) {
+        refused += 1;
+        if (refused === 5) asked.resolve();
+        // All have been turned away before the first of them asks for a token.
+        await asked.promise;
+        return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
+      }
+      return server.fetch(new Request('http://localhost/mcp', request));
+    };
+    const client = await clientOf(SERVER, { fetch, eras, authorizer: oauth.authorizer() });
+    await client.callTool('open');
+    runs.mockClear();
+    guarded = true;
+    const opened = await Promise.all(Array.from({ length: 5 }, () => textOf(client, 'open')));
+    expect(opened).toEqual(['opened', 'opened', 'opened', 'opened', 'opened']);
+    expect(oauth.visited).toHaveLength(1);
+    expect(oauth.tokenRequests).toHaveLength(1);
+    expect(runs).toHaveBeenCalledTimes(5);
+  },
+);
 
 test('a command that is slow to say its era is started once', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'everwire-once-'));
