@@ -19,6 +19,7 @@ export interface FleetChange {
   readonly changed: readonly string[];
 }
 
+/** How the servers of a configuration are opened. */
 export interface OpenFleetOptions {
   /** Makes the way to one server. It may connect when it is first needed. */
   readonly connect: (name: string, server: ServerConfig) => ServerConnection | Promise<ServerConnection>;
