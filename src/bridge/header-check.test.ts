@@ -4,6 +4,7 @@ import { deferred, settled } from '../../test/support/service.ts';
 import type { Service } from '../core/exchange.ts';
 import type { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { createFleet } from './fleet/fleet.ts';
 import { checkHeaders } from './header-check.ts';
 
 beforeEach(() => {
@@ -115,4 +116,20 @@ test('where there are no such headers, nothing is checked and no list is read', 
   const legacy = new TestExchange('tools/call', { name: 't', arguments: { region: 'eu' } }, { headers: {} });
   expect(await codeOf(service(legacy))).toBe(0);
   expect(seen).toEqual(['tools/call', 'tools/call']);
+});
+
+test('of many servers as one, each call is checked by the names that callers know', async () => {
+  const one = checked([tool('t', { region })]);
+  const other = checked([tool('t', {})]);
+  const fleet = createFleet({
+    members: [
+      { name: 'one', service: one.service },
+      { name: 'other', service: other.service },
+    ],
+  });
+  expect(await codeOf(fleet.service(call('one__t', { region: 'eu' }, {})))).toBe(-32020);
+  expect(await codeOf(fleet.service(call('one__t', { region: 'eu' }, { 'mcp-param-region': 'eu' })))).toBe(0);
+  expect(await codeOf(fleet.service(call('other__t', { region: 'eu' }, {})))).toBe(0);
+  expect([one, other].map(({ seen }) => seen.filter((method) => method === 'tools/call').length)).toEqual([1, 1]);
+  fleet.close();
 });
