@@ -153,11 +153,15 @@ const sections: Record<string, () => Promise<void>> = {
     for (const inFlight of [64, 1]) await overStdio(`stdio tools/call, ${inFlight} in flight`, starters, inFlight);
   },
   async 'client-memory'() {
-    for (const place of ['process', 'pipes']) {
+    for (const [place, calls] of [
+      ['process', CALLS],
+      ['pipes', CALLS],
+      ['HTTP', CALLS / 10],
+    ] as const) {
       for (const eras of ['modern', 'legacy']) {
         progress(`client-memory: ${place}, ${eras}`);
-        const left = await leftovers(place, eras, CALLS);
-        const what = `client, ${place}, ${eras}: left of ${CALLS.toLocaleString('en')} calls`;
+        const left = await leftovers(place, eras, calls);
+        const what = `client, ${place}, ${eras}: left of ${calls.toLocaleString('en')} calls`;
         const held = `${left.listeners} listeners, ${left.timers} timers, ${left.bytesPerCall.toFixed(2)} bytes a call`;
         rows.push([what, 'everwire', held, '', '', '', '']);
       }

@@ -21,8 +21,9 @@ const IN_FLIGHT = 64;
 const server = new McpServer({ name: 'echoing', version: '1.0.0' });
 server.tool('echo', {}, () => 'echo');
 
-function target(place: string): Target {
+async function target(place: string): Promise<Target> {
   if (place === 'process') return server;
+  if (place === 'HTTP') return (await server.listen({ port: 0 })).url;
   const [up, down] = [new PassThrough(), new PassThrough()];
   void server.connect(streamTransport(up, down));
   return streamTransport(down, up, { role: 'client' });
@@ -70,9 +71,10 @@ const { values } = parseArgs({
     calls: { type: 'string', default: '1000000' },
   },
 });
-const client = await connect(target(values.place), {
+const client = await connect(await target(values.place), {
   eras: values.eras === 'legacy' ? 'legacy' : 'modern',
   cache: false,
 });
 process.stdout.write(`${JSON.stringify(await measure(client, Number(values.calls)))}\n`);
 await client.close();
+process.exit();

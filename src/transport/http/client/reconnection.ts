@@ -1,3 +1,4 @@
+/** When a stream that broke off is given up. */
 export interface ReconnectionOptions {
   /** How many attempts in a row may fail. Default 8. */
   readonly maxAttempts?: number | undefined;
