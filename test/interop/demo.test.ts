@@ -1,5 +1,5 @@
 import { programs } from '../support/process.ts';
-import { HANDSHAKES, matrix } from './matrix.ts';
+import { matrix } from './matrix.ts';
 import { demo } from './peers.ts';
 import { bridged, serveBoth } from './servers.ts';
 
@@ -8,4 +8,4 @@ matrix('demo', demo, () =>
 );
 
 const { http, stdio } = bridged([...programs.everwire, 'demo', '--stdio']);
-matrix('a bridge to the demo', demo, () => serveBoth(http, stdio), HANDSHAKES);
+matrix('a bridge to the demo', demo, () => serveBoth(http, stdio));

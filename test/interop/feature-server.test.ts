@@ -1,5 +1,5 @@
 import { programs } from '../support/process.ts';
-import { HANDSHAKES, matrix } from './matrix.ts';
+import { matrix } from './matrix.ts';
 import { featureServer } from './peers.ts';
 import { bridged, serveBoth } from './servers.ts';
 
@@ -8,4 +8,4 @@ matrix('feature server', featureServer, () =>
 );
 
 const { http, stdio } = bridged([...programs.features, '--stdio']);
-matrix('a bridge to the feature server', featureServer, () => serveBoth(http, stdio), HANDSHAKES);
+matrix('a bridge to the feature server', featureServer, () => serveBoth(http, stdio));
