@@ -1,4 +1,5 @@
 import type { Caller } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { MODERN_REVISIONS, type Revision } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
@@ -30,9 +31,19 @@ export function identityOf({ clientInfo, capabilities, revision }: Caller): Brid
   return { clientInfo: clientInfo ?? OWN_IDENTITY.clientInfo, capabilities, onBehalfOf: revision };
 }
 
-/** What callers without a session must have in common to share one on a server: who they are, and what they can do. */
+/** What a caller may say of itself, in characters of JSON: it is kept as long as the connection. */
+const MAX_HELLO = 64 * 1024;
+
+/**
+ * What callers without a session must have in common to share one on a server: who they are, and what they can do.
+ *
+ * @throws RpcError −32602 where they say too much of themselves.
+ */
 export function keyOf({ principal, clientInfo, capabilities }: Caller): string {
-  return JSON.stringify([principal ?? null, clientInfo?.name, clientInfo?.version, canonical(capabilities)]);
+  const key = JSON.stringify([principal ?? null, clientInfo?.name, clientInfo?.version, canonical(capabilities)]);
+  if (key.length <= MAX_HELLO) return key;
+  const message = `Invalid params: what the client says of itself is larger than ${MAX_HELLO} characters`;
+  throw new RpcError(ErrorCode.InvalidParams, message);
 }
 
 /** Whether there is anything that a caller with these capabilities can be asked. */

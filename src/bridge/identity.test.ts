@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import type { Caller } from '../core/exchange.ts';
+import { canBeAsked, identityOf, keyOf } from './identity.ts';
+
+const caller = (more: Partial<Caller>): Caller => new TestExchange('m', {}, { caller: more }).caller;
+
+test('callers share a connection who are one principal and program and can do the same, however they say it', () => {
+  const one = caller({ capabilities: { roots: {}, sampling: { tools: {} } }, clientInfo: { name: 'a', version: '1' } });
+  const same = caller({
+    capabilities: { sampling: { tools: {} }, roots: {} },
+    clientInfo: { name: 'a', version: '1' },
+  });
+  expect(keyOf(same)).toBe(keyOf(one));
+  const others = [
+    { ...one, principal: 'p' },
+    { ...one, clientInfo: { name: 'b', version: '1' } },
+    { ...one, clientInfo: undefined },
+    { ...one, capabilities: { roots: {} } },
+    { ...one, capabilities: { roots: {}, sampling: { tools: [] } } },
+  ];
+  expect(new Set([one, ...others].map(keyOf)).size).toBe(6);
+});
+
+test('who says too much of himself is refused', () => {
+  const boaster = caller({ capabilities: { experimental: { x: 'x'.repeat(70_000) } } });
+  expect(() => keyOf(boaster)).toThrow('larger than 65536 characters');
+});
+
+test('a caller without a name is spoken for in the name of the bridge', () => {
+  expect(identityOf(caller({ revision: '2025-06-18' }))).toMatchObject({
+    clientInfo: { name: 'everwire-bridge' },
+    onBehalfOf: '2025-06-18',
+  });
+});
+
+test.each([
+  [{ elicitation: {} }, true],
+  [{ roots: { listChanged: true } }, true],
+  [{ sampling: {} }, true],
+  [{ elicitation: true, extensions: {} }, false],
+  [{}, false],
+])('of capabilities %j it is known whether there is anything to ask', (capabilities, can) => {
+  expect(canBeAsked(capabilities)).toBe(can);
+});
