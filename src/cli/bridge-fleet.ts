@@ -5,6 +5,7 @@ import type { Target } from '../client/target.ts';
 import type { CleanLog } from '../operate/logs.ts';
 import { serveBridge } from './bridge-serve.ts';
 import { secretsIn, type BridgeSettings } from './bridge-settings.ts';
+import { authorizerFor, boundedCommand } from './bridge-target.ts';
 import { watch } from './bridge-watch.ts';
 import { Failure } from './failure.ts';
 import { atEnd } from './shutdown.ts';
@@ -15,11 +16,14 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
   const config = read(file);
   for (const warning of config.warnings) onwarning(`${file}: ${warning}`);
   const watching = await watch(settings, log);
-  const connect = (name: string, server: ServerConfig): ServerConnection => {
+  const connect = async (name: string, server: ServerConfig): Promise<ServerConnection> => {
     log.hide(secretsOf(server));
+    const headers = server.kind === 'url' ? server.headers : {};
     const bridge = createBridge({
       target: targetOf(server, settings, log),
-      headers: server.kind === 'url' ? server.headers : {},
+      headers,
+      ...(server.kind === 'url' && { authorizer: await authorizerFor(new URL(server.url), headers, settings, log) }),
+      sessionIdleTimeout: settings.serverIdleTimeout,
       connections: settings.connections,
       connectTimeout: settings.connectTimeout,
       onerror: ({ message }) => log.write('warn', `${name}: ${message}`),
@@ -53,11 +57,8 @@ function read(file: string): FleetConfig {
 function targetOf(server: ServerConfig, settings: BridgeSettings, log: CleanLog): Target {
   if (server.kind === 'url') return server.url;
   const { name, command, args, env, cwd } = server;
-  const onstderr = (line: string): void => {
-    if (settings.log.format === 'json') log.write('info', line, { server: name, from: 'stderr' });
-    else process.stderr.write(`[${name}] ${line}\n`);
-  };
-  return { command, args, env, onstderr, ...(cwd !== undefined && { cwd }) };
+  const way = { command, args, env, ...(cwd !== undefined && { cwd }) };
+  return boundedCommand(way, name, `[${name}] `, settings, log);
 }
 
 /** Variables whose values a server would not want to see in a log. */

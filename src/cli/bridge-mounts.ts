@@ -1,3 +1,4 @@
+import { replayed } from '../bridge/replays.ts';
 import type { Service } from '../core/exchange.ts';
 import {
   createHttpHandler,
@@ -15,6 +16,16 @@ export interface MountsOptions {
   readonly path: string;
   readonly inbound: InboundOptions;
   readonly http: Pick<HttpHandlerOptions, 'maxSessions' | 'idleTimeout' | 'onerror'>;
+}
+
+/**
+ * Opens a service to clients. With a key for states, what only reads or does no harm when it runs twice goes on where a
+ * process that asked its client is gone; without one nobody could open such a state.
+ */
+export function inboundTo(service: Service, options: InboundOptions): Inbound {
+  if (options.stateKey === undefined) return createInbound(service, options);
+  const { service: learning, replays } = replayed(service);
+  return createInbound(learning, { ...options, replays });
 }
 
 interface Mount {
@@ -81,7 +92,7 @@ export class Mounts {
   #add(name: string, first: Service): Mount {
     const { find, inbound: inboundOptions, http } = this.#options;
     // Whatever it is at the time: it may be replaced while sessions go on.
-    const inbound = createInbound((exchange) => (find(name) ?? first)(exchange), inboundOptions);
+    const inbound = inboundTo((exchange) => (find(name) ?? first)(exchange), inboundOptions);
     const { onsession, onrequest } = inbound;
     const handler = createHttpHandler({ ...http, path: '*', ssePath: false, onsession, onrequest });
     if (this.#draining) handler.drain();

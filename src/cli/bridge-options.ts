@@ -20,6 +20,10 @@ export interface BridgeFlags extends ServeFlags {
   config?: string;
   header: string[];
   handshakeTimeout: number;
+  serverIdleTimeout?: number;
+  maxMemory?: number;
+  stateKey?: string;
+  login: boolean;
   drainTimeout: number;
   health: boolean;
   metrics?: boolean;
@@ -71,7 +75,24 @@ export function withBridgeOptions(command: Command): Command {
         "'Name: value' to send to a server with a URL; ${env:NAME} is filled in; may be repeated",
       ),
     )
+    .option('--no-login', 'do not open the browser where a server with a URL wants a login')
     .addOption(seconds('--handshake-timeout <seconds>', 'how long the server may take to start and answer', 60))
+    .addOption(
+      new Option(
+        '--server-idle-timeout <seconds>',
+        'end what no request came for in this long, and start it again when one comes; what it kept is lost (default: never)',
+      ).argParser(secondsIn),
+    )
+    .addOption(
+      new Option(
+        '--max-memory <MiB>',
+        'end a command that has more than this, with all it starts (default: no limit)',
+      ).argParser(positive),
+    )
+    .option(
+      '--state-key <secret>',
+      'what seals questions to clients of 2026-07-28, so that they outlive this process (@file, with one line, or env:NAME)',
+    )
 
     .optionsGroup('Bounds:')
     .addOption(new Option('--max-sessions <number>', 'refuse more sessions than this').default(100).argParser(positive))

@@ -6,8 +6,8 @@ import type { TlsFiles } from '../operate/tls-files.ts';
 import type { Gate } from '../transport/http/gate.ts';
 import type { HttpHandler, HttpPage } from '../transport/http/handler.ts';
 import type { HttpListener } from '../transport/http/listen.ts';
-import { createInbound, type Inbound, type InboundOptions } from '../wire/serve.ts';
-import { Mounts } from './bridge-mounts.ts';
+import type { Inbound, InboundOptions } from '../wire/serve.ts';
+import { inboundTo, Mounts } from './bridge-mounts.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
 import type { Watch } from './bridge-watch.ts';
 import { announce, serveStdio } from './run.ts';
@@ -38,8 +38,8 @@ export async function bridgeLog({ log: { level, format }, secrets }: BridgeSetti
 export async function serveBridge(served: Served, watch: Watch, settings: BridgeSettings, log: Log): Promise<void> {
   const onerror = (error: Error): void => log.write('warn', error.message);
   // What a server asks in its result is sealed by it, where it wants to.
-  const inboundOptions: InboundOptions = { sealState: false, onerror };
-  const inbound = createInbound(watch.served(served.service), inboundOptions);
+  const inboundOptions: InboundOptions = { sealState: false, stateKey: settings.stateKey, onerror };
+  const inbound = inboundTo(watch.served(served.service), inboundOptions);
   if (settings.stdio) return serveStdio(inbound);
   const { path, maxSessions, idleTimeout, drainTimeout } = settings;
   const find = (name: string): Service | undefined => {

@@ -52,7 +52,11 @@ describe('settings', () => {
       config: undefined,
       connections: 'per-session',
       headers: {},
+      login: true,
       connectTimeout: 60_000,
+      serverIdleTimeout: undefined,
+      maxMemory: undefined,
+      stateKey: undefined,
       maxSessions: 100,
       idleTimeout: 1_800_000,
       drainTimeout: 10_000,
@@ -117,6 +121,14 @@ describe('settings', () => {
     expect(read('--log-requests').log.requests).toBe(true);
   });
 
+  test('bound what is behind the bridge', () => {
+    const words = ['--max-memory', '512', '--server-idle-timeout', '900', '--state-key', 'env:KEY', '--no-login'];
+    const settings = read(...words);
+    expect(settings).toMatchObject({ maxMemory: 512 * 1024 ** 2, serverIdleTimeout: 900_000, login: false });
+    expect(settings.stateKey).toBe(`${SECRET}-key`);
+    expect(settings.secrets).toContain(`${SECRET}-key`);
+  });
+
   test.each([
     [['--pool', '3'], 3],
     [['--shared'], 'shared'],
@@ -153,6 +165,9 @@ describe('a mistake is told by the name of its option', () => {
     [['--metrics-auth'], /^--metrics-auth needs somebody to let in/],
     [['--stdio', '--bearer', SECRET], /^--bearer is for HTTP, and --stdio serves none/],
     [['--stdio', '--metrics'], /^--metrics is for HTTP/],
+    [['--state-key', 'fifteen-letters'], /^--state-key is too short: it must have 16 characters/],
+    [['--state-key', '@tokens'], /^--state-key must be one secret, and the file has several lines/],
+    [['--state-key', 'env:NONE'], /^--state-key needs the environment variable NONE/],
     [['--path', '/readyz'], /^--path \/readyz is taken/],
     [['--path', '/metrics', '--metrics'], /^--path \/metrics is taken/],
   ])('%j', (words, message) => {
@@ -165,6 +180,8 @@ describe('a mistake is told by the name of its option', () => {
     [['--drain-timeout', '9999999'], /--drain-timeout.*at most/],
     [['--log-level', 'loud'], /--log-level.*Allowed choices are/],
     [['--pool', '0'], /--pool/],
+    [['--max-memory', '0.5'], /--max-memory/],
+    [['--server-idle-timeout', '0'], /--server-idle-timeout/],
   ])('%j', (words, message) => {
     expect(() => flagsOf(words)).toThrow(message);
   });

@@ -19,7 +19,15 @@ export interface BridgeSettings {
   readonly connections: 'per-session' | 'shared' | number;
   /** For a server with a URL. They may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether a person may be asked to log in to a server with a URL. */
+  readonly login: boolean;
   readonly connectTimeout: number;
+  /** After which a server rests until it is needed; undefined for never. */
+  readonly serverIdleTimeout: number | undefined;
+  /** Bytes that a command may have in memory, with all it starts. */
+  readonly maxMemory: number | undefined;
+  /** Seals what clients carry between rounds of a request; undefined for one of this process. */
+  readonly stateKey: string | undefined;
   readonly maxSessions: number;
   readonly idleTimeout: number;
   readonly drainTimeout: number;
@@ -56,6 +64,8 @@ const ENVIRONMENT: Environment = { env: process.env, read: (file) => readFileSyn
 
 /** Shorter ones can be guessed, and could not be told from words in a log. */
 const MIN_SECRET = 8;
+const MIN_STATE_KEY = 16;
+const MEBIBYTE = 1024 * 1024;
 /** What may be in a token for it to survive in a header (RFC 6750, section 2.1). */
 const TOKEN = /^[\w.~+/-]+=*$/;
 /** The characters of a header's name, and those of its value (RFC 9110, sections 5.5 and 5.6.2). */
@@ -90,6 +100,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     throw Failure.usage('--header is for a server with a URL; the servers of --config have headers of their own');
   }
   const headers = readHeaders(flags.header, environment);
+  const stateKey = readStateKey(flags.stateKey, environment);
   return {
     stdio: flags.stdio ?? false,
     host: flags.host,
@@ -102,7 +113,11 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     config: flags.config,
     connections: readConnections(flags),
     headers,
+    login: flags.login,
     connectTimeout: flags.handshakeTimeout * 1000,
+    serverIdleTimeout: flags.serverIdleTimeout && flags.serverIdleTimeout * 1000,
+    maxMemory: flags.maxMemory && flags.maxMemory * MEBIBYTE,
+    stateKey,
     maxSessions: flags.maxSessions,
     idleTimeout: flags.idleTimeout * 1000,
     drainTimeout: flags.drainTimeout * 1000,
@@ -113,7 +128,12 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
       format: flags.logFormat,
       requests: flags.logRequests ?? flags.logFormat === 'json',
     },
-    secrets: [...access.tokens, ...access.keys, ...Object.values(headers).flatMap(secretsIn)],
+    secrets: [
+      ...access.tokens,
+      ...access.keys,
+      ...(stateKey === undefined ? [] : [stateKey]),
+      ...Object.values(headers).flatMap(secretsIn),
+    ],
   };
 }
 
@@ -210,6 +230,17 @@ function readSecret(option: string, word: string, { env, read }: Environment): s
     }
   }
   return found;
+}
+
+/** @throws Failure where it is not one secret, or one that could be guessed. */
+function readStateKey(word: string | undefined, environment: Environment): string | undefined {
+  if (word === undefined) return undefined;
+  const [key, ...others] = readSecret('--state-key', word, environment);
+  if (others.length > 0) throw Failure.usage('--state-key must be one secret, and the file has several lines');
+  if (key!.length < MIN_STATE_KEY) {
+    throw Failure.usage(`--state-key is too short: it must have ${MIN_STATE_KEY} characters`);
+  }
+  return key;
 }
 
 function linesOf(option: string, file: string, read: Environment['read']): string[] {

@@ -7,6 +7,7 @@ import { Method } from '../protocol/methods.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { bridgeLog, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
+import { authorizerFor, boundedCommand } from './bridge-target.ts';
 import { watch } from './bridge-watch.ts';
 import { Failure } from './failure.ts';
 import { atEnd, stop } from './shutdown.ts';
@@ -25,7 +26,11 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
     target,
     connections: settings.connections,
     connectTimeout: settings.connectTimeout,
+    sessionIdleTimeout: settings.serverIdleTimeout,
     headers: settings.headers,
+    ...(typeof target === 'string' && {
+      authorizer: await authorizerFor(new URL(target), settings.headers, settings, log),
+    }),
     onerror: (error) => log.write('warn', error.message),
   });
   atEnd(() => bridged.close());
@@ -65,12 +70,9 @@ function behind(words: string[], settings: BridgeSettings, log: Log): Behind {
     throw Failure.usage('--header is for servers with a URL, and this one is a command');
   }
   const name = nameOf(first, args);
-  // For people it goes to our stderr as it is.
-  const onstderr = (line: string): void => {
-    if (settings.log.format === 'json') log.write('info', line, { server: name, from: 'stderr' });
-    else process.stderr.write(`${line}\n`);
-  };
-  return { name, known: basename(first), target: { command: first, args, onstderr } };
+  // For people its stderr goes to ours as it is.
+  const target = boundedCommand({ command: first, args }, name, '', settings, log);
+  return { name, known: basename(first), target };
 }
 
 function atUrl(text: string, others: string[]): Omit<Behind, 'target'> {

@@ -19,21 +19,42 @@ const LOGIN_TIMEOUT = 300_000;
  * refreshed.
  */
 export function loginFor(url: URL, terminal: Terminal, allowed: boolean): Authorizer {
+  const tell = (line: string): void => terminal.tell(line);
+  return login(url, allowed && terminal.watched ? inBrowser(tell, url) : nobody(url, allowed));
+}
+
+/**
+ * The same for a bridge, which has no terminal where a host runs it. Bridges that run at once share one login: the first
+ * that needs it sends the person to a browser, and the others wait for what comes of it.
+ *
+ * @param tell says a line to whoever runs it.
+ * @param way whether the person may be sent to a browser; where not, `no-login` because that is not wanted, and `nobody`
+ * because there is none.
+ */
+export function bridgeLogin(
+  url: URL,
+  tell: (line: string) => void,
+  way: 'browser' | 'nobody' | 'no-login',
+): Authorizer {
+  return login(url, way === 'browser' ? inBrowser(tell, url) : nobody(url, way === 'nobody'));
+}
+
+function login(url: URL, user: User): Authorizer {
   return oauth({
     server: url,
-    user: allowed && terminal.watched ? inBrowser(terminal, url) : nobody(url, allowed),
+    user,
     store: new FileTokenStore(path.join(dataFolder(), 'tokens')),
     clientMetadata: { client_name: 'Everwire' },
   });
 }
 
-function inBrowser(terminal: Terminal, { host }: URL): User {
+function inBrowser(tell: (line: string) => void, { host }: URL): User {
   return loopbackRedirect({
     title: 'Everwire',
     timeout: LOGIN_TIMEOUT,
     open: async (url) => {
-      terminal.tell(`${host} wants you to log in:\n  ${url.href}`);
-      if (!(await openBrowser(url))) terminal.tell('No browser could be opened. Please open the address yourself.');
+      tell(`${host} wants you to log in:\n  ${url.href}`);
+      if (!(await openBrowser(url))) tell('No browser could be opened. Please open the address yourself.');
     },
   });
 }

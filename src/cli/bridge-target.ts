@@ -1,0 +1,46 @@
+import type { CommandTarget } from '../client/target.ts';
+import type { Log } from '../operate/logs.ts';
+import type { Authorizer } from '../transport/http/client/authorizer.ts';
+import type { BridgeSettings } from './bridge-settings.ts';
+import { StderrRelay } from './stderr-relay.ts';
+
+/**
+ * A command behind a bridge, within its bounds: it and all that it starts end with this process whatever becomes of that.
+ *
+ * @param name by which the log tells what it writes to stderr.
+ * @param prefix before each such line for people.
+ */
+export function boundedCommand(
+  command: Pick<CommandTarget, 'command' | 'args' | 'env' | 'cwd'>,
+  name: string,
+  prefix: string,
+  { maxMemory, log: { format } }: BridgeSettings,
+  log: Log,
+): CommandTarget {
+  const relay = new StderrRelay((line) => {
+    if (format === 'json') log.write('info', line, { server: name, from: 'stderr' });
+    else process.stderr.write(`${prefix}${line}\n`);
+  });
+  return { ...command, maxMemory, watchdog: true, onstderr: relay.line };
+}
+
+/**
+ * Gets tokens for a server with a URL that wants them, as `everwire call` does, and shares them with it. Nothing where a
+ * header of the settings has credentials.
+ */
+export async function authorizerFor(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  { login, stdio }: BridgeSettings,
+  log: Log,
+): Promise<Authorizer | undefined> {
+  if (Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return undefined;
+  const { bridgeLogin } = await import('./login.ts');
+  // A host that starts the bridge for a person has no terminal, and a service has nobody to log in.
+  const attended = stdio || (process.stderr.isTTY ?? false);
+  return bridgeLogin(
+    url,
+    (line) => log.write('warn', line),
+    login && attended ? 'browser' : login ? 'nobody' : 'no-login',
+  );
+}
