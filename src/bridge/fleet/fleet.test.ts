@@ -181,6 +181,27 @@ describe('the tools of several servers', () => {
     expect(shown).toHaveLength(1000);
   });
 
+  test('are shown as far as they came where a server gets stuck in the middle, and can be read on', async () => {
+    let stuck = true;
+    const paged = toolServer('a', [], {
+      'tools/list': ({ params: { cursor } }) => {
+        if (cursor === '1' && stuck) down();
+        return cursor === undefined ? { tools: [{ name: 'x' }], nextCursor: '1' } : { tools: [{ name: 'y' }] };
+      },
+    });
+    const { fleet, warnings } = fleetOf({ a: paged, b: toolServer('b', ['z']) });
+    const first = await ask(fleet, 'tools/list');
+    expect(first['tools']).toEqual([{ name: 'x' }]);
+    expect(warnings).toEqual(['the server "a" gave only a part of tools/list: gone']);
+    stuck = false;
+    const second = await ask(fleet, 'tools/list', { cursor: first['nextCursor'] });
+    expect(second['tools']).toEqual([{ name: 'y' }]);
+    const third = await ask(fleet, 'tools/list', { cursor: second['nextCursor'] });
+    expect(third['tools']).toMatchObject([{ name: 'z' }]);
+    expect(third).not.toHaveProperty('nextCursor');
+    expect(await tools(fleet)).toEqual(['x', 'y', 'z']);
+  });
+
   test('hints are those that hold for all', async () => {
     const hinted = (ttlMs: number | undefined, cacheScope: string): Answers => ({
       'tools/list': () => ({ tools: [], ttlMs, cacheScope }),

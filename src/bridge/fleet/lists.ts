@@ -58,7 +58,8 @@ export class MergedLists {
         result.push(...this.#named(kind, members[index]!, page, view));
         ttlMs = Math.min(ttlMs, page.ttlMs);
         isPublic &&= page.isPublic;
-        if (result.length >= PAGE) nextCursor = cursorBehind(members, walks, index, page);
+        const unfinished = page === found!.pages.at(-1) && page.next !== undefined;
+        if (result.length >= PAGE || unfinished) nextCursor = cursorBehind(members, walks, index, page);
         if (nextCursor !== undefined) break all;
       }
     }

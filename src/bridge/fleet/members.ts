@@ -151,12 +151,21 @@ export class Members {
   failed(member: Member, method: string, error: Error): void {
     // Who refuses is there.
     const answered = isReceived(error);
-    const text = `the server ${JSON.stringify(member.name)} ${answered ? 'refuses' : 'does not answer'} ${method}: ${error.message}`;
-    const { lastWarning } = member;
-    const recent = lastWarning?.text === text && Date.now() - lastWarning.at < WARN_AGAIN_AFTER;
-    const known = recent || (!answered && member.down);
+    const known = !answered && member.down;
     if (!answered) member.down = true;
-    if (known || this.#all.get(member.name) !== member) return;
+    if (!known) this.#warnOf(member, `${answered ? 'refuses' : 'does not answer'} ${method}: ${error.message}`);
+  }
+
+  /** A server has given a part of a list, and then no more. */
+  fellShort(member: Member, method: string, error: Error): void {
+    this.#warnOf(member, `gave only a part of ${method}: ${error.message}`);
+  }
+
+  #warnOf(member: Member, what: string): void {
+    const text = `the server ${JSON.stringify(member.name)} ${what}`;
+    const { lastWarning } = member;
+    if (lastWarning?.text === text && Date.now() - lastWarning.at < WARN_AGAIN_AFTER) return;
+    if (this.#all.get(member.name) !== member) return;
     member.lastWarning = { text, at: Date.now() };
     this.warn(text);
   }

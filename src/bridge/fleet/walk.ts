@@ -62,7 +62,7 @@ export async function readPage(
 export interface Walk {
   /** The first pages, with as many entries as were to be kept, or a page more. */
   readonly pages: readonly Page[];
-  /** By what all entries are asked for; undefined where the walk was not to go to the end. */
+  /** By what the entries are asked for, as far as they came; undefined where the walk was not to go to the end. */
   readonly ids: ReadonlySet<string> | undefined;
 }
 
@@ -71,7 +71,7 @@ export interface Walk {
  *
  * @param keep so many entries are kept.
  * @param whole whether to go on to the end, for what the entries are asked for by.
- * @throws RpcError as the server has it; −32001 where all of it takes longer than the server is waited for.
+ * @throws RpcError where there is not even a first page: as the server has it; −32001 where it takes too long.
  */
 export async function walk(
   members: Members,
@@ -88,14 +88,18 @@ export async function walk(
   let characters = 0;
   let cursor: string | undefined;
   for (let count = 0; count < MAX_PAGES; count += 1) {
-    const page = await readPage(
-      members,
-      member,
-      kind,
-      exchange,
-      cursor,
-      Math.max(1, Math.round(until - performance.now())),
-    );
+    const patience = Math.max(1, Math.round(until - performance.now()));
+    let page: Page;
+    try {
+      page = await readPage(members, member, kind, exchange, cursor, patience);
+    } catch (error) {
+      if (count === 0 || exchange.signal.aborted) throw error;
+      // What has come is shown, and its cursor leads on.
+      members.fellShort(member, kind.method, RpcError.from(error));
+      return { pages, ids };
+    }
+    // A cursor that leads to itself leads nowhere.
+    if (page.next !== undefined && page.next === cursor) page = { ...page, next: undefined };
     if (kept < keep) pages.push(page);
     kept += page.entries.length;
     for (const entry of page.entries) {
@@ -104,7 +108,7 @@ export async function walk(
       ids.add(id);
       characters += id.length;
     }
-    if (page.next === undefined || page.next === cursor) return { pages, ids };
+    if (page.next === undefined) return { pages, ids };
     if (!toTheEnd && kept >= keep) return { pages, ids: undefined };
     cursor = page.next;
   }
