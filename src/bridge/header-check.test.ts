@@ -104,6 +104,21 @@ test('a list that cannot be read is no reason to refuse a call', async () => {
   expect(await codeOf(service(call('t', { region: 'eu' }, {})))).toBe(0);
 });
 
+test('nor is one that is not answered in time', async () => {
+  let given: AbortSignal | undefined;
+  const service = checkHeaders(({ method, signal }) => {
+    if (method !== 'tools/list') return Promise.resolve({});
+    given = signal;
+    return new Promise(() => {});
+  });
+  const code = codeOf(service(call('t', { region: 'eu' }, {})));
+  await vi.advanceTimersByTimeAsync(9999);
+  expect(given!.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await code).toBe(0);
+  expect(given!.aborted).toBe(true);
+});
+
 test('nor is a definition that no caller may use, nor a header of no argument', async () => {
   const { service } = checked([tool('t', { a: { type: 'number', 'x-mcp-header': 'A' } }), tool('u', {})]);
   expect(await codeOf(service(call('t', { a: 1 }, {})))).toBe(0);

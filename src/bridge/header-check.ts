@@ -1,14 +1,15 @@
 import { isAborted, abortReason, offAbort, onAbort } from '../core/abortable.ts';
 import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { checkParamHeaders } from '../core/param-headers.ts';
-import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { callsTool, ToolHeaderCache } from '../wire/modern/tool-headers.ts';
+import { listing } from './listing.ts';
 
-/** Milliseconds that reading the list of tools may take; calls that wait for it go on without it then. */
-const LIST_TIMEOUT = 60_000;
+/** Milliseconds that a page of the list of tools may take; calls that wait for it go on without it then. */
+const LIST_TIMEOUT = 10_000;
 /** Milliseconds in which the list is not read again, whatever callers say: each of their calls would be many requests. */
 const SETTLED = 10_000;
 
@@ -99,16 +100,20 @@ class HeaderCheck {
     this.#reading = undefined;
   }
 
-  #list(params: JsonObject): Promise<JsonObject> {
-    return this.#next({
-      method: Method.ListTools,
-      params,
-      caller: this.#reader!,
-      signal: AbortSignal.timeout(LIST_TIMEOUT),
-      notes: new Map(),
-      notify: () => Promise.resolve(),
-      ask: (method) =>
-        Promise.reject(new RpcError(ErrorCode.InternalError, `${method} was not sent: nobody asked for the list`)),
+  async #list(params: JsonObject): Promise<JsonObject> {
+    const giveUp = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const expired = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        const reason = new Error(`${Method.ListTools} was not answered within ${LIST_TIMEOUT} ms`);
+        giveUp.abort(reason);
+        reject(reason);
+      }, LIST_TIMEOUT);
     });
+    try {
+      return await Promise.race([this.#next(listing(params, this.#reader!, giveUp.signal)), expired]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }

@@ -1,8 +1,8 @@
 import { derive, type Caller, type Exchange, type Service } from '../core/exchange.ts';
-import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
+import { listing } from './listing.ts';
 
 /** Milliseconds that a question waits until it is known of its tool whether it may run again. */
 const LIST_TIMEOUT = 5000;
@@ -115,17 +115,4 @@ class KnownTools {
       params = { cursor };
     }
   }
-}
-
-function listing(params: JsonObject, caller: Caller, signal: AbortSignal): Exchange {
-  return {
-    method: Method.ListTools,
-    params,
-    caller,
-    signal,
-    notes: new Map(),
-    notify: () => Promise.resolve(),
-    ask: (method) =>
-      Promise.reject(new RpcError(ErrorCode.InternalError, `${method} was not sent: nobody asked for the list`)),
-  };
 }
