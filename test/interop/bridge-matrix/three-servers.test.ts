@@ -1,0 +1,142 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { programs, startServer, type RunningServer } from '../../support/process.ts';
+import { connect, type ClientKind, type OfficialClient, type Target } from '../clients.ts';
+import { features } from '../features.ts';
+import { everything } from '../peers.ts';
+import { textOf } from './feature.ts';
+
+const program = (name: string): string =>
+  fileURLToPath(import.meta.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`));
+
+const KINDS: readonly ClientKind[] = ['client 2.x modern', 'client 2.x legacy', 'sdk 1.x'];
+
+/**
+ * What the official client of 2026-07-28 meets otherwise: there is no request to subscribe, by which the peer has the server
+ * log something; addresses that are demanded become questions; and nobody is told that roots have changed.
+ */
+const OTHERWISE: ReadonlySet<string> = new Set(['logging', 'elicitation by URL', 'roots']);
+
+/** Tasks are 2025-11-25's alone. */
+const wanted = features.filter(({ name, has }) => has(everything) && name !== 'tasks');
+
+interface Guest {
+  readonly name: string;
+  readonly client: OfficialClient;
+}
+
+/** The three servers that most hosts know, from the file that these have, and clients of both eras at the same time. */
+describe('server-everything, server-filesystem and server-memory from one mcp.json', () => {
+  let folder: string;
+  let server: RunningServer;
+  let guests: Guest[];
+  const own: Guest[] = [];
+
+  const target = (url: string): Target => ({ stdio: [], url, sseUrl: '' });
+  const guest = async (kind: ClientKind, url: string): Promise<Guest> => {
+    return { name: kind.replaceAll(/\W/g, '-'), client: await connect(kind, 'http', target(url)) };
+  };
+
+  beforeAll(async () => {
+    folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'everwire-three-')));
+    const node = (...args: string[]): object => ({ command: process.execPath, args });
+    const file = path.join(folder, 'mcp.json');
+    const mcpServers = {
+      everything: node(...programs.everything),
+      filesystem: node(program('filesystem'), folder),
+      memory: { ...node(program('memory')), env: { MEMORY_FILE_PATH: '${env:GRAPH}' } },
+    };
+    writeFileSync(file, JSON.stringify({ mcpServers }));
+    const GRAPH = path.join(folder, 'graph.jsonl');
+    server = await startServer([...programs.everwire, 'bridge', '--port', '0', '--config', file], { GRAPH });
+    guests = await Promise.all(KINDS.map((kind) => guest(kind, server.url)));
+  });
+
+  afterAll(async () => {
+    await Promise.all([...(guests ?? []), ...own].map(({ client }) => client.close()));
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('are one server to all', async () => {
+    for (const { client } of guests) {
+      const { tools } = await client.methods.listTools();
+      const names = tools.map(({ name }: { name: string }) => name);
+      expect(names).toEqual(expect.arrayContaining(['echo', 'read_text_file', 'create_entities']));
+      expect(new Set(names).size).toBe(names.length);
+    }
+  });
+
+  test.each(wanted.map(({ name, run }) => [name, run] as const))('%s, for all at once', async (name, run) => {
+    const able = guests.filter(({ client }) => client.revision !== '2026-07-28' || !OTHERWISE.has(name));
+    expect(able.length).toBeGreaterThan(1);
+    await Promise.all(able.map(({ client }) => run(client, everything)));
+  });
+
+  test('an address that has to be visited first is a question to the client of 2026-07-28, and its call is made again', async () => {
+    const { client } = guests[0]!;
+    const from = client.questions.length;
+    const { call, errorPath } = everything.urlElicitation!;
+    const done = { content: [{ text: expect.stringContaining('User completed the URL elicitation') }, {}] };
+    expect(await client.callTool(call)).toMatchObject(done);
+    expect(await client.callTool(errorPath!)).toMatchObject(done);
+    const modes = client.questions.slice(from).map(({ params }) => params?.['mode']);
+    expect(modes).toEqual(['url', 'url', 'url']);
+  });
+
+  test('the client of 2026-07-28 is asked for its roots in the middle of a call', async () => {
+    const { client } = guests[0]!;
+    const { call, text } = everything.roots!;
+    for (let time = 0; time < 2; time += 1) expect(textOf(await client.callTool(call))).toMatch(text);
+    expect(client.questions.map(({ method }) => method)).toContain('roots/list');
+  });
+
+  test('write files for all at once', async () => {
+    await Promise.all(
+      guests.map(async ({ name, client }) => {
+        const file = path.join(folder, `${name}.txt`);
+        const wrote = await client.callTool({ name: 'write_file', arguments: { path: file, content: `by ${name}` } });
+        expect(textOf(wrote)).toContain(file);
+        expect(readFileSync(file, 'utf8')).toBe(`by ${name}`);
+        expect(textOf(await client.callTool({ name: 'read_text_file', arguments: { path: file } }))).toBe(`by ${name}`);
+      }),
+    );
+  });
+
+  test('remember for all what each has said', async () => {
+    // One after the other: each session has a process, and all of these write the same file.
+    for (const { name, client } of guests) {
+      const entities = [{ name, entityType: 'client', observations: [] }];
+      await client.callTool({ name: 'create_entities', arguments: { entities } });
+    }
+    const names = guests.map(({ name }) => name);
+    await Promise.all(
+      guests.map(async ({ client }) => {
+        const { structuredContent } = await client.callTool({ name: 'open_nodes', arguments: { names } });
+        expect(structuredContent.entities.map(({ name }: { name: string }) => name)).toEqual(names);
+      }),
+    );
+  });
+
+  test('are each by itself, too', async () => {
+    const url = new URL('/servers/memory/mcp', server.url).href;
+    own.push(...(await Promise.all(KINDS.map((kind) => guest(kind, url)))));
+    for (const { client } of own) {
+      const { tools } = await client.methods.listTools();
+      expect(tools.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(['read_graph']));
+      expect(tools).not.toContainEqual(expect.objectContaining({ name: 'echo' }));
+      const graph = await client.callTool({ name: 'read_graph' });
+      expect(graph['structuredContent'].entities.length).toBeGreaterThan(0);
+    }
+  });
+
+  test('leave no client with anything that it could not understand', () => {
+    const known = /progress notification for an unknown token/;
+    for (const { client } of [...guests, ...own]) {
+      expect(client.errors.map(({ message }) => message).filter((message) => !known.test(message))).toEqual([]);
+    }
+  });
+});
