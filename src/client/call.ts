@@ -8,6 +8,7 @@ import { TAKEN } from '../transport/transport.ts';
 import { leftOf } from '../transport/http/client/attendance.ts';
 import { TimeoutError } from './errors.ts';
 import type { Change, Progress } from './handlers.ts';
+import { endBy, letGo } from './shared-signal.ts';
 
 /** How long one call may take, and who may end it. */
 export interface CallLimits {
@@ -89,7 +90,7 @@ export class Call extends AbortableExchange implements Exchange {
       this.#live = true;
       this.#reject = reject;
       this.#started = Date.now();
-      signal?.addEventListener('abort', this);
+      if (signal) endBy(signal, this);
       this.#arm();
       invoke(service, this).then(
         (result) => {
@@ -168,7 +169,7 @@ export class Call extends AbortableExchange implements Exchange {
     if (!this.#live) return;
     this.#live = false;
     clearTimeout(this.#timer);
-    this.#limits.signal?.removeEventListener('abort', this);
+    if (this.#limits.signal) letGo(this.#limits.signal, this);
     // Who still thinks about a question of a call that is over need not.
     if (this.#questions > 0) this.fire(this.ended ?? answered());
   }

@@ -1,4 +1,4 @@
-import { getEventListeners, setMaxListeners } from 'node:events';
+import { getEventListeners } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { McpServer } from '../server/mcp-server.ts';
@@ -70,9 +70,9 @@ test.each(cases)('of 1,000 calls with one signal nothing is left behind: %s (%s)
   vi.useRealTimers();
 });
 
-test('many who wait at once have one listener each, and none when they are answered', async () => {
-  const { signal } = new AbortController();
-  setMaxListeners(0, signal);
+test('many who wait at once share one listener, which ends them all and is gone when they are answered', async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
   const answers: (() => void)[] = [];
   const server = new McpServer({ name: 'slow', version: '1.0.0' });
   server.tool('wait', {}, () => new Promise<string>((resolve) => answers.push(() => resolve('done'))));
@@ -80,8 +80,16 @@ test('many who wait at once have one listener each, and none when they are answe
   onTestFinished(() => client.close());
   const calls = Array.from({ length: 100 }, () => client.callTool('wait', {}, { signal }));
   await vi.waitUntil(() => answers.length === 100);
-  expect(getEventListeners(signal, 'abort')).toHaveLength(100);
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
   for (const answer of answers) answer();
   await Promise.all(calls);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  const reasons = Array.from({ length: 20 }, () =>
+    client.callTool('wait', {}, { signal }).catch((reason: unknown) => reason),
+  );
+  await vi.waitUntil(() => answers.length === 120);
+  const reason = new Error('enough');
+  controller.abort(reason);
+  expect(new Set(await Promise.all(reasons))).toEqual(new Set([reason]));
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

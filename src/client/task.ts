@@ -6,6 +6,7 @@ import type { CallToolResult } from '../protocol/types.ts';
 import { ConnectionError, InvalidResultError, TaskCancelledError, TimeoutError } from './errors.ts';
 import type { RequestOptions, TaskOptions } from './options.ts';
 import type { Requester } from './requester.ts';
+import { endBy, letGo } from './shared-signal.ts';
 
 /** Milliseconds between two questions for the status where the server says nothing of it, and the bounds where it does. */
 const DEFAULT_INTERVAL = 1000;
@@ -160,7 +161,7 @@ class Waiting {
     this.#given = given.filter((signal) => signal !== undefined);
     for (const signal of this.#given) {
       if (signal.aborted) this.fail(signal.reason);
-      signal.addEventListener('abort', this);
+      endBy(signal, this);
     }
     if (maxTimeout > 0 && maxTimeout < 2 ** 31) {
       const late = (): void => this.fail(new TimeoutError(`The task was not over within ${maxTimeout} ms`, maxTimeout));
@@ -202,7 +203,7 @@ class Waiting {
 
   end(): void {
     clearTimeout(this.#timer);
-    for (const signal of this.#given) signal.removeEventListener('abort', this);
+    for (const signal of this.#given) letGo(signal, this);
     // Questions that are still open are nobody's any more.
     this.#controller.abort(new ConnectionError('The task is over'));
   }
