@@ -121,6 +121,17 @@ describe('with an SDK', () => {
     expect(server!.links.map((link) => link.context.spanId)).toEqual([http!.spanContext().spanId]);
   });
 
+  test('the span around a server is the parent where the caller says nothing of one', async () => {
+    const { service } = seeing();
+    await trace.getTracer('http').startActiveSpan('POST', async (span) => {
+      await tracing.server()(service)(new TestExchange('tools/call', { name: 'add' }));
+      span.end();
+    });
+    const [server, http] = exporter.getFinishedSpans();
+    expect(server!.parentSpanContext?.spanId).toBe(http!.spanContext().spanId);
+    expect(server!.links).toEqual([]);
+  });
+
   test('the state of another trace is not passed on with the new one', async () => {
     const { service, metas } = seeing();
     await trace.getTracer('agent').startActiveSpan('chat', async (span) => {

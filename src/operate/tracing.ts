@@ -10,8 +10,8 @@ import { bounded, nameIn, observed, type Ending } from './outcome.ts';
 /** Spans for requests, by OpenTelemetry's conventions for MCP. */
 export interface Tracing {
   /**
-   * A span of kind `SERVER` for each request that comes in. Its parent is what `_meta` of the request says; what is behind
-   * it sees the new span there, so the trace goes on whatever that is. Put it outermost.
+   * A span of kind `SERVER` for each request that comes in. Its parent is what `_meta` of the request says, else the span
+   * that is active, which is linked otherwise; what is behind it sees the new span in `_meta`, so the trace goes on whatever that is. Put it outermost.
    *
    * @param attributes further ones for each span.
    */
@@ -72,10 +72,12 @@ class ApiTracing implements Tracing {
   }
 
   server(attributes: Readonly<Record<string, string>> = {}): Middleware {
-    const { ROOT_CONTEXT, SpanKind: Kind } = this.#api;
+    const { context, isSpanContextValid, ROOT_CONTEXT, SpanKind: Kind, trace } = this.#api;
     return this.#middleware(Kind.SERVER, attributes, (meta) => {
-      const links = this.#ambient();
-      return { parent: this.#extract(ROOT_CONTEXT, meta), links };
+      const parent = this.#extract(ROOT_CONTEXT, meta);
+      const remote = trace.getSpanContext(parent);
+      if (remote && isSpanContextValid(remote)) return { parent, links: this.#ambient() };
+      return { parent: this.#extract(context.active(), meta), links: [] };
     });
   }
 
