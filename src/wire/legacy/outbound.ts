@@ -218,7 +218,7 @@ class LegacyOutbound implements Upstream {
       params = { ...params, _meta: { ...params['_meta'], [Meta.ProgressToken]: upstreamToken } };
     }
     const { id, result: answered } = this.#request(method, params, this.#limits);
-    const result = this.#logsLate(exchange) ? answered.finally(late) : answered;
+    const result = this.#logsLate(exchange) ? delayed(answered) : answered;
     const call: Call = { exchange, token, notices: undefined };
     this.#calls.set(id, call);
     if (upstreamToken !== undefined) this.#tokens.set(upstreamToken, id);
@@ -443,8 +443,12 @@ class LegacyOutbound implements Upstream {
 }
 
 /** Past what has been sent by now: a timer alone could be over before anything is read. */
-function late(): Promise<void> {
-  return new Promise((resolve) => void setTimeout(() => setImmediate(resolve), LATE));
+async function delayed(answer: Promise<JsonObject>): Promise<JsonObject> {
+  try {
+    return await answer;
+  } finally {
+    await new Promise<void>((resolve) => void setTimeout(() => setImmediate(resolve), LATE));
+  }
 }
 
 /**
