@@ -58,7 +58,7 @@ export async function runThroughBridge({ requirements, eras, transport }: Setup)
  */
 async function greet(url: string): Promise<void> {
   const revision = '2026-07-28';
-  const _meta = {
+  const meta = {
     'io.modelcontextprotocol/protocolVersion': revision,
     'io.modelcontextprotocol/clientInfo': { name: 'conformance-client', version: '1.0.0' },
     'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
@@ -71,7 +71,7 @@ async function greet(url: string): Promise<void> {
       'mcp-protocol-version': revision,
       'mcp-method': 'server/discover',
     },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta } }),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta: meta } }),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`The bridge does not answer: ${text}`);
