@@ -60,6 +60,11 @@ export class Outgoing {
     return this.#full ? this.#full.promise : TAKEN;
   }
 
+  /** What is sent from now on waits for the `flush` that its owner will call, instead of for a time of its own. */
+  hold(): void {
+    this.#scheduled = true;
+  }
+
   flush(): void {
     this.#scheduled = false;
     const text = this.#text;

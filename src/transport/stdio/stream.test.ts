@@ -83,6 +83,34 @@ describe('writing', () => {
     );
   });
 
+  test('a client writes what it says to what it has read in one go, before the turn of the event loop is over', async () => {
+    const { input, output, transport } = open({ role: 'client' });
+    await transport.start();
+    const later = async (id: number): Promise<void> => {
+      for (let hops = 0; hops < 20; hops += 1) await Promise.resolve();
+      void transport.send(request(id, 'next'));
+    };
+    transport.onmessage = (message) => void later((message as { id: number }).id);
+    const writes = new Promise<number>((resolve) => {
+      input.once('data', () => setImmediate(() => resolve(output.writes.length)));
+    });
+    input.write([1, 2, 3].map((id) => `${JSON.stringify(resultResponse(id, {}))}\n`).join(''));
+    expect(await writes).toBe(1);
+    expect(output.messages.map(({ id }) => id)).toEqual([1, 2, 3]);
+  });
+
+  test('a client writes together what many callbacks of a turn send', async () => {
+    const { input, output, transport } = open({ role: 'client' });
+    await transport.start();
+    input.write('\n');
+    await settled();
+    for (const id of [1, 2, 3]) process.nextTick(() => void transport.send(request(id, 'next')));
+    await settled();
+    await settled();
+    expect(output.messages.map(({ id }) => id)).toEqual([1, 2, 3]);
+    expect(output.writes).toHaveLength(1);
+  });
+
   test('send resolves at once, and where the reader is behind when it has caught up', async () => {
     const { transport, output } = open();
     await transport.start();

@@ -184,8 +184,17 @@ export class StreamTransport implements Transport {
   }
 
   readonly #read = (chunk: Uint8Array | string): void => {
+    // What a client says to what it has read is said by promises that settle in this callback: it goes out behind them.
+    if (!this.#server) {
+      this.#outgoing.hold();
+      queueMicrotask(this.#flushSoon);
+    }
     this.#framing.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   };
+
+  /** `process.nextTick` from within a microtask comes after all that microtasks lead to. */
+  readonly #flushSoon = (): void => process.nextTick(this.#flush);
+  readonly #flush = (): void => this.#outgoing.flush();
 
   #write(line: string, answer: boolean): Promise<void> {
     const taken = this.#outgoing.send(line);
