@@ -11,7 +11,8 @@ import { bounded, nameIn, observed, type Ending } from './outcome.ts';
 export interface Tracing {
   /**
    * A span of kind `SERVER` for each request that comes in. Its parent is what `_meta` of the request says, else the span
-   * that is active, which is linked otherwise; what is behind it sees the new span in `_meta`, so the trace goes on whatever that is. Put it outermost.
+   * that is active, which is linked otherwise; what is behind it sees the new span in `_meta`, so the trace goes on whatever
+   * that is. Put it outermost.
    *
    * @param attributes further ones for each span.
    */
