@@ -55,7 +55,6 @@ export function canBeAsked(capabilities: JsonObject): boolean {
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (!isObject(value)) return value;
-  return Object.entries(value)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => [name, canonical(member)]);
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, canonical(member)]));
 }
