@@ -1,4 +1,4 @@
-import { derive, type AskOptions, type Exchange, type Service } from '../../core/exchange.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
@@ -9,11 +9,12 @@ import type { Implementation } from '../../protocol/types.ts';
 import { VERSION } from '../../version.ts';
 import { checkHeaders } from '../header-check.ts';
 import { alone } from './alone.ts';
-import { CHANGES, FleetMeta, LISTS, PROMPTS, TOOLS, unite } from './kinds.ts';
+import { CHANGES, FleetMeta, LISTS, PROMPTS, TOOLS, unite, type ListKind } from './kinds.ts';
 import { hintsOf, mergedInstructions, MergedLists } from './lists.ts';
 import { Listening } from './listening.ts';
 import { Members, signed, type FleetServer, type Member } from './members.ts';
 import type { NameRules } from './names.ts';
+import { PassedExchange } from './part.ts';
 import { hasUris, renameMeta, renameNotice, renameResult, type Renaming } from './results.ts';
 import { Routes, type Route } from './routes.ts';
 import { splitTaskId, stateOf, taskIdOf } from './tasks.ts';
@@ -131,9 +132,9 @@ class ServiceFleet implements Fleet {
     if (kind) return this.#lists.list(kind, exchange, view);
     switch (method) {
       case Method.CallTool:
-        return this.#routes.named(TOOLS, exchange, view).then((route) => this.#forward(exchange, view, route));
+        return this.#named(TOOLS, exchange, view);
       case Method.GetPrompt:
-        return this.#routes.named(PROMPTS, exchange, view).then((route) => this.#forward(exchange, view, route));
+        return this.#named(PROMPTS, exchange, view);
       case Method.ReadResource:
         return this.#routes.resource(exchange, view).then((routes) => this.#try(exchange, view, routes));
       case Method.Complete:
@@ -149,14 +150,19 @@ class ServiceFleet implements Fleet {
     }
   }
 
+  #named(kind: ListKind, exchange: Exchange, view: View): Promise<JsonObject> {
+    const known = this.#routes.known(kind, exchange, view);
+    if (known) return this.#forward(exchange, view, known);
+    return this.#routes.named(kind, exchange, view).then((route) => this.#forward(exchange, view, route));
+  }
+
   /** Asks one server what the caller asks. */
   async #forward(exchange: Exchange, view: View, { member, params }: Route): Promise<JsonObject> {
     const renaming = this.#renaming(member, view);
-    const asked = derive(exchange, {
+    const asked = new PassedExchange(exchange, {
       params: renameMeta(params, inwardTaskId(member)),
-      notify: (method, said) => this.#tell(exchange, member, renaming, method, said),
-      ask: (method, question, options?: AskOptions) =>
-        exchange.ask(method, renameMeta(question, renaming.taskId), options),
+      outward: (method, said) => signed(member, method, renameNotice(said, renaming)),
+      question: (question) => renameMeta(question, renaming.taskId),
     });
     const result = await member.service(asked);
     this.#members.answered(member);
@@ -175,11 +181,6 @@ class ServiceFleet implements Fleet {
       }
     }
     return this.#forward(exchange, view, routes.at(-1)!);
-  }
-
-  #tell(exchange: Exchange, member: Member, renaming: Renaming, method: string, params?: JsonObject): Promise<void> {
-    if (!isObject(params)) return exchange.notify(method, params);
-    return exchange.notify(method, signed(member, method, renameNotice(params, renaming)));
   }
 
   #renaming(member: Member, view: View): Renaming {

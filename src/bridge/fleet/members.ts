@@ -84,6 +84,8 @@ export class Members {
   #rules: NameRules;
   #all = new Map<string, Member>();
   #labels = new Map<string, Member>();
+  readonly #having = new Map<string, readonly Member[]>();
+  #havingVersion = 0;
 
   constructor(members: readonly FleetServer[], options: MembersOptions) {
     this.#options = options;
@@ -108,9 +110,18 @@ export class Members {
     return this.#labels.get(label);
   }
 
-  /** Those that may have what needs a capability. */
-  having(capability: string): Member[] {
-    return [...this].filter((member) => member.capability(capability) !== false);
+  /** Those that may have what needs a capability, in order. */
+  having(capability: string): readonly Member[] {
+    if (this.#havingVersion !== this.version) {
+      this.#having.clear();
+      this.#havingVersion = this.version;
+    }
+    let having = this.#having.get(capability);
+    if (!having) {
+      having = [...this].filter((member) => member.capability(capability) !== false);
+      this.#having.set(capability, having);
+    }
+    return having;
   }
 
   /**
@@ -263,6 +274,11 @@ function partOf(member: Member, whole: Exchange, method: string, params: JsonObj
   return new PartExchange(whole, method, params, (notice, said) =>
     whole.notify(notice, said && signed(member, notice, said)),
   );
+}
+
+/** Those that answered when they were last asked. */
+export function awakeOf(members: readonly Member[]): readonly Member[] {
+  return members.some(({ down }) => down) ? members.filter(({ down }) => !down) : members;
 }
 
 /** What a server says, with the server's name before that of its logger. */

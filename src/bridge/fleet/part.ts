@@ -1,4 +1,4 @@
-import { AbortableExchange } from '../../core/abortable.ts';
+import { Abortable, AbortableExchange, abortReason, isAborted, offAbort, onAbort } from '../../core/abortable.ts';
 import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { isObject } from '../../jsonrpc/message.ts';
@@ -41,6 +41,71 @@ export class PartExchange extends AbortableExchange implements Exchange {
   /** Nobody waits for it any more. */
   abort(reason: Error): void {
     if (!this.ended) this.fire(reason);
+  }
+}
+
+/** What a request on its way to one server has else than when it came. */
+export interface Passage {
+  readonly params: JsonObject;
+  /** What the server says, as the caller is told it. */
+  readonly outward: (method: string, params: JsonObject) => JsonObject;
+  /** What the server asks, as the caller is asked it. */
+  readonly question: (params: JsonObject) => JsonObject;
+}
+
+/** The caller's request, as one server is asked it. It is given up where the caller's is, and makes no signal for that. */
+export class PassedExchange extends Abortable implements Exchange {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly #whole: Exchange;
+  readonly #passage: Passage;
+
+  constructor(whole: Exchange, passage: Passage) {
+    super();
+    this.method = whole.method;
+    this.params = passage.params;
+    this.#whole = whole;
+    this.#passage = passage;
+  }
+
+  get caller(): Caller {
+    return this.#whole.caller;
+  }
+
+  get header(): Exchange['header'] {
+    return this.#whole.header;
+  }
+
+  get notes(): Map<string, unknown> {
+    return this.#whole.notes;
+  }
+
+  override get signal(): AbortSignal {
+    return this.#whole.signal;
+  }
+
+  override get aborted(): boolean {
+    return isAborted(this.#whole);
+  }
+
+  override get ended(): Error | undefined {
+    return abortReason(this.#whole) as Error | undefined;
+  }
+
+  override onAbort(listener: () => void): void {
+    onAbort(this.#whole, listener);
+  }
+
+  override offAbort(listener: () => void): void {
+    offAbort(this.#whole, listener);
+  }
+
+  notify(method: string, params?: JsonObject): Promise<void> {
+    return this.#whole.notify(method, params && this.#passage.outward(method, params));
+  }
+
+  ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
+    return this.#whole.ask(method, this.#passage.question(params), options);
   }
 }
 

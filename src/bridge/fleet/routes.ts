@@ -2,7 +2,7 @@ import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { PROMPTS, TEMPLATES, type ListKind } from './kinds.ts';
-import type { Member, Members } from './members.ts';
+import { awakeOf, type Member, type Members } from './members.ts';
 import { isShortened } from './names.ts';
 import { splitState, splitTaskId } from './tasks.ts';
 import { unwrapUri } from './uris.ts';
@@ -14,12 +14,30 @@ export interface Route {
   readonly params: JsonObject;
 }
 
+/** A server, and its own name for something. */
+interface Found {
+  readonly member: Member;
+  readonly name: string;
+}
+
 /** Finds the server that a request is for. */
 export class Routes {
   readonly #members: Members;
 
   constructor(members: Members) {
     this.#members = members;
+  }
+
+  /**
+   * Where a request that names a tool or a prompt leads, as far as that is known without asking any server.
+   *
+   * @returns undefined where it is not.
+   */
+  known(kind: ListKind, { params }: Exchange, view: View): Route | undefined {
+    const { name, requestState } = params;
+    if (typeof name !== 'string' || requestState !== undefined) return undefined;
+    const found = this.#direct(kind, name) ?? (view.isLoaded(kind) ? only(this.#inward(kind, name, view)) : undefined);
+    return found && { member: found.member, params: { ...params, name: found.name } };
   }
 
   /**
@@ -101,39 +119,43 @@ export class Routes {
     throw new RpcError(ErrorCode.InvalidParams, '"requestState" is of no server that is here; call again without it');
   }
 
-  async #find(
-    kind: ListKind,
-    name: string,
-    exchange: Exchange,
-    view: View,
-    only?: Member,
-  ): Promise<{ member: Member; name: string }> {
+  async #find(kind: ListKind, name: string, exchange: Exchange, view: View, whose?: Member): Promise<Found> {
+    const direct = this.#direct(kind, name);
+    if (direct) return direct;
     const { naming } = this.#members;
     const split = naming.split(name);
-    const direct = split && !isShortened(split.part) ? this.#members.get(split.member) : undefined;
-    if (split && direct) return { member: direct, name: split.part };
     const candidates = this.#members.having(kind.capability);
-    // With one server there is nobody to compare with.
-    const alone = candidates.length === 1 && !naming.always && !isShortened(name) ? candidates[0] : undefined;
-    if (!split && alone) return { member: alone, name };
-    if (!split && only) return this.#inward(kind, name, view).find(isOf(only)) ?? { member: only, name };
+    if (!split && whose) return this.#inward(kind, name, view).find(isOf(whose)) ?? { member: whose, name };
     if (split || !naming.always) {
       // Who calls what is there does not wait for one that is down.
-      const awake = candidates.filter(({ down }) => !down);
+      const awake = awakeOf(candidates);
       await view.load(kind, exchange, awake);
       let found = this.#inward(kind, name, view);
       if (found.length === 0 && (view.doubt(kind) || awake.length < candidates.length)) {
         await view.load(kind, exchange);
         found = this.#inward(kind, name, view);
       }
-      const own = only ? found.filter(isOf(only)) : found;
+      const own = whose ? found.filter(isOf(whose)) : found;
       if (own.length === 1) return own[0]!;
       if (own.length > 1) throw ambiguous(kind, name, own, (each) => naming.prefixed(each.member.name, each.name));
     }
     throw this.#unknown(kind, name);
   }
 
-  #inward(kind: ListKind, name: string, view: View): { member: Member; name: string }[] {
+  /** Whose a name is that says so, or that of the only server. */
+  #direct(kind: ListKind, name: string): Found | undefined {
+    const { naming } = this.#members;
+    const split = naming.split(name);
+    if (split) {
+      const member = isShortened(split.part) ? undefined : this.#members.get(split.member);
+      return member && { member, name: split.part };
+    }
+    const [one, ...others] = this.#members.having(kind.capability);
+    // With one server there is nobody to compare with.
+    return one && others.length === 0 && !naming.always && !isShortened(name) ? { member: one, name } : undefined;
+  }
+
+  #inward(kind: ListKind, name: string, view: View): Found[] {
     return view
       .names(kind)
       .inward(name)
@@ -158,6 +180,10 @@ export class Routes {
     const why = down.length === 0 ? '' : ` (${down.join(', ')} did not answer)`;
     return new RpcError(ErrorCode.InvalidParams, `Unknown ${nounOf(kind)}: ${name}${why}`);
   }
+}
+
+function only<T>(found: readonly T[]): T | undefined {
+  return found.length === 1 ? found[0] : undefined;
 }
 
 function isOf(member: Member): (each: { readonly member: Member }) => boolean {

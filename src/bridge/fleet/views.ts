@@ -1,7 +1,7 @@
 import type { Exchange, Session } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import { RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
-import type { Member, Members } from './members.ts';
+import { awakeOf, type Member, type Members } from './members.ts';
 import { NameTable } from './names.ts';
 import { UriTable, type ResourceIds } from './uris.ts';
 import { walk } from './walk.ts';
@@ -38,6 +38,8 @@ export class View {
   #version = 0;
   /** Names and URIs that it keeps to itself. */
   weight = 0;
+  /** Grows with each use of any view. */
+  lastUse = 0;
 
   constructor(members: Members) {
     this.#members = members;
@@ -69,6 +71,15 @@ export class View {
     return (this.#uris = new UriTable(labels, ids));
   }
 
+  /** Whether there is nothing to be gained from `load`. */
+  isLoaded(kind: ListKind): boolean {
+    const catalogs = this.#catalogs.get(kind);
+    return (
+      catalogs !== undefined &&
+      this.#members.having(kind.capability).every((member) => catalogs.has(member) || member.down)
+    );
+  }
+
   /** Reads the lists that have not been read, of all servers at once. Never fails: what does not answer has what it had. */
   async load(kind: ListKind, exchange: Exchange, members = this.#members.having(kind.capability)): Promise<void> {
     const loading = this.#loading.get(kind);
@@ -88,7 +99,7 @@ export class View {
   async loadUris(exchange: Exchange): Promise<UriTable> {
     const members = this.#members.having('resources');
     if (members.length > 1) {
-      const awake = members.filter(({ down }) => !down);
+      const awake = awakeOf(members);
       await Promise.all([this.load(RESOURCES, exchange, awake), this.load(TEMPLATES, exchange, awake)]);
     }
     return this.uris();
@@ -186,7 +197,7 @@ export class View {
 /** The views of those who called last. */
 export class Views {
   readonly #members: Members;
-  /** By session, or by principal; the one that was used last is the last. */
+  /** By session, or by principal. */
   readonly #views = new Map<Session | string | undefined, View>();
   #calls = 0;
 
@@ -196,13 +207,15 @@ export class Views {
 
   of({ caller: { session, principal } }: Exchange): View {
     const key = session ?? principal;
-    const known = this.#views.get(key);
-    const view = known ?? new View(this.#members);
-    if (known) this.#views.delete(key);
-    else session?.signal.addEventListener('abort', () => this.#views.delete(session), { once: true });
-    this.#views.set(key, view);
     this.#calls += 1;
-    if (!known || this.#calls % BOUND_EVERY === 0) this.#bound(view);
+    let view = this.#views.get(key);
+    if (!view) {
+      view = new View(this.#members);
+      this.#views.set(key, view);
+      session?.signal.addEventListener('abort', () => this.#views.delete(session), { once: true });
+      this.#bound(view);
+    } else if (this.#calls % BOUND_EVERY === 0) this.#bound(view);
+    view.lastUse = this.#calls;
     return view;
   }
 
@@ -211,11 +224,15 @@ export class Views {
     this.#views.clear();
   }
 
+  /** Gives up those that were not used for the longest time, where there are too many or they keep too much. */
   #bound(newest: View): void {
     let weight = 0;
     for (const view of this.#views.values()) weight += view.weight;
-    for (const [key, view] of this.#views) {
-      if (view === newest || (this.#views.size <= MAX_VIEWS && weight <= MAX_IDS)) return;
+    if (this.#views.size <= MAX_VIEWS && weight <= MAX_IDS) return;
+    for (const [key, view] of [...this.#views].toSorted(([, one], [, other]) => one.lastUse - other.lastUse)) {
+      // With some to spare, so that it is not for each call that comes.
+      if (this.#views.size <= MAX_VIEWS * 0.9 && weight <= MAX_IDS * 0.9) return;
+      if (view === newest) continue;
       weight -= view.weight;
       this.#views.delete(key);
     }
