@@ -27,12 +27,11 @@ export async function openFront(service: Service, onerror: (error: Error) => voi
 }
 
 /** An official client that speaks this and nothing else: of 2025-11-25 over HTTP one of the SDK 1.x, otherwise of 2.x. */
-export async function connectDownstream({ revision, transport }: Kind, { target }: Front): Promise<OfficialClient> {
-  const client = await connect(clientOf(revision, transport), transport, target, {
+export function connectDownstream({ revision, transport }: Kind, target: Target): Promise<OfficialClient> {
+  return connect(clientOf(revision, transport), transport, target, {
     capabilities: capabilitiesOf(revision),
     revisions: [revision],
   });
-  return client;
 }
 
 function clientOf(revision: string, transport: Kind['transport']): ClientKind {

@@ -51,6 +51,16 @@ export function textOf(result: JsonObject): string {
   return result['content'][0]['text'];
 }
 
+/** What the official clients say of a report of progress that comes in one chunk with the result: they look a turn later. */
+export const LATE_PROGRESS = /progress notification for an unknown token/;
+
+/** How many reports of progress have come to a client since there were so many errors, and were lost on it. */
+export async function lostProgress({ errors, losesLateProgress }: OfficialClient, before: number): Promise<number> {
+  if (!losesLateProgress) return 0;
+  await new Promise((resolve) => void setImmediate(resolve));
+  return errors.slice(before).filter(({ message }) => LATE_PROGRESS.test(message)).length;
+}
+
 export async function rejection(answer: Promise<unknown>): Promise<Error & { code?: number; data?: unknown }> {
   const result = await answer.then(
     (value) => ({ value }),
