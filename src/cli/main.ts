@@ -15,7 +15,7 @@ function program(target: string[] | undefined): Command {
     .description('The whole MCP wire: every revision, every transport.')
     .version(VERSION)
     .enablePositionalOptions()
-    .configureHelp({ subcommandTerm: (each) => `${each.name()} ${each.usage().replace('[options] ', '')}` })
+    .configureHelp({ subcommandTerm: (each) => `${each.name()} ${each.usage().replaceAll('[options] ', '')}` })
     .exitOverride()
     .configureOutput({ outputError: (text) => say(text.replace(/^error: /, '').trimEnd()) });
 

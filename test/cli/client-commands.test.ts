@@ -413,7 +413,7 @@ test('--help shows how each is used', async () => {
   const { code, stdout } = await run(['--help']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^ {2}call <target> <tool> \[key=value\.\.\.\] {2}/m);
-  expect(stdout).toMatch(/^ {2}bridge -- <command> \[args\.\.\.\] {2}/m);
+  expect(stdout).toMatch(/^ {2}bridge <url> \| -- <command> \[args\.\.\.\] {2}/m);
 });
 
 test.each(['list', 'call', 'read', 'prompt', 'complete', 'listen', 'ping', 'discover'])(
