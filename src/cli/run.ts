@@ -46,7 +46,7 @@ export async function serveStdio(served: Pick<Servable, 'connect'>): Promise<voi
 export function announce(name: string, { url, sseUrl }: HttpListener, members = false): void {
   say(`listening on ${url}`);
   if (sseUrl) say(`HTTP+SSE, for clients of 2024-11-05, on ${sseUrl}`);
-  if (members) say(`each server by itself on ${url.replace(/(?<=\/\/[^/]+)/, '/servers/<name>')}`);
+  if (members) say(`each server by itself on ${url.replace(/(?<=\/\/[^/]+)(?=\/)/, '/servers/<name>')}`);
   say('client configuration:');
   process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url } } }, null, 2)}\n`);
 }
