@@ -5,7 +5,7 @@ import type { Target } from '../client/target.ts';
 import type { CleanLog } from '../operate/logs.ts';
 import { serveBridge } from './bridge-serve.ts';
 import { secretsIn, type BridgeSettings } from './bridge-settings.ts';
-import { authorizerFor, boundedCommand } from './bridge-target.ts';
+import { authorizerFor, boundedCommand, restingOf } from './bridge-target.ts';
 import { watch } from './bridge-watch.ts';
 import { Failure } from './failure.ts';
 import { atEnd } from './shutdown.ts';
@@ -23,7 +23,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
       target: targetOf(server, settings, log),
       headers,
       ...(server.kind === 'url' && { authorizer: await authorizerFor(new URL(server.url), headers, settings, log) }),
-      sessionIdleTimeout: settings.serverIdleTimeout,
+      ...restingOf(settings),
       connections: settings.connections,
       connectTimeout: settings.connectTimeout,
       onerror: ({ message }) => log.write('warn', `${name}: ${message}`),

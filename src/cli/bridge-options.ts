@@ -80,7 +80,7 @@ export function withBridgeOptions(command: Command): Command {
     .addOption(
       new Option(
         '--server-idle-timeout <seconds>',
-        'end what no request came for in this long, and start it again when one comes; what it kept is lost (default: never)',
+        'end what no request came for in this long, and start it again when one comes; what it kept is lost (default: 300 where clients have no session, else never)',
       ).argParser(secondsIn),
     )
     .addOption(

@@ -1,3 +1,4 @@
+import type { BridgeOptions } from '../bridge/bridge.ts';
 import type { CommandTarget } from '../client/target.ts';
 import type { Log } from '../operate/logs.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
@@ -22,6 +23,13 @@ export function boundedCommand(
     else process.stderr.write(`${prefix}${line}\n`);
   });
   return { ...command, maxMemory, watchdog: true, onstderr: relay.line };
+}
+
+/** When a connection that nobody asks anything on is closed; what is not said is as `BridgeOptions` has it. */
+export function restingOf({
+  serverIdleTimeout: idle,
+}: BridgeSettings): Pick<BridgeOptions, 'idleTimeout' | 'sessionIdleTimeout'> {
+  return idle === undefined ? {} : { idleTimeout: idle, sessionIdleTimeout: idle };
 }
 
 /**

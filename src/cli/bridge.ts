@@ -7,7 +7,7 @@ import { Method } from '../protocol/methods.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { bridgeLog, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
-import { authorizerFor, boundedCommand } from './bridge-target.ts';
+import { authorizerFor, boundedCommand, restingOf } from './bridge-target.ts';
 import { watch } from './bridge-watch.ts';
 import { Failure } from './failure.ts';
 import { atEnd, stop } from './shutdown.ts';
@@ -26,7 +26,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
     target,
     connections: settings.connections,
     connectTimeout: settings.connectTimeout,
-    sessionIdleTimeout: settings.serverIdleTimeout,
+    ...restingOf(settings),
     headers: settings.headers,
     ...(typeof target === 'string' && {
       authorizer: await authorizerFor(new URL(target), settings.headers, settings, log),
