@@ -27,7 +27,8 @@ export async function connect(target: Target, options: ClientOptions = {}): Prom
   signal?.addEventListener('abort', giveUp, { once: true });
   try {
     await requester.link.connect();
-    await hearChanges(requester);
+    // A server that is spoken to without sessions may be followed by one that has them.
+    if (!(await hearChanges(requester))) requester.onsession = () => hearChanges(requester);
     return new Client(requester);
   } catch (error) {
     await requester.close().catch(requester.onerror);
@@ -40,11 +41,13 @@ export async function connect(target: Target, options: ClientOptions = {}): Prom
 /**
  * Hears from the beginning what nobody subscribed to: all that a handshake server says to the session and asks outside of
  * a call, and from 2026-07-28 on the changes of lists, where somebody wants to hear of them.
+ *
+ * @returns whether there is anything to hear, and so a subscription, which goes on with the connections to come.
  */
-async function hearChanges(requester: Requester): Promise<void> {
+async function hearChanges(requester: Requester): Promise<boolean> {
   const { onerror } = requester;
   const { onchange } = requester.options;
-  if (requester.era === 'modern' && !onchange) return;
+  if (requester.era === 'modern' && !onchange) return false;
   const { capabilities = {} } = requester.link.upstream?.discovered ?? {};
   const announces = (kind: string): boolean =>
     isObject(capabilities[kind]) && capabilities[kind]['listChanged'] === true;
@@ -53,7 +56,7 @@ async function hearChanges(requester: Requester): Promise<void> {
     ...(announces('prompts') && { promptsListChanged: true }),
     ...(announces('resources') && { resourcesListChanged: true }),
   };
-  if (requester.era === 'modern' && Object.keys(filter).length === 0) return;
+  if (requester.era === 'modern' && Object.keys(filter).length === 0) return false;
   // Of a connection that is lost the transport has told already.
   const report = (error: Error | undefined): void => {
     if (error && !(error instanceof ConnectionError)) onerror(error);
@@ -64,4 +67,5 @@ async function hearChanges(requester: Requester): Promise<void> {
   } catch (error) {
     report(error as Error);
   }
+  return true;
 }

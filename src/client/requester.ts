@@ -68,6 +68,8 @@ export class Requester implements CallHost {
   /** Those that run. */
   readonly #calls = new IdTable<number, Call>();
   #lastCall = 0;
+  /** Called with the first connection that opens a session, where nobody hears yet what is said to one. */
+  onsession: (() => Promise<unknown>) | undefined;
   readonly #eraCheck: EraCheck;
   readonly #middleware: Middleware[];
   readonly #session: Caller['session'];
@@ -305,7 +307,11 @@ export class Requester implements CallHost {
   #opened({ revision }: Upstream): void {
     this.cache?.clear();
     this.tools.forget();
-    if (REVISIONS[revision].era === 'legacy') this.applyLogLevel().catch(this.onerror);
+    if (REVISIONS[revision].era === 'modern') return;
+    this.applyLogLevel().catch(this.onerror);
+    const { onsession } = this;
+    this.onsession = undefined;
+    onsession?.().catch(this.onerror);
   }
 
   /** Sets the log level of a session (2025-11-25, server/utilities/logging). Requests of 2026-07-28 carry it themselves. */

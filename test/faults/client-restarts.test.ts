@@ -6,6 +6,7 @@ import path from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connect, type Client, type ClientOptions } from 'everwire/client';
 import { McpServer } from 'everwire/server';
+import { place, welcome } from '../support/legacy-server.ts';
 import { OAuthWorld, SERVER } from '../support/oauth-world.ts';
 import { root } from '../support/process.ts';
 import { deferred } from '../support/service.ts';
@@ -142,6 +143,28 @@ test.each(['modern', 'legacy'] as const)(
     expect(runs).toHaveBeenCalledTimes(5);
   },
 );
+
+test('what a server says to its session is heard where the one before it had none', async () => {
+  const { open, servers } = place();
+  const heard = vi.fn<(method: string) => void>();
+  const connecting = clientOf(open, { onnotification: heard });
+  const discovered = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+  await vi.waitUntil(() => servers.length === 1);
+  expect(await servers[0]!.answer(discovered)).toMatchObject({ method: 'server/discover' });
+  const client = await connecting;
+  await servers[0]!.transport.close();
+  const call = client.callTool('any');
+  await vi.waitUntil(() => servers.length === 2);
+  const probe = await servers[1]!.heard();
+  await servers[1]!.send({ id: probe.id, error: { code: -32601, message: 'Method not found' } });
+  expect(await servers[1]!.answer(welcome({ tools: {} }))).toMatchObject({ method: 'initialize' });
+  expect(await servers[1]!.heard()).toMatchObject({ method: 'notifications/initialized' });
+  expect(await servers[1]!.answer({ content: [] })).toMatchObject({ method: 'tools/call' });
+  expect(await call).toEqual({ content: [] });
+  await servers[1]!.send({ method: 'notifications/said', params: {} });
+  await vi.waitUntil(() => heard.mock.calls.length > 0);
+  expect(heard).toHaveBeenCalledExactlyOnceWith('notifications/said', {});
+});
 
 test('a command that is slow to say its era is started once', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'everwire-once-'));
