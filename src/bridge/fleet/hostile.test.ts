@@ -1,0 +1,106 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { scripted } from '../../../test/support/service.ts';
+import { TestExchange } from '../../../test/support/exchange.ts';
+import type { Service } from '../../core/exchange.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { createFleet } from './fleet.ts';
+
+/** What looks like a part of a message, and is none. */
+const odd = fc.oneof(
+  { weight: 3, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
+  fc.constantFrom(undefined, null, '', '__proto__', Number.NaN, [null], [[]], {}, { uri: 1 }, { uri: 'x:1' }),
+);
+const keys = [
+  ...['tools', 'prompts', 'resources', 'resourceTemplates', 'tasks', 'nextCursor', 'ttlMs', 'cacheScope', '_meta'],
+  ...[
+    'capabilities',
+    'instructions',
+    'contents',
+    'content',
+    'messages',
+    'structuredContent',
+    'resultType',
+    'requestState',
+  ],
+  ...['inputRequests', 'task', 'taskId', 'result', 'completion', 'name', 'uri', 'uriTemplate', 'type', 'resource'],
+];
+const entry = fc.dictionary(
+  fc.constantFrom(...keys),
+  fc.oneof(odd, fc.constantFrom('a', 'good', 'x:1', 'resource_link')),
+);
+const result: fc.Arbitrary<unknown> = fc.oneof(
+  odd,
+  fc.dictionary(fc.constantFrom(...keys), fc.oneof(odd, fc.array(entry, { maxLength: 3 }), entry)),
+);
+
+/** A server that answers, says and asks whatever comes to its mind, or throws it. */
+function evil(answers: readonly unknown[]): Service {
+  let next = 0;
+  const take = (): unknown => answers[(next += 1) % answers.length];
+  return (async (exchange) => {
+    const [said, answer] = [take(), take()];
+    await exchange.notify('notifications/message', said as JsonObject);
+    await exchange.notify('notifications/tools/list_changed', said as JsonObject);
+    await exchange.notify('notifications/resources/updated', said as JsonObject);
+    if (next % 7 === 0) throw answer;
+    return answer;
+  }) as Service;
+}
+
+const METHODS: readonly [string, JsonObject][] = [
+  ['server/discover', {}],
+  ['tools/list', {}],
+  ['prompts/list', {}],
+  ['resources/list', {}],
+  ['resources/templates/list', {}],
+  ['tasks/list', {}],
+  ['tools/call', { name: 'evil__x' }],
+  ['tools/call', { name: 'a' }],
+  ['prompts/get', { name: 'a' }],
+  ['resources/read', { uri: 'x:1' }],
+  ['resources/read', { uri: 'everwire+evil:x:1' }],
+  ['completion/complete', { ref: { type: 'ref/resource', uri: 'x:{y}' } }],
+  ['tasks/get', { taskId: 'evil:1' }],
+  ['notifications/roots/list_changed', {}],
+];
+
+test('a server that answers anything at all harms nothing but itself', async () => {
+  const { service } = scripted(
+    {
+      'tools/list': () => ({ tools: [{ name: 'good' }] }),
+      'tools/call': () => ({ content: ['well'] }),
+      'resources/list': () => ({ resources: [{ uri: 'good:1', name: 'x' }] }),
+      'resources/read': ({ params }) => ({ contents: [{ uri: params['uri'] }] }),
+    },
+    { tools: {}, resources: {} },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(result, { minLength: 1, maxLength: 12 }), async (answers) => {
+      const members = [
+        { name: 'evil', service: evil(answers) },
+        { name: 'good', service },
+      ];
+      const fleet = createFleet({ members, timeout: 200 });
+      const send = (method: string, params: JsonObject = {}): Promise<JsonObject> =>
+        fleet.service(new TestExchange(method, params));
+      const filter = { toolsListChanged: true, resourceSubscriptions: ['x:1', 'everwire+evil:x:2'] };
+      const listener = new TestExchange('subscriptions/listen', { notifications: filter });
+      const listening = fleet.service(listener);
+      for (const [method, params] of METHODS) {
+        // What it throws is its caller's to make an error of.
+        const answered: unknown = await send(method, params).catch(() => ({}));
+        expect(typeof answered, method).toBe('object');
+      }
+      const { tools } = await send('tools/list');
+      const names: string[] = tools.map(({ name }: { name: string }) => name);
+      expect(names.some((name) => name === 'good' || name === 'good__good')).toBe(true);
+      expect(await send('tools/call', { name: 'good__good' })).toEqual({ content: ['well'] });
+      const { contents } = await send('resources/read', { uri: 'everwire+good:good:1' });
+      expect(contents).toHaveLength(1);
+      listener.abort();
+      expect(await listening).toEqual({});
+    }),
+    { numRuns: 300 },
+  );
+}, 60_000);
