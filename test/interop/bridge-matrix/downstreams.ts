@@ -40,7 +40,7 @@ function clientOf(revision: string, transport: Kind['transport']): ClientKind {
 }
 
 /** All that the revision has. */
-function capabilitiesOf(revision: string): Record<string, object> {
+export function capabilitiesOf(revision: string): Record<string, object> {
   const roots = { roots: { listChanged: true } };
   if (revision < '2025-06-18') return { ...roots, sampling: {} };
   if (revision < '2025-11-25') return { ...roots, sampling: {}, elicitation: {} };

@@ -1,9 +1,24 @@
 import { expect } from 'vitest';
+import { INFO } from '../clients.ts';
+import { capabilitiesOf } from './downstreams.ts';
 import { always, named, rejection, SAME, since, textOf, toolNamed, type Feature } from './feature.ts';
-import { AUDIO, CITIES, ICONS, LINK, META, VERBS, WEATHER } from './shown.ts';
+import { AUDIO, CITIES, HINTS, ICONS, LINK, META, VERBS, WEATHER } from './shown.ts';
 
 /** What is listed, read, called and answered. */
 export const listFeatures: readonly Feature[] = [
+  {
+    name: 'introduction of both',
+    arrives: always,
+    run: async ({ client, down }) => {
+      const { methods } = client;
+      const official = { name: expect.stringMatching(/^official [12].x$/), version: '1.0.0' };
+      expect(methods.getServerVersion()).toMatchObject(official);
+      expect(methods.getInstructions()).toBe('Look around.');
+      const { name, capabilities } = JSON.parse(textOf(await client.callTool({ name: 'who' })));
+      expect(name).toBe(INFO.name);
+      expect(capabilities).toMatchObject(capabilitiesOf(down.revision));
+    },
+  },
   {
     name: 'tools',
     arrives: always,
@@ -12,9 +27,11 @@ export const listFeatures: readonly Feature[] = [
         description: 'Says the same',
         inputSchema: { type: 'object', properties: { word: { type: 'string' } } },
       });
-      expect(JSON.parse(textOf(await cell.client.callTool({ name: 'echo', arguments: { word: 'grüße' } })))).toEqual({
-        word: 'grüße',
-      });
+      const echo = { name: 'echo', arguments: { word: 'grüße' } };
+      expect(JSON.parse(textOf(await cell.client.callTool(echo)))).toEqual({ word: 'grüße' });
+      // A parameter that a client of 2026-07-28 repeats in a header, whatever the server makes of that.
+      const region = { name: 'region', arguments: { region: 'grüße' } };
+      expect(JSON.parse(textOf(await cell.client.callTool(region)))).toEqual({ region: 'grüße' });
     },
   },
   {
@@ -136,6 +153,16 @@ export const listFeatures: readonly Feature[] = [
       } while (cursor !== undefined);
       expect(found).toEqual(VERBS.map((verb) => verb.toLowerCase()));
       expect(await rejection(client.request('prompts/list', { cursor: '99' }))).toMatchObject({ code: -32602 });
+    },
+  },
+  {
+    name: 'cache hints',
+    arrives: since('2026-07-28', 'the list without them'),
+    run: async ({ client }, arrives) => {
+      const list = await client.request('resources/templates/list', {});
+      expect(list['resourceTemplates']).toHaveLength(1);
+      const { ttlMs, cacheScope } = list;
+      expect({ ttlMs, cacheScope }).toEqual(arrives === SAME ? HINTS : { ttlMs: undefined, cacheScope: undefined });
     },
   },
   {

@@ -20,6 +20,7 @@ export function officialV1(world: World): Server {
       method,
       params,
       signal: extra.signal,
+      client: { name: server.getClientVersion()?.name, capabilities: server.getClientCapabilities() },
       header: () => undefined,
       notify: (name, details) => extra.sendNotification({ method: name, params: details }),
       // The official way ties a message to no call; over HTTP it comes on the stream of the session.

@@ -30,6 +30,7 @@ export function officialV2(world: World, notifier?: ServerNotifier): Server {
       method,
       params: { ...params, _meta: meta },
       signal: mcpReq.signal,
+      client: sender(server, mcpReq.envelope),
       answer: mcpReq.inputResponses?.['question'] as JsonObject | undefined,
       header: (name) => http?.req?.headers.get(name) ?? undefined,
       notify: (name, details) => mcpReq.notify({ method: name, params: details }),
@@ -47,4 +48,11 @@ export function officialV2(world: World, notifier?: ServerNotifier): Server {
     server.setRequestHandler(method, (request, context) => answer(method, request.params, context) as never);
   server.fallbackRequestHandler = ({ method, params = {} }, context) => answer(method, params, context);
   return server;
+}
+
+/** A session's client, or that of one request. */
+function sender(server: Server, envelope: JsonObject | undefined): Visit['client'] {
+  if (!envelope) return { name: server.getClientVersion()?.name, capabilities: server.getClientCapabilities() };
+  const said = (what: string): any => envelope[`io.modelcontextprotocol/${what}`];
+  return { name: said('clientInfo')?.name, capabilities: said('clientCapabilities') };
 }

@@ -37,7 +37,7 @@ const TOOLS = [
     'sample-with-tools',
     'roots',
   ],
-  ...['fail', 'refuse', 'demand'],
+  ...['fail', 'refuse', 'demand', 'who'],
 ];
 
 export const text = (value: unknown): JsonObject => ({
@@ -161,6 +161,9 @@ export function resources(revision: Revision): JsonObject[] {
     { uri: 'world://bytes', name: 'bytes', mimeType: 'application/octet-stream' },
   ];
 }
+
+/** How long a list may be kept, and by whom. */
+export const HINTS = { ttlMs: 5000, cacheScope: 'public' };
 
 export const templates = [{ uriTemplate: 'world://item/{id}', name: 'item', mimeType: 'text/plain' }];
 

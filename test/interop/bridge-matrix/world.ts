@@ -12,6 +12,8 @@ export interface Visit {
   readonly signal: AbortSignal;
   /** The answer to what was asked, once it is there. */
   readonly answer: JsonObject | undefined;
+  /** What the client said of itself. */
+  readonly client: { readonly name: string | undefined; readonly capabilities: JsonObject | undefined };
   readonly header: (name: string) => string | undefined;
   /** Says something that belongs to the request. */
   readonly notify: (method: string, params: JsonObject) => Promise<void>;
@@ -63,7 +65,7 @@ export class World {
       case 'resources/list':
         return { resources: shown.resources(this.revision) };
       case 'resources/templates/list':
-        return { resourceTemplates: shown.templates };
+        return { resourceTemplates: shown.templates, ...(this.revision >= '2026-07-28' && shown.HINTS) };
       case 'resources/read':
         return shown.read(params['uri'], this.revision);
       case 'prompts/list':
@@ -121,6 +123,8 @@ export class World {
       case 'touch':
         await visit.updated(args['uri']);
         return shown.text('touched');
+      case 'who':
+        return shown.text(visit.client);
       case 'region':
         this.regions.push(visit.header('mcp-param-region'));
         return shown.text(args);
