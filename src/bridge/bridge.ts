@@ -2,12 +2,14 @@ import { openerFor } from '../client/open.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { Opener } from '../client/requester.ts';
 import type { Target } from '../client/target.ts';
+import { isAborted } from '../core/abortable.ts';
 import type { Caller, Exchange, Service, Session } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { canBeAsked, identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
 import { Pool } from './pool.ts';
+import { EraChanged } from './upstream.ts';
 
 /** What is behind a bridge, how it is spoken to, and for whom. */
 export interface BridgeOptions extends Pick<
@@ -120,8 +122,8 @@ class ServerBridge implements Bridge {
 
   readonly service: Service = (exchange) => {
     if (this.#closed) return Promise.reject(new RpcError(CONNECTION_CLOSED, 'The bridge is closed'));
-    if (this.#common) return this.#common.service(exchange);
     const { session } = exchange.caller;
+    if (this.#common) return twice(this.#common.service, exchange);
     return session ? this.#forSession(exchange, session) : this.#forCaller(exchange);
   };
 
@@ -161,7 +163,7 @@ class ServerBridge implements Bridge {
   async #forSession(exchange: Exchange, session: Session): Promise<JsonObject> {
     const pool = this.#ofSessions.get(session) ?? this.#addSession(exchange.caller, session);
     try {
-      return await pool.service(exchange);
+      return await twice(pool.service, exchange);
     } catch (error) {
       // No session comes about; the next attempt starts from nothing.
       if (exchange.method === 'server/discover') this.#removeSession(session);
@@ -183,7 +185,11 @@ class ServerBridge implements Bridge {
     if (pool) this.#release(pool.close());
   }
 
-  async #forCaller(exchange: Exchange): Promise<JsonObject> {
+  #forCaller(exchange: Exchange): Promise<JsonObject> {
+    return twice(this.#throughPool, exchange);
+  }
+
+  readonly #throughPool: Service = async (exchange) => {
     if (this.#stateless) {
       // It may be another after a restart.
       if (!this.#stateless.ready) await this.#stateless.connect();
@@ -199,7 +205,7 @@ class ServerBridge implements Bridge {
       for (const [key, each] of this.#ofCallers) if (each === pool) this.#ofCallers.delete(key);
     }
     return pool.service(exchange);
-  }
+  };
 
   #callerPool(caller: Caller): Pool {
     const key = keyOf(caller);
@@ -251,4 +257,12 @@ class ServerBridge implements Bridge {
     const closing: Promise<void> = closed.catch(this.#onerror).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
+}
+
+/** What did not run because the server is of another era by now is made again, as that era has it. */
+function twice(service: Service, exchange: Exchange): Promise<JsonObject> {
+  return service(exchange).catch((error: unknown) => {
+    if (!(error instanceof EraChanged) || isAborted(exchange)) throw error;
+    return service(exchange);
+  });
 }

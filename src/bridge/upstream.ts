@@ -1,8 +1,9 @@
+import { EraCheck } from '../client/era-check.ts';
 import { ConnectionError, mayRepeat, TimeoutError } from '../client/errors.ts';
 import { Link } from '../client/link.ts';
 import type { Opener } from '../client/requester.ts';
 import { derive, type Exchange, type Service } from '../core/exchange.ts';
-import { RpcError } from '../jsonrpc/errors.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { Method, Notice } from '../protocol/methods.ts';
@@ -21,6 +22,12 @@ export interface ReopenedUpstreamOptions {
   readonly onreopen: () => void;
 }
 
+/** How long a server may take to show of which era it is, in milliseconds. */
+const PROBE_TIMEOUT = 5000;
+
+/** A request did not run, since the server is of another era by now. It is connected to anew. */
+export class EraChanged extends RpcError {}
+
 /**
  * One server, connected to when it is first needed, and again for the first request after it was lost. What was in
  * flight when it was lost fails, unless it certainly did not run; what was listening goes on with its successor.
@@ -28,9 +35,14 @@ export interface ReopenedUpstreamOptions {
 export class ReopenedUpstream {
   readonly #link: Link;
   readonly #closing = new AbortController();
+  readonly #eraCheck: EraCheck;
   #rested = false;
 
   constructor({ opener, identity, attribution, onerror, onreopen }: ReopenedUpstreamOptions) {
+    this.#eraCheck = new EraCheck({
+      probe: (upstream) => probe(upstream, identity),
+      drop: (upstream) => void upstream.close().catch(onerror),
+    });
     let opened = false;
     this.#link = new Link({
       open: (signal) => opener.open({ ...identity, attribution, onerror }, signal),
@@ -86,13 +98,24 @@ export class ReopenedUpstream {
     try {
       return await this.#link.service(exchange);
     } catch (error) {
-      if (exchange.signal.aborted || !this.#link.usable || !mayRepeat(error, false)) throw asRpcError(error);
+      if (exchange.signal.aborted || !this.#link.usable) throw asRpcError(error);
+      if (!mayRepeat(error, false)) await this.#explain(error);
     }
     try {
       return await this.#link.service(exchange);
     } catch (error) {
       throw asRpcError(error);
     }
+  }
+
+  /** @throws what its caller is told of a request that is not to be made again. */
+  async #explain(error: unknown): Promise<void> {
+    const { era } = this;
+    if (!era || !(await this.#eraCheck.explains(error, this.#link.upstream, era))) throw asRpcError(error);
+    await this.connect();
+    const { code, message } = asRpcError(error);
+    // Whose connection it may be is another matter in each era.
+    if (this.era !== era) throw new EraChanged(code, message, { cause: error });
   }
 
   /** Listens to one connection after the other, and acknowledges once. */
@@ -114,6 +137,34 @@ export class ReopenedUpstream {
         throw asRpcError(error);
       }
     }
+  }
+}
+
+/** Asks a server for what it answers in its era whatever it is. @throws what it answers instead. */
+async function probe(upstream: Upstream, { clientInfo, capabilities, onBehalfOf }: BridgeIdentity): Promise<void> {
+  const giveUp = new AbortController();
+  const reason = new RpcError(REQUEST_TIMEOUT, `The server did not answer within ${PROBE_TIMEOUT} ms`);
+  const timer = setTimeout(() => giveUp.abort(reason), PROBE_TIMEOUT);
+  try {
+    await upstream.service({
+      method: REVISIONS[upstream.revision].era === 'legacy' ? Method.Ping : Method.Discover,
+      params: {},
+      caller: {
+        revision: onBehalfOf,
+        clientInfo,
+        capabilities,
+        principal: undefined,
+        auth: undefined,
+        logLevel: undefined,
+        session: undefined,
+      },
+      signal: giveUp.signal,
+      notes: new Map(),
+      notify: () => Promise.resolve(),
+      ask: (method) => Promise.reject(new RpcError(ErrorCode.InternalError, `${method} was not asked for`)),
+    });
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,0 +1,226 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createServer as createTcp, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { McpServer } from 'everwire/server';
+import { RawClient } from '../interop/raw-client.ts';
+import { ABLE, modernHeaders, modernRequest } from '../support/modern.ts';
+import {
+  descendants,
+  eventually,
+  isAlive,
+  programs,
+  root,
+  startServer,
+  type RunningServer,
+} from '../support/process.ts';
+
+type Json = Record<string, any>;
+
+const CHILD = `${root}test/fixtures/asking-child.mjs`;
+const STATE_KEY = 'a-key-that-outlives-the-bridge';
+
+let folder: string;
+let calls: string;
+const servers: RunningServer[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'everwire-'));
+  calls = join(folder, 'calls');
+});
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+  await rm(folder, { recursive: true });
+});
+
+/** A bridge, on a given port where it is to take the place of another. */
+async function bridge(words: readonly string[], port = '0'): Promise<RunningServer> {
+  const server = await startServer([...programs.everwire, 'bridge', '--port', port, ...words], { CALLS: calls });
+  servers.push(server);
+  return server;
+}
+
+/** The next bridge where one was killed. */
+async function successor({ url, pid, exited }: RunningServer, words: readonly string[]): Promise<RunningServer> {
+  process.kill(pid, 'SIGKILL');
+  await exited;
+  return bridge(words, new URL(url).port);
+}
+
+const child = ['--', process.execPath, CHILD];
+let lastId = 0;
+
+/** One request of 2026-07-28, by a client that keeps nothing. */
+async function send({ url }: { url: string }, method: string, params: Json): Promise<Json> {
+  const message = modernRequest((lastId += 1), method, params, ABLE);
+  const response = await fetch(url, { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) });
+  if (response.headers.get('content-type') !== 'text/event-stream') return (await response.json()) as Json;
+  const events = (await response.text()).split('\n').filter((line) => line.startsWith('data: '));
+  return JSON.parse(events.at(-1)!.slice(6));
+}
+
+const call = (server: { url: string }, name: string, more: Json = {}): Promise<Json> =>
+  send(server, 'tools/call', { name, arguments: { who: 'she' }, ...more });
+
+/** The state of a call that has asked its caller. */
+async function asked(server: { url: string }, name: string): Promise<{ requestState: string; inputResponses: Json }> {
+  const { result } = await call(server, name);
+  expect(result).toMatchObject({ resultType: 'input_required' });
+  const answers = Object.keys(result.inputRequests).map((key) => [key, { action: 'accept', content: { name: 'Ada' } }]);
+  return { requestState: result.requestState, inputResponses: Object.fromEntries(answers) };
+}
+
+const counted = async (): Promise<string[]> => (await readFile(calls, 'utf8')).trim().split('\n');
+
+describe('a client of 2026-07-28 that was asked something', () => {
+  test('is told when the child that asked is killed, and its next call works', async () => {
+    const server = await bridge(child);
+    const waiting = await asked(server, 'greet');
+    for (const pid of descendants(server.pid)) process.kill(pid, 'SIGKILL');
+    await server.line(/was lost/);
+    const { error } = await call(server, 'greet', waiting);
+    expect(error).toMatchObject({ code: -32000, message: expect.stringContaining('was killed by SIGKILL') });
+    const { result } = await call(server, 'greet', await asked(server, 'greet'));
+    expect(result.content).toEqual([{ type: 'text', text: 'she is Ada' }]);
+    expect(await counted()).toEqual(['greet', 'greet']);
+  });
+
+  test('by a server with sessions is told to call again when the bridge is another, and nothing runs twice', async () => {
+    const former = await bridge(child);
+    const waiting = await asked(former, 'greet');
+    const server = await successor(former, child);
+    const { error } = await call(server, 'greet', waiting);
+    expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(/call again|requestState/) });
+    const { result } = await call(server, 'greet', await asked(server, 'greet'));
+    expect(result.content).toEqual([{ type: 'text', text: 'she is Ada' }]);
+    expect(await counted()).toEqual(['greet', 'greet']);
+  });
+
+  test('with a key of the bridge that outlives it goes on where its tool only reads, though nobody listed that', async () => {
+    const words = ['--state-key', STATE_KEY, ...child];
+    const former = await bridge(words);
+    const waiting = await asked(former, 'greet-harmlessly');
+    const mayNot = await asked(former, 'greet');
+    const server = await successor(former, words);
+    const { result } = await call(server, 'greet-harmlessly', waiting);
+    expect(result.content).toEqual([{ type: 'text', text: 'she is Ada' }]);
+    const { error } = await call(server, 'greet', mayNot);
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('call again without it') });
+    expect((await counted()).toSorted()).toEqual(['greet', 'greet-harmlessly', 'greet-harmlessly']);
+  });
+
+  test('by a server without sessions loses nothing with the bridge', async () => {
+    const upstream = await startServer([...programs.features, '--port', '0']);
+    servers.push(upstream);
+    const former = await bridge([upstream.url]);
+    const waiting = await asked(former, 'ask');
+    const server = await successor(former, [upstream.url]);
+    const { result } = await call(server, 'ask', waiting);
+    expect(JSON.parse(result.content[0].text)).toEqual({ action: 'accept', content: { name: 'Ada' } });
+  });
+
+  test('ends no child of the bridge that is killed: all are gone with it', async () => {
+    const former = await bridge(child);
+    await asked(former, 'greet');
+    const family = descendants(former.pid);
+    expect(family).toHaveLength(1);
+    await successor(former, child);
+    await eventually(() => !family.some(isAlive), 'the child has ended');
+  });
+});
+
+/** A port that nothing listens on. */
+async function freePort(): Promise<number> {
+  const probe = createTcp();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+/** A server of one era, over HTTP. */
+async function ofEra(eras: 'legacy' | 'modern', port: number): Promise<() => Promise<void>> {
+  const mcp = new McpServer({ name: eras, version: '1.0.0', eras });
+  mcp.tool('era', { annotations: { readOnlyHint: true } }, () => eras);
+  const http = createServer(mcp.node);
+  await new Promise<void>((resolve) => http.listen(port, '127.0.0.1', resolve));
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> =>
+    (stopped ??= (async () => {
+      await mcp.close();
+      http.closeAllConnections();
+      await new Promise((resolve) => http.close(resolve));
+    })());
+  onTestFinished(stop);
+  return stop;
+}
+
+async function session({ url, sseUrl }: RunningServer): Promise<RawClient> {
+  const client = await RawClient.connect('2025-11-25', 'http', { stdio: [], url, sseUrl });
+  onTestFinished(() => client.close().catch(() => {}));
+  return client;
+}
+
+/** How a call ends that is made until the server is there again. */
+async function settledEra(ask: () => Promise<string>): Promise<string> {
+  return eventually(() => ask().catch(() => undefined), 'a call is answered');
+}
+
+describe('a server that is started anew in another era', () => {
+  test.each([
+    ['legacy', 'modern'],
+    ['modern', 'legacy'],
+  ] as const)('over HTTP, %s and then %s, serves open sessions and new ones', async (first, second) => {
+    const port = await freePort();
+    const stop = await ofEra(first, port);
+    const server = await bridge([`http://127.0.0.1:${port}/mcp`]);
+    const open = await session(server);
+    const viaSession = async (client = open): Promise<string> =>
+      (await client.callTool({ name: 'era', arguments: {} }))['content'][0].text;
+    const viaModern = async (): Promise<string> => {
+      const { result, error } = await call(server, 'era', { arguments: {} });
+      if (error) throw new Error(error.message);
+      return result.content[0].text;
+    };
+    expect([await viaSession(), await viaModern()]).toEqual([first, first]);
+    await stop();
+    await ofEra(second, port);
+    expect(await settledEra(viaModern)).toBe(second);
+    expect(await settledEra(viaSession)).toBe(second);
+    expect(await viaSession(await session(server))).toBe(second);
+  });
+
+  test('over stdio, both ways, serves open sessions and new ones', async () => {
+    // Each process is of the other era than the one before.
+    const script = `
+      import { existsSync, rmSync, writeFileSync } from 'node:fs';
+      const mark = ${JSON.stringify(join(folder, 'mark'))};
+      const eras = existsSync(mark) ? 'modern' : 'legacy';
+      if (eras === 'modern') rmSync(mark); else writeFileSync(mark, '');
+      const { McpServer } = await import(${JSON.stringify(`${root}dist/src/server/index.js`)});
+      const mcp = new McpServer({ name: eras, version: '1.0.0', eras });
+      mcp.tool('era', {}, () => eras);
+      mcp.tool('die', {}, () => process.exit(0));
+      await mcp.stdio();`;
+    // The check of the bridge itself is the first of them.
+    const server = await bridge(['--shared', '--', process.execPath, '--input-type=module', '-e', script]);
+    const open = await session(server);
+    const era = async (client = open): Promise<string> =>
+      (await client.callTool({ name: 'era', arguments: {} }))['content'][0].text;
+    const modernEra = async (): Promise<string> =>
+      (await call(server, 'era', { arguments: {} }))['result'].content[0].text;
+    const seen = [await era()];
+    for (let round = 0; round < 3; round += 1) {
+      expect(await modernEra()).toBe(seen.at(-1));
+      const died = await open.callTool({ name: 'die', arguments: {} }).catch((error: Error) => error);
+      expect(died).toMatchObject({ code: -32000, message: expect.stringContaining('exited with code 0') });
+      seen.push(await era());
+      expect(await era(await session(server))).toBe(seen.at(-1));
+    }
+    expect(new Set(seen)).toEqual(new Set(['legacy', 'modern']));
+    expect(seen[0]).toBe(seen[2]);
+    expect(seen[1]).toBe(seen[3]);
+  });
+});
