@@ -1,4 +1,4 @@
-import { RpcError, ErrorCode } from '../jsonrpc/errors.ts';
+import { ErrorCode, isReceived, RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import type { Upstream } from '../wire/upstream.ts';
 
@@ -15,8 +15,6 @@ export interface EraCheckOptions {
 const INTERVAL = 5000;
 /** Statuses that say nothing of what the server understands: who asks, how much, how often, how long. */
 const NO_EVIDENCE: ReadonlySet<unknown> = new Set([401, 402, 403, 407, 408, 413, 425, 429, 431]);
-/** Codes under which servers with sessions turn requests away that belong to none. */
-const WITHOUT_SESSION: ReadonlySet<number> = new Set([ErrorCode.InvalidRequest, CONNECTION_CLOSED]);
 /** How far the causes of an error are followed. */
 const MAX_CAUSES = 8;
 
@@ -39,14 +37,21 @@ export class EraCheck {
   }
 
   /**
-   * Whether a request failed because the server speaks another era by now: it did not run then, and may be sent again over
-   * another connection.
+   * Whether a request failed because the server speaks another era by now, and may be sent again over another connection:
+   * it did not run, or that does no harm.
    *
    * @param upstream over which it was sent.
+   * @param idempotent whether it does no harm where it runs twice.
    */
-  async explains(error: unknown, upstream: Upstream | undefined, era: Era): Promise<boolean> {
-    if (!upstream || !looksForeign(error, era)) return false;
+  async explains(error: unknown, upstream: Upstream | undefined, era: Era, idempotent: boolean): Promise<boolean> {
+    const sign = signOf(error, era);
+    if (!upstream || !sign || !(await this.#isForeign(upstream, era))) return false;
+    return sign === 'refused' || idempotent;
+  }
+
+  async #isForeign(upstream: Upstream, era: Era): Promise<boolean> {
     if (this.#foreign === upstream) return true;
+    if (upstream.closed) return false;
     if (this.#sound === upstream && Date.now() - this.#soundAt < INTERVAL) return false;
     this.#running ??= this.#check(upstream, era).finally(() => {
       this.#running = undefined;
@@ -58,7 +63,7 @@ export class EraCheck {
     try {
       await this.#options.probe(upstream);
     } catch (error) {
-      if (looksForeign(error, era)) {
+      if (signOf(error, era)) {
         this.#foreign = upstream;
         this.#options.drop(upstream);
         return true;
@@ -70,16 +75,24 @@ export class EraCheck {
   }
 }
 
-/** Whether a server of the other era might have answered so. */
-function looksForeign(error: unknown, era: Era): boolean {
+/**
+ * Whether a server of the other era might have answered so: `refused` where that says that the request did not run, `vague`
+ * where the code is one under which servers say whatever they like. Servers with sessions have both for what belongs to none.
+ */
+function signOf(error: unknown, era: Era): 'refused' | 'vague' | undefined {
   let each = error;
   for (let depth = 0; depth < MAX_CAUSES && each instanceof Error; depth += 1) {
     if (each.name === 'HttpStatusError' && 'status' in each) {
       const status = Number(each.status);
-      return status >= 400 && status < 500 && !NO_EVIDENCE.has(status);
+      return status >= 400 && status < 500 && !NO_EVIDENCE.has(status) ? 'refused' : undefined;
     }
-    if (each instanceof RpcError && each.cause === undefined) return era === 'modern' && WITHOUT_SESSION.has(each.code);
+    // Ours of the same code say that the connection was lost.
+    if (each instanceof RpcError && each.cause === undefined && isReceived(each)) {
+      if (era === 'legacy') return undefined;
+      if (each.code === ErrorCode.InvalidRequest) return 'refused';
+      return each.code === CONNECTION_CLOSED ? 'vague' : undefined;
+    }
     each = each.cause;
   }
-  return false;
+  return undefined;
 }
