@@ -10,6 +10,8 @@ import { startUpstream, type Upstream } from './upstreams.ts';
 const BRIDGES = [
   ['2025-06-18 HTTP', 'per-session'],
   ['2025-06-18 HTTP', 3],
+  ['2025-11-25 HTTP', 'per-session'],
+  ['2025-11-25 HTTP', 'shared'],
   ['2025-11-25 stdio', 'per-session'],
   ['2025-11-25 stdio', 'shared'],
   ['2025-11-25 stdio', 3],

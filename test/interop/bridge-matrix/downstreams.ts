@@ -41,7 +41,8 @@ function clientOf(revision: string, transport: Kind['transport']): ClientKind {
 
 /** All that the revision has. */
 export function capabilitiesOf(revision: string): Record<string, object> {
-  const roots = { roots: { listChanged: true } };
+  // Since 2026-07-28 nobody is told that roots have changed.
+  const roots = { roots: revision < '2026-07-28' ? { listChanged: true } : {} };
   if (revision < '2025-06-18') return { ...roots, sampling: {} };
   if (revision < '2025-11-25') return { ...roots, sampling: {}, elicitation: {} };
   return { ...roots, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };

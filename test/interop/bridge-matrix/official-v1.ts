@@ -33,7 +33,12 @@ export function officialV1(world: World): Server {
     for (;;) {
       const reply = await world.answer({ ...visit, answer });
       if (!('ask' in reply)) return reply;
-      answer = await extra.sendRequest(reply['ask'], ResultSchema.loose());
+      const { ask } = reply;
+      // As `elicitInput` does: no call is named, and over HTTP the question comes on the stream of the session.
+      const beside = ask.method === 'elicitation/create';
+      answer = await (beside
+        ? server.request(ask, ResultSchema.loose())
+        : extra.sendRequest(ask, ResultSchema.loose()));
     }
   };
   return server;
