@@ -2,7 +2,7 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { answer } from '../peers/bare-answer.ts';
 
 /** A client that is connected. */
-export interface Connected {
+interface Connected {
   /** One round trip; the number is different each time. */
   call(n: number): Promise<void>;
   close(): Promise<void>;
