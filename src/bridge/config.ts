@@ -22,8 +22,8 @@ export interface FleetConfig {
   readonly warnings: readonly string[];
 }
 
-/** Bytes of a file. */
-const MAX_FILE = 4 * 1024 * 1024;
+/** Bytes of a file. Some hosts keep much else in theirs. */
+const MAX_FILE = 32 * 1024 * 1024;
 const MAX_SERVERS = 500;
 const MAX_SERVER_NAME = 100;
 /** The letters of a separator are none of a hash, so that a name can be taken apart. */

@@ -61,6 +61,10 @@ function hanging(then: Service): { service: Service; wake: () => void } {
   return { service: (exchange) => promise.then(() => then(exchange)), wake: () => resolve() };
 }
 
+const never = (): never => {
+  throw new RpcError(-32601, 'Method not found');
+};
+
 const down = (): never => {
   throw new RpcError(-32000, 'gone');
 };
@@ -433,6 +437,7 @@ describe('other requests', () => {
   test('of a task lead to the server that has it', async () => {
     const taskServer = (name: string): ReturnType<typeof scripted> =>
       toolServer(name, [`${name}_tool`], {
+        'server/discover': () => ({ capabilities: { tools: {}, tasks: { list: {} } } }),
         'tools/call': () => ({ resultType: 'task', taskId: 't1', status: 'working' }),
         'tasks/get': ({ params }) => ({
           resultType: 'complete',
@@ -447,6 +452,8 @@ describe('other requests', () => {
         }),
       });
     const { fleet } = fleetOf({ a: taskServer('a'), b: taskServer('b') });
+    const { tasks } = await ask(fleet, 'tasks/list');
+    expect(tasks).toEqual([{ taskId: 'a:t1' }, { taskId: 'b:t1' }]);
     const { taskId } = await ask(fleet, 'tools/call', { name: 'b_tool' });
     expect(taskId).toBe('b:t1');
     expect(await ask(fleet, 'tasks/get', { taskId })).toMatchObject({ taskId, result: { content: [{ text: 'b' }] } });
@@ -483,17 +490,53 @@ describe('other requests', () => {
     });
   });
 
-  test('that nobody here knows go to the one that they name, or to the only one', async () => {
-    const [a, b] = [toolServer('a', []), toolServer('b', [])];
-    const { fleet } = fleetOf({ a, b });
-    await expect(ask(fleet, 'echo', { x: 1 })).rejects.toMatchObject({
-      code: -32601,
-      message: expect.stringContaining('name one in _meta as "dev.everwire/server"'),
-    });
+  test('that nobody here knows go to the one that they name, or to the first that knows them', async () => {
+    const [a, b] = [toolServer('a', [], { echo: never, only: () => ({ from: 'a' }) }), toolServer('b', [])];
+    const { fleet } = fleetOf({ down: { service: down }, a, b });
+    expect(await ask(fleet, 'echo', { x: 1 })).toEqual({ params: { x: 1 } });
+    expect(await ask(fleet, 'only', { x: 1 })).toEqual({ from: 'a' });
     const params = { x: 1, _meta: { 'dev.everwire/server': 'b' } };
+    a.seen.length = 0;
     expect(await ask(fleet, 'echo', params)).toEqual({ params });
     expect(a.seen).toEqual([]);
-    expect(await ask(fleetOf({ a }).fleet, 'echo', { x: 1 })).toEqual({ params: { x: 1 } });
+    await expect(ask(fleet, 'only', params)).rejects.toMatchObject({ code: -32601 });
+    await expect(ask(fleet, 'echo', { _meta: { 'dev.everwire/server': 'c' } })).rejects.toMatchObject({ code: -32602 });
+    // It might know it, if it were there.
+    await expect(ask(fleet, 'nobody/knows')).rejects.toMatchObject({ code: -32000 });
+    await expect(ask(fleetOf({ a, b }).fleet, 'nobody/knows')).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test('of a resource that nobody here knows go to the server that has it, and are refused as it refuses them', async () => {
+    const reading = (uri: string): ReturnType<typeof scripted> =>
+      scripted(
+        {
+          'resources/list': () => ({ resources: [{ uri, name: 'x' }] }),
+          'resources/directory/read': ({ params }) => {
+            if (params['uri'] !== uri) throw new RpcError(-32602, 'not mine');
+            return { of: uri };
+          },
+        },
+        { resources: {} },
+      );
+    const { fleet } = fleetOf({ a: reading('x:a'), b: reading('x:b') });
+    expect(await ask(fleet, 'resources/directory/read', { uri: 'x:b' })).toEqual({ of: 'x:b' });
+    await expect(ask(fleet, 'resources/directory/read', { uri: 'x:c' })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('of lists and tasks that no server has are unknown, and tasks are for who declares the extension', async () => {
+    const extensions = { 'io.modelcontextprotocol/tasks': {} };
+    const { fleet } = fleetOf({ a: scripted({}, { tools: {} }), b: scripted({}, { tools: {} }) });
+    for (const method of ['prompts/list', 'tasks/list', 'tasks/get', 'tasks/result']) {
+      await expect(ask(fleet, method, { taskId: 'x' }), method).rejects.toMatchObject({ code: -32601 });
+    }
+    const { fleet: tasks } = fleetOf({ a: scripted({}, { extensions }), b: scripted({}, { tools: {} }) });
+    await ask(tasks, 'server/discover');
+    const caller = { revision: '2026-07-28' } as const;
+    const get = (capabilities: JsonObject): Promise<JsonObject> =>
+      ask(tasks, 'tasks/get', { taskId: 'x' }, { caller: { ...caller, capabilities } });
+    await expect(get({})).rejects.toMatchObject({ code: -32021 });
+    await expect(get({ extensions })).rejects.toMatchObject({ code: -32602 });
+    await expect(ask(tasks, 'tasks/result', { taskId: 'x' }, { caller })).rejects.toMatchObject({ code: -32601 });
   });
 
   test('a notification goes to all, whoever of them is down', async () => {

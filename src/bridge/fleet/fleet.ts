@@ -17,7 +17,7 @@ import type { NameRules } from './names.ts';
 import { PassedExchange } from './part.ts';
 import { hasUris, renameMeta, renameNotice, renameResult, type Renaming } from './results.ts';
 import { Routes, type Route } from './routes.ts';
-import { splitTaskId, stateOf, taskIdOf } from './tasks.ts';
+import { splitTaskId, stateOf, taskIdOf, unknownTask } from './tasks.ts';
 import { Views, type View } from './views.ts';
 
 /** What a fleet is made of. */
@@ -96,7 +96,7 @@ class ServiceFleet implements Fleet {
     this.#capabilities = capabilities;
     this.#members = new Members(members, { names, separator, timeout, onwarning });
     this.#views = new Views(this.#members);
-    this.#lists = new MergedLists(this.#members);
+    this.#lists = new MergedLists(this.#members, capabilities);
     this.#routes = new Routes(this.#members);
     this.#listening = new Listening(this.#members, this.#routes, timeout, (member, view) =>
       this.#renaming(member, view),
@@ -240,24 +240,45 @@ class ServiceFleet implements Fleet {
   #task(exchange: Exchange, view: View): Promise<JsonObject> {
     const route = this.#routes.task(exchange.params);
     if (route) return this.#forward(exchange, view, route);
-    return Promise.reject(
-      new RpcError(
-        ErrorCode.InvalidParams,
-        'Task not found: there is none with this id, or its server is not here any more',
-      ),
-    );
+    // What leads nowhere is shown to no server: one may have a task of that very id.
+    const known = [...this.#members]
+      .map(({ description }) => description?.['capabilities'] as unknown)
+      .filter(isObject);
+    return Promise.reject(unknownTask(exchange, known));
   }
 
-  /** What nobody here knows goes to the server that it names, or to the only one: no rule tells whose it is. */
-  #unknown(exchange: Exchange, view: View): Promise<JsonObject> {
+  /**
+   * What nobody here knows goes to the server that the request names. Where it names none, the servers are asked one after
+   * the other, until one knows it: who says −32601 has done nothing.
+   */
+  async #unknown(exchange: Exchange, view: View): Promise<JsonObject> {
     const { method, params } = exchange;
-    const { _meta: meta } = params;
+    const { _meta: meta, uri } = params;
     const named: unknown = isObject(meta) ? meta[FleetMeta.Server] : undefined;
-    const [only] = this.#members;
-    const member = typeof named === 'string' ? this.#members.get(named) : this.#members.size === 1 ? only : undefined;
-    if (member) return this.#forward(exchange, view, { member, params });
-    const hint = `it is of no server in particular; name one in _meta as ${JSON.stringify(FleetMeta.Server)}`;
-    return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method} (${hint})`));
+    if (named !== undefined) {
+      const member = typeof named === 'string' ? this.#members.get(named) : undefined;
+      if (member) return this.#forward(exchange, view, { member, params });
+      throw new RpcError(ErrorCode.InvalidParams, `There is no server ${JSON.stringify(named)}, which _meta names`);
+    }
+    const routes = typeof uri === 'string' ? await this.#routes.resource(exchange, view) : this.#everywhere(params);
+    let silent: RpcError | undefined;
+    for (const route of routes) {
+      try {
+        return await this.#forward(exchange, view, route);
+      } catch (thrown) {
+        const error = RpcError.from(thrown);
+        if (error.code === CONNECTION_CLOSED) silent = error;
+        else if (error.code !== ErrorCode.MethodNotFound) throw error;
+      }
+    }
+    throw silent ?? new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`);
+  }
+
+  /** All servers, those last that are known to be down. */
+  #everywhere(params: JsonObject): Route[] {
+    return [...this.#members]
+      .toSorted((one, other) => Number(one.down) - Number(other.down))
+      .map((member) => ({ member, params }));
   }
 }
 

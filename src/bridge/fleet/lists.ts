@@ -23,12 +23,15 @@ interface Position {
  */
 export class MergedLists {
   readonly #members: Members;
+  readonly #capabilities: JsonObject;
 
-  constructor(members: Members) {
+  /** @param capabilities that are declared whatever the servers have. */
+  constructor(members: Members, capabilities: JsonObject) {
     this.#members = members;
+    this.#capabilities = capabilities;
   }
 
-  /** @throws RpcError −32602 where the cursor is none of ours. */
+  /** @throws RpcError −32602 where the cursor is none of ours; −32601 where no server has such a list. */
   async list(kind: ListKind, exchange: Exchange, view: View): Promise<JsonObject> {
     const { cursor } = exchange.params;
     if (cursor === undefined) return this.#first(kind, exchange, view);
@@ -41,6 +44,9 @@ export class MergedLists {
     // One that has just kept everybody waiting is not waited for once more.
     const silent = new Set(all.filter((_, index) => !answers[index]));
     const members = this.#members.having(kind.capability);
+    // Without the capability there is no such method.
+    if (members.length === 0 && this.#capabilities[kind.capability] === undefined)
+      throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${kind.method}`);
     const toTheEnd = this.#compares(kind, members);
     const walks = await Promise.all(
       members.map((member) =>

@@ -1,3 +1,11 @@
+import type { Exchange } from '../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { McpErrorCode } from '../../protocol/errors.ts';
+import { Method } from '../../protocol/methods.ts';
+import { REVISIONS } from '../../protocol/revisions.ts';
+import { declaresTasks, TASKS_EXTENSION } from '../../protocol/tasks.ts';
+
 const TASK_ID = /^([a-z0-9.-]+):(.*)$/s;
 const STATE = /^([a-z0-9.-]+)([:!])(.*)$/s;
 
@@ -24,4 +32,29 @@ export function splitState(
   const [, label, kind, state] = typeof requestState === 'string' ? (STATE.exec(requestState) ?? []) : [];
   if (label === undefined || (kind === '!' && state !== '')) return undefined;
   return { label, state: kind === '!' ? undefined : state };
+}
+
+/** The requests of the tasks extension. */
+const OF_EXTENSION: ReadonlySet<string> = new Set([Method.GetTask, Method.UpdateTask, Method.CancelTask]);
+
+/**
+ * Why a request for a task that leads to no server is refused (tasks extension: Protocol Errors).
+ *
+ * @param capabilities those of the servers.
+ */
+export function unknownTask({ method, caller }: Exchange, capabilities: readonly JsonObject[]): RpcError {
+  const extension = OF_EXTENSION.has(method) && capabilities.some(declaresTasks);
+  if (!extension && !capabilities.some((own) => isObject(own['tasks'])))
+    return new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`);
+  if (extension && REVISIONS[caller.revision].era === 'modern' && !declaresTasks(caller.capabilities)) {
+    return new RpcError(
+      McpErrorCode.MissingRequiredClientCapability,
+      `${method} is for clients that declare the extension ${TASKS_EXTENSION}`,
+      { data: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } } },
+    );
+  }
+  return new RpcError(
+    ErrorCode.InvalidParams,
+    'Task not found: there is none with this id, or its server is not here any more',
+  );
 }
