@@ -1,0 +1,102 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { TestExchange } from '../../../test/support/exchange.ts';
+import { ask, call, down, fleetOf, hanging, tools, toolServer } from '../../../test/support/fleet.ts';
+import { deferred, listening } from '../../../test/support/service.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
+
+describe('a server that is down', () => {
+  test('is left out of lists, which say so, and is warned of once', async () => {
+    const broken = toolServer('broken', [], { 'tools/list': down });
+    const { fleet, warnings } = fleetOf({ broken, b: toolServer('b', ['x']) });
+    for (let count = 0; count < 2; count += 1) {
+      const exchange = new TestExchange('tools/list');
+      expect(await fleet.service(exchange)).toEqual({
+        tools: [{ name: 'x', inputSchema: {} }],
+        _meta: { 'dev.everwire/missing': ['broken'] },
+      });
+      expect(exchange.notified).toEqual([
+        {
+          method: 'notifications/message',
+          params: {
+            level: 'warning',
+            logger: 'everwire',
+            data: 'tools come without those of broken, which did not answer',
+          },
+        },
+      ]);
+    }
+    expect(warnings).toEqual(['the server "broken" does not answer tools/list: gone']);
+    expect(await call(fleet, 'x')).toBe('b: x');
+    await expect(call(fleet, 'y')).rejects.toThrow('Unknown tool: y (broken did not answer)');
+  });
+
+  test('or hangs, holds lists up for no longer than it may', async () => {
+    const { service } = hanging(toolServer('a', ['x']).service);
+    const { fleet, warnings } = fleetOf({ a: { service }, b: toolServer('b', ['y']) }, { timeout: 50 });
+    expect(await tools(fleet)).toEqual(['y']);
+    expect(warnings).toEqual(['the server "a" does not answer server/discover: no answer within 50 ms']);
+  });
+
+  test('is not waited for by calls of the others', async () => {
+    const { service } = hanging(toolServer('a', []).service);
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { fleet } = fleetOf({ a: { service }, b: toolServer('b', ['y']), c: toolServer('c', []) });
+    const listed = tools(fleet);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await listed).toEqual(['y']);
+    // The clock stands still, so nothing is waited for.
+    expect(await call(fleet, 'y')).toBe('b: y');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await call(fleet, 'y')).toBe('b: y');
+    const again = tools(fleet);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await again).toEqual(['y']);
+  });
+
+  test('is none that refuses a list: that one alone comes without it', async () => {
+    const refusing = toolServer('a', ['x'], {
+      'server/discover': () => ({ capabilities: { tools: {}, prompts: {} } }),
+      'prompts/list': () => {
+        throw RpcError.fromObject({ code: -32603, message: 'not today' });
+      },
+    });
+    const { fleet, warnings } = fleetOf({ a: refusing, b: toolServer('b', ['y']) });
+    const { prompts, _meta } = await ask(fleet, 'prompts/list');
+    expect({ prompts, _meta }).toEqual({ prompts: [], _meta: { 'dev.everwire/missing': ['a'] } });
+    expect(warnings).toEqual(['the server "a" refuses prompts/list: not today']);
+    expect(await tools(fleet)).toEqual(['x', 'y']);
+  });
+
+  test('keeps its names, so that those of the others stay what they were', async () => {
+    let broken = false;
+    const server = toolServer('a', [], {
+      'tools/list': () => (broken ? down() : { tools: [{ name: 'search' }] }),
+    });
+    const { fleet } = fleetOf({ a: server, b: toolServer('b', ['search']) });
+    expect(await tools(fleet)).toEqual(['a__search', 'b__search']);
+    broken = true;
+    expect(await tools(fleet)).toEqual(['b__search']);
+  });
+
+  test('is in the lists again when it answers, and whoever listens is told', async () => {
+    const { service, wake } = hanging(toolServer('a', ['x'], { 'subscriptions/listen': listening([]) }).service);
+    const b = toolServer('b', ['y'], { 'subscriptions/listen': listening([]) });
+    const { fleet } = fleetOf({ a: { service }, b }, { timeout: 30 });
+    const [acknowledged, told] = [deferred(), deferred()];
+    const listener = new TestExchange(
+      'subscriptions/listen',
+      { notifications: { toolsListChanged: true } },
+      { onnotify: (method) => (method === 'notifications/tools/list_changed' ? told : acknowledged).resolve() },
+    );
+    const over = fleet.service(listener);
+    expect(await tools(fleet)).toEqual(['y']);
+    await acknowledged.promise;
+    expect(listener.notified.map(({ method }) => method)).toEqual(['notifications/subscriptions/acknowledged']);
+    wake();
+    await told.promise;
+    expect(await tools(fleet)).toEqual(['x', 'y']);
+    listener.abort();
+    expect(await over).toEqual({});
+  });
+});

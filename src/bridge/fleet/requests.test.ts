@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { ask, down, fleetOf, list, never, toolServer } from '../../../test/support/fleet.ts';
+import { scripted } from '../../../test/support/service.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { createFleet } from './fleet.ts';
+
+describe('other requests', () => {
+  test('of a task lead to the server that has it', async () => {
+    const taskServer = (name: string): ReturnType<typeof scripted> =>
+      toolServer(name, [`${name}_tool`], {
+        'server/discover': () => ({ capabilities: { tools: {}, tasks: { list: {} } } }),
+        'tools/call': () => ({ resultType: 'task', taskId: 't1', status: 'working' }),
+        'tasks/get': ({ params }) => ({
+          resultType: 'complete',
+          taskId: params['taskId'],
+          status: 'completed',
+          result: { content: [{ type: 'text', text: name }] },
+        }),
+        'tasks/list': () => ({ tasks: [{ taskId: 't1' }] }),
+        'tasks/result': ({ params }) => ({
+          content: [],
+          _meta: { 'io.modelcontextprotocol/related-task': { taskId: params['taskId'] } },
+        }),
+      });
+    const { fleet } = fleetOf({ a: taskServer('a'), b: taskServer('b') });
+    const { tasks } = await ask(fleet, 'tasks/list');
+    expect(tasks).toEqual([{ taskId: 'a:t1' }, { taskId: 'b:t1' }]);
+    const { taskId } = await ask(fleet, 'tools/call', { name: 'b_tool' });
+    expect(taskId).toBe('b:t1');
+    expect(await ask(fleet, 'tasks/get', { taskId })).toMatchObject({ taskId, result: { content: [{ text: 'b' }] } });
+    expect(await ask(fleet, 'tasks/result', { taskId })).toMatchObject({
+      _meta: { 'io.modelcontextprotocol/related-task': { taskId } },
+    });
+    await expect(ask(fleet, 'tasks/get', { taskId: 't1' })).rejects.toMatchObject({ code: -32602 });
+    await expect(ask(fleet, 'tasks/get', { taskId: 'nobody:t1' })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('for prompts and their arguments lead to the server that has the prompt', async () => {
+    const promptServer = (name: string): ReturnType<typeof scripted> =>
+      scripted(
+        {
+          'prompts/list': () => ({ prompts: [{ name: 'greet' }, { name: `only ${name}` }] }),
+          'prompts/get': ({ params }) => ({ messages: [], description: `${name}: ${params['name']}` }),
+          'completion/complete': ({ params }) => ({ completion: { values: [name, params['ref'].name] } }),
+        },
+        { prompts: {}, completions: {} },
+      );
+    const { fleet } = fleetOf({ a: promptServer('a'), b: promptServer('b') });
+    const names = await list(fleet, 'prompts/list', 'prompts', 'name');
+    expect(names).toEqual([
+      'a__greet',
+      expect.stringMatching(/^only_a_/),
+      'b__greet',
+      expect.stringMatching(/^only_b_/),
+    ]);
+    const got = await Promise.all(names.map((name) => ask(fleet, 'prompts/get', { name })));
+    expect(got.map(({ description }) => description)).toEqual(['a: greet', 'a: only a', 'b: greet', 'b: only b']);
+    const ref = { type: 'ref/prompt', name: 'b__greet' };
+    expect(await ask(fleet, 'completion/complete', { ref, argument: { name: 'x', value: '' } })).toEqual({
+      completion: { values: ['b', 'greet'] },
+    });
+  });
+
+  test('that nobody here knows go to the one that they name, or to the first that knows them', async () => {
+    const [a, b] = [toolServer('a', [], { echo: never, only: () => ({ from: 'a' }) }), toolServer('b', [])];
+    const { fleet } = fleetOf({ down: { service: down }, a, b });
+    expect(await ask(fleet, 'echo', { x: 1 })).toEqual({ params: { x: 1 } });
+    expect(await ask(fleet, 'only', { x: 1 })).toEqual({ from: 'a' });
+    const params = { x: 1, _meta: { 'dev.everwire/server': 'b' } };
+    a.seen.length = 0;
+    expect(await ask(fleet, 'echo', params)).toEqual({ params });
+    expect(a.seen).toEqual([]);
+    await expect(ask(fleet, 'only', params)).rejects.toMatchObject({ code: -32601 });
+    await expect(ask(fleet, 'echo', { _meta: { 'dev.everwire/server': 'c' } })).rejects.toMatchObject({ code: -32602 });
+    // It might know it, if it were there.
+    await expect(ask(fleet, 'nobody/knows')).rejects.toMatchObject({ code: -32000 });
+    await expect(ask(fleetOf({ a, b }).fleet, 'nobody/knows')).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test('of a resource that nobody here knows go to the server that has it, and are refused as it refuses them', async () => {
+    const reading = (uri: string): ReturnType<typeof scripted> =>
+      scripted(
+        {
+          'resources/list': () => ({ resources: [{ uri, name: 'x' }] }),
+          'resources/directory/read': ({ params }) => {
+            if (params['uri'] !== uri) throw new RpcError(-32602, 'not mine');
+            return { of: uri };
+          },
+        },
+        { resources: {} },
+      );
+    const { fleet } = fleetOf({ a: reading('x:a'), b: reading('x:b') });
+    expect(await ask(fleet, 'resources/directory/read', { uri: 'x:b' })).toEqual({ of: 'x:b' });
+    await expect(ask(fleet, 'resources/directory/read', { uri: 'x:c' })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('of lists and tasks that no server has are unknown, and tasks are for who declares the extension', async () => {
+    const extensions = { 'io.modelcontextprotocol/tasks': {} };
+    const { fleet } = fleetOf({ a: scripted({}, { tools: {} }), b: scripted({}, { tools: {} }) });
+    for (const method of ['prompts/list', 'tasks/list', 'tasks/get', 'tasks/result']) {
+      await expect(ask(fleet, method, { taskId: 'x' }), method).rejects.toMatchObject({ code: -32601 });
+    }
+    const { fleet: tasks } = fleetOf({ a: scripted({}, { extensions }), b: scripted({}, { tools: {} }) });
+    await ask(tasks, 'server/discover');
+    const caller = { revision: '2026-07-28' } as const;
+    const get = (capabilities: JsonObject): Promise<JsonObject> =>
+      ask(tasks, 'tasks/get', { taskId: 'x' }, { caller: { ...caller, capabilities } });
+    await expect(get({})).rejects.toMatchObject({ code: -32021 });
+    await expect(get({ extensions })).rejects.toMatchObject({ code: -32602 });
+    await expect(ask(tasks, 'tasks/result', { taskId: 'x' }, { caller })).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test('a notification goes to all, whoever of them is down', async () => {
+    const heard: string[] = [];
+    const hearing = (name: string): ReturnType<typeof scripted> =>
+      scripted({ 'notifications/roots/list_changed': () => (heard.push(name), {}) });
+    const { fleet } = fleetOf({
+      a: hearing('a'),
+      b: scripted({ 'notifications/roots/list_changed': down }),
+      c: hearing('c'),
+    });
+    expect(await ask(fleet, 'notifications/roots/list_changed')).toEqual({});
+    expect(heard).toEqual(['a', 'c']);
+  });
+
+  test('are refused once the fleet is closed', async () => {
+    const { fleet } = fleetOf({ a: toolServer('a', []) });
+    fleet.close();
+    await expect(ask(fleet, 'tools/list')).rejects.toMatchObject({ code: -32000 });
+  });
+
+  test('two members of one name are refused', () => {
+    const { service } = toolServer('a', []);
+    const members = [
+      { name: 'a', service },
+      { name: 'a', service },
+    ];
+    expect(() => createFleet({ members })).toThrow(TypeError);
+    const { fleet } = fleetOf({ a: { service } });
+    expect(() => fleet.update(members)).toThrow(TypeError);
+    expect(fleet.names).toEqual(['a']);
+  });
+});
