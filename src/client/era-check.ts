@@ -1,8 +1,4 @@
-import { ErrorCode, isReceived, RpcError } from '../jsonrpc/errors.ts';
-import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import type { Upstream } from '../wire/upstream.ts';
-
-type Era = 'legacy' | 'modern';
 
 export interface EraCheckOptions {
   /** Asks a server for what each of its era answers. @throws what it answers instead. */
@@ -37,33 +33,27 @@ export class EraCheck {
   }
 
   /**
-   * Whether a request failed because the server speaks another era by now, and may be sent again over another connection:
-   * it did not run, or that does no harm.
+   * Whether a request failed because the server speaks another era by now: it did not run then, and may be sent again over
+   * another connection.
    *
    * @param upstream over which it was sent.
-   * @param idempotent whether it does no harm where it runs twice.
    */
-  async explains(error: unknown, upstream: Upstream | undefined, era: Era, idempotent: boolean): Promise<boolean> {
-    const sign = signOf(error, era);
-    if (!upstream || !sign || !(await this.#isForeign(upstream, era))) return false;
-    return sign === 'refused' || idempotent;
-  }
-
-  async #isForeign(upstream: Upstream, era: Era): Promise<boolean> {
+  async explains(error: unknown, upstream: Upstream | undefined): Promise<boolean> {
+    if (!upstream || !looksForeign(error)) return false;
     if (this.#foreign === upstream) return true;
     if (upstream.closed) return false;
     if (this.#sound === upstream && Date.now() - this.#soundAt < INTERVAL) return false;
-    this.#running ??= this.#check(upstream, era).finally(() => {
+    this.#running ??= this.#check(upstream).finally(() => {
       this.#running = undefined;
     });
     return this.#running;
   }
 
-  async #check(upstream: Upstream, era: Era): Promise<boolean> {
+  async #check(upstream: Upstream): Promise<boolean> {
     try {
       await this.#options.probe(upstream);
     } catch (error) {
-      if (signOf(error, era)) {
+      if (looksForeign(error)) {
         this.#foreign = upstream;
         this.#options.drop(upstream);
         return true;
@@ -75,24 +65,15 @@ export class EraCheck {
   }
 }
 
-/**
- * Whether a server of the other era might have answered so: `refused` where that says that the request did not run, `vague`
- * where the code is one under which servers say whatever they like. Servers with sessions have both for what belongs to none.
- */
-function signOf(error: unknown, era: Era): 'refused' | 'vague' | undefined {
+/** Whether a request was turned away, as one that the server does not understand. It did not run then. */
+function looksForeign(error: unknown): boolean {
   let each = error;
   for (let depth = 0; depth < MAX_CAUSES && each instanceof Error; depth += 1) {
     if (each.name === 'HttpStatusError' && 'status' in each) {
       const status = Number(each.status);
-      return status >= 400 && status < 500 && !NO_EVIDENCE.has(status) ? 'refused' : undefined;
-    }
-    // Ours of the same code say that the connection was lost.
-    if (each instanceof RpcError && each.cause === undefined && isReceived(each)) {
-      if (era === 'legacy') return undefined;
-      if (each.code === ErrorCode.InvalidRequest) return 'refused';
-      return each.code === CONNECTION_CLOSED ? 'vague' : undefined;
+      return status >= 400 && status < 500 && !NO_EVIDENCE.has(status);
     }
     each = each.cause;
   }
-  return undefined;
+  return false;
 }

@@ -247,12 +247,10 @@ export class Requester implements CallHost {
   #twice(idempotent: boolean): Service {
     return async (exchange) => {
       const { upstream } = this.link;
-      const { era } = this;
       try {
         return await this.#service(exchange);
       } catch (error) {
-        const repeats =
-          mayRepeat(error, idempotent) || (await this.#eraCheck.explains(error, upstream, era, idempotent));
+        const repeats = mayRepeat(error, idempotent) || (await this.#eraCheck.explains(error, upstream));
         if (!repeats || exchange.signal.aborted || !this.link.usable) throw error;
         // A cursor is good in its session alone (2025-11-25, server/utilities/pagination: Implementation Guidelines).
         if (exchange.params['cursor'] !== undefined && this.era === 'legacy') throw error;

@@ -1,4 +1,4 @@
-import type { JsonObject, Notification, Response } from '../jsonrpc/message.ts';
+import type { ErrorObject, JsonObject, Notification, Response } from '../jsonrpc/message.ts';
 
 /** As much of an `AbortSignal` as a carrier needs; those of the platform are not cheap enough for one each request. */
 export interface CancelSignal {
@@ -38,4 +38,16 @@ export interface Carrier {
   /** Why the connection was lost, where there is one and that is known. */
   readonly closeReason?: Error | undefined;
   onclose: (() => void) | undefined;
+}
+
+const refusals = new WeakMap<ErrorObject, Error>();
+
+/** Notes with which status that is no success an error response came: a carrier does that which knows it. */
+export function noteRefusal(error: ErrorObject, status: Error): void {
+  refusals.set(error, status);
+}
+
+/** With which status an error response came, as an error; undefined where it came as any other response. */
+export function refusalOf(error: ErrorObject): Error | undefined {
+  return refusals.get(error);
 }

@@ -1,5 +1,12 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import { isObject, isRequestId, type JsonObject, type Notification, type RequestId } from '../../jsonrpc/message.ts';
+import {
+  isObject,
+  isRequestId,
+  type ErrorObject,
+  type JsonObject,
+  type Notification,
+  type RequestId,
+} from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT, type TimeLimits } from '../../jsonrpc/pending.ts';
 import { abortReason, isAborted } from '../../core/abortable.ts';
 import type { Caller, Exchange, Service } from '../../core/exchange.ts';
@@ -10,7 +17,7 @@ import { mirroredArguments } from '../../protocol/param-headers.ts';
 import { REVISIONS, type Revision } from '../../protocol/revisions.ts';
 import { declaresTasks } from '../../protocol/tasks.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
-import type { Carrier, CancelSignal } from '../../transport/carrier.ts';
+import { refusalOf, type Carrier, type CancelSignal } from '../../transport/carrier.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import type { Upstream } from '../upstream.ts';
 import { CallSignal } from './call-signal.ts';
@@ -197,7 +204,7 @@ class ModernOutbound implements Upstream {
         signal: cancel,
         onnotification,
       });
-      if ('error' in response) throw RpcError.fromObject(response.error);
+      if ('error' in response) throw received(response.error);
       return this.#take(method, checkedResult(method, response.result, declaresTasks(this.#capabilities(caller))));
     } catch (error) {
       throw this.#failure(error, cancel);
@@ -311,6 +318,14 @@ class ModernOutbound implements Upstream {
     if (!this.#carrier.closed) return RpcError.from(error);
     return new RpcError(CONNECTION_CLOSED, (error as Error).message, { cause: error });
   }
+}
+
+/** The error of a server, and the status that it came with as its cause. */
+function received(error: ErrorObject): RpcError {
+  const made = RpcError.fromObject(error);
+  const status = refusalOf(error);
+  if (status) made.cause = status;
+  return made;
 }
 
 function put(meta: JsonObject, key: string, value: unknown): void {

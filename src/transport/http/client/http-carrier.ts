@@ -8,7 +8,7 @@ import {
 } from '../../../jsonrpc/message.ts';
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { checkMessage, InvalidMessage, parseJson } from '../../../jsonrpc/parse.ts';
-import type { CarriedRequest, Carrier } from '../../carrier.ts';
+import { noteRefusal, type CarriedRequest, type Carrier } from '../../carrier.ts';
 import { Cancellation } from './cancellation.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, shown, statusError } from './errors.ts';
@@ -123,6 +123,7 @@ class HttpCarrier implements Carrier {
       const { id: answered, error: why } = error.response;
       if (answered !== undefined && answered !== id) throw error;
       release();
+      noteRefusal(why, error);
       return errorResponse(id, why);
     }
     if (isType(reply, 'application/json')) {
