@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { eventually } from '../../support/process.ts';
 import { always, rejection, SAME, since, textOf, type Cell, type Feature } from './feature.ts';
 import { CHOICES, FORM, HAMMER, VISIT_URL } from './shown.ts';
 
@@ -107,6 +108,27 @@ export const questionFeatures: readonly Feature[] = [
         },
       ]);
       expect(given).toMatchObject(answer);
+    },
+  },
+  {
+    name: 'cancellation while asked',
+    // A call without a session is over for its client when it is asked, and for its server when it has asked.
+    arrives: (down, up) => (down.revision < '2026-07-28' && up.revision < '2026-07-28' ? SAME : undefined),
+    run: async ({ client, world }) => {
+      const before = { answer: client.answers.sampling, cancelled: world.cancelled };
+      const controller = new AbortController();
+      client.answers.sampling = () => {
+        controller.abort(new Error('enough'));
+        return new Promise(() => {});
+      };
+      try {
+        const { message } = await rejection(client.callTool({ name: 'sample' }, { signal: controller.signal }));
+        expect(message).toMatch(/enough|cancelled|abort/i);
+      } finally {
+        client.answers.sampling = before.answer;
+      }
+      await eventually(() => world.cancelled === before.cancelled + 1, 'the server learns that the call was cancelled');
+      expect(textOf(await client.callTool({ name: 'echo', arguments: {} }))).toBe('{}');
     },
   },
   {

@@ -89,7 +89,11 @@ export class World {
     const { params, answer, signal } = visit;
     const { name, arguments: args = {}, _meta: meta = {} } = params;
     const question = shown.questions(this.revision)[name as string];
-    if (question) return answer ? shown.text(answer) : { ask: question };
+    if (question && answer) return shown.text(answer);
+    if (question) {
+      signal.addEventListener('abort', () => (this.cancelled += 1), { once: true });
+      return { ask: question };
+    }
     const result = shown.results(this.revision)[name as string];
     if (result) return result;
     const report = (progress: number, message: string): Promise<void> => {
