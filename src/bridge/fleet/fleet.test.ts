@@ -101,6 +101,16 @@ describe('the tools of several servers', () => {
     expect(new Set(names).size).toBe(2200);
     expect(names.slice(898, 902)).toEqual(['a__t898', 'a__t899', 'b__t0', 'b__t1']);
     expect(names.at(-1)).toBe('t1299');
+    // The next page may be asked of another process, which has the same file.
+    const other = fleetOf(servers).fleet;
+    const { tools: second } = await ask(other, 'tools/list', { cursor: first['nextCursor'] });
+    expect(second).toMatchObject([
+      { name: 'b__t400' },
+      ...Array.from({ length: 398 }, () => ({})),
+      { name: 'b__t799' },
+    ]);
+    expect(await call(other, 'b__t0')).toBe('b: t0');
+    expect(await call(other, 't1299')).toBe('b: t1299');
     expect(await call(fleet, 'b__t899')).toBe('b: t899');
   });
 
@@ -277,7 +287,8 @@ test('what two callers are shown is kept apart', async () => {
   const personal = toolServer('a', [], {
     'tools/list': ({ caller }) => ({ tools: [{ name: caller.principal === 'ada' ? 'search' : 'other' }] }),
   });
-  const { fleet } = fleetOf({ a: personal, b: toolServer('b', ['search']) });
+  const service: Service = (exchange) => personal.service(exchange);
+  const { fleet } = fleetOf({ a: { service }, b: toolServer('b', ['search']) });
   const shown = async (principal: string): Promise<string[]> => {
     const { tools: all } = await ask(fleet, 'tools/list', {}, { caller: { principal } });
     return all.map(({ name }: { name: string }) => name);
@@ -287,4 +298,9 @@ test('what two callers are shown is kept apart', async () => {
   await settled();
   const called = await ask(fleet, 'tools/call', { name: 'search' }, { caller: { principal: 'bob' } });
   expect(called['content'][0].text).toBe('b: search');
+  // Nor is it known of by a server that is down: what ada was shown is no matter of bob's.
+  await shown('ada');
+  personal.service = down;
+  expect(await shown('bob')).toEqual(['search']);
+  expect(await shown('ada')).toEqual(['b__search']);
 });

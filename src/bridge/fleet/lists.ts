@@ -3,7 +3,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Notice } from '../../protocol/methods.ts';
 import { FleetMeta, RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
-import type { Member, Members } from './members.ts';
+import { awakeOf, type Member, type Members } from './members.ts';
 import { taskIdOf } from './tasks.ts';
 import type { View } from './views.ts';
 import { MAX_CURSOR, readPage, walk, type Page, type Walk } from './walk.ts';
@@ -97,6 +97,8 @@ export class MergedLists {
       return listed(kind, [], nextMember, [member.name], undefined);
     }
     this.#members.answered(member);
+    // Whoever gave out the cursor may be gone, and with it what it knew of the names.
+    if (this.#compares(kind, members)) await view.load(kind, exchange, awakeOf(members));
     view.add(
       kind,
       member,

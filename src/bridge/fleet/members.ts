@@ -35,8 +35,8 @@ export class Member {
   /** It did not answer when it was last asked. */
   down = false;
   readonly #gone = new AbortController();
-  /** What it listed last, whoever asked: names stay what they were while it is down. */
-  readonly listed = new Map<ListKind, ReadonlySet<string>>();
+  /** What it listed last, and to whom: to them names stay what they were while it is down. */
+  readonly listed = new Map<ListKind, { readonly ids: ReadonlySet<string>; readonly principal: string | undefined }>();
   /** When a list of it could not be read, by what it is of. */
   readonly failedAt = new Map<ListKind, number>();
   describing: Promise<void> | undefined;

@@ -30,6 +30,7 @@ interface Catalog {
  */
 export class View {
   readonly #members: Members;
+  readonly #principal: string | undefined;
   readonly #catalogs = new Map<ListKind, Map<Member, Catalog>>();
   readonly #loading = new Map<ListKind, Promise<void>>();
   readonly #names = new Map<ListKind, NameTable>();
@@ -41,8 +42,9 @@ export class View {
   /** Grows with each use of any view. */
   lastUse = 0;
 
-  constructor(members: Members) {
+  constructor(members: Members, principal: string | undefined) {
     this.#members = members;
+    this.#principal = principal;
   }
 
   /** What the servers' names are outside, as far as their lists have been read; see `load`. */
@@ -110,20 +112,20 @@ export class View {
     const catalogs = this.#of(kind);
     const before = catalogs.get(member);
     // Most callers are shown the same, and it is kept once.
-    const known = member.listed.get(kind);
+    const known = member.listed.get(kind)?.ids;
     const same = known !== undefined && isSame(known, ids);
-    if (!same) member.listed.set(kind, ids);
     const own = same ? known : ids;
+    member.listed.set(kind, { ids: own, principal: this.#principal });
     const weight = same ? 0 : ids.size;
     this.weight += weight - (before?.weight ?? 0);
     catalogs.set(member, { ids: own, weight, at: performance.now() });
     if (before?.ids !== own) this.#outdated(kind);
   }
 
-  /** Takes note of more that a server lists. */
+  /** Takes note of more that a server lists, where its list has been read. */
   add(kind: ListKind, member: Member, ids: readonly string[]): void {
-    const known = this.#of(kind).get(member)?.ids ?? NONE;
-    if (ids.some((id) => !known.has(id))) this.learn(kind, member, new Set([...known, ...ids]));
+    const known = this.#of(kind).get(member)?.ids;
+    if (known && ids.some((id) => !known.has(id))) this.learn(kind, member, new Set([...known, ...ids]));
   }
 
   /** A server's list has changed. */
@@ -146,11 +148,13 @@ export class View {
     return any;
   }
 
-  /** The lists of one kind by server; of one that did not answer, what it listed last to anybody. */
+  /** The lists of one kind by server; of one that did not answer, what it listed last to the same principal. */
   #known(kind: ListKind): Map<Member, ReadonlySet<string>> {
     const known = new Map<Member, ReadonlySet<string>>();
     for (const member of this.#members) {
-      const ids = this.#catalogs.get(kind)?.get(member)?.ids ?? member.listed.get(kind);
+      const last = member.listed.get(kind);
+      const before = last?.principal === this.#principal ? last?.ids : undefined;
+      const ids = this.#catalogs.get(kind)?.get(member)?.ids ?? before;
       if (ids) known.set(member, ids);
     }
     return known;
@@ -210,7 +214,7 @@ export class Views {
     this.#calls += 1;
     let view = this.#views.get(key);
     if (!view) {
-      view = new View(this.#members);
+      view = new View(this.#members, principal);
       this.#views.set(key, view);
       session?.signal.addEventListener('abort', () => this.#views.delete(session), { once: true });
       this.#bound(view);
