@@ -34,6 +34,13 @@ test('a caller without a name is spoken for in the name of the bridge', () => {
   });
 });
 
+test('of a caller without a session nobody is promised to hear that its roots have changed', () => {
+  const capabilities = { roots: { listChanged: true, x: 1 }, sampling: {} };
+  expect(identityOf(caller({ capabilities })).capabilities).toEqual({ roots: { x: 1 }, sampling: {} });
+  const session = { id: 's', signal: new AbortController().signal };
+  expect(identityOf(caller({ capabilities, session })).capabilities).toBe(capabilities);
+});
+
 test.each([
   [{ elicitation: {} }, true],
   [{ roots: { listChanged: true } }, true],

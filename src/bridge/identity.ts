@@ -27,8 +27,20 @@ export const OWN_IDENTITY: BridgeIdentity = {
 };
 
 /** A caller as the one in whose name a server is connected to. */
-export function identityOf({ clientInfo, capabilities, revision }: Caller): BridgeIdentity {
-  return { clientInfo: clientInfo ?? OWN_IDENTITY.clientInfo, capabilities, onBehalfOf: revision };
+export function identityOf({ clientInfo, capabilities, revision, session }: Caller): BridgeIdentity {
+  return {
+    clientInfo: clientInfo ?? OWN_IDENTITY.clientInfo,
+    capabilities: session ? capabilities : withoutNews(capabilities),
+    onBehalfOf: revision,
+  };
+}
+
+/** A caller without a session has no way to say that its roots have changed: a server should ask each time. */
+function withoutNews(capabilities: JsonObject): JsonObject {
+  const roots: unknown = capabilities['roots'];
+  if (!isObject(roots) || roots['listChanged'] === undefined) return capabilities;
+  const { listChanged: _, ...rest } = roots;
+  return { ...capabilities, roots: rest };
 }
 
 /** What a caller may say of itself, in characters of JSON: it is kept as long as the connection. */

@@ -1,12 +1,34 @@
 import { expect, test } from 'vitest';
 import { programs, startServer } from '../support/process.ts';
 import { connect } from './clients.ts';
-import { HANDSHAKES, matrix } from './matrix.ts';
+import { matrix } from './matrix.ts';
 import { everything } from './peers.ts';
 import { bridged, serveBoth } from './servers.ts';
 
 const { http, stdio } = bridged(programs.everything);
-matrix('a bridge to server-everything', everything, () => serveBoth(http, stdio), HANDSHAKES);
+const start = (): ReturnType<typeof serveBoth> => serveBoth(http, stdio);
+matrix('a bridge to server-everything', everything, start, { clients: ['sdk 1.x', 'client 2.x legacy'] });
+
+/**
+ * What is the server's alone has no way to a client of 2026-07-28: tasks of 2025-11-25, that its roots have changed (this
+ * server asks for them once), and what is logged beside all calls. The error that demands a visit is a question here.
+ */
+const { urlElicitation, ...rest } = everything;
+const { errorPath, ...visit } = urlElicitation!;
+const modern = { ...rest, urlElicitation: visit, logging: undefined, roots: undefined, tasks: undefined };
+matrix('a bridge to server-everything, without a handshake', modern, start, {
+  clients: ['client 2.x auto', 'client 2.x modern'],
+});
+
+test('the visit that server-everything demands by an error is a question to a client of 2026-07-28', async () => {
+  const server = await startServer(http);
+  const client = await connect('client 2.x modern', 'http', { stdio, url: server.url, sseUrl: server.sseUrl });
+  const result = await client.callTool(errorPath!);
+  expect(client.questions.map(({ params }) => params)).toContainEqual(expect.objectContaining({ mode: 'url' }));
+  expect(result['isError']).not.toBe(true);
+  await client.close();
+  await server.stop();
+});
 
 test('a task of server-everything asks in the middle of it, through the bridge', async () => {
   const server = await startServer(http);
