@@ -5,12 +5,6 @@ import { features, type Peer } from './features.ts';
 export const CLIENTS: readonly ClientKind[] = ['sdk 1.x', 'client 2.x legacy', 'client 2.x auto', 'client 2.x modern'];
 export const TRANSPORTS: readonly TransportKind[] = ['stdio', 'http', 'sse'];
 
-/** What is run of a server that has handshake revisions only: `auto` falls back to them. */
-export const HANDSHAKES = {
-  clients: ['sdk 1.x', 'client 2.x legacy', 'client 2.x auto'],
-  newest: '2025-11-25',
-} as const;
-
 /** Without a handshake there is nothing over HTTP+SSE. */
 const OVER_SSE = new Set<ClientKind>(['sdk 1.x', 'client 2.x legacy']);
 
