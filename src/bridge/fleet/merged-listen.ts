@@ -55,6 +55,8 @@ export class MergedListen {
   readonly #options: MergedListenOptions;
   readonly #parts = new Map<Member, Part>();
   readonly #over = new AbortController();
+  /** By server, what the caller calls the URIs that it asked for. */
+  readonly #outward = new Map<Member, ReadonlyMap<string, string>>();
   /** What was said before the acknowledgement. */
   #waiting: [method: string, params: JsonObject | undefined][] | undefined = [];
 
@@ -106,6 +108,7 @@ export class MergedListen {
       if (all.has(member)) continue;
       controller.abort();
       this.#parts.delete(member);
+      this.#outward.delete(member);
     }
     this.#open().catch(() => {});
     this.changed();
@@ -208,8 +211,6 @@ export class MergedListen {
     return { uris, tasks: stringsOf(honoured?.taskIds).map((id) => taskId(id)) };
   }
 
-  readonly #outward = new Map<Member, ReadonlyMap<string, string>>();
-
   #outwardUri(member: Member, uri: string): string {
     return this.#outward.get(member)?.get(uri) ?? this.#options.renaming(member).uri(uri);
   }
@@ -239,8 +240,12 @@ export class MergedListen {
       });
       const stop = (): void => exchange.abort(new RpcError(CONNECTION_CLOSED, 'Nobody listens any more'));
       signal.addEventListener('abort', stop, { once: true });
+      let graceful = false;
       const lost = await member.service(exchange).then(
-        () => new RpcError(CONNECTION_CLOSED, 'the subscription has ended'),
+        () => {
+          graceful = acknowledgedAt !== undefined;
+          return new RpcError(CONNECTION_CLOSED, 'the subscription has ended');
+        },
         (error: unknown) => RpcError.from(error),
       );
       signal.removeEventListener('abort', stop);
@@ -252,7 +257,8 @@ export class MergedListen {
       const stable = acknowledgedAt !== undefined && performance.now() - acknowledgedAt >= STABLE_AFTER;
       failures = stable ? 0 : failures + 1;
       first = false;
-      members.failed(member, Method.Listen, lost);
+      // A server may end a subscription at any time, and is there all the same.
+      if (!graceful) members.failed(member, Method.Listen, lost);
       if (acknowledgedAt === undefined) part.refused ??= lost;
       settle();
       if (failures > MAX_FAILURES) {

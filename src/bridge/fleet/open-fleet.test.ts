@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { listening, scripted, settled } from '../../../test/support/service.ts';
 import { TestExchange } from '../../../test/support/exchange.ts';
 import type { Exchange } from '../../core/exchange.ts';
-import { parseConfig, readConfig, type FleetConfig } from '../config.ts';
+import { parseConfig, readConfig, type FleetConfig } from '../config/config.ts';
 import { openFleet, type FleetChange, type OpenFleet, type OpenFleetOptions } from './open-fleet.ts';
 
 const config = (servers: object, everwire?: object): FleetConfig =>

@@ -1,8 +1,8 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { Service } from '../../core/exchange.ts';
 import type { Implementation } from '../../protocol/types.ts';
-import { ConfigError, readConfig, type FleetConfig, type ServerConfig, type Variables } from '../config.ts';
-import { watchConfig, type ConfigWatch } from '../config-watch.ts';
+import { ConfigError, readConfig, type FleetConfig, type ServerConfig, type Variables } from '../config/config.ts';
+import { watchConfig, type ConfigWatch } from '../config/watch.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 
 /** The way to one server. */
