@@ -4,8 +4,8 @@
  * @module
  */
 export { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
-export { ConfigError, parseConfig, readConfig } from './config.ts';
-export type { CommandServer, FleetConfig, ServerConfig, UrlServer, Variables } from './config.ts';
+export { ConfigError, parseConfig, readConfig } from './config/config.ts';
+export type { CommandServer, FleetConfig, ServerConfig, UrlServer, Variables } from './config/config.ts';
 export { createFleet, type Fleet, type FleetOptions } from './fleet/fleet.ts';
 export type { FleetServer } from './fleet/members.ts';
 export type { NameRules } from './fleet/names.ts';

@@ -1,5 +1,5 @@
 import { createBridge } from '../bridge/bridge.ts';
-import { ConfigError, readConfig, type FleetConfig, type ServerConfig } from '../bridge/config.ts';
+import { ConfigError, readConfig, type FleetConfig, type ServerConfig } from '../bridge/config/config.ts';
 import { openFleet, type ServerConnection } from '../bridge/fleet/open-fleet.ts';
 import type { Target } from '../client/target.ts';
 import type { CleanLog } from '../operate/logs.ts';

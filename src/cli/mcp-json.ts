@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { ConfigError, ConfigFile, type ServerConfig } from '../bridge/config.ts';
-import { Filler } from '../bridge/config-variables.ts';
+import { ConfigError, ConfigFile, type ServerConfig } from '../bridge/config/config.ts';
+import { Filler } from '../bridge/config/variables.ts';
 import { suggestion } from '../protocol/nearest.ts';
 import { Failure } from './failure.ts';
 import { say } from './say.ts';

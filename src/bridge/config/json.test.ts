@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JsonProblem, parseConfigJson } from './config-json.ts';
+import { JsonProblem, parseConfigJson } from './json.ts';
 
 /** What a parser makes of a text, where it throws nothing but what it should. */
 function outcome(parse: () => unknown, refusal: new (...args: never[]) => Error): unknown {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync,
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { watchConfig, type ConfigWatchOptions } from './config-watch.ts';
+import { watchConfig, type ConfigWatchOptions } from './watch.ts';
 
 /** A folder with a file, which is watched; `next` resolves with the next change. */
 function watched(options: Partial<ConfigWatchOptions> = {}, file = 'mcp.json') {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { nearest } from '../protocol/nearest.ts';
-import type { Place } from './config-place.ts';
-import type { Filler } from './config-variables.ts';
-import type { ToolSelection } from './fleet/selection.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { nearest } from '../../protocol/nearest.ts';
+import type { ToolSelection } from '../fleet/selection.ts';
+import type { Place } from './place.ts';
+import type { Filler } from './variables.ts';
 
 interface AnyServer {
   readonly name: string;

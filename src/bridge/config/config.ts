@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { JsonProblem, parseConfigJson } from './config-json.ts';
-import { ConfigError, Place, type Findings } from './config-place.ts';
-import { isDisabled, readServer, type ServerConfig } from './config-server.ts';
-import { Filler, type Input, type Variables } from './config-variables.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { JsonProblem, parseConfigJson } from './json.ts';
+import { ConfigError, Place, type Findings } from './place.ts';
+import { isDisabled, readServer, type ServerConfig } from './server.ts';
+import { Filler, type Input, type Variables } from './variables.ts';
 
-export { ConfigError } from './config-place.ts';
-export type { CommandServer, ServerConfig, UrlServer } from './config-server.ts';
-export type { Variables } from './config-variables.ts';
+export { ConfigError } from './place.ts';
+export type { CommandServer, ServerConfig, UrlServer } from './server.ts';
+export type { Variables } from './variables.ts';
 
 /** A file of servers, as hosts have them. */
 export interface FleetConfig {

@@ -1,4 +1,4 @@
-import { suggestion } from '../protocol/nearest.ts';
+import { suggestion } from '../../protocol/nearest.ts';
 
 /** So many problems of one file are told at a time. */
 const MAX_PROBLEMS = 10;
