@@ -66,6 +66,22 @@ test('after five failures in a row calls fail at once, with what the server said
   expect(broken.attempts).toBe(7);
 });
 
+test('a server that answers between its failures is waited for', async () => {
+  let last: Upstream | undefined;
+  const link = new Link({
+    open: () => Promise.resolve((last = upstream())),
+    reopens: true,
+    onopen: () => {},
+    onerror: () => {},
+  });
+  for (let death = 0; death < 10; death += 1) {
+    const answer = link.service(new TestExchange('tools/call'));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await answer).toEqual({});
+    last?.onclose?.();
+  }
+});
+
 test('the pauses are no longer than ten seconds', async () => {
   const broken = new Broken(new NoConnection('Cannot connect: nobody there'));
   for (let attempt = 1; attempt <= 30; attempt += 1) {

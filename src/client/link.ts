@@ -19,7 +19,7 @@ export interface LinkOptions {
 const STABLE_AFTER = 5000;
 const FIRST_DELAY = 100;
 const MAX_DELAY = 10_000;
-/** After so many failures in a row, calls do not wait for the next attempt: each would do so for seconds, to fail as well. */
+/** After so many failures in a row, and no call answered between, calls do not wait for the next attempt: each would do so for seconds, to fail as well. */
 const MAX_WAITED = 5;
 
 /** The way to a server: one connection at a time, and where it can be had another for the first call after it was lost. */
@@ -32,6 +32,9 @@ export class Link {
   #openedAt = 0;
   #quickFailures = 0;
   #failedAt = 0;
+  /** Failures since a call was last answered. */
+  #inVain = 0;
+  #answered = false;
   #failure: Error | undefined;
   #waiting: (() => void)[] = [];
 
@@ -108,7 +111,9 @@ export class Link {
 
   async #through(upstream: Upstream, exchange: Exchange): Promise<JsonObject> {
     try {
-      return await upstream.service(exchange);
+      const result = await upstream.service(exchange);
+      this.#answered = true;
+      return result;
     } catch (error) {
       // Its transport may still wait for what else was being sent, and close later.
       if (saysSessionGone(error)) this.#lost(upstream);
@@ -160,6 +165,8 @@ export class Link {
 
   #failed(error: unknown): void {
     this.#quickFailures += 1;
+    this.#inVain = this.#answered ? 1 : this.#inVain + 1;
+    this.#answered = false;
     this.#failedAt = Date.now();
     this.#failure = error instanceof Error ? error : undefined;
   }
@@ -170,7 +177,7 @@ export class Link {
     const pause = Math.min(FIRST_DELAY * 2 ** (this.#quickFailures - 2), MAX_DELAY);
     const delay = this.#failedAt + pause - Date.now();
     if (delay <= 0) return;
-    if (this.#quickFailures > MAX_WAITED) throw this.#failsAgain(delay);
+    if (this.#inVain > MAX_WAITED) throw this.#failsAgain(delay);
     await new Promise<void>((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -185,7 +192,7 @@ export class Link {
 
   #failsAgain(delay: number): Error {
     const why = this.#failure ? `: ${withLastWords(this.#failure)}` : '';
-    const message = `The server failed ${this.#quickFailures} times in a row, and is tried again in ${delay} ms${why}`;
+    const message = `The server failed ${this.#inVain} times in a row, and is tried again in ${delay} ms${why}`;
     return new NoConnection(message, { cause: this.#failure });
   }
 

@@ -1,0 +1,175 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createBridge, type BridgeOptions } from 'everwire/bridge';
+import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import { json, scripted, type Asked, type ScriptedServer } from '../support/http-server.ts';
+import { ModernClient } from '../support/modern.ts';
+import { hello, served } from '../support/wire.ts';
+
+/** What becomes of the next call of a tool, before or after it has run; undefined for nothing else. */
+type Fault = (response: ServerResponse) => void;
+
+interface Upstream extends ScriptedServer {
+  /** The tools that ran, in order. */
+  readonly ran: string[];
+  /** Faults that calls meet, one after the other. */
+  readonly before: Fault[];
+  readonly after: Fault[];
+  /** Forgets all sessions. */
+  forget(): void;
+}
+
+const info = { name: 'upstream', version: '1' };
+
+/** A server over HTTP of one era, that counts what it runs. */
+async function upstream(era: 'legacy' | 'modern'): Promise<Upstream> {
+  const [ran, before, after] = [[] as string[], [] as Fault[], [] as Fault[]];
+  const sessions = new Set<string>();
+  let lastSession = 0;
+  const server = await scripted((asked, response) => {
+    if (asked.method !== 'POST') return void response.writeHead(asked.method === 'DELETE' ? 204 : 405).end();
+    const { id, method, params } = asked.body as JsonObject;
+    const fail = (status: number, code: number): void =>
+      json(response, { jsonrpc: '2.0', ...(id !== undefined && { id }), error: { code, message: 'no' } }, status);
+    const reply = (result: JsonObject, headers = {}): void =>
+      json(response, { jsonrpc: '2.0', id, result }, 200, headers);
+    if (era === 'modern') {
+      if (asked.headers['mcp-protocol-version'] !== '2026-07-28') return fail(400, -32022);
+      if (method === 'server/discover') {
+        return reply({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: info });
+      }
+    } else {
+      if (method === 'initialize') {
+        const session = `session-${(lastSession += 1)}`;
+        sessions.add(session);
+        const { protocolVersion } = params;
+        return reply({ protocolVersion, capabilities: { tools: {} }, serverInfo: info }, { 'mcp-session-id': session });
+      }
+      const session = asked.headers['mcp-session-id'];
+      if (session === undefined) return fail(400, -32600);
+      if (!sessions.has(session as string)) return fail(404, -32001);
+      if (id === undefined) return void response.writeHead(202).end();
+    }
+    if (method === 'tools/list') return reply({ tools: [{ name: 'work', inputSchema: { type: 'object' } }] });
+    if (method !== 'tools/call') return reply({});
+    const early = before.shift();
+    if (early) return early(response);
+    ran.push(params['name']);
+    const late = after.shift();
+    if (late) return late(response);
+    reply({ content: [{ type: 'text', text: `run ${ran.length}` }] });
+  });
+  return { ...server, ran, before, after, forget: () => sessions.clear() };
+}
+
+const reset: Fault = (response) => response.socket!.resetAndDestroy();
+const status =
+  (code: number, headers: Record<string, string> = {}): Fault =>
+  (response) =>
+    void response.writeHead(code, headers).end();
+
+/** Calls the tool through a bridge, as a client of one era. The text of the result, or the error. */
+type Calls = () => Promise<string | JsonObject>;
+
+async function through(
+  client: 'session' | 'modern',
+  { url }: ScriptedServer,
+  options: Partial<BridgeOptions> = {},
+): Promise<Calls> {
+  const bridge = createBridge({ target: url, ...options });
+  onTestFinished(() => bridge.close());
+  const outcome = (response: JsonObject): string | JsonObject =>
+    response['error'] ?? response['result'].content[0].text;
+  if (client === 'modern') {
+    const modern = new ModernClient(bridge.service, { sealState: false });
+    return async () => outcome((await modern.request('tools/call', { name: 'work', arguments: {} })).response);
+  }
+  const { client: peer } = await served(bridge.service);
+  const waiting = new Map<unknown, (response: JsonObject) => void>();
+  peer.transport.onmessage = (message) => waiting.get((message as JsonObject)['id'])?.(message as JsonObject);
+  const request = async (id: number, method: string, params: JsonObject): Promise<JsonObject> => {
+    const answered = new Promise<JsonObject>((resolve) => waiting.set(id, resolve));
+    await peer.send({ id, method, params });
+    return answered;
+  };
+  await request(0, 'initialize', hello());
+  await peer.send({ method: 'notifications/initialized' });
+  let id = 0;
+  return async () => outcome(await request((id += 1), 'tools/call', { name: 'work', arguments: {} }));
+}
+
+const sessionsOf = (asked: readonly Asked[]): number =>
+  asked.filter(({ body }) => body?.method === 'initialize').length;
+
+const cells = (['session', 'modern'] as const).flatMap((client) =>
+  (['legacy', 'modern'] as const).map((server) => [client, server] as const),
+);
+
+describe.each(cells)('a bridge of a %s client to a %s server over HTTP', (client, era) => {
+  test('repeats what the server did not run, and nothing that it may have run', async () => {
+    const server = await upstream(era);
+    const call = await through(client, server);
+    expect(await call()).toBe('run 1');
+
+    // Whether it ran is known to nobody.
+    server.after.push(reset);
+    expect(await call()).toMatchObject({ code: -32000 });
+    expect(server.ran).toHaveLength(2);
+    expect(await call()).toBe('run 3');
+
+    server.after.push(status(503));
+    expect(await call()).toMatchObject({ code: expect.any(Number), message: expect.stringContaining('503') });
+    expect(server.ran).toHaveLength(4);
+    expect(await call()).toBe('run 5');
+
+    // A server that says when to come again has not run it.
+    server.before.push(status(503, { 'retry-after': '0' }));
+    expect(await call()).toBe('run 6');
+    expect(server.ran).toHaveLength(6);
+  });
+
+  test('whose connections are cut in all ways goes on with the next call, and counts no call twice', async () => {
+    const server = await upstream(era);
+    const call = await through(client, server);
+    let failed = 0;
+    for (let round = 0; round < 20; round += 1) {
+      const fault = [reset, status(500), status(502), status(504)][round % 4]!;
+      (round % 8 < 4 ? server.before : server.after).push(fault);
+      const ran = server.ran.length;
+      const answer = await call();
+      if (typeof answer !== 'string') failed += 1;
+      expect(server.ran.length - ran).toBeLessThan(2);
+      server.before.length = server.after.length = 0;
+      expect(await call()).toMatch(/^run \d+$/);
+    }
+    expect(failed).toBeGreaterThan(9);
+  });
+});
+
+describe.each(['session', 'modern'] as const)('a session upstream that is gone, for a %s client', (client) => {
+  test('is opened anew, and the call that found out goes through, once', async () => {
+    const server = await upstream('legacy');
+    const call = await through(client, server);
+    expect(await call()).toBe('run 1');
+    const before = sessionsOf(server.asked);
+    for (let round = 2; round < 6; round += 1) {
+      server.forget();
+      expect(await call()).toBe(`run ${round}`);
+    }
+    expect(sessionsOf(server.asked) - before).toBe(4);
+    expect(server.ran).toHaveLength(5);
+  });
+
+  test('under many calls at once is opened anew once', async () => {
+    const server = await upstream('legacy');
+    const call = await through(client, server);
+    await call();
+    const before = sessionsOf(server.asked);
+    server.forget();
+    const answers = await Promise.all(Array.from({ length: 20 }, call));
+    expect(answers.toSorted()).toEqual(Array.from({ length: 20 }, (_, index) => `run ${index + 2}`).toSorted());
+    expect(server.ran).toHaveLength(21);
+    // Those who share a connection; a client without a session may have a few.
+    expect(sessionsOf(server.asked) - before).toBeLessThanOrEqual(client === 'session' ? 1 : 4);
+  });
+});
