@@ -167,7 +167,7 @@ describe.each(['session', 'modern'] as const)('a session upstream that is gone, 
     const before = sessionsOf(server.asked);
     server.forget();
     const answers = await Promise.all(Array.from({ length: 20 }, call));
-    expect(answers.toSorted()).toEqual(Array.from({ length: 20 }, (_, index) => `run ${index + 2}`).toSorted());
+    expect(new Set(answers)).toEqual(new Set(Array.from({ length: 20 }, (_, index) => `run ${index + 2}`)));
     expect(server.ran).toHaveLength(21);
     // Those who share a connection; a client without a session may have a few.
     expect(sessionsOf(server.asked) - before).toBeLessThanOrEqual(client === 'session' ? 1 : 4);
