@@ -1,7 +1,8 @@
 import type { Bridge } from '../bridge/bridge.ts';
 import { compose, type Middleware, type Service } from '../core/exchange.ts';
+import { logCalls } from '../operate/call-log.ts';
 import { createHealth, type Health } from '../operate/health.ts';
-import { logCalls, type Log } from '../operate/logs.ts';
+import type { Log } from '../operate/logs.ts';
 import type { Metrics } from '../operate/metrics.ts';
 import { anyReachable, reachability, type Reachability } from '../operate/reachability.ts';
 import type { Tracing } from '../operate/tracing.ts';

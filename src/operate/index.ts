@@ -6,10 +6,10 @@
  * @module
  */
 export { anyGate } from './any-gate.ts';
+export { logCalls } from './call-log.ts';
 export { createHealth, type Health, type HealthCheck } from './health.ts';
 export {
   createLog,
-  logCalls,
   type CleanLog,
   type Log,
   type LogFields,
