@@ -1,20 +1,43 @@
-import { redacted } from '../auth/redact.ts';
-
 const REDACTED = '[redacted]';
+/** What is shorter cannot be told from a word, and can be guessed. */
+const MIN_SECRET = 8;
 /** What follows the name of a scheme in `Authorization` (RFC 9110, section 11.4). */
 const CREDENTIALS = /\b(bearer|basic|dpop)(\s+)[\w.~+/-]{8,}=*/gi;
 /** A URL from its scheme on, which is short: what begins a word at each of many dots must not be read to its end each time. */
 const URLS = /\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s"'<>`]+/gi;
+/** The end of a line; variables often have it written out. */
+const LINE_END = /\r\n?|\n|\\r\\n|\\n/;
 
 /** Makes a function that takes credentials out of a text: those that are known, and what has the look of one. */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
+  const known = new Set(secrets.flatMap(partsOf).flatMap(writtenForms));
   // The longest first: one may be part of another.
-  const known = [...new Set(secrets)].toSorted((a, b) => b.length - a.length);
+  const forms = [...known].toSorted((a, b) => b.length - a.length);
   return (text) => {
     let clean = text;
-    for (const secret of known) clean = redacted(clean, secret);
+    for (const form of forms) clean = clean.replaceAll(form, REDACTED);
     return clean.replace(URLS, withoutSecrets).replace(CREDENTIALS, `$1$2${REDACTED}`);
   };
+}
+
+/** A secret and its lines: what a server writes to stderr, a key in PEM among it, comes line by line. */
+function partsOf(secret: string): string[] {
+  const lines = secret.split(LINE_END).map((line) => line.trim());
+  return [...new Set([secret, ...lines])].filter((part) => part.length >= MIN_SECRET);
+}
+
+/** A text as it is, as it stands in an address, and as writers of JSON have it (RFC 8259, section 7). */
+function writtenForms(text: string): string[] {
+  const json = JSON.stringify(text).slice(1, -1);
+  const ascii = json.replace(/[\u007f-\uffff]/g, escaped);
+  const inJson = [json, ascii, json.replace(/[<>&]/g, escaped), ascii.replaceAll('/', '\\/')];
+  // Half of a surrogate pair can be in no address.
+  const inAddress = /\p{Surrogate}/u.test(text) ? [] : [encodeURIComponent(text)];
+  return [text, ...inJson, ...inAddress];
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** The query of a URL holds whatever its maker wanted to say, tokens among it; before the host there may be a password. */

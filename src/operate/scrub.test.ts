@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { scrubber } from './scrub.ts';
+
+const KEY = ['-----BEGIN PRIVATE KEY-----', 'MIIEvQIBADANBgkqhkiG9w0', 'c2hvcnQ=', '-----END PRIVATE KEY-----'];
+
+describe('a secret is taken out', () => {
+  test.each([
+    ['as they are', KEY.join('\n')],
+    ['as Windows has them', KEY.join('\r\n')],
+    ['written out, as in a variable', KEY.join(String.raw`\n`)],
+  ])('line by line, with ends %s', (_, secret) => {
+    const scrub = scrubber([secret]);
+    for (const line of KEY) expect(scrub(`  ${line}`)).toBe('  [redacted]');
+    expect(scrub(secret)).toBe('[redacted]');
+    expect(scrub(JSON.stringify({ secret }))).toBe('{"secret":"[redacted]"}');
+  });
+
+  test.each([
+    ['a quotation mark', 'pa"ss"word-1234', String.raw`pa\"ss\"word-1234`],
+    ['a backslash', String.raw`pass\word`, String.raw`pass\\word`],
+    ['a tab', 'pass\tword', String.raw`pass\tword`],
+    ['other letters', 'passwört-😀', String.raw`passw\u00f6rt-\ud83d\ude00`],
+    ['a slash', 'c2l0/ZW4+', String.raw`c2l0\/ZW4+`],
+    ['what HTML has', '<pass&word>', String.raw`\u003cpass\u0026word\u003e`],
+    ['what no address has', 'pass word%', 'pass%20word%25'],
+    ['half of a pair', 'password\ud83d', String.raw`password\ud83d`],
+  ])('as it is and as others write it, with %s in it', (_, secret, written) => {
+    expect(scrubber([secret])(`a ${secret} b ${written} c`)).toBe('a [redacted] b [redacted] c');
+  });
+
+  test('whole, where another is a part of it', () => {
+    expect(scrubber(['s3cret-key', 's3cret-key\nand-more'])('s3cret-key\nand-more s3cret-key')).toBe(
+      '[redacted] [redacted]',
+    );
+  });
+});
+
+test('a word of a few letters stays, on a line of its own too', () => {
+  const text = 'a short word: short';
+  expect(scrubber(['short', 'word\nshort\n', ''])(text)).toBe(text);
+});
