@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import { deferred, settled } from '../../test/support/service.ts';
-import type { Exchange } from '../core/exchange.ts';
+import type { Exchange, Session } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { Floor } from './floor.ts';
 
@@ -11,13 +11,13 @@ afterEach(() => void vi.useRealTimers());
 const never = new AbortController().signal;
 
 /** A call of a caller without a session, and the two ends of it. */
-function calling(floor: Floor, name: string) {
+function calling(floor: Floor, name: string, session?: Session) {
   const answers: ((answer: JsonObject) => void)[] = [];
   const outcome = deferred<JsonObject>();
   const exchange = new TestExchange(
     'tools/call',
     { name },
-    { onask: () => new Promise((resolve) => void answers.push(resolve)) },
+    { onask: () => new Promise((resolve) => void answers.push(resolve)), caller: { session } },
   );
   const call = {
     exchange,
@@ -25,6 +25,12 @@ function calling(floor: Floor, name: string) {
     given: undefined as Exchange | undefined,
     reply: (answer: JsonObject) => answers.shift()!(answer),
     finish: () => outcome.resolve({ name }),
+    fail: () => outcome.reject(new Error('failed')),
+    /** Its caller gives it up, and whoever passes it on does so too. */
+    giveUp: () => {
+      exchange.abort();
+      outcome.reject(new Error('given up'));
+    },
     done: Promise.resolve<JsonObject>({}),
   };
   call.done = floor.answer((given) => {
@@ -190,4 +196,93 @@ test('a call whose server does not wait for the answer does not come back for it
 
 test('nobody is asked where no call is in flight', () => {
   expect(new Floor().question(never)).toBeUndefined();
+});
+
+test('a call that was given up is no longer asked, and what its server still asks for it is nobody else’s', async () => {
+  const floor = new Floor();
+  const one = calling(floor, 'a');
+  await settled();
+  one.giveUp();
+  await settled();
+  const two = calling(floor, 'b');
+  await settled();
+  expect([two.given !== undefined, floor.free]).toEqual([true, false]);
+  const whose = failure(floor.question(never));
+  await vi.advanceTimersByTimeAsync(29_999);
+  const third = calling(floor, 'b');
+  await settled();
+  expect(third.given).toBeUndefined();
+  // The server has had time enough to heed it.
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await whose).toBe(two.given);
+});
+
+test('a call that was given up is out of the way when the server answers it all the same', async () => {
+  const floor = new Floor();
+  const one = calling(floor, 'a');
+  await settled();
+  one.giveUp();
+  await settled();
+  expect(await failure(floor.question(never))).toMatchObject({ code: -32603 });
+  const two = calling(floor, 'b');
+  await settled();
+  const whose = failure(floor.question(never));
+  floor.over(one.given!);
+  expect(await whose).toBe(two.given);
+});
+
+test('who comes back to a floor that is taken, and is over meanwhile, is not waited for', async () => {
+  const floor = new Floor();
+  const one = calling(floor, 'a');
+  await settled();
+  // It came on the stream of its call: nobody had to be asked whose it is.
+  const answer = one.given!.ask('elicitation/create', {});
+  await vi.advanceTimersByTimeAsync(10);
+  const two = calling(floor, 'b');
+  await settled();
+  one.reply({ action: 'accept' });
+  await settled();
+  one.finish();
+  await one.done;
+  await answer;
+  two.finish();
+  await two.done;
+  const three = calling(floor, 'c');
+  await settled();
+  expect(three.given).toBeDefined();
+});
+
+test('a caller that still thinks about another question is off the floor again', async () => {
+  const floor = new Floor();
+  const one = calling(floor, 'a');
+  await settled();
+  for (let n = 0; n < 2; n += 1) void (await floor.question(never))!.ask('elicitation/create', {});
+  await vi.advanceTimersByTimeAsync(10);
+  one.reply({ action: 'accept' });
+  const two = calling(floor, 'b');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(two.given).toBeDefined();
+});
+
+test('a question while calls of one session wait for their answers is of that session', async () => {
+  const floor = new Floor();
+  const session = { id: 's', signal: never };
+  const calls = [calling(floor, 'a', session), calling(floor, 'b', session)];
+  await settled();
+  for (const { given } of calls) void given!.ask('elicitation/create', {});
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await floor.question(never)).toBe(calls[1]!.given);
+});
+
+test('a tool that asked and then failed is one that asks', async () => {
+  const floor = new Floor();
+  await known(floor, 'a', 'b');
+  const one = calling(floor, 'a');
+  await settled();
+  void (await floor.question(never))!.ask('elicitation/create', {});
+  one.fail();
+  await settled();
+  const [two, three] = [calling(floor, 'a'), calling(floor, 'b')];
+  await settled();
+  expect([two.given !== undefined, three.given]).toEqual([true, undefined]);
 });

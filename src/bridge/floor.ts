@@ -1,3 +1,4 @@
+import { isAborted } from '../core/abortable.ts';
 import { derive, type AskOptions, type Exchange, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -8,6 +9,8 @@ import type { Attribution } from '../wire/legacy/attribution.ts';
 const BURST = 10;
 /** Milliseconds that a question may wait until it is known whose it is. */
 const MAX_HELD = 30_000;
+/** Milliseconds in which a server may go on with a call that was given up: it need not heed that. */
+const MAX_HAUNT = 30_000;
 /** Names of tools and prompts that are remembered; of any others it is not known whether they ask. */
 const MAX_NAMES = 1000;
 
@@ -42,10 +45,16 @@ interface Held {
  * are on it together with others, as they would wait for one another otherwise. Should one of them ask after all, its
  * question waits until the others are done, and nobody enters meanwhile. Where two of such have asked, nobody can know who
  * asked what: both questions are refused, which their calls fail by, and from then on these tools are alone on the floor.
+ *
+ * A call that was given up may still be worked on, until the server answers it late or half a minute is over. A question
+ * that could be of it waits as long. What cannot be known is whose a question is that a call asks beside another that is
+ * open, later than `BURST` after it: it is taken for that of who is on the floor then.
  */
 export class Floor implements Attribution {
   readonly #running = new Set<Turn>();
   readonly #parked = new Set<Turn>();
+  /** Given up by their callers, and perhaps not by the server. */
+  readonly #ghosts = new Map<Exchange, { readonly turn: Turn; readonly timer: ReturnType<typeof setTimeout> }>();
   #waiting: Waiter[] = [];
   #held: Held[] = [];
   readonly #quiet = new Set<string>();
@@ -58,7 +67,7 @@ export class Floor implements Attribution {
 
   /** Whether a call would not have to wait. */
   get free(): boolean {
-    return this.#running.size === 0 && this.#waiting.length === 0;
+    return this.#running.size === 0 && this.#waiting.length === 0 && this.#ghosts.size === 0;
   }
 
   /** Has a service answer an exchange when it is its turn, where it is one that may ask for something. */
@@ -70,6 +79,9 @@ export class Floor implements Attribution {
       const result = await service(turn.exchange);
       this.#learn(turn);
       return result;
+    } catch (error) {
+      if (isAborted(exchange)) this.#haunt(turn);
+      throw error;
     } finally {
       this.#leave(turn);
       this.#parked.delete(turn);
@@ -79,12 +91,19 @@ export class Floor implements Attribution {
 
   /** @throws RpcError −32603 where it cannot be known. */
   question(signal: AbortSignal): Exchange | undefined | Promise<Exchange | undefined> {
-    if (this.#running.size === 0) {
-      if (this.#parked.size > 1) throw unknown();
-      for (const turn of this.#parked) return turn.exchange;
-      return undefined;
-    }
-    return this.#asker() ?? this.#hold(signal);
+    if (this.#running.size > 0) return this.#asker() ?? this.#hold(signal);
+    const [newest, ...others] = [...this.#parked].toReversed();
+    const known = this.#ghosts.size === 0 && others.every(({ caller }) => caller === newest?.caller);
+    if (!known) return Promise.reject(unknown());
+    return newest?.exchange;
+  }
+
+  over(exchange: Exchange): void {
+    const ghost = this.#ghosts.get(exchange);
+    if (!ghost) return;
+    clearTimeout(ghost.timer);
+    this.#ghosts.delete(exchange);
+    this.#settleHeld();
   }
 
   message(): Exchange | undefined {
@@ -98,6 +117,7 @@ export class Floor implements Attribution {
       if (speaker && speaker.caller !== turn.caller) return undefined;
       if (!speaker || turn.open <= speaker.open) speaker = turn;
     }
+    for (const { turn } of this.#ghosts.values()) if (turn.caller !== speaker?.caller) return undefined;
     return speaker;
   }
 
@@ -106,7 +126,10 @@ export class Floor implements Attribution {
     const speaker = this.#speaker();
     if (!speaker) return undefined;
     const strange = [...this.#running].filter(({ name }) => !this.#quiet.has(name));
-    for (const turn of strange.length > 0 ? strange : this.#running) turn.asked = true;
+    for (const turn of strange.length > 0 ? strange : this.#running) {
+      turn.asked = true;
+      this.#remember(turn.name);
+    }
     return speaker.exchange;
   }
 
@@ -135,8 +158,7 @@ export class Floor implements Attribution {
     options: AskOptions | undefined,
   ): Promise<JsonObject> {
     turn.open += 1;
-    clearTimeout(turn.leaving);
-    turn.leaving = setTimeout(() => this.#park(turn), BURST);
+    this.#leaveSoon(turn);
     try {
       return await exchange.ask(method, params, options);
     } finally {
@@ -144,6 +166,11 @@ export class Floor implements Attribution {
       // The server goes on with the call when it has the answer, and may ask again.
       await this.#return(turn, exchange.signal);
     }
+  }
+
+  #leaveSoon(turn: Turn): void {
+    clearTimeout(turn.leaving);
+    turn.leaving = setTimeout(() => this.#park(turn), BURST);
   }
 
   #park(turn: Turn): void {
@@ -157,6 +184,8 @@ export class Floor implements Attribution {
     if (!this.#parked.has(turn)) return;
     await this.#enter(turn, signal, true);
     this.#parked.delete(turn);
+    // Its caller still thinks about another.
+    if (turn.open > 0) this.#leaveSoon(turn);
   }
 
   /** @param first whether it goes before those that have not begun. */
@@ -203,7 +232,6 @@ export class Floor implements Attribution {
 
   /** A call that is over does not come back for the answers to what it asked. */
   #forget(turn: Turn): void {
-    if (!turn.asked) return;
     const over = this.#waiting.filter((each) => each.turn === turn);
     if (over.length === 0) return;
     this.#waiting = this.#waiting.filter((each) => each.turn !== turn);
@@ -239,7 +267,7 @@ export class Floor implements Attribution {
       signal.addEventListener('abort', over);
       this.#held.push(held);
       // Each of those that run may have asked one of them: none will be done before it has its answer.
-      if (this.#held.length >= this.#running.size) this.#refuseHeld();
+      if (this.#held.length >= this.#suspects) this.#refuseHeld();
     });
   }
 
@@ -247,7 +275,17 @@ export class Floor implements Attribution {
     if (this.#held.length === 0) return;
     const asker = this.#asker();
     if (asker || this.#running.size === 0) for (const held of [...this.#held]) held.settle(asker ?? unknown());
-    else if (this.#held.length >= this.#running.size) this.#refuseHeld();
+    else if (this.#held.length >= this.#suspects) this.#refuseHeld();
+  }
+
+  /** Calls of which each may have asked. */
+  get #suspects(): number {
+    return this.#running.size + this.#ghosts.size;
+  }
+
+  #haunt(turn: Turn): void {
+    const timer = setTimeout(() => this.over(turn.exchange), MAX_HAUNT).unref();
+    this.#ghosts.set(turn.exchange, { turn, timer });
   }
 
   #refuseHeld(): void {
@@ -256,8 +294,7 @@ export class Floor implements Attribution {
   }
 
   #learn({ name, asked }: Turn): void {
-    if (asked) this.#remember(name);
-    else if (!this.#asking.has(name)) keep(this.#quiet, name);
+    if (!asked && !this.#asking.has(name)) keep(this.#quiet, name);
   }
 
   /** What asked once may do so again. */

@@ -111,7 +111,7 @@ export class ReopenedUpstream {
   /** @throws what its caller is told of a request that is not to be made again. */
   async #explain(error: unknown): Promise<void> {
     const { era } = this;
-    if (!era || !(await this.#eraCheck.explains(error, this.#link.upstream, era, false))) throw asRpcError(error);
+    if (!era || !(await this.#eraCheck.explains(error, this.#link.upstream))) throw asRpcError(error);
     await this.connect();
     const { code, message } = asRpcError(error);
     // Whose connection it may be is another matter in each era.

@@ -6,12 +6,15 @@ import type { Exchange } from '../../core/exchange.ts';
  */
 export interface Attribution {
   /**
-   * Whose a question is. Undefined where no call is in flight that it could be of: then it goes to whoever listens.
+   * Whose a question is. Undefined where no call is in flight that it could be of: then it goes to whoever began to listen
+   * last, if anybody does.
    *
    * @param signal fires when the server does not ask any more.
    * @throws RpcError for the server, where nobody can know.
    */
   question(signal: AbortSignal): Exchange | undefined | Promise<Exchange | undefined>;
+  /** The server has answered a call that was given up: it asks nothing more for it. */
+  over(exchange: Exchange): void;
   /** Whose a log message is; undefined where it could be anybody's. */
   message(): Exchange | undefined;
 }

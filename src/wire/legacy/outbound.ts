@@ -104,7 +104,7 @@ class LegacyOutbound implements Upstream {
   #lastToken = 0;
   readonly #tasks = new TaskTokens();
   /** What was given up last. */
-  readonly #givenUp = { requests: new Recent(), tokens: new Recent() };
+  readonly #givenUp = { requests: new Recent(), tokens: new Recent(), calls: new Recent<Exchange>() };
   /** Questions of the server that are being answered. */
   readonly #questions = new Map<RequestId, AbortController>();
   readonly #listeners: UpstreamListeners;
@@ -224,7 +224,9 @@ class LegacyOutbound implements Upstream {
     if (upstreamToken !== undefined) this.#tokens.set(upstreamToken, id);
     const cancel = (): void => {
       const reason = RpcError.from(abortReason(exchange));
-      if (this.#pending.cancel(id, reason)) this.#giveUp(id, reason.message);
+      if (!this.#pending.cancel(id, reason)) return;
+      if (this.#options.attribution) this.#givenUp.calls.add(id, exchange);
+      this.#giveUp(id, reason.message);
     };
     onAbort(exchange, cancel);
     // Registered before anybody else hears of the result: progress MUST stop after completion (basic/utilities/progress).
@@ -273,7 +275,10 @@ class LegacyOutbound implements Upstream {
       // An error without an id says that a message of ours was not understood. Of one request in flight it is the answer.
       const response =
         'error' in message && message.id === undefined ? errorResponse(this.#pending.only, message.error) : message;
-      if (!this.#pending.settle(response, extra?.cause) && !this.#givenUp.requests.has(response.id)) {
+      const settled = this.#pending.settle(response, extra?.cause);
+      const late = settled ? undefined : this.#givenUp.calls.take(response.id);
+      if (late) this.#options.attribution?.over(late);
+      if (!settled && !this.#givenUp.requests.has(response.id)) {
         const what = 'error' in message ? `: ${message.error.message}` : '';
         this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for${what}`));
       }
@@ -312,8 +317,7 @@ class LegacyOutbound implements Upstream {
     const { attribution } = this.#options;
     const caller =
       this.#callOf(related)?.exchange ??
-      (attribution && (await attribution.question(signal))) ??
-      this.#newestCall() ??
+      (attribution ? await attribution.question(signal) : this.#newestCall()) ??
       this.#listeners.newest;
     if (!caller) throw new RpcError(ErrorCode.InternalError, `Nobody is there to answer ${method}`);
     signal.throwIfAborted();

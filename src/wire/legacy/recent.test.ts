@@ -8,3 +8,9 @@ test('what was given up last is remembered, and no more of it than is bounded', 
   expect(recent.has(43)).toBe(false);
   expect(recent.has(44)).toBe(true);
 });
+
+test('what was kept with one is taken once', () => {
+  const recent = new Recent<string>();
+  recent.add(1, 'one');
+  expect([recent.take(1), recent.take(1), recent.take(2)]).toEqual(['one', undefined, undefined]);
+});

@@ -5,17 +5,25 @@ const MAX = 256;
  * What was given up last. What a peer still says of it was on its way when it heard of that, and is to be ignored
  * (basic/utilities/cancellation: Behavior Requirements).
  */
-export class Recent {
-  readonly #entries = new Set<unknown>();
+export class Recent<Value = undefined> {
+  readonly #entries = new Map<unknown, Value>();
 
-  add(entry: unknown): void {
-    this.#entries.add(entry);
+  /** @param kept what is kept with it. */
+  add(entry: unknown, ...kept: Value extends undefined ? [] : [Value]): void {
+    this.#entries.set(entry, kept[0] as Value);
     if (this.#entries.size <= MAX) return;
-    const [oldest] = this.#entries;
+    const [oldest] = this.#entries.keys();
     this.#entries.delete(oldest);
   }
 
   has(entry: unknown): boolean {
     return this.#entries.has(entry);
+  }
+
+  /** What was kept with it, which is forgotten then. */
+  take(entry: unknown): Value | undefined {
+    const value = this.#entries.get(entry);
+    this.#entries.delete(entry);
+    return value;
   }
 }
