@@ -1,3 +1,4 @@
+import { attendedTimer } from '../../transport/http/client/attendance.ts';
 import { Acquisition, type Demand } from './acquisition.ts';
 import { discoverAuthority, type Authority } from './discovery.ts';
 import { DpopKey } from './dpop.ts';
@@ -6,7 +7,17 @@ import { OAuthError } from './oauth-error.ts';
 import type { OAuthOptions } from './options.ts';
 import { covers } from './scopes.ts';
 import { SingleFlight } from './single-flight.ts';
-import type { CredentialKey, StoredTokens, TokenStore } from './token-store.ts';
+import { orAborted, type CredentialKey, type StoredTokens, type TokenStore } from './token-store.ts';
+
+/** How long a token may take to be had, not counting what a person takes to log in, and how long that may be. Milliseconds. */
+const MAX_ACQUISITION = 120_000;
+const MAX_ATTENDED = 3_600_000;
+
+export interface CredentialsOptions extends OAuthOptions {
+  readonly store: TokenStore;
+  /** When a person was busy with a login last, as `Date.now()` has it; Infinity while one is. */
+  readonly attendedUntil: () => number;
+}
 
 /** The token in use. */
 export interface Held {
@@ -22,14 +33,14 @@ export interface Held {
 /** The credentials of one server: the token in use, and how the next is had. */
 export class Credentials {
   readonly endpoint: URL;
-  readonly #options: OAuthOptions & { readonly store: TokenStore };
+  readonly #options: CredentialsOptions;
   readonly #http: GuardedHttp;
   readonly #server: string;
   readonly #flight = new SingleFlight();
   #loading: Promise<void> | undefined;
   #held: Held | undefined;
 
-  constructor(url: URL, options: OAuthOptions & { readonly store: TokenStore }) {
+  constructor(url: URL, options: CredentialsOptions) {
     this.endpoint = new URL(url);
     this.endpoint.hash = '';
     this.#server = this.endpoint.href;
@@ -138,13 +149,31 @@ export class Credentials {
           await this.#hold(key.issuer, stored.tokens, false);
           return;
         }
-        const step = new Acquisition(this.#options, this.#http, authority, demand, key, signal);
-        const got = (await step.refresh(stored)) ?? (grants ? await step.grant(stored) : undefined);
+        const got = await this.#bounded(signal, async (both) => {
+          const step = new Acquisition(this.#options, this.#http, authority, demand, key, both);
+          return (await step.refresh(stored)) ?? (grants ? await step.grant(stored) : undefined);
+        });
         if (got) await this.#hold(key.issuer, got.tokens, true, got.dpop);
         else this.#held = undefined;
       },
       signal,
     );
+  }
+
+  /** Bounds how long others are locked out: what the application does to get a token need not heed the signal. */
+  async #bounded<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const late = new AbortController();
+    const latest = Date.now() + MAX_ATTENDED;
+    const end = attendedTimer(
+      MAX_ACQUISITION,
+      () => Math.min(this.#options.attendedUntil(), latest),
+      () => late.abort(new OAuthError('timeout', `No token for ${this.endpoint.origin} could be had in time`)),
+    );
+    try {
+      return await orAborted(work(AbortSignal.any([signal, late.signal])), late.signal);
+    } finally {
+      end();
+    }
   }
 
   /** Whether a token that another process got is what is wanted. */

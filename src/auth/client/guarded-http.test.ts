@@ -1,10 +1,13 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { rawServer } from '../../../test/support/http-server.ts';
 import { GuardedHttp } from './guarded-http.ts';
 
 const PUBLIC = new URL('https://mcp.example/mcp');
 const LOCAL = new URL('http://127.0.0.1:1/mcp');
+
+const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
 
 const servers: Server[] = [];
 afterEach(async () => {
@@ -100,6 +103,22 @@ describe('an answer', () => {
     await expect(http.get(new URL('http://127.0.0.1:1/a?secret=1'), {})).rejects.toThrow(
       /^http:\/\/127\.0\.0\.1:1\/a: ECONNREFUSED$/,
     );
+  });
+
+  test('that switches to another protocol is none', async () => {
+    const url = await rawServer((socket) => void socket.once('data', () => socket.write(SWITCHING)));
+    await expect(http.get(url, {})).rejects.toThrow(/127\.0\.0\.1:\d+\/mcp: it switched to another protocol/);
+  });
+
+  test('is not waited for where what asks does not heed the signal', async () => {
+    const leaving = new AbortController();
+    const fetch = (): Promise<never> => {
+      setImmediate(() => leaving.abort(new Error('left')));
+      return new Promise(() => {});
+    };
+    const deaf = new GuardedHttp({ server: LOCAL, fetch });
+    await expect(deaf.get(new URL('http://127.0.0.1:1/'), {}, leaving.signal)).rejects.toThrow('left');
+    await expect(deaf.get(new URL('http://127.0.0.1:1/'), {}, leaving.signal)).rejects.toThrow('left');
   });
 
   test('that redirects within the origin is followed', async () => {

@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { isLoopback } from '../../transport/http/guards.ts';
 import { reachOf, type Reach } from './addresses.ts';
 import { OAuthError } from './oauth-error.ts';
+import { orAborted } from './token-store.ts';
 
 /** Milliseconds for all of an answer, and its bytes. */
 const TIMEOUT = 10_000;
@@ -111,9 +112,10 @@ export class GuardedHttp {
     const timeout = AbortSignal.timeout(TIMEOUT);
     const both = signal ? AbortSignal.any([signal, timeout]) : timeout;
     try {
-      return await (this.#fetch
-        ? this.#fetched(url, { ...ask, signal: both })
-        : this.#sent(url, { ...ask, signal: both }));
+      both.throwIfAborted();
+      const asked = { ...ask, signal: both };
+      // Whatever is asked with, it may not heed its signal.
+      return await orAborted(this.#fetch ? this.#fetched(url, asked) : this.#sent(url, asked), both);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof OAuthError) throw error;
@@ -132,14 +134,23 @@ export class GuardedHttp {
     const { request } = url.protocol === 'https:' ? https : http;
     return new Promise((done, fail) => {
       const options = { method, headers, signal, agent: false as const, lookup: this.#lookup };
+      let answered = false;
       const sending = request(url, options, (reply) => {
+        answered = true;
         const head = new Headers();
         for (const [name, value] of Object.entries(reply.headersDistinct)) {
           for (const each of value ?? []) head.append(name, each);
         }
         bounded(reply.statusCode ?? 0, head, reply).then(done, fail);
       });
-      sending.once('error', fail);
+      sending.on('error', fail);
+      sending.once('upgrade', (_reply, socket) => {
+        socket.destroy();
+        fail(new Error('it switched to another protocol'));
+      });
+      sending.once('close', () => {
+        if (!answered) fail(new Error('the connection was closed before an answer came'));
+      });
       sending.end(body);
     });
   }

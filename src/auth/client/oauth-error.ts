@@ -13,7 +13,7 @@ import { redacted } from '../redact.ts';
  * - `token`: the token endpoint refused.
  * - `insufficient_scope`: a server asks again for scopes that were asked for already.
  * - `rejected`: a server refuses tokens that were issued for it just now.
- * - `timeout`: the user did not answer in time.
+ * - `timeout`: the user, or what the application asks for an assertion, did not answer in time.
  */
 export type OAuthErrorCode =
   | 'authorization'

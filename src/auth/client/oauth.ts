@@ -151,6 +151,7 @@ class OAuth implements Authorizer {
       ...this.#options,
       user: user && this.#attending(user),
       store: this.#options.store ?? new MemoryTokenStore(),
+      attendedUntil: () => this.attendedUntil,
     }));
   }
 

@@ -173,6 +173,19 @@ describe('nodeHttp', () => {
     expect(server.connections()).toBe(1);
   });
 
+  test('takes no other protocol for an answer', async () => {
+    const switching = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
+    let closed = 0;
+    const url = await rawServer((socket) => {
+      socket.once('data', () => socket.write(switching));
+      socket.once('close', () => (closed += 1));
+    });
+    const lost = await nodeHttp()(post(url)).catch((error: unknown) => error);
+    expect(lost).toBeInstanceOf(AnswerLost);
+    expect((lost as Error).message).toMatch(/switched to another protocol/);
+    await expect.poll(() => closed).toBe(1);
+  });
+
   test('takes no response that is compressed', async () => {
     const server = await scripted((_asked, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');

@@ -108,6 +108,7 @@ function exchange(
     if (cancellation?.aborted) return reject(cancellation.reason);
     /** Whether anything of the request may have left. Not before there is a connection. */
     let connected = false;
+    let answered = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const client = (secure ? https : http).request({
       ...target(url),
@@ -141,7 +142,16 @@ function exchange(
       clearTimeout(timer);
       reject(sendError(cause, connected, client.reusedSocket, body !== undefined, url));
     });
+    client.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      reject(new AnswerLost(`${shown(url)} switched to another protocol, which was not asked for`));
+    });
+    client.on('close', () => {
+      clearTimeout(timer);
+      if (!answered) reject(sendError(new Error('it was closed'), connected, false, false, url));
+    });
     client.on('response', (response) => {
+      answered = true;
       takeHint(response);
       const encoding = response.headers['content-encoding'];
       if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
