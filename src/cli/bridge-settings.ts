@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
+import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
 import { isLoopback } from '../transport/http/guards.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
@@ -68,9 +69,6 @@ const MIN_STATE_KEY = 16;
 const MEBIBYTE = 1024 * 1024;
 /** What may be in a token for it to survive in a header (RFC 6750, section 2.1). */
 const TOKEN = /^[\w.~+/-]+=*$/;
-/** The characters of a header's name, and those of its value (RFC 9110, sections 5.5 and 5.6.2). */
-const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
-const HEADER_VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 /** @throws Failure with code 2 that names the option, and no secret. */
 export function readSettings(flags: BridgeFlags, environment: Environment = ENVIRONMENT): BridgeSettings {
@@ -262,7 +260,7 @@ function readHeaders(words: readonly string[], { env }: Environment): Record<str
   return Object.fromEntries(
     words.map((word) => {
       const [, name, text] = /^([^=:]+?)\s*(?::\s*|=)(.*)$/s.exec(word) ?? [];
-      if (name === undefined || text === undefined || !HEADER_NAME.test(name)) {
+      if (name === undefined || text === undefined || !isHeaderName(name)) {
         throw Failure.usage("--header must be written 'Name: value'");
       }
       const value = text.replace(/\$\{env:(\w+)\}/g, (_, variable: string) => {
@@ -272,7 +270,7 @@ function readHeaders(words: readonly string[], { env }: Environment): Record<str
         }
         return filled;
       });
-      if (!HEADER_VALUE.test(value)) throw Failure.usage(`--header ${name} holds what no header can hold`);
+      if (!isHeaderValue(value)) throw Failure.usage(`--header ${name} holds what no header can hold`);
       return [name.toLowerCase(), value.trim()];
     }),
   );

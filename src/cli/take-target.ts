@@ -1,3 +1,4 @@
+import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
 import { Failure } from './failure.ts';
 import { configured, fill, surroundings, type Surroundings } from './mcp-json.ts';
 import type { CommandTarget, Target, UrlTarget } from './target.ts';
@@ -66,19 +67,16 @@ function merge(one: UrlTarget['headers'], other: UrlTarget['headers']): Record<s
   return Object.fromEntries([...Object.entries(one).map(lower), ...Object.entries(other).map(lower)]);
 }
 
-/** The characters of a header's name (RFC 9110, section 5.6.2). */
-const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
-
 function readHeaders(words: readonly string[], { env }: Surroundings): Record<string, string> {
   return Object.fromEntries(
     words.map((word) => {
       // `name: value` is how curl has it.
       const [, name, text] = /^([^=:]+)(?:=|:\s*)(.*)$/s.exec(word) ?? [];
-      if (name === undefined || text === undefined || !TOKEN.test(name)) {
+      if (name === undefined || text === undefined || !isHeaderName(name)) {
         throw Failure.usage('a header must be written name=value');
       }
       const value = fill(text, env, (problem) => Failure.usage(`the header ${name} ${problem}`));
-      if (!/^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(value)) {
+      if (!isHeaderValue(value)) {
         throw Failure.usage(`the header ${name} holds what no header can hold`);
       }
       return [name.toLowerCase(), value];

@@ -4,13 +4,12 @@
  */
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isHeaderName } from './header-syntax.ts';
 import { encodeHeaderValue } from './header-value.ts';
 import type { Subschema } from './subschemas.ts';
 
 const KEYWORD = 'x-mcp-header';
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
-/** RFC 9110, section 5.6.2: 1*tchar. */
-const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 /** An argument that callers over HTTP say again in a header. */
 export interface ParamHeader {
@@ -38,7 +37,7 @@ export function paramHeaders(subschemas: readonly Subschema[], owner: string): r
     const name: unknown = schema[KEYWORD];
     if (properties === undefined || properties.length === 0)
       return refuse('must stand on a property that "properties" alone leads to');
-    if (typeof name !== 'string' || !TOKEN.test(name))
+    if (typeof name !== 'string' || !isHeaderName(name))
       return refuse("must be a header name: letters, digits and !#$%&'*+-.^_`|~, at least one");
     if (!TYPES.has(schema['type'])) return refuse('must stand on a property of type string, integer or boolean');
     const key = `mcp-param-${name.toLowerCase()}`;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { isHeaderName, isHeaderValue } from '../../protocol/header-syntax.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import type { ToolSelection } from '../fleet/selection.ts';
 import type { Place } from './place.ts';
@@ -63,9 +64,6 @@ const KEYS = [
   'enabled',
   'tools',
 ];
-/** Names of headers (RFC 9110, section 5.6.2), and what their values may hold. */
-const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
-const HEADER_VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** Whether an entry says that its server is not to be used. */
@@ -179,8 +177,8 @@ function readUrl(value: unknown, place: Place, filler: Filler): string | undefin
 function readHeaders(value: unknown, place: Place, filler: Filler): Record<string, string> {
   const headers = readTexts(value, place, filler);
   for (const [name, text] of Object.entries(headers)) {
-    if (!HEADER_NAME.test(name)) place.at(name).wrong('is no name that a header can have');
-    else if (!HEADER_VALUE.test(text)) place.at(name).wrong('holds what no header can hold');
+    if (!isHeaderName(name)) place.at(name).wrong('is no name that a header can have');
+    else if (!isHeaderValue(text)) place.at(name).wrong('holds what no header can hold');
   }
   return headers;
 }
