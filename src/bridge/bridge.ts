@@ -79,6 +79,12 @@ export function createBridge(options: BridgeOptions): Bridge {
   return new ServerBridge(options);
 }
 
+interface SessionPool {
+  readonly pool: Pool;
+  /** Called when the session is over. */
+  readonly end: () => void;
+}
+
 class ServerBridge implements Bridge {
   readonly #options: BridgeOptions;
   readonly #opener: Opener;
@@ -87,7 +93,7 @@ class ServerBridge implements Bridge {
   readonly #common: Pool | undefined;
   /** A server without sessions knows none of its callers: they need not be kept apart. */
   #stateless: Pool | undefined;
-  readonly #ofSessions = new Map<Session, Pool>();
+  readonly #ofSessions = new Map<Session, SessionPool>();
   readonly #ofCallers = new Map<string, Pool>();
   /** Those on their way out, and those of `check`. */
   readonly #closing = new Set<Promise<void>>();
@@ -121,13 +127,14 @@ class ServerBridge implements Bridge {
   }
 
   readonly service: Service = (exchange) => {
-    if (this.#closed) return Promise.reject(new RpcError(CONNECTION_CLOSED, 'The bridge is closed'));
+    if (this.#closed) return Promise.reject(isClosed());
     const { session } = exchange.caller;
     if (this.#common) return twice(this.#common.service, exchange);
     return session ? this.#forSession(exchange, session) : this.#forCaller(exchange);
   };
 
   async check(): Promise<void> {
+    if (this.#closed) throw isClosed();
     if (this.#common) return this.#common.connect();
     const probe = this.#pool(OWN_IDENTITY, 1, false);
     this.#probes.add(probe);
@@ -152,16 +159,17 @@ class ServerBridge implements Bridge {
 
   #pools(): Pool[] {
     const single = [this.#common, this.#stateless].filter((pool) => pool !== undefined);
-    return [...single, ...this.#ofSessions.values(), ...this.#ofCallers.values()];
+    const ofSessions = [...this.#ofSessions.values()].map(({ pool }) => pool);
+    return [...single, ...ofSessions, ...this.#ofCallers.values()];
   }
 
-  #pool(identity: BridgeIdentity, max: number, mixed: boolean): Pool {
+  #pool(identity: BridgeIdentity, max: number, mixed: boolean, hasRoom?: () => boolean): Pool {
     const onreopen = (): void => void (this.restarts += 1);
-    return new Pool({ opener: this.#opener, identity, max, mixed, onerror: this.#onerror, onreopen });
+    return new Pool({ opener: this.#opener, identity, max, mixed, hasRoom, onerror: this.#onerror, onreopen });
   }
 
   async #forSession(exchange: Exchange, session: Session): Promise<JsonObject> {
-    const pool = this.#ofSessions.get(session) ?? this.#addSession(exchange.caller, session);
+    const pool = this.#ofSessions.get(session)?.pool ?? this.#addSession(exchange.caller, session);
     try {
       return await twice(pool.service, exchange);
     } catch (error) {
@@ -174,15 +182,18 @@ class ServerBridge implements Bridge {
   #addSession(caller: Caller, session: Session): Pool {
     if (session.signal.aborted) throw new RpcError(ErrorCode.InternalError, 'The session is over');
     const pool = this.#pool(identityOf(caller), 1, false);
-    this.#ofSessions.set(session, pool);
-    session.signal.addEventListener('abort', () => this.#removeSession(session), { once: true });
+    const end = (): void => this.#removeSession(session);
+    this.#ofSessions.set(session, { pool, end });
+    session.signal.addEventListener('abort', end);
     return pool;
   }
 
   #removeSession(session: Session): void {
-    const pool = this.#ofSessions.get(session);
+    const of = this.#ofSessions.get(session);
+    if (!of) return;
     this.#ofSessions.delete(session);
-    if (pool) this.#release(pool.close());
+    session.signal.removeEventListener('abort', of.end);
+    this.#release(of.pool.close());
   }
 
   #forCaller(exchange: Exchange): Promise<JsonObject> {
@@ -213,20 +224,28 @@ class ServerBridge implements Bridge {
     if (known) return known;
     this.#makeRoom();
     const asked = canBeAsked(caller.capabilities);
-    const pool = this.#pool(identityOf(caller), asked ? MAX_OF_ONE : 1, asked);
+    const pool = this.#pool(identityOf(caller), asked ? MAX_OF_ONE : 1, asked, () => this.#hasRoom);
     this.#ofCallers.set(key, pool);
     const { idleTimeout = IDLE_TIMEOUT } = this.#options;
     this.#sweep ??= setInterval(() => this.#closeIdle(idleTimeout), Math.max(1, idleTimeout / 4)).unref();
     return pool;
   }
 
+  /** Whether callers without a session may have another connection. */
+  get #hasRoom(): boolean {
+    const { maxConnections = MAX_CONNECTIONS } = this.#options;
+    let connections = 0;
+    for (const { size } of this.#ofCallers.values()) connections += Math.max(1, size);
+    return connections < maxConnections;
+  }
+
   /** @throws RpcError −32000 where all connections are needed. */
   #makeRoom(): void {
+    if (this.#hasRoom) return;
     const { maxConnections = MAX_CONNECTIONS } = this.#options;
-    const pools = [...this.#ofCallers];
-    const connections = pools.reduce((sum, [, pool]) => sum + Math.max(1, pool.size), 0);
-    if (connections < maxConnections) return;
-    const [idlest] = pools.filter(([, pool]) => !pool.busy).toSorted(([, a], [, b]) => a.lastUsed - b.lastUsed);
+    const [idlest] = [...this.#ofCallers]
+      .filter(([, pool]) => !pool.busy)
+      .toSorted(([, a], [, b]) => a.lastUsed - b.lastUsed);
     if (!idlest) {
       const message = `All ${maxConnections} connections to the server are in use; try again later`;
       throw new RpcError(CONNECTION_CLOSED, message);
@@ -238,7 +257,7 @@ class ServerBridge implements Bridge {
 
   #restIdle(idleTimeout: number): void {
     const since = Date.now() - idleTimeout;
-    for (const pool of this.#ofSessions.values()) this.#release(pool.rest(since));
+    for (const { pool } of this.#ofSessions.values()) this.#release(pool.rest(since));
     if (this.#common) this.#release(this.#common.rest(since));
   }
 
@@ -265,4 +284,8 @@ function twice(service: Service, exchange: Exchange): Promise<JsonObject> {
     if (!(error instanceof EraChanged) || isAborted(exchange)) throw error;
     return service(exchange);
   });
+}
+
+function isClosed(): RpcError {
+  return new RpcError(CONNECTION_CLOSED, 'The bridge is closed');
 }

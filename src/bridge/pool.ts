@@ -1,6 +1,6 @@
 import { derive, type Exchange, type Service, type Session } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { MAY_ASK, Method } from '../protocol/methods.ts';
+import { MAY_ASK, Method, Notice } from '../protocol/methods.ts';
 import { Floor } from './floor.ts';
 import { checkHeaders } from './header-check.ts';
 import { ReopenedUpstream, type ReopenedUpstreamOptions } from './upstream.ts';
@@ -10,6 +10,8 @@ export interface PoolOptions extends Omit<ReopenedUpstreamOptions, 'attribution'
   readonly max: number;
   /** Whether callers who do not know of one another share a connection, and may be asked something on it. */
   readonly mixed: boolean;
+  /** Whether there is room for another connection beside those that there are. Default: up to `max` there is. */
+  readonly hasRoom?: (() => boolean) | undefined;
 }
 
 /** One connection, and who is on it. */
@@ -17,6 +19,8 @@ class Member {
   readonly upstream: ReopenedUpstream;
   readonly floor: Floor | undefined;
   inFlight = 0;
+  /** Sessions that keep to it. */
+  sessions = 0;
   lastUsed = Date.now();
 
   constructor({ mixed, ...options }: PoolOptions) {
@@ -24,15 +28,22 @@ class Member {
     this.upstream = new ReopenedUpstream({ ...options, attribution: this.floor });
   }
 
-  readonly service: Service = async (exchange) => {
+  readonly service: Service = (exchange) => this.#use(() => this.#answer(exchange));
+
+  /** @throws RpcError where the server cannot be reached. */
+  async connect(): Promise<void> {
+    await this.#use(() => this.upstream.connect());
+  }
+
+  async #use<T>(work: () => Promise<T>): Promise<T> {
     this.inFlight += 1;
     try {
-      return await this.#answer(exchange);
+      return await work();
     } finally {
       this.inFlight -= 1;
       this.lastUsed = Date.now();
     }
-  };
+  }
 
   async #answer(exchange: Exchange): Promise<JsonObject> {
     const { upstream, floor } = this;
@@ -43,17 +54,14 @@ class Member {
   }
 }
 
-interface Listener {
-  readonly exchange: Exchange;
-  /** Has it listen to a connection that came later. */
-  readonly join: (member: Member) => void;
-}
+/** Has somebody listen to a connection that came later. */
+type Join = (member: Member) => void;
 
 /** The connections to a server that the same callers share: another one is made where calls would have to wait. */
 export class Pool {
   readonly #options: PoolOptions;
   readonly #members: Member[] = [];
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<Join>();
   readonly #sessions = new WeakMap<Session, Member>();
 
   constructor(options: PoolOptions) {
@@ -95,8 +103,8 @@ export class Pool {
   }
 
   /** @throws RpcError where the server cannot be reached. */
-  async connect(): Promise<void> {
-    await this.#first().upstream.connect();
+  connect(): Promise<void> {
+    return this.#first().connect();
   }
 
   readonly service: Service = checkHeaders((exchange) =>
@@ -128,11 +136,25 @@ export class Pool {
 
   #memberFor({ method, caller: { session } }: Exchange): Member {
     if (this.#options.max === 1) return this.#first();
-    const own = session && this.#sessions.get(session);
+    if (session) return this.#memberOf(session);
+    return MAY_ASK.has(method) ? this.#freest() : this.#first();
+  }
+
+  /** A session keeps to the connection that had the fewest sessions when it came. */
+  #memberOf(session: Session): Member {
+    const own = this.#sessions.get(session);
     if (own && this.#members.includes(own)) return own;
-    const member = session || MAY_ASK.has(method) ? this.#freest() : this.#first();
-    if (session) this.#sessions.set(session, member);
+    const least = leastOf(this.#members, ({ sessions }) => sessions);
+    const member = !least || (least.sessions > 0 && this.#mayGrow) ? this.#add() : least;
+    this.#sessions.set(session, member);
+    member.sessions += 1;
+    session.signal.addEventListener('abort', () => void (member.sessions -= 1), { once: true });
     return member;
+  }
+
+  get #mayGrow(): boolean {
+    const { max, hasRoom } = this.#options;
+    return this.#members.length < max && (hasRoom?.() ?? true);
   }
 
   #freest(): Member {
@@ -140,15 +162,14 @@ export class Pool {
       floor && upstream.era !== 'modern' ? floor.free && inFlight === 0 : true,
     );
     if (free) return free;
-    if (this.#members.length < this.#options.max) return this.#add();
-    const load = ({ inFlight }: Member): number => inFlight;
-    return this.#members.reduce((least, each) => (load(each) < load(least) ? each : least));
+    if (this.#members.length === 0 || this.#mayGrow) return this.#add();
+    return leastOf(this.#members, ({ inFlight }) => inFlight)!;
   }
 
   #add(): Member {
     const member = new Member(this.#options);
     this.#members.push(member);
-    for (const { join } of this.#listeners) join(member);
+    for (const join of this.#listeners) join(member);
     return member;
   }
 
@@ -157,19 +178,27 @@ export class Pool {
     const first = this.#first();
     const quietly = derive(exchange, {
       notify: (method, params) =>
-        method === 'notifications/subscriptions/acknowledged' ? Promise.resolve() : exchange.notify(method, params),
+        method === Notice.Acknowledged ? Promise.resolve() : exchange.notify(method, params),
     });
-    const listener: Listener = {
-      exchange,
-      join: ({ upstream }) => void upstream.service(quietly).catch(this.#options.onerror),
+    const join: Join = (member) => {
+      member.upstream.service(quietly).catch((error: Error) => {
+        // One that was closed because nobody needed it has nothing more to say.
+        if (this.#members.includes(member)) this.#options.onerror(error);
+      });
     };
-    for (const member of this.#members) if (member !== first) listener.join(member);
-    this.#listeners.add(listener);
+    for (const member of this.#members) if (member !== first) join(member);
+    this.#listeners.add(join);
     try {
       return await first.upstream.service(exchange);
     } finally {
-      this.#listeners.delete(listener);
+      this.#listeners.delete(join);
       first.lastUsed = Date.now();
     }
   }
+}
+
+function leastOf(members: readonly Member[], load: (member: Member) => number): Member | undefined {
+  let least: Member | undefined;
+  for (const member of members) if (!least || load(member) < load(least)) least = member;
+  return least;
 }

@@ -1,0 +1,142 @@
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import { listening, scripted } from '../../test/support/service.ts';
+import type { Caller, Exchange, Service, Session } from '../core/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { memoryTransportPair } from '../transport/memory.ts';
+import type { Transport } from '../transport/transport.ts';
+import { serve } from '../wire/serve.ts';
+import { createBridge, type BridgeOptions } from './bridge.ts';
+
+// It is loaded when it is first needed, and that takes a while.
+beforeAll(() => import('../wire/negotiate.ts'));
+
+/** A bridge to servers with a handshake; `start` is waited for by each connection. */
+function bridged(service: Service, options: Partial<BridgeOptions> = {}, start: () => Promise<void> = async () => {}) {
+  const ends: Transport[] = [];
+  const errors: string[] = [];
+  const bridge = createBridge({
+    target: () => {
+      const [near, far] = memoryTransportPair();
+      ends.push(far);
+      const started = near.start.bind(near);
+      near.start = () => start().then(started);
+      void serve(service, far, { eras: 'legacy' });
+      return near;
+    },
+    onerror: ({ message }) => void errors.push(message),
+    ...options,
+  });
+  onTestFinished(() => bridge.close());
+  return { bridge, ends, errors };
+}
+
+/** A request of a caller without a session. */
+function from(
+  name: string,
+  method: string,
+  params: JsonObject = {},
+  caller: Partial<Caller> = {},
+): Exchange & TestExchange {
+  const clientInfo = { name, version: '1' };
+  return new TestExchange(method, params, { caller: { revision: '2026-07-28', clientInfo, ...caller } });
+}
+
+/** Something that goes on until it is told to end. */
+function gate() {
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { open, opened };
+}
+
+const able = { capabilities: { elicitation: {} } };
+
+test('sessions are spread over the connections of all, whenever they come', async () => {
+  const { bridge, ends } = bridged(scripted().service, { connections: 3 });
+  const controller = new AbortController();
+  const sessions = Array.from({ length: 4 }, (_, n): Session => ({ id: `${n}`, signal: controller.signal }));
+  for (const session of sessions) {
+    const caller = { session, revision: '2025-11-25' } as const;
+    await bridge.service(new TestExchange('server/discover', {}, { caller }));
+    await bridge.service(new TestExchange('echo', {}, { caller }));
+  }
+  expect([ends.length, bridge.upstreams]).toEqual([3, 3]);
+});
+
+test('there are no more connections than there may be, though calls have to wait for one', async () => {
+  const { open, opened } = gate();
+  const { service } = scripted({ 'tools/call': () => opened.then(() => ({ content: [] })) }, { tools: {} });
+  const { bridge, ends } = bridged(service, { maxConnections: 2 });
+  const calls = [1, 2, 3, 4].map(() => bridge.service(from('p', 'tools/call', { name: 'x' }, able)));
+  await expect.poll(() => bridge.upstreams).toBe(2);
+  await expect.poll(() => bridge.waiting).toBe(2);
+  open();
+  await Promise.all(calls);
+  expect(ends).toHaveLength(2);
+});
+
+test('a connection that is being made is not idle', async () => {
+  const { open, opened } = gate();
+  const { bridge } = bridged(scripted().service, { maxConnections: 1, idleTimeout: 4 }, () => opened);
+  const first = bridge.service(from('p', 'echo', { n: 1 }));
+  const refused = bridge.service(from('q', 'echo'));
+  await expect(refused).rejects.toThrow('in use');
+  await new Promise((resolve) => void setTimeout(resolve, 20));
+  open();
+  expect(await first).toEqual({ params: { n: 1 } });
+});
+
+test('who listens hears of all connections, and nothing of those that nobody needs any more', async () => {
+  const heard: Exchange[] = [];
+  const { open, opened } = gate();
+  const { service } = scripted(
+    {
+      'subscriptions/listen': listening(heard),
+      'tools/call': () => opened.then(() => ({ content: [] })),
+    },
+    { tools: { listChanged: true } },
+  );
+  const { bridge, errors } = bridged(service, { idleTimeout: 40 });
+  const listener = from('p', 'subscriptions/listen', { notifications: { toolsListChanged: true } }, able);
+  const listen = bridge.service(listener);
+  await expect.poll(() => heard.length).toBe(1);
+  const calls = [1, 2].map(() => bridge.service(from('p', 'tools/call', { name: 'x' }, able)));
+  await expect.poll(() => heard.length).toBe(2);
+  await heard[1]!.notify('notifications/tools/list_changed');
+  await expect
+    .poll(() => listener.notified.map(({ method }) => method))
+    .toEqual(['notifications/subscriptions/acknowledged', 'notifications/tools/list_changed']);
+  open();
+  await Promise.all(calls);
+  await expect.poll(() => bridge.upstreams).toBe(1);
+  listener.abort();
+  await listen;
+  expect(errors).toEqual([]);
+});
+
+test('a session that never comes about leaves nothing with its caller', async () => {
+  const { bridge } = bridged(scripted().service, {}, () => Promise.reject(new Error('no')));
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const counting = new Proxy(signal, {
+    get(target, name) {
+      if (name === 'addEventListener') listeners += 1;
+      if (name === 'removeEventListener') listeners -= 1;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const session: Session = { id: 's', signal: counting };
+  const caller = { session, revision: '2025-11-25' } as const;
+  for (let n = 0; n < 3; n += 1)
+    await expect(bridge.service(new TestExchange('server/discover', {}, { caller }))).rejects.toThrow('no');
+  expect(listeners).toBe(0);
+});
+
+test('a closed bridge connects to nothing any more', async () => {
+  const { bridge, ends } = bridged(scripted().service);
+  await bridge.close();
+  await expect(bridge.check()).rejects.toThrow('The bridge is closed');
+  await expect(bridge.service(from('p', 'echo'))).rejects.toThrow('The bridge is closed');
+  expect(ends).toEqual([]);
+});
