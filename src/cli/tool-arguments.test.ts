@@ -148,6 +148,20 @@ test('a schema that refers to itself comes to an end', () => {
   });
 });
 
+test('a pattern of the server is left to the server', async () => {
+  const text = { type: 'string', pattern: '^(.|.|.)*\\u0001$' };
+  const slow = { name: 'slow', inputSchema: { type: 'object', properties: { text } } };
+  const started = performance.now();
+  await expect(checkArguments(slow, { text: 'x'.repeat(40) })).resolves.toBeUndefined();
+  expect(performance.now() - started).toBeLessThan(5000);
+});
+
+test('lists of lists for ever are described as far as a person reads', () => {
+  const tree = { type: 'array', items: { $ref: '#/$defs/tree' } };
+  const inputSchema = { type: 'object', properties: { tree: { $ref: '#/$defs/tree' } }, $defs: { tree } };
+  expect(wanted({ name: 'plant', inputSchema })).toBe('plant takes tree (any[][][][][])');
+});
+
 test.each([
   [{ type: 'object' }, 'bare takes no arguments'],
   [{ type: 'object', additionalProperties: true }, 'bare takes any arguments'],

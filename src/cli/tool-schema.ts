@@ -3,6 +3,8 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 
 /** How often a reference is followed: one that leads to itself ends. */
 const MAX_REFERENCES = 16;
+/** How many lists in one another are described. */
+const MAX_LISTS = 4;
 
 /** A schema, or a part of one, with what its references are looked up in. */
 export class ToolSchema {
@@ -72,13 +74,17 @@ export class ToolSchema {
     return found.length === 0 ? undefined : found;
   }
 
-  /** `integer`, `string[]`, `"red" | "blue"`, `any`. */
+  /** `integer`, `string[]`, `"red" | "blue"`, `any`. Of lists in one another four are told apart: the rest is `any`. */
   describe(): string {
+    return this.#described(MAX_LISTS);
+  }
+
+  #described(lists: number): string {
     const { choices } = this;
     if (choices) return choices.map((choice) => JSON.stringify(choice)).join(' | ');
     const names = Array.from(this.types, (type) => {
       if (type !== 'array') return type;
-      const item = this.items.describe();
+      const item = lists === 0 ? 'any' : this.items.#described(lists - 1);
       return item.includes(' ') ? `(${item})[]` : `${item}[]`;
     });
     return names.length === 0 ? 'any' : names.join(' | ');

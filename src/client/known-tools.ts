@@ -53,10 +53,10 @@ export class KnownTools {
     }
     if (tool.schema === null) return;
     this.#checks ??= await import('./output-schema.ts');
-    const { outputSchemaOf, refuse } = this.#checks;
+    const { foreignSchema, refuse } = this.#checks;
     let issues: Parameters<Checks['refuse']>[2] | undefined;
     try {
-      tool.schema ??= outputSchemaOf(name, tool.output);
+      tool.schema ??= foreignSchema(tool.output, `The output schema of the tool ${name}`);
       ({ issues } = await tool.schema.validate(result['structuredContent']));
     } catch (error) {
       tool.schema = null;

@@ -34,7 +34,7 @@ test('an assertion that never comes does not lock others out for ever', async ()
 
 test('a person has an hour, and no more', async () => {
   const begun = signal();
-  const close = vi.fn(() => Promise.resolve());
+  const close = vi.fn<() => Promise<void>>(() => Promise.resolve());
   const authorize = (): Promise<never> => (begun.fire(), new Promise(() => {}));
   const user = { visit: () => Promise.resolve({ redirectUri: REDIRECT, authorize, close }) };
   const { store, outcome } = stuck({ user });
