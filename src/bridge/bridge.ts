@@ -73,7 +73,7 @@ const MAX_CONNECTIONS = 100;
  * connection that is lost is made again for the next request; what was in flight fails with an `RpcError`, unless it
  * certainly did not run.
  *
- * @throws TypeError where the target is none.
+ * @throws TypeError where the target is none, or a number is out of its bounds.
  */
 export function createBridge(options: BridgeOptions): Bridge {
   return new ServerBridge(options);
@@ -107,6 +107,8 @@ class ServerBridge implements Bridge {
     const { target, connections = 'per-session', onerror = () => {}, connectTimeout, sessionIdleTimeout } = options;
     if (typeof connections === 'number' && !(Number.isInteger(connections) && connections > 0))
       throw new TypeError('connections must be a whole number of at least 1');
+    if (sessionIdleTimeout !== undefined && !(sessionIdleTimeout > 0))
+      throw new TypeError('sessionIdleTimeout must be a number of milliseconds');
     this.#options = options;
     this.#onerror = onerror;
     this.#opener = openerFor(target, { ...options, connectTimeout });

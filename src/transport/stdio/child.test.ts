@@ -80,6 +80,12 @@ function runs(pid: number): boolean {
   return process.platform !== 'linux' || !/\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
 }
 
+test.each([0, -1, Number.NaN])('a bound of %d bytes of memory is none', (maxMemory) => {
+  expect(() => childTransport({ command: 'x', maxMemory })).toThrow(
+    new TypeError('maxMemory must be a number of bytes'),
+  );
+});
+
 describe('starting', () => {
   test('a command that does not exist is said in one sentence', async () => {
     const { transport, log } = new Peer({ command: 'no-such-command-here' });

@@ -59,7 +59,7 @@ export interface ChildExit {
 }
 
 /** A child has ended by itself. */
-export class ChildEnded extends Error {
+class ChildEnded extends Error {
   override readonly name = 'ChildEnded';
   /** The last lines that it wrote to stderr, as many as fit into a message; empty where there were none. */
   readonly stderr: string;
@@ -109,7 +109,10 @@ export class ChildTransport implements Transport {
   #exceeded: Error | undefined;
   #reason: Error | undefined;
 
+  /** @throws TypeError where `maxMemory` is no positive number. */
   constructor(options: ChildOptions) {
+    const { maxMemory } = options;
+    if (maxMemory !== undefined && !(maxMemory > 0)) throw new TypeError('maxMemory must be a number of bytes');
     this.#options = options;
     this.#name = basename(options.command);
     this.#stopTimeout = options.stopTimeout ?? 2000;

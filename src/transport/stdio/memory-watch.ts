@@ -4,7 +4,7 @@ import { listProcesses, treeOf, type ProcessEntry } from './process-tree.ts';
 const INTERVAL = 2000;
 
 /** One process tree, and how much memory it may have. */
-export interface WatchedTree {
+interface WatchedTree {
   readonly pid: number;
   /** Bytes that are resident, of all of its processes together; what they share counts for each. */
   readonly limit: number;

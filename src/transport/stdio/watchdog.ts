@@ -27,7 +27,7 @@ const SCRIPT = `
 `;
 
 /** What survives this process to end its children where it cannot do so itself, as after SIGKILL. One for all. */
-export class Watchdog {
+class Watchdog {
   readonly #groups = new Set<number>();
   /** The way to it. */
   #line: Socket | undefined;
