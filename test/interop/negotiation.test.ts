@@ -64,18 +64,33 @@ describe('client 2.x and a server of every revision', () => {
   });
 });
 
-describe('client 2.x and a server of handshake revisions', () => {
-  const { http, stdio } = bridged([...demo, '--stdio']);
+describe('client 2.x and a bridge to a server of handshake revisions', () => {
+  const { http, stdio } = bridged(programs.everything);
   const transports = connections(http, stdio);
 
-  test.each(transports)('fall back to the handshake over %s', async (_, transport) => {
+  test.each(transports)('need no handshake over %s', async (_, transport) => {
+    for (const mode of ['auto', { pin: '2026-07-28' }] as const) {
+      const client = clientOf(mode);
+      await client.connect(transport());
+      expect(client.getProtocolEra()).toBe('modern');
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('echo');
+    }
+  });
+});
+
+describe('client 2.x and a server of handshake revisions', () => {
+  const [command, ...args] = programs.everything;
+  const transport = (): StdioClientTransport =>
+    new StdioClientTransport({ command: process.execPath, args: [command!, ...args], stderr: 'ignore' });
+
+  test('fall back to the handshake', async () => {
     const client = clientOf('auto');
     await client.connect(transport());
     expect(client.getProtocolEra()).toBe('legacy');
     expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25');
   });
 
-  test.each(transports)('part where the client insists on 2026-07-28, over %s', async (_, transport) => {
+  test('part where the client insists on 2026-07-28', async () => {
     await expect(clientOf({ pin: '2026-07-28' }).connect(transport())).rejects.toThrow(
       /2026-07-28|modern|version|era/i,
     );
