@@ -3,11 +3,12 @@ import { ConfigError, readConfig, type FleetConfig, type ServerConfig } from '..
 import { openFleet, type ServerConnection } from '../bridge/fleet/open-fleet.ts';
 import type { Target } from '../client/target.ts';
 import type { CleanLog } from '../operate/logs.ts';
-import { serveBridge } from './bridge-serve.ts';
-import { secretsIn, type BridgeSettings } from './bridge-settings.ts';
+import { createObserver } from './bridge-observer.ts';
+import { serveBridge, type ServedMembers } from './bridge-serve.ts';
+import type { BridgeSettings } from './bridge-settings.ts';
 import { authorizerFor, boundedCommand, restingOf } from './bridge-target.ts';
-import { watch } from './bridge-watch.ts';
 import { Failure } from './failure.ts';
+import { secretsOf } from './secrets.ts';
 import { atEnd } from './shutdown.ts';
 
 /** `everwire bridge --config`: the servers of a file as one, and each by itself. Changes of the file are taken up. */
@@ -15,7 +16,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
   const onwarning = (message: string): void => log.write('warn', message);
   const config = read(file);
   for (const warning of config.warnings) onwarning(`${file}: ${warning}`);
-  const watching = await watch(settings, log);
+  const observer = await createObserver(settings, log);
   const connect = async (name: string, server: ServerConfig): Promise<ServerConnection> => {
     log.hide(secretsOf(server));
     const headers = server.kind === 'url' ? server.headers : {};
@@ -28,21 +29,29 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
       connectTimeout: settings.connectTimeout,
       onerror: ({ message }) => log.write('warn', `${name}: ${message}`),
     });
-    return { service: watching.server(name, bridge), close: () => bridge.close() };
+    return { service: observer.server(name, bridge), close: () => bridge.close() };
   };
+  /** Closes what is served of servers that are gone. */
+  let clearMounts = (): void => {};
   const fleet = await openFleet(config, {
     connect,
     watch: true,
     onwarning,
     onchange: ({ added, removed, changed }) => {
-      for (const name of removed) watching.forget(name);
+      for (const name of removed) observer.forget(name);
+      clearMounts();
       const names = { added: added.join(), removed: removed.join(), changed: changed.join() };
       log.write('info', `${file} was taken up`, names);
     },
   });
   atEnd(() => fleet.close());
-  const member = (name: string): ReturnType<typeof fleet.services.get> => fleet.services.get(name);
-  return serveBridge({ name: 'everwire', service: fleet.service, member }, watching, settings, log);
+  const members: ServedMembers = {
+    find: (name) => fleet.services.get(name),
+    onchange: (clear) => {
+      clearMounts = clear;
+    },
+  };
+  return serveBridge({ name: 'everwire', service: fleet.service, members }, observer, settings, log);
 }
 
 /** @throws Failure with code 2 where the file cannot be used. */
@@ -59,12 +68,4 @@ function targetOf(server: ServerConfig, settings: BridgeSettings, log: CleanLog)
   const { name, command, args, env, cwd } = server;
   const way = { command, args, env, ...(cwd !== undefined && { cwd }) };
   return boundedCommand(way, name, `[${name}] `, settings, log);
-}
-
-/** Variables whose values a server would not want to see in a log. */
-const SECRET = /auth|credential|key|pass|secret|token/i;
-
-function secretsOf(server: ServerConfig): string[] {
-  if (server.kind === 'url') return Object.values(server.headers).flatMap(secretsIn);
-  return Object.entries(server.env).flatMap(([name, value]) => (SECRET.test(name) ? secretsIn(value) : []));
 }

@@ -92,7 +92,37 @@ describe('servers at paths of their own', () => {
     expect(textOf(await caller.callTool('who'))).toEqual({ type: 'text', text: 'another, asked by anyone' });
     services.delete('one');
     expect((await fetch('http://localhost/servers/one/mcp', { method: 'POST' })).status).toBe(404);
+    mounts.clear();
     expect(mounts.sessions).toBe(0);
+    await expect(caller.callTool('who')).rejects.toThrow(/./);
+  });
+
+  test('are closed once their names are gone, though nobody asks for those any more', async () => {
+    const services = new Map<string, Service>();
+    const { mounts, client } = mounted(services);
+    for (const name of ['one', 'two', 'three']) {
+      services.set(name, named(name));
+      await client(`/servers/${name}/mcp`, 'legacy');
+      services.delete(name);
+    }
+    // One that comes makes room.
+    expect(mounts.sessions).toBe(1);
+    mounts.clear();
+    expect(mounts.sessions).toBe(0);
+  });
+
+  test('go on while others are gone', async () => {
+    const services = new Map([
+      ['one', named('one')],
+      ['two', named('two')],
+    ]);
+    const { mounts, client } = mounted(services);
+    const going = await client('/servers/one/mcp', 'legacy');
+    await client('/servers/two/mcp', 'legacy');
+    services.delete('two');
+    mounts.clear();
+    expect(mounts.sessions).toBe(1);
+    expect(textOf(await going.callTool('who'))).toEqual({ type: 'text', text: 'one, asked by anyone' });
   });
 
   test('take no more once they are closed', async () => {

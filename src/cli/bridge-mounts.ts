@@ -36,7 +36,7 @@ interface Mount {
 /** Services that are served by their names, each at a path of its own: `/servers/<name>/mcp`. */
 export class Mounts {
   readonly #options: MountsOptions;
-  /** Those that were asked for: no more than there are services. */
+  /** Those that were asked for, of services that there were when the last one came. */
   readonly #mounts = new Map<string, Mount>();
   #draining = false;
 
@@ -48,13 +48,15 @@ export class Mounts {
   readonly page = (path: string): HttpPage | undefined => {
     const name = this.#nameIn(path);
     const service = name === undefined ? undefined : this.#options.find(name);
-    if (name === undefined || !service) {
-      if (name !== undefined) this.#remove(name);
-      return undefined;
-    }
+    if (name === undefined || !service) return undefined;
     const { handler } = this.#mounts.get(name) ?? this.#add(name, service);
     return { gated: true, answer: (call) => handler.handle(new MountedCall(call)) };
   };
+
+  /** Closes what was served by names that are gone. Sessions of the others go on. */
+  clear(): void {
+    for (const name of this.#mounts.keys()) if (!this.#options.find(name)) this.#remove(name);
+  }
 
   get sessions(): number {
     return this.#sum(({ handler }) => handler.sessions);
@@ -90,6 +92,8 @@ export class Mounts {
   }
 
   #add(name: string, first: Service): Mount {
+    // However many names there will have been: there are no more than there are services.
+    this.clear();
     const { find, inbound: inboundOptions, http } = this.#options;
     // Whatever it is at the time: it may be replaced while sessions go on.
     const inbound = inboundTo((exchange) => (find(name) ?? first)(exchange), inboundOptions);

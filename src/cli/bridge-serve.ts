@@ -8,8 +8,8 @@ import type { HttpHandler, HttpPage } from '../transport/http/handler.ts';
 import type { HttpListener } from '../transport/http/listen.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
 import { inboundTo, Mounts } from './bridge-mounts.ts';
+import type { Observer } from './bridge-observer.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
-import type { Watch } from './bridge-watch.ts';
 import { announce, serveStdio } from './run.ts';
 import { sayThrough } from './say.ts';
 import { atEnd } from './shutdown.ts';
@@ -20,7 +20,14 @@ export interface Served {
   readonly name: string;
   readonly service: Service;
   /** Each of many by itself, by its name: served at `/servers/<name>/mcp` too. */
-  readonly member?: ((name: string) => Service | undefined) | undefined;
+  readonly members?: ServedMembers | undefined;
+}
+
+/** Servers that come and go. */
+export interface ServedMembers {
+  readonly find: (name: string) => Service | undefined;
+  /** Called once, with what is to be called when some of them are gone. */
+  readonly onchange: (changed: () => void) => void;
 }
 
 /** The log of a bridge. What else the process says goes through it from now on. */
@@ -35,20 +42,26 @@ export async function bridgeLog({ log: { level, format }, secrets }: BridgeSetti
  *
  * @throws Error where it cannot listen.
  */
-export async function serveBridge(served: Served, watch: Watch, settings: BridgeSettings, log: Log): Promise<void> {
+export async function serveBridge(
+  served: Served,
+  observer: Observer,
+  settings: BridgeSettings,
+  log: Log,
+): Promise<void> {
   const onerror = (error: Error): void => log.write('warn', error.message);
   // What a server asks in its result is sealed by it, where it wants to.
   const inboundOptions: InboundOptions = { sealState: false, stateKey: settings.stateKey, onerror };
-  const inbound = inboundTo(watch.served(served.service), inboundOptions);
+  const inbound = inboundTo(observer.served(served.service), inboundOptions);
   if (settings.stdio) return serveStdio(inbound);
   const { path, maxSessions, idleTimeout, drainTimeout } = settings;
   const find = (name: string): Service | undefined => {
-    const service = served.member?.(name);
-    return service && watch.served(service);
+    const service = served.members?.find(name);
+    return service && observer.served(service);
   };
   const mounts = new Mounts({ find, path, inbound: inboundOptions, http: { maxSessions, idleTimeout, onerror } });
+  served.members?.onchange(() => mounts.clear());
   const tls = await certificateOf(settings);
-  const pages = pagesOf(watch, settings);
+  const pages = pagesOf(observer, settings);
   const listener = await listenAs(settings, {
     inbound,
     onerror,
@@ -57,7 +70,7 @@ export async function serveBridge(served: Served, watch: Watch, settings: Bridge
     pages: (at) => pages(at) ?? mounts.page(at),
   });
   const { handler } = listener;
-  if (watch.metrics) addGauges(watch.metrics, handler, inbound, mounts);
+  if (observer.metrics) addGauges(observer.metrics, handler, inbound, mounts);
   const unwatch = tls?.watch({
     renew: (credentials) => {
       listener.renewTls(credentials);
@@ -67,7 +80,7 @@ export async function serveBridge(served: Served, watch: Watch, settings: Bridge
   });
   atEnd(async () => {
     unwatch?.();
-    watch.health.drain();
+    observer.health.drain();
     log.write('debug', 'draining', { sessions: handler.sessions, streams: handler.streams });
     handler.drain();
     await Promise.all([inbound.close(drainTimeout), mounts.close(drainTimeout)]);
@@ -76,7 +89,7 @@ export async function serveBridge(served: Served, watch: Watch, settings: Bridge
   const { format, level } = settings.log;
   if (format === 'json') {
     log.write('info', 'listening', { url: listener.url, sseUrl: listener.sseUrl, server: served.name });
-  } else if (level === 'debug' || level === 'info') announce(served.name, listener, served.member !== undefined);
+  } else if (level === 'debug' || level === 'info') announce(served.name, listener, served.members !== undefined);
 }
 
 async function certificateOf({ tls }: BridgeSettings): Promise<TlsFiles | undefined> {
@@ -123,7 +136,7 @@ async function listenAs(settings: BridgeSettings, { inbound, tls, ...others }: L
   });
 }
 
-function pagesOf({ health, metrics }: Watch, settings: BridgeSettings): (path: string) => HttpPage | undefined {
+function pagesOf({ health, metrics }: Observer, settings: BridgeSettings): (path: string) => HttpPage | undefined {
   return pagesAt({
     ...(settings.health && health.pages),
     ...(metrics && { '/metrics': metrics.page(settings.metrics === 'gated') }),

@@ -64,16 +64,18 @@ describe('settings', () => {
       metrics: 'none',
       log: { level: 'info', format: 'plain', requests: false },
       secrets: [],
+      ownVariables: [],
     });
   });
 
   test('take secrets as they are, from the environment and from files', () => {
-    const { access, secrets } = read(
+    const { access, secrets, ownVariables } = read(
       ...['--bearer', `${SECRET}-plain`, '--bearer', 'env:TOKEN', '--bearer', '@tokens', '--api-key', '${env:KEY}'],
     );
     expect(access.tokens).toEqual([`${SECRET}-plain`, SECRET, `${SECRET}-one`, `${SECRET}-two`]);
     expect(access.keys).toEqual([`${SECRET}-key`]);
     expect(secrets).toEqual(expect.arrayContaining([...access.tokens, ...access.keys]));
+    expect(ownVariables).toEqual(['TOKEN', 'KEY']);
   });
 
   test('fill headers for the server in, and keep them out of the log', () => {
@@ -126,6 +128,7 @@ describe('settings', () => {
     const settings = read(...words);
     expect(settings).toMatchObject({ maxMemory: 512 * 1024 ** 2, serverIdleTimeout: 900_000, login: false });
     expect(settings.stateKey).toBe(`${SECRET}-key`);
+    expect(settings.ownVariables).toEqual(['KEY']);
     expect(settings.secrets).toContain(`${SECRET}-key`);
   });
 

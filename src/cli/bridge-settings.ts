@@ -4,6 +4,7 @@ import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
 import { isLoopback } from '../transport/http/guards.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
+import { MIN_SECRET, secretsIn } from './secrets.ts';
 
 /** What the options of a bridge amount to, checked. Times are in milliseconds. */
 export interface BridgeSettings {
@@ -37,6 +38,8 @@ export interface BridgeSettings {
   readonly log: { readonly level: LogThreshold; readonly format: LogFormat; readonly requests: boolean };
   /** What no line of the log may hold. */
   readonly secrets: readonly string[];
+  /** The environment variables that hold secrets of the bridge itself: no command behind it is to have them. */
+  readonly ownVariables: readonly string[];
 }
 
 /** Who is let in; anyone where there are neither keys nor an issuer. */
@@ -63,8 +66,6 @@ export interface Environment {
 
 const ENVIRONMENT: Environment = { env: process.env, read: (file) => readFileSync(file, 'utf8') };
 
-/** Shorter ones can be guessed, and could not be told from words in a log. */
-const MIN_SECRET = 8;
 const MIN_STATE_KEY = 16;
 const MEBIBYTE = 1024 * 1024;
 /** What may be in a token for it to survive in a header (RFC 6750, section 2.1). */
@@ -132,6 +133,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
       ...(stateKey === undefined ? [] : [stateKey]),
       ...Object.values(headers).flatMap(secretsIn),
     ],
+    ownVariables: [...flags.bearer, ...flags.apiKey, flags.stateKey ?? ''].flatMap((word) => variableIn(word) ?? []),
   };
 }
 
@@ -205,13 +207,18 @@ function readConnections({ perSession, shared, pool }: BridgeFlags): BridgeSetti
   return shared ? 'shared' : (pool ?? 'per-session');
 }
 
+/** The environment variable that a word means: `env:NAME`, or `${env:NAME}` as it is written in headers. */
+function variableIn(word: string): string | undefined {
+  const [, plain, bracketed] = /^(?:env:(\w+)|\$\{env:(\w+)\})$/.exec(word) ?? [];
+  return plain ?? bracketed;
+}
+
 /** The secrets that a word means: itself, the lines of `@file`, or what `env:NAME` holds. */
 function readSecret(option: string, word: string, { env, read }: Environment): string[] {
-  const variable = /^(?:env:(\w+)|\$\{env:(\w+)\})$/.exec(word);
+  const name = variableIn(word);
   let found = [word];
   let where = option;
-  if (variable) {
-    const name = variable[1] ?? variable[2]!;
+  if (name !== undefined) {
     const value = env[name];
     if (!value) throw Failure.usage(`${option} needs the environment variable ${name}, which is not set`);
     where = `${option} in the environment variable ${name}`;
@@ -274,9 +281,4 @@ function readHeaders(words: readonly string[], { env }: Environment): Record<str
       return [name.toLowerCase(), value.trim()];
     }),
   );
-}
-
-/** The value of a header, and what stands in it behind the name of a scheme. */
-export function secretsIn(value: string): string[] {
-  return [value, value.replace(/^\S+\s+/, '')].filter((secret) => secret.length >= MIN_SECRET);
 }

@@ -7,6 +7,7 @@ import { StderrRelay } from './stderr-relay.ts';
 
 /**
  * A command behind a bridge, within its bounds: it and all that it starts end with this process whatever becomes of that.
+ * Of the environment it gets all but the secrets of the bridge itself, where its own settings do not name them.
  *
  * @param name by which the log tells what it writes to stderr.
  * @param prefix before each such line for people.
@@ -15,14 +16,23 @@ export function boundedCommand(
   command: Pick<CommandTarget, 'command' | 'args' | 'env' | 'cwd'>,
   name: string,
   prefix: string,
-  { maxMemory, log: { format } }: BridgeSettings,
+  { maxMemory, ownVariables, log: { format } }: BridgeSettings,
   log: Log,
 ): CommandTarget {
   const relay = new StderrRelay((line) => {
     if (format === 'json') log.write('info', line, { server: name, from: 'stderr' });
     else process.stderr.write(`${prefix}${line}\n`);
   });
-  return { ...command, maxMemory, watchdog: true, onstderr: relay.line };
+  const env = { ...absent(ownVariables), ...command.env };
+  return { ...command, env, maxMemory, watchdog: true, onstderr: relay.line };
+}
+
+/** Variables to be taken away, as this process has them: on Windows they have the same name in any case. */
+function absent(names: readonly string[]): Record<string, undefined> {
+  const known = (name: string): string => (process.platform === 'win32' ? name.toUpperCase() : name);
+  const taken = new Set(names.map(known));
+  const here = Object.keys(process.env).filter((name) => taken.has(known(name)));
+  return Object.fromEntries(here.map((name) => [name, undefined]));
 }
 
 /** When a connection that nobody asks anything on is closed; what is not said is as `BridgeOptions` has it. */

@@ -4,11 +4,11 @@ import type { Target } from '../client/target.ts';
 import type { Service } from '../core/exchange.ts';
 import type { Log } from '../operate/logs.ts';
 import { Method } from '../protocol/methods.ts';
+import { createObserver } from './bridge-observer.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { bridgeLog, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
 import { authorizerFor, boundedCommand, restingOf } from './bridge-target.ts';
-import { watch } from './bridge-watch.ts';
 import { Failure } from './failure.ts';
 import { atEnd, stop } from './shutdown.ts';
 
@@ -34,11 +34,11 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
     onerror: (error) => log.write('warn', error.message),
   });
   atEnd(() => bridged.close());
-  const watching = await watch(settings, log);
-  const service = watching.server(name, bridged);
+  const observer = await createObserver(settings, log);
+  const service = observer.server(name, bridged);
   const problem = (error: Error): string => `${known} did not start as an MCP server: ${error.message}`;
   if (settings.stdio) {
-    return serveBridge({ name, service: stoppingWith(service, problem, log) }, watching, settings, log);
+    return serveBridge({ name, service: stoppingWith(service, problem, log) }, observer, settings, log);
   }
   try {
     // A server that cannot work should be known before the first client comes.
@@ -46,7 +46,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   } catch (error) {
     throw new Error(problem(error as Error), { cause: error });
   }
-  return serveBridge({ name, service }, watching, settings, log);
+  return serveBridge({ name, service }, observer, settings, log);
 }
 
 interface Behind {

@@ -27,7 +27,11 @@ function configure(mcpServers: object): void {
 }
 
 async function start(...options: string[]): Promise<RunningProcess & { url: string }> {
-  const child = startNode([...programs.everwire, 'bridge', '--port', '0', '--config', file, ...options]);
+  return startWith({}, ...options);
+}
+
+async function startWith(env: NodeJS.ProcessEnv, ...options: string[]): Promise<RunningProcess & { url: string }> {
+  const child = startNode([...programs.everwire, 'bridge', '--port', '0', '--config', file, ...options], env);
   running.push(child);
   const [, url] = await child.line(/(?:listening on |"url":")(http:[^\s"]+)/, 30_000);
   return { ...child, url: url! };
@@ -72,14 +76,16 @@ describe.each(['legacy', 'modern'] as const)('many servers, for a client of a %s
 
 test('a change of the file is taken up, and what stays the same goes on', async () => {
   configure({ features, demo });
-  const server = await start();
+  const server = await start('--metrics');
   const going = await client(new URL('/servers/features/mcp', server.url), 'legacy');
+  await client(new URL('/servers/demo/mcp', server.url), 'legacy');
+  const figures = async (): Promise<string> => (await fetch(new URL('/metrics', server.url))).text();
+  expect(await figures()).toContain('\neverwire_sessions 2\n');
   await going.callTool('grow', { name: 'grown' });
   configure({ features, another: demo });
-  await eventually(
-    async () => (await fetch(new URL('/servers/demo/mcp', server.url), { method: 'POST' })).status === 404,
-    'the end of a server',
-  );
+  // Nobody asks for it by its name any more.
+  await eventually(async () => (await figures()).includes('\neverwire_sessions 1\n'), 'the end of a server');
+  expect((await fetch(new URL('/servers/demo/mcp', server.url), { method: 'POST' })).status).toBe(404);
   expect((await going.callTool('grown')).content).toEqual([{ type: 'text', text: 'grown' }]);
   const added = await client(new URL('/servers/another/mcp', server.url), 'modern');
   expect(await added.callTool('add', { a: 1, b: 2 })).toMatchObject(sum);
@@ -105,6 +111,27 @@ test('what is secret in the file is in no line of the log', async () => {
   await server.line(/"key \[redacted\]"/);
   await server.stop();
   expect(server.stderr.map((line) => JSON.parse(line))).not.toEqual([]);
+  expect(server.stderr.join('\n')).not.toContain('s3cret');
+});
+
+test('a key in PEM is in no line of the log, and what is a secret of the bridge is none of the servers’', async () => {
+  const pem = ['-----BEGIN PRIVATE KEY-----', 's3cretMIIEvQIBADANBg', '-----END PRIVATE KEY-----'].join('\n');
+  const script = `
+    console.error(process.env.SIGNER_PEM);
+    console.error(JSON.stringify(process.env.SIGNER_PEM));
+    console.error("sealed by " + process.env.SEALING, "let in by " + process.env.ADMISSION, "given " + process.env.GIVEN);
+    process.exit(1)`;
+  const env = { SIGNER_PEM: pem, GIVEN: 'something' };
+  configure({ features, leaky: { command: node, args: ['-e', script], env } });
+  const server = await startWith(
+    { SEALING: 's3cret-of-the-states', ADMISSION: 's3cret-of-the-gate' },
+    ...['--log-format', 'json', '--state-key', 'env:SEALING', '--api-key', 'env:ADMISSION'],
+  );
+  const caller = await connect(server.url, { headers: { 'x-api-key': 's3cret-of-the-gate' }, onerror: () => {} });
+  onTestFinished(() => caller.close());
+  await caller.listTools();
+  await server.line(/sealed by undefined let in by undefined given something/);
+  await server.stop();
   expect(server.stderr.join('\n')).not.toContain('s3cret');
 });
 

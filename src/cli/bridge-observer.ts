@@ -8,11 +8,11 @@ import { anyReachable, reachability, type Reachability } from '../operate/reacha
 import type { Tracing } from '../operate/tracing.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 
-/** Watches the servers behind a bridge: whether they can be reached, what is asked of them, and how that ends. */
-export async function watch(settings: BridgeSettings, log: Log): Promise<Watch> {
+/** Observes the servers behind a bridge: whether they can be reached, what is asked of them, and how that ends. */
+export async function createObserver(settings: BridgeSettings, log: Log): Promise<Observer> {
   const metrics =
     settings.metrics === 'none' ? undefined : await (await import('../operate/metrics.ts')).createMetrics();
-  return new Watch(metrics, await tracingHere(), settings.log.requests ? log : undefined);
+  return new Observer(metrics, await tracingHere(), settings.log.requests ? log : undefined);
 }
 
 /** Spans, where something has set up OpenTelemetry in this process: `node --import`, say. Nothing is loaded otherwise. */
@@ -22,7 +22,7 @@ async function tracingHere(): Promise<Tracing | undefined> {
   return (await import('../operate/tracing.ts')).createTracing();
 }
 
-export class Watch {
+export class Observer {
   /** Ready while one of the servers can be reached. */
   readonly health: Health;
   readonly metrics: Metrics | undefined;
@@ -47,9 +47,9 @@ export class Watch {
   }
 
   /**
-   * Watches one server.
+   * Observes one server.
    *
-   * @param name by which figures and logs tell of it; one that was watched by this name is not any more.
+   * @param name by which figures and logs tell of it; one that was observed by this name is not any more.
    * @returns its service, to be called in place of that of the bridge.
    */
   server(name: string, bridge: Bridge): Service {
@@ -63,7 +63,7 @@ export class Watch {
     return compose(bridge.service, ...around);
   }
 
-  /** Watches a server no longer. */
+  /** Observes a server no longer. */
   forget(name: string): void {
     this.#servers.delete(name);
   }

@@ -1,0 +1,18 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { boundedCommand } from './bridge-target.ts';
+import type { BridgeSettings } from './bridge-settings.ts';
+
+const settings = {
+  ownVariables: ['BRIDGE_KEY', 'BRIDGE_TOKEN'],
+  log: { format: 'plain' },
+} as unknown as BridgeSettings;
+const log = { write: () => {} };
+
+test('a command is not given the secrets of the bridge, unless its settings say so', () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('BRIDGE_KEY', 's3cret-key');
+  vi.stubEnv('BRIDGE_TOKEN', 's3cret-token');
+  const env = { BRIDGE_TOKEN: 's3cret-token', OTHER: '1' };
+  const target = boundedCommand({ command: 'x', env }, 'x', '', settings, log);
+  expect(target.env).toEqual({ BRIDGE_KEY: undefined, BRIDGE_TOKEN: 's3cret-token', OTHER: '1' });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { secretsIn, secretsOf } from './secrets.ts';
+
+const VALUE = 's3cret-0123456789';
+
+function ofVariable(name: string, value = VALUE): string[] {
+  return secretsOf({ kind: 'command', name: 'mine', command: 'x', args: [], env: { [name]: value }, tools: {} });
+}
+
+describe('of variables', () => {
+  test.each([
+    ...['API_KEY', 'GITHUB_TOKEN', 'CLIENT_SECRET', 'DB_PASSWORD', 'DB_PASS', 'SSH_PASSPHRASE', 'PGPASSWORD'],
+    ...['MYSQL_PWD', 'GITHUB_PAT', 'PAT', 'SENTRY_DSN', 'SESSION_COOKIE', 'COOKIE', 'BASIC_AUTH', 'BEARER'],
+    ...['GOOGLE_CREDENTIALS', 'AZURE_STORAGE_CONNECTION_STRING', 'AZURE_SAS', 'JWT', 'TLS_PEM', 'PRIVATE_SIDE'],
+    ...['SLACK_WEBHOOK', 'TOTP_SEED', 'apiKey', 'service.otp', 'DB_PW1'],
+  ])('%s is a secret', (name) => {
+    expect(ofVariable(name)).toContain(VALUE);
+  });
+
+  test.each([
+    'PATH',
+    'PYTHONPATH',
+    'COMPATIBLE',
+    'LANGUAGE',
+    'SHIPPING',
+    'NODE_EXTRA_CA_CERTS',
+    'NODE_ENV',
+    'DATABASE',
+    'SIDE',
+  ])('%s is none', (name) => {
+    expect(ofVariable(name)).toEqual([]);
+  });
+
+  test('the password of an address is one, whatever the name', () => {
+    expect(ofVariable('DATABASE_URL', 'postgres://ada:p%40ss-word-1@db.example/shop')).toEqual([
+      'p%40ss-word-1',
+      'p@ss-word-1',
+    ]);
+    expect(ofVariable('DATABASE_URL', 'postgres://ada:p%zz-word-1@db.example/shop')).toEqual(['p%zz-word-1']);
+    expect(ofVariable('DATABASE_URL', 'postgres://ada:short@db.example/shop')).toEqual([]);
+    expect(ofVariable('DATABASE_URL', 'postgres://db.example:54321234/shop@here')).toEqual([]);
+  });
+
+  test('a word of a few letters is none', () => {
+    expect(ofVariable('API_KEY', 'short')).toEqual([]);
+  });
+});
+
+test('of headers, all are, with and without their scheme', () => {
+  const headers = { Authorization: `Bearer ${VALUE}`, 'X-Team': 'blue-and-red', 'X-Few': 'few' };
+  const server = { kind: 'url', name: 'mine', url: 'https://a.example', headers, tools: {} } as const;
+  expect(secretsOf(server).toSorted()).toEqual([`Bearer ${VALUE}`, 'blue-and-red', 'blue-and-red', VALUE].toSorted());
+  expect(secretsIn('Basic few')).toEqual(['Basic few']);
+});
