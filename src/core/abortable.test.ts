@@ -1,5 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { Abortable, AbortableExchange, abortReason, isAborted, offAbort, onAbort } from './abortable.ts';
+import { Abortable, AbortableExchange, abortReason, isAborted, offAbort, onAbort, untilAborted } from './abortable.ts';
 import { derive, type Exchange } from './exchange.ts';
 
 class Work extends Abortable {
@@ -99,4 +100,17 @@ test('an exchange that is settled calls nobody back, and counts as given up wher
   void watched.signal;
   watched.settle(new Error('answered'));
   expect(isAborted(watched)).toBe(false);
+});
+
+test('work is waited for until it is done, fails, or is not wanted any more', async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  await untilAborted(Promise.resolve(), signal);
+  await expect(untilAborted(Promise.reject(new Error('failed')), signal)).rejects.toThrow('failed');
+  const endless = untilAborted(new Promise(() => {}), signal);
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  controller.abort();
+  await endless;
+  await untilAborted(new Promise(() => {}), signal);
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 });

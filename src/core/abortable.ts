@@ -88,3 +88,18 @@ export function offAbort(exchange: Exchange, listener: () => void): void {
   if (exchange instanceof Abortable) exchange.offAbort(listener);
   else exchange.signal.removeEventListener('abort', listener);
 }
+
+/** Settles as the work does, or resolves when the signal fires, if that is sooner. */
+export async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  let stop!: () => void;
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
+  try {
+    await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -22,6 +22,7 @@ import type { Upstream } from '../upstream.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import type { Attribution } from './attribution.ts';
 import { withoutSender } from './meta.ts';
+import type { OwnRequest } from './own-request.ts';
 import { Recent } from './recent.ts';
 import { TaskTokens } from './task-tokens.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
@@ -37,7 +38,10 @@ export interface OutboundOptions {
   readonly timeout?: number | undefined;
   /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
   readonly maxTimeout?: number | undefined;
-  /** How long the handshake may take, in milliseconds. Default 60 000. */
+  /**
+   * How long the handshake may take, and what the connection asks for itself: resource subscriptions and the log level.
+   * Milliseconds, default 60 000; 0 for ever.
+   */
   readonly handshakeTimeout?: number | undefined;
   /** The last request id that was used on the connection before it was given here. Default 0: none was. */
   readonly lastId?: number | undefined;
@@ -77,6 +81,7 @@ export async function connectLegacy(transport: Transport, options: OutboundOptio
   }
 }
 
+const HANDSHAKE_TIMEOUT = 60_000;
 /** Milliseconds that an answer waits for log messages of its call that come on another stream. */
 const LATE = 10;
 /** A call in flight, and the token under which the server reports its progress. */
@@ -95,6 +100,8 @@ class LegacyOutbound implements Upstream {
   readonly #transport: Transport;
   readonly #options: OutboundOptions;
   readonly #limits: TimeLimits;
+  /** Of what the connection asks for itself. */
+  readonly #ownLimits: TimeLimits;
   readonly #onerror: (error: Error) => void;
   readonly #pending: PendingRequests;
   /** In the order in which they began. */
@@ -118,10 +125,9 @@ class LegacyOutbound implements Upstream {
     this.#pending = new PendingRequests(options.lastId);
     this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
     this.#onerror = options.onerror ?? (() => {});
-    this.#listeners = new UpstreamListeners(
-      (method, params) => this.#request(method, params, this.#limits).result,
-      this.#onerror,
-    );
+    const limit = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
+    this.#ownLimits = { timeout: limit, maxTimeout: limit };
+    this.#listeners = new UpstreamListeners((method, params) => this.#own(method, params), this.#onerror);
   }
 
   get closed(): boolean {
@@ -139,18 +145,12 @@ class LegacyOutbound implements Upstream {
     transport.onerror = this.#onerror;
     transport.onclose = () => this.#close();
     await transport.start();
-    const {
-      clientInfo,
-      capabilities = {},
-      revision = LATEST_LEGACY_REVISION,
-      handshakeTimeout = 60_000,
-    } = this.#options;
-    const limits = { timeout: handshakeTimeout, maxTimeout: handshakeTimeout };
+    const { clientInfo, capabilities = {}, revision = LATEST_LEGACY_REVISION } = this.#options;
     // No cancellation is sent for it: `initialize` MUST NOT be cancelled (basic/utilities/cancellation).
     const { result } = this.#pending.open(
       Method.Initialize,
       { protocolVersion: revision, capabilities, clientInfo },
-      limits,
+      this.#ownLimits,
       (message) => transport.send(message),
     );
     const answer = await result;
@@ -196,7 +196,7 @@ class LegacyOutbound implements Upstream {
     const lowered =
       session || logLevel === undefined || !this.discovered.capabilities['logging']
         ? undefined
-        : this.#listeners.lower(logLevel);
+        : this.#listeners.lower(logLevel, exchange.signal);
     return lowered ? lowered.then(() => this.#call(exchange)) : this.#call(exchange);
   }
 
@@ -252,6 +252,15 @@ class LegacyOutbound implements Upstream {
   /** Sends a request; where its time runs out, the server is told (2025-11-25, basic/lifecycle: Timeouts). */
   #request(method: string, params: JsonObject, limits: TimeLimits): { id: RequestId; result: Promise<JsonObject> } {
     return this.#pending.open(method, params, limits, this.#transmit, this.#expired);
+  }
+
+  /** What is asked for the connection, and not for one caller. */
+  #own(method: string, params: JsonObject): OwnRequest {
+    const { id, result } = this.#request(method, params, this.#ownLimits);
+    const cancel = (reason: Error): void => {
+      if (this.#pending.cancel(id, reason)) this.#giveUp(id, reason.message);
+    };
+    return { result, cancel };
   }
 
   readonly #transmit = (message: Request): Promise<void> | undefined => {

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { TestExchange } from '../../../test/support/exchange.ts';
+import { askedServer } from '../../../test/support/own-requests.ts';
 import { deferred, settled } from '../../../test/support/service.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
+import type { OwnRequest } from './own-request.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
 
 const params = { notifications: { resourceSubscriptions: ['x://y'] } };
@@ -12,9 +14,9 @@ async function listening() {
   const errors: Error[] = [];
   const sent: string[] = [];
   const gone = deferred<JsonObject>();
-  const request = (method: string): Promise<JsonObject> => {
+  const request = (method: string): OwnRequest => {
     sent.push(method);
-    return method === 'resources/unsubscribe' ? gone.promise : Promise.resolve({});
+    return { result: method === 'resources/unsubscribe' ? gone.promise : Promise.resolve({}), cancel: () => {} };
   };
   const listeners = new UpstreamListeners(request, (error) => void errors.push(error));
   const exchange = new TestExchange('subscriptions/listen', params);
@@ -49,4 +51,38 @@ test('and one whose connection is about to end is not told', async () => {
   exchange.abort();
   expect(await over).toEqual({});
   expect(sent).toEqual(['resources/subscribe']);
+});
+
+test.each([
+  ['resources/subscribe', params, capabilities],
+  ['logging/setLevel', { notifications: {} }, { logging: {} }],
+])('a listener that gives up while %s is unanswered swallows nothing', async (method, filter, able) => {
+  const server = askedServer();
+  const listeners = new UpstreamListeners(server.send, () => {});
+  const session = { id: 's', signal: new AbortController().signal };
+  const first = new TestExchange('subscriptions/listen', {}, { caller: { session } });
+  void listeners.listen(first, {});
+  const second = new TestExchange('subscriptions/listen', filter, { caller: { session, logLevel: 'info' } });
+  const over = listeners.listen(second, able);
+  await settled();
+  expect(listeners.newest).toBe(second);
+  second.abort();
+  expect(listeners.newest).toBe(first);
+  listeners.deliver('notifications/message', { level: 'error', data: 'fire' });
+  expect(first.notified.at(-1)).toMatchObject({ method: 'notifications/message' });
+  await settled();
+  expect(server.asked()).toContain(`cancelled ${method}`);
+  if (method === 'resources/subscribe') server.answer();
+  expect(await over).toEqual({});
+  expect(second.notified).toEqual([]);
+});
+
+test('a reader that does not take the acknowledgement is not waited for when it is gone', async () => {
+  const server = askedServer();
+  const listeners = new UpstreamListeners(server.send, () => {});
+  const exchange = new TestExchange('subscriptions/listen', {}, { onnotify: () => new Promise<void>(() => {}) });
+  const over = listeners.listen(exchange, {});
+  await settled();
+  exchange.abort();
+  expect(await over).toEqual({});
 });

@@ -1,24 +1,20 @@
 import type { JsonObject } from '../../jsonrpc/message.ts';
+import { isAborted, untilAborted } from '../../core/abortable.ts';
 import type { Exchange, Session } from '../../core/exchange.ts';
 import { LOG_LEVELS, reaches, type LogLevel } from '../../protocol/logging.ts';
-import { Method, Notice } from '../../protocol/methods.ts';
+import { Notice } from '../../protocol/methods.ts';
 import { LIST_CHANGES } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { NoticeQueue } from '../notice-queue.ts';
-
-type SendRequest = (method: string, params: JsonObject) => Promise<JsonObject>;
+import type { SendRequest } from './own-request.ts';
+import { UpstreamLevel } from './upstream-level.ts';
+import { UpstreamSubscriptions, type UpstreamSubscription } from './upstream-subscriptions.ts';
 
 interface Listener {
   readonly exchange: Exchange;
   readonly filter: SubscriptionFilter;
   readonly notices: NoticeQueue;
   readonly end: (error?: Error) => void;
-}
-
-interface Subscription {
-  listeners: number;
-  /** Settles with the server's answer to `resources/subscribe`. */
-  readonly made: Promise<unknown>;
 }
 
 const LIST_FILTERS = new Map(LIST_CHANGES.map(([filter, notice]) => [notice as string, filter]));
@@ -30,23 +26,22 @@ const LIST_FILTERS = new Map(LIST_CHANGES.map(([filter, notice]) => [notice as s
  */
 export class UpstreamListeners {
   readonly #listeners = new Set<Listener>();
-  readonly #subscriptions = new Map<string, Subscription>();
-  readonly #request: SendRequest;
+  readonly #subscriptions: UpstreamSubscriptions;
+  readonly #level: UpstreamLevel;
   readonly #onerror: (error: Error) => void;
-  #level: LogLevel | undefined;
   /** The least severe that a call of a caller without a session ever wanted. */
   #ofCalls: LogLevel | undefined;
-  #closed = false;
 
   constructor(request: SendRequest, onerror: (error: Error) => void) {
-    this.#request = request;
+    this.#subscriptions = new UpstreamSubscriptions(request, onerror);
+    this.#level = new UpstreamLevel(request, () => leastSevere(this.#wantedLevels()));
     this.#onerror = onerror;
   }
 
   /** The one that began last. */
   get newest(): Exchange | undefined {
     let newest: Exchange | undefined;
-    for (const { exchange } of this.#listeners) newest = exchange;
+    for (const { exchange } of this.#listeners) if (!isAborted(exchange)) newest = exchange;
     return newest;
   }
 
@@ -61,25 +56,32 @@ export class UpstreamListeners {
     });
     over.catch(() => {});
     const listener: Listener = { exchange, filter, notices: new NoticeQueue(exchange, this.#onerror), end };
-    const stop = (): void => end();
+    const stop = (): void => {
+      this.#remove(listener);
+      end();
+    };
     this.#listeners.add(listener);
     signal.addEventListener('abort', stop);
-    if (signal.aborted) end();
-    const subscribed: string[] = [];
+    if (signal.aborted) stop();
+    const joined: UpstreamSubscription[] = [];
     try {
-      if (capabilities['logging']) await this.#adjustLevel();
+      if (capabilities['logging']) await this.#level.adjust(signal);
       for (const uri of uris) {
-        await this.#subscribe(uri);
-        subscribed.push(uri);
+        if (signal.aborted) break;
+        const subscription = this.#subscriptions.join(uri);
+        joined.push(subscription);
+        await untilAborted(subscription.made, signal);
       }
-      await exchange.notify(Notice.Acknowledged, { notifications: honoured(filter, uris, capabilities) });
+      if (!signal.aborted) {
+        const acknowledgement = { notifications: honoured(filter, uris, capabilities) };
+        await untilAborted(exchange.notify(Notice.Acknowledged, acknowledgement), signal);
+      }
       await over;
       return {};
     } finally {
-      this.#listeners.delete(listener);
+      this.#remove(listener);
       signal.removeEventListener('abort', stop);
-      this.#handOver(listener);
-      await Promise.all(subscribed.map((uri) => this.#unsubscribe(uri)));
+      await Promise.all(joined.map((subscription) => this.#subscriptions.leave(subscription)));
     }
   }
 
@@ -111,7 +113,9 @@ export class UpstreamListeners {
   }
 
   /** What a slow reader has not had yet is not lost where its session listens anew. */
-  #handOver({ exchange, notices }: Listener): void {
+  #remove(listener: Listener): void {
+    if (!this.#listeners.delete(listener)) return;
+    const { exchange, notices } = listener;
     const { session } = exchange.caller;
     if (!session) return;
     for (const { method, params } of notices.take()) this.#deliver(method, params, this.#ofSession(session));
@@ -119,7 +123,7 @@ export class UpstreamListeners {
 
   /** The connection is about to be closed: the server need not be told that nobody listens any more. */
   retire(): void {
-    this.#closed = true;
+    this.#subscriptions.retire();
   }
 
   close(error: Error): void {
@@ -127,24 +131,15 @@ export class UpstreamListeners {
     for (const { end } of this.#listeners) end(error);
   }
 
-  /** Has the server send messages of this level too, if it does not yet. Where it refuses, that is reported. */
-  lower(level: LogLevel): Promise<void> | undefined {
+  /**
+   * Has the server send messages of this level too, if it does not yet. Where it refuses, that is reported.
+   *
+   * @param signal fires when that is not waited for any more.
+   */
+  lower(level: LogLevel, signal: AbortSignal): Promise<void> | undefined {
     if (this.#ofCalls !== undefined && reaches(level, this.#ofCalls)) return undefined;
     this.#ofCalls = level;
-    return this.#adjustLevel().catch(this.#onerror);
-  }
-
-  async #adjustLevel(): Promise<void> {
-    const wanted = leastSevere(this.#wantedLevels());
-    if (wanted === undefined || wanted === this.#level) return;
-    const before = this.#level;
-    this.#level = wanted;
-    try {
-      await this.#request(Method.SetLevel, { level: wanted });
-    } catch (error) {
-      this.#level = before;
-      throw error;
-    }
+    return this.#level.adjust(signal).catch(this.#onerror);
   }
 
   /** Silence of a session is the wish for all messages; of a caller without one it is none. */
@@ -155,34 +150,6 @@ export class UpstreamListeners {
       .map(({ logLevel }) => logLevel);
     if (this.#ofCalls !== undefined) levels.push(this.#ofCalls);
     return levels;
-  }
-
-  #subscribe(uri: string): Promise<unknown> {
-    let subscription = this.#subscriptions.get(uri);
-    if (!subscription) {
-      subscription = { listeners: 0, made: this.#request(Method.Subscribe, { uri }) };
-      this.#subscriptions.set(uri, subscription);
-      subscription.made.catch(() => this.#subscriptions.delete(uri));
-    }
-    subscription.listeners += 1;
-    return subscription.made;
-  }
-
-  async #unsubscribe(uri: string): Promise<void> {
-    const subscription = this.#subscriptions.get(uri);
-    if (!subscription || (subscription.listeners -= 1) > 0) return;
-    this.#subscriptions.delete(uri);
-    if (this.#closed) return;
-    try {
-      await this.#request(Method.Unsubscribe, { uri });
-    } catch (error) {
-      // What ended with its connection meanwhile is no loss.
-      if (!this.#isClosed()) this.#onerror(error as Error);
-    }
-  }
-
-  #isClosed(): boolean {
-    return this.#closed;
   }
 }
 
