@@ -211,3 +211,50 @@ describe('a server that is odd', () => {
     await expect(client.callTool('a')).rejects.toThrow('without an id');
   });
 });
+
+/** A task that waits for one answer; `take` says whether an update of it is taken. */
+async function asking(take: () => boolean, options: ClientOptions) {
+  let answered = false;
+  const form = { message: 'Which?', requestedSchema: { type: 'object', properties: {} } };
+  const service: Service = ({ method }) => {
+    const task = { taskId: 't', pollIntervalMs: 100 };
+    if (method === 'tools/call') return Promise.resolve({ resultType: 'task', status: 'working', ...task });
+    if (method === 'tasks/update') {
+      if (!take()) throw new Error('busy');
+      answered = true;
+    }
+    if (method === 'tasks/get') {
+      const inputRequests = { q: { method: 'elicitation/create', params: form } };
+      const now = answered
+        ? { status: 'completed', result: { content: [] } }
+        : { status: 'input_required', inputRequests };
+      return Promise.resolve({ ...task, ...now });
+    }
+    const capabilities = { tools: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+    return Promise.resolve(method === 'server/discover' ? { supportedVersions: ['2026-07-28'], capabilities } : {});
+  };
+  const client = await connect({ service }, { onerror: () => {}, ...options });
+  onTestFinished(() => client.close());
+  const { task } = await client.callTool('ask', {}, { detach: true });
+  return task!;
+}
+
+test('a question that nobody answered is asked again of whoever waits next', async () => {
+  const onelicit = vi
+    .fn<() => Promise<{ action: 'decline' }>>()
+    .mockImplementationOnce(() => new Promise(() => {}))
+    .mockResolvedValue({ action: 'decline' });
+  const task = await asking(() => true, { onelicit });
+  await expect(inTime(task.result({ maxTimeout: 500 }))).rejects.toMatchObject({ name: 'TimeoutError' });
+  expect(await inTime(task.result())).toEqual({ content: [] });
+  expect(onelicit).toHaveBeenCalledTimes(2);
+});
+
+test('a question whose answer was not taken is asked again of whoever waits next', async () => {
+  const onelicit = vi.fn<() => { action: 'decline' }>(() => ({ action: 'decline' }));
+  const take = vi.fn<() => boolean>(() => true).mockReturnValueOnce(false);
+  const task = await asking(take, { onelicit });
+  await expect(inTime(task.result())).rejects.toThrow('busy');
+  expect(await inTime(task.result())).toEqual({ content: [] });
+  expect([onelicit.mock.calls.length, take.mock.calls.length]).toEqual([2, 2]);
+});

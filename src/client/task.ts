@@ -50,8 +50,14 @@ export class TaskHandle {
 
   /** Answers questions of the task, by their keys. `result` does that by itself, through the client's handlers. */
   async update(inputResponses: JsonObject, options: RequestOptions = {}): Promise<void> {
-    for (const key of Object.keys(inputResponses)) this.#asked.add(key);
-    await this.#requester.request(Method.UpdateTask, { taskId: this.id, inputResponses }, options);
+    const fresh = Object.keys(inputResponses).filter((key) => !this.#asked.has(key));
+    for (const key of fresh) this.#asked.add(key);
+    try {
+      await this.#requester.request(Method.UpdateTask, { taskId: this.id, inputResponses }, options);
+    } catch (error) {
+      for (const key of fresh) this.#asked.delete(key);
+      throw error;
+    }
   }
 
   /** Asks the server to stop the task, which it may do or not. */
@@ -125,7 +131,11 @@ export class TaskHandle {
       if (this.#asked.size >= MAX_QUESTIONS)
         throw new InvalidResultError(`The task asked more than ${MAX_QUESTIONS} times`);
       this.#asked.add(key);
-      this.#answer(key, question, waiting).catch((error: unknown) => waiting.fail(error as Error));
+      this.#answer(key, question, waiting).catch((error: unknown) => {
+        // Where the server still waits for the answer, whoever waits for the task next is asked.
+        this.#asked.delete(key);
+        waiting.fail(error as Error);
+      });
     }
   }
 
