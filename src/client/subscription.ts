@@ -1,5 +1,6 @@
 import { Method } from '../protocol/methods.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
+import type { Upstream } from '../wire/upstream.ts';
 import { ConnectionError } from './errors.ts';
 import type { Change } from './handlers.ts';
 import type { RequestOptions } from './options.ts';
@@ -21,7 +22,7 @@ export interface Subscription {
 /**
  * Opens a subscription; resolves when the server has agreed to it.
  *
- * @throws as any request does, where the server refuses or does not agree in time.
+ * @throws as any request does, where there is no connection, or the server refuses or does not agree, in time.
  */
 export async function openSubscription(
   requester: Requester,
@@ -39,6 +40,9 @@ export async function openSubscription(
     agree = resolve;
   });
 
+  /** The connection that it went over last. */
+  let upstream: Upstream | undefined;
+
   const listenOnce = async (): Promise<void> => {
     const limits = { ...requester.limits({ timeout }), maxTimeout: 0, signal: ending.signal };
     const call = requester.newCall(Method.Listen, { notifications: filter }, limits, {
@@ -49,20 +53,24 @@ export async function openSubscription(
         agree();
       },
     });
-    await requester.run(call);
+    // The limits are those of the connection that may have to be made, too.
+    await requester.run(call, async (exchange) => {
+      upstream = await requester.link.connect();
+      exchange.signal.throwIfAborted();
+      return requester.service(exchange);
+    });
   };
 
   const listen = async (): Promise<void> => {
     const { link } = requester;
     for (;;) {
-      const upstream = await link.connect();
       try {
         return await listenOnce();
       } catch (error) {
-        const goesOn = error instanceof ConnectionError && honoured && upstream.closed && link.usable;
+        const goesOn = error instanceof ConnectionError && honoured && upstream?.closed === true && link.usable;
         if (!goesOn || ending.signal.aborted) throw error;
       }
-      await link.next(upstream, ending.signal);
+      await link.next(upstream!, ending.signal);
     }
   };
 
