@@ -1,4 +1,13 @@
-import { compose, type AskOptions, type Caller, type Middleware, type Service } from '../core/exchange.ts';
+import { abortReason, isAborted } from '../core/abortable.ts';
+import {
+  compose,
+  derive,
+  type AskOptions,
+  type Caller,
+  type Exchange,
+  type Middleware,
+  type Service,
+} from '../core/exchange.ts';
 import { completeRounds, needsInput } from '../core/rounds.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -93,6 +102,8 @@ export class Requester implements CallHost {
       open: (signal) => opener.open(this, signal),
       reopens: opener.reopens && restart,
       onopen: (upstream) => this.#opened(upstream),
+      // Cursors of pages that are kept are good in their session alone.
+      onlost: () => this.cache?.clear(),
       onerror: this.onerror,
     });
     this.#eraCheck = new EraCheck({
@@ -100,7 +111,7 @@ export class Requester implements CallHost {
       drop: (upstream) => void upstream.close().catch(this.onerror),
     });
     this.#middleware = [...middleware];
-    this.#service = compose(this.link.service, ...this.#middleware);
+    this.#service = compose(this.#sent, ...this.#middleware);
   }
 
   readonly onerror = (error: Error): void => {
@@ -119,7 +130,7 @@ export class Requester implements CallHost {
 
   use(...middleware: readonly Middleware[]): void {
     this.#middleware.push(...middleware);
-    this.#service = compose(this.link.service, ...this.#middleware);
+    this.#service = compose(this.#sent, ...this.#middleware);
   }
 
   get revision(): Revision {
@@ -133,8 +144,7 @@ export class Requester implements CallHost {
   /** One object for all calls between two changes of what is in it. */
   get caller(): Caller {
     const { revision, era } = this;
-    // The log level of a session is set by a request.
-    const logLevel = era === 'modern' ? this.logLevel : undefined;
+    const logLevel = this.#levelIn(era);
     if (this.#caller?.revision !== revision || this.#caller.logLevel !== logLevel) {
       this.#caller = {
         revision,
@@ -148,6 +158,11 @@ export class Requester implements CallHost {
       };
     }
     return this.#caller;
+  }
+
+  /** What requests say of the log level where nothing else is asked. That of a session is set by a request. */
+  #levelIn(era: 'legacy' | 'modern'): LogLevel | undefined {
+    return era === 'modern' ? this.logLevel : undefined;
   }
 
   /**
@@ -241,6 +256,25 @@ export class Requester implements CallHost {
       const { maxRounds = 16 } = this.options;
       return this.#checked(method, await completeRounds(service, exchange, result, { maxRounds }));
     });
+  }
+
+  /** The server, over the connection that there is, or else another. */
+  readonly #sent: Service = (exchange) => {
+    const { link } = this;
+    return link.current && exchange.caller.revision === this.revision
+      ? link.service(exchange)
+      : this.#sentAnew(exchange);
+  };
+
+  /** Over a connection that may be of another era than when the exchange was made: then the caller is another, too. */
+  async #sentAnew(exchange: Exchange): Promise<JsonObject> {
+    await this.link.connect();
+    if (isAborted(exchange)) throw abortReason(exchange);
+    const { caller } = exchange;
+    if (caller.revision === this.revision) return this.link.service(exchange);
+    const asked =
+      caller.logLevel === this.#levelIn(REVISIONS[caller.revision].era) ? {} : { logLevel: caller.logLevel };
+    return this.link.service(derive(exchange, { caller: { ...this.caller, ...asked } }));
   }
 
   /** The service, called once more where the connection was lost and that does no harm, or the server is another by now. */
