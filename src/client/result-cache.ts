@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { CACHEABLE, Meta, Method } from '../protocol/methods.ts';
+import { isWithin } from '../protocol/subscriptions.ts';
 import type { Change } from './handlers.ts';
 
 /** Bounds of what a client keeps. */
@@ -117,9 +118,4 @@ export class ResultCache {
     this.#entries.delete(key);
     this.#size -= entry.result.length;
   }
-}
-
-/** An update may name a part of what was subscribed to (2026-07-28, server/resources: Subscriptions). */
-function isWithin(updated: string, uri: unknown): boolean {
-  return typeof uri === 'string' && (updated === uri || updated.startsWith(uri.endsWith('/') ? uri : `${uri}/`));
 }

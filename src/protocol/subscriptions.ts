@@ -17,3 +17,12 @@ export function* changesOf(filter: unknown): Iterable<[method: string, params: J
   if (Array.isArray(resourceSubscriptions))
     for (const uri of resourceSubscriptions) yield [Notice.ResourceUpdated, { uri }];
 }
+
+/**
+ * Whether what was updated is a resource, or a part of it: a server may name either to whoever subscribed to it (2026-07-28,
+ * schema: ResourceUpdatedNotificationParams).
+ */
+export function isWithin(updated: unknown, uri: unknown): boolean {
+  if (typeof updated !== 'string' || typeof uri !== 'string') return false;
+  return updated === uri || updated.startsWith(uri.endsWith('/') ? uri : `${uri}/`);
+}

@@ -86,3 +86,11 @@ test('a reader that does not take the acknowledgement is not waited for when it 
   exchange.abort();
   expect(await over).toEqual({});
 });
+
+test('an update of a part of a resource is told to who listens to the whole, and to nobody else', async () => {
+  const { listeners, exchange } = await listening();
+  const tell = (uri: unknown): void => listeners.deliver('notifications/resources/updated', { uri });
+  exchange.notified.length = 0;
+  for (const uri of ['x://y', 'x://y/a.txt', 'x://yz', 'x://', undefined]) tell(uri);
+  expect(exchange.notified.map(({ params: told }) => told!['uri'])).toEqual(['x://y', 'x://y/a.txt']);
+});

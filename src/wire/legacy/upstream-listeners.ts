@@ -3,7 +3,7 @@ import { isAborted, untilAborted } from '../../core/abortable.ts';
 import type { Exchange, Session } from '../../core/exchange.ts';
 import { LOG_LEVELS, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { Notice } from '../../protocol/methods.ts';
-import { LIST_CHANGES } from '../../protocol/subscriptions.ts';
+import { isWithin, LIST_CHANGES } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import type { SendRequest } from './own-request.ts';
@@ -102,7 +102,7 @@ export class UpstreamListeners {
       if (list) {
         if (!filter[list]) continue;
       } else if (method === Notice.ResourceUpdated) {
-        if (!filter.resourceSubscriptions?.includes(params['uri'])) continue;
+        if (!filter.resourceSubscriptions?.some((uri) => isWithin(params['uri'], uri))) continue;
       } else {
         const whose = exchange.caller.session ?? exchange;
         if (sessions.has(whose)) continue;
