@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { TestExchange } from '../../../test/support/exchange.ts';
 import { ask, call, down, fleetOf, tools, toolServer, type Answers } from '../../../test/support/fleet.ts';
-import { aborted, deferred, scripted, settled } from '../../../test/support/service.ts';
+import { aborted, deferred, scripted } from '../../../test/support/service.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { createFleet } from './fleet.ts';
@@ -281,26 +281,4 @@ describe('the description', () => {
     expect(Object.keys(capabilities).toSorted()).toEqual(['completions', 'logging', 'prompts', 'resources', 'tools']);
     expect(_meta['dev.everwire/missing']).toEqual(['a']);
   });
-});
-
-test('what two callers are shown is kept apart', async () => {
-  const personal = toolServer('a', [], {
-    'tools/list': ({ caller }) => ({ tools: [{ name: caller.principal === 'ada' ? 'search' : 'other' }] }),
-  });
-  const service: Service = (exchange) => personal.service(exchange);
-  const { fleet } = fleetOf({ a: { service }, b: toolServer('b', ['search']) });
-  const shown = async (principal: string): Promise<string[]> => {
-    const { tools: all } = await ask(fleet, 'tools/list', {}, { caller: { principal } });
-    return all.map(({ name }: { name: string }) => name);
-  };
-  expect(await shown('ada')).toEqual(['a__search', 'b__search']);
-  expect(await shown('bob')).toEqual(['other', 'search']);
-  await settled();
-  const called = await ask(fleet, 'tools/call', { name: 'search' }, { caller: { principal: 'bob' } });
-  expect(called['content'][0].text).toBe('b: search');
-  // Nor is it known of by a server that is down: what ada was shown is no matter of bob's.
-  await shown('ada');
-  personal.service = down;
-  expect(await shown('bob')).toEqual(['search']);
-  expect(await shown('ada')).toEqual(['b__search']);
 });

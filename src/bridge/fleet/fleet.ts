@@ -3,16 +3,17 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
-import { isNotificationMethod, Meta, Method } from '../../protocol/methods.ts';
-import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../protocol/revisions.ts';
+import { isNotificationMethod, Method } from '../../protocol/methods.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import { VERSION } from '../../version.ts';
 import { checkHeaders } from '../header-check.ts';
 import { alone } from './alone.ts';
-import { CHANGES, FleetMeta, LISTS, PROMPTS, TOOLS, unite, type ListKind } from './kinds.ts';
-import { hintsOf, mergedInstructions, MergedLists } from './lists.ts';
+import { describeTogether } from './description.ts';
+import { LISTS, PROMPTS, TOOLS, type ListKind } from './kinds.ts';
+import { MergedLists } from './lists.ts';
 import { Listening } from './listening.ts';
 import { Members, signed, type FleetServer, type Member } from './members.ts';
+import { FleetMeta } from './meta.ts';
 import type { NameRules } from './names.ts';
 import { PassedExchange } from './part.ts';
 import { hasUris, renameMeta, renameNotice, renameResult, type Renaming } from './results.ts';
@@ -68,14 +69,6 @@ const NOT_MINE: ReadonlySet<number> = new Set([
   ErrorCode.MethodNotFound,
   McpErrorCode.ResourceNotFound,
 ]);
-/** What a server knows without being asked, where none that would say it answers. */
-const UNKNOWN: JsonObject = {
-  tools: { listChanged: true },
-  prompts: { listChanged: true },
-  resources: { listChanged: true, subscribe: true },
-  logging: {},
-  completions: {},
-};
 
 class ServiceFleet implements Fleet {
   readonly service: Service = checkHeaders((exchange) => this.#answer(exchange));
@@ -140,7 +133,7 @@ class ServiceFleet implements Fleet {
       case Method.Complete:
         return this.#routes.completion(exchange, view).then((routes) => this.#try(exchange, view, routes));
       case Method.Discover:
-        return this.#discover(exchange);
+        return this.#discover(exchange, view);
       case Method.Listen:
         return this.#listening.listen(exchange, view);
       default:
@@ -191,37 +184,15 @@ class ServiceFleet implements Fleet {
     };
   }
 
-  /** What any of them can do, the fleet can. */
-  async #discover(exchange: Exchange): Promise<JsonObject> {
-    const members = [...this.#members];
-    const answered = await Promise.all(members.map((member) => this.#members.describe(member, exchange, true)));
+  async #discover(exchange: Exchange, view: View): Promise<JsonObject> {
+    const told = await Promise.all(
+      [...this.#members].map(async (member) => ({
+        name: member.name,
+        description: await view.capabilities.describe(member, exchange),
+      })),
+    );
     exchange.signal.throwIfAborted();
-    let capabilities = this.#capabilities;
-    let ttlMs = Infinity;
-    let isPublic = true;
-    for (const { description } of members) {
-      const own: unknown = description?.['capabilities'];
-      capabilities = unite(capabilities, description ? (isObject(own) ? own : {}) : UNKNOWN);
-      const ttl: unknown = description?.['ttlMs'];
-      ttlMs = Math.min(ttlMs, typeof ttl === 'number' && ttl > 0 ? ttl : 0);
-      isPublic &&= description?.['cacheScope'] === 'public';
-    }
-    // The fleet says by itself that a list has changed: where a server comes back, for one.
-    for (const { capability } of CHANGES)
-      if (isObject(capabilities[capability]))
-        capabilities = { ...capabilities, [capability]: { ...capabilities[capability], listChanged: true } };
-    const missing = members.filter((_, index) => !answered[index]).map(({ name }) => name);
-    const instructions = mergedInstructions(members);
-    return {
-      supportedVersions: [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()],
-      capabilities,
-      ...(instructions === undefined ? {} : { instructions }),
-      ...(missing.length > 0 ? {} : hintsOf({ ttlMs, isPublic })),
-      _meta: {
-        [Meta.ServerInfo]: this.#serverInfo,
-        ...(missing.length === 0 ? {} : { [FleetMeta.Missing]: missing }),
-      },
-    };
+    return describeTogether(told, this.#capabilities, this.#serverInfo);
   }
 
   /** Tells all servers what the caller says to none of them: that its roots have changed, or what nobody here knows. */
@@ -237,14 +208,12 @@ class ServiceFleet implements Fleet {
     return {};
   }
 
-  #task(exchange: Exchange, view: View): Promise<JsonObject> {
+  async #task(exchange: Exchange, view: View): Promise<JsonObject> {
     const route = this.#routes.task(exchange.params);
     if (route) return this.#forward(exchange, view, route);
     // What leads nowhere is shown to no server: one may have a task of that very id.
-    const known = [...this.#members]
-      .map(({ description }) => description?.['capabilities'] as unknown)
-      .filter(isObject);
-    return Promise.reject(unknownTask(exchange, known));
+    await view.capabilities.describeAll(exchange);
+    throw unknownTask(exchange, view.capabilities.tasks());
   }
 
   /**

@@ -1,4 +1,3 @@
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 
@@ -53,30 +52,3 @@ export const CHANGES: readonly {
     kinds: [RESOURCES, TEMPLATES],
   },
 ];
-
-/** Keys of `_meta` that are ours. */
-export const FleetMeta = {
-  /** Of a list: the names of the servers that it comes without, for they did not answer. */
-  Missing: 'dev.everwire/missing',
-  /** Of a request that no rule leads to a server: the name of the one that it is for. */
-  Server: 'dev.everwire/server',
-} as const;
-
-/** Capabilities are not nested deeper; what is, is taken from the first server that has it. */
-const MAX_DEPTH = 8;
-
-/** Capabilities of two servers as those of one: what either has. */
-export function unite(one: JsonObject, other: JsonObject, depth = 1): JsonObject {
-  const united = { ...one };
-  for (const [key, value] of Object.entries<unknown>(other)) {
-    const known: unknown = Object.hasOwn(united, key) ? united[key] : undefined;
-    if (isObject(known) && isObject(value) && depth < MAX_DEPTH) united[key] = unite(known, value, depth + 1);
-    else if (known === undefined || known === false) define(united, key, value);
-  }
-  return united;
-}
-
-/** Names come off the wire; `__proto__` must stay one. */
-function define(object: JsonObject, key: string, value: unknown): void {
-  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-}

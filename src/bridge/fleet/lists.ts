@@ -1,9 +1,10 @@
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
 import { Notice } from '../../protocol/methods.ts';
-import { FleetMeta, RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
+import { RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
 import { awakeOf, type Member, type Members } from './members.ts';
+import { FleetMeta } from './meta.ts';
 import { taskIdOf } from './tasks.ts';
 import type { View } from './views.ts';
 import { MAX_CURSOR, readPage, walk, type Page, type Walk } from './walk.ts';
@@ -39,11 +40,9 @@ export class MergedLists {
   }
 
   async #first(kind: ListKind, exchange: Exchange, view: View): Promise<JsonObject> {
-    const all = [...this.#members];
-    const answers = await Promise.all(all.map((member) => this.#members.describe(member, exchange)));
     // One that has just kept everybody waiting is not waited for once more.
-    const silent = new Set(all.filter((_, index) => !answers[index]));
-    const members = this.#members.having(kind.capability);
+    const silent = await view.capabilities.describeAll(exchange);
+    const members = view.capabilities.having(kind.capability);
     // Without the capability there is no such method.
     if (members.length === 0 && this.#capabilities[kind.capability] === undefined)
       throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${kind.method}`);
@@ -78,7 +77,7 @@ export class MergedLists {
 
   /** One page of one server. Where it does not answer, the list goes on with the next one. */
   async #next(kind: ListKind, exchange: Exchange, view: View, { member: name, cursor }: Position): Promise<JsonObject> {
-    const members = this.#members.having(kind.capability);
+    const members = view.capabilities.having(kind.capability);
     const index = members.findIndex((each) => each.label === name);
     const member = members[index];
     if (!member) throw invalidCursor();
@@ -113,8 +112,7 @@ export class MergedLists {
     try {
       const found = await walk(this.#members, member, kind, exchange, PAGE, all);
       if (found.ids) view.learn(kind, member, found.ids);
-      member.failedAt.delete(kind);
-      this.#members.answered(member);
+      view.answered(kind, member);
       return found;
     } catch (error) {
       if (!exchange.signal.aborted) this.#members.failed(member, kind.method, RpcError.from(error));
@@ -218,15 +216,4 @@ function positionOf(cursor: unknown): Position {
 
 function invalidCursor(): RpcError {
   return new RpcError(ErrorCode.InvalidParams, 'Invalid cursor: read the list anew from its first page');
-}
-
-/** What all servers say of themselves, as one. */
-export function mergedInstructions(members: Iterable<Member>): string | undefined {
-  const told: string[] = [];
-  for (const { name, description } of members) {
-    const instructions: unknown = isObject(description) ? description['instructions'] : undefined;
-    if (typeof instructions === 'string' && instructions.trim() !== '')
-      told.push(`# ${name}\n\n${instructions.trim()}`);
-  }
-  return told.length === 0 ? undefined : told.join('\n\n');
 }

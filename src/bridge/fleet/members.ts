@@ -30,16 +30,13 @@ export class Member {
   readonly source: FleetServer;
   /** With the tools that are shown. */
   readonly service: Service;
-  /** What it said of itself last. */
-  description: JsonObject | undefined;
   /** It did not answer when it was last asked. */
   down = false;
   readonly #gone = new AbortController();
   /** What it listed last, and to whom: to them names stay what they were while it is down. */
   readonly listed = new Map<ListKind, { readonly ids: ReadonlySet<string>; readonly principal: string | undefined }>();
-  /** When a list of it could not be read, by what it is of. */
+  /** When a list of it was not answered at all, by what it is of. */
   readonly failedAt = new Map<ListKind, number>();
-  describing: Promise<void> | undefined;
   lastWarning: { readonly text: string; readonly at: number } | undefined;
 
   constructor(source: FleetServer) {
@@ -58,13 +55,6 @@ export class Member {
   leave(): void {
     this.#gone.abort(new Error(`The server ${JSON.stringify(this.name)} is not here any more`));
   }
-
-  /** A capability as the server declared it: undefined where it is not known, false where it has none. */
-  capability(name: string): unknown {
-    if (!this.description) return undefined;
-    const { capabilities } = this.description;
-    return (isObject(capabilities) && capabilities[name]) || false;
-  }
 }
 
 export interface MembersOptions extends NameRules {
@@ -76,7 +66,7 @@ export interface MembersOptions extends NameRules {
 /** The servers of a fleet, in order. */
 export class Members {
   naming: Naming;
-  /** Counts what was learned of the servers, for those who made something of it. */
+  /** Grows where the servers or the rules for their names are others, for those who made something of them. */
   version = 0;
   /** Told when servers came, went, or came back: lists are others now. */
   onchange: (() => void) | undefined;
@@ -84,8 +74,6 @@ export class Members {
   #rules: NameRules;
   #all = new Map<string, Member>();
   #labels = new Map<string, Member>();
-  readonly #having = new Map<string, readonly Member[]>();
-  #havingVersion = 0;
 
   constructor(members: readonly FleetServer[], options: MembersOptions) {
     this.#options = options;
@@ -106,22 +94,13 @@ export class Members {
     return this.#all.get(name);
   }
 
-  withLabel(label: string): Member | undefined {
-    return this.#labels.get(label);
+  /** Whether it is one of them still. */
+  has(member: Member): boolean {
+    return this.#all.get(member.name) === member;
   }
 
-  /** Those that may have what needs a capability, in order. */
-  having(capability: string): readonly Member[] {
-    if (this.#havingVersion !== this.version) {
-      this.#having.clear();
-      this.#havingVersion = this.version;
-    }
-    let having = this.#having.get(capability);
-    if (!having) {
-      having = [...this].filter((member) => member.capability(capability) !== false);
-      this.#having.set(capability, having);
-    }
-    return having;
+  withLabel(label: string): Member | undefined {
+    return this.#labels.get(label);
   }
 
   /**
@@ -176,7 +155,7 @@ export class Members {
     const text = `the server ${JSON.stringify(member.name)} ${what}`;
     const { lastWarning } = member;
     if (lastWarning?.text === text && Date.now() - lastWarning.at < WARN_AGAIN_AFTER) return;
-    if (this.#all.get(member.name) !== member) return;
+    if (!this.has(member)) return;
     member.lastWarning = { text, at: Date.now() };
     this.warn(text);
   }
@@ -185,7 +164,7 @@ export class Members {
   answered(member: Member): void {
     if (!member.down) return;
     member.down = false;
-    if (this.#all.get(member.name) === member) this.onchange?.();
+    if (this.has(member)) this.onchange?.();
   }
 
   warn(text: string): void {
@@ -228,45 +207,14 @@ export class Members {
   }
 
   /**
-   * Lets a server describe itself. It may take its time, for it may have to be started first: it is waited for as long as
-   * others are, and heard when it comes.
+   * Lets a server describe itself, however long that takes.
    *
-   * @param anew also where it is described already: where the caller has a session, it begins so.
-   * @returns whether it answered.
+   * @throws RpcError as the server has it.
    */
-  async describe(member: Member, whole: Exchange, anew = false): Promise<boolean> {
-    if (member.description && !member.down && !anew) return true;
-    const describing = anew ? this.#describe(member, whole) : (member.describing ??= this.#describe(member, whole));
-    const waited = Symbol('waited');
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const patience = this.patience(member);
-    const late = new Promise<typeof waited>((resolve) => {
-      timer = setTimeout(resolve, patience, waited);
-    });
-    try {
-      if ((await Promise.race([describing, late])) !== waited) return true;
-      this.failed(member, Method.Discover, new Error(`no answer within ${patience} ms`));
-      describing.catch(() => {});
-      return false;
-    } catch (error) {
-      if (!whole.signal.aborted) this.failed(member, Method.Discover, RpcError.from(error));
-      return false;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  async #describe(member: Member, whole: Exchange): Promise<void> {
-    try {
-      const part = partOf(member, whole, Method.Discover, {});
-      const description = await member.service(part);
-      if (!isObject(description)) throw new RpcError(ErrorCode.InternalError, 'it describes no server');
-      member.description = description;
-      this.version += 1;
-      this.answered(member);
-    } finally {
-      member.describing = undefined;
-    }
+  async describe(member: Member, whole: Exchange): Promise<JsonObject> {
+    const description = await member.service(partOf(member, whole, Method.Discover, {}));
+    if (!isObject(description)) throw new RpcError(ErrorCode.InternalError, 'it describes no server');
+    return description;
   }
 }
 

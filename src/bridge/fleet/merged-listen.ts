@@ -157,12 +157,7 @@ export class MergedListen {
   /** A session hears by this of all that its servers say to it, so it listens to those, too, whose lists never change. */
   #hasList(member: Member, flag: (typeof CHANGES)[number]['flag'], name: string): boolean {
     if (this.#filter[flag] !== true) return false;
-    const capability = member.capability(name);
-    return (
-      this.#exchange.caller.session !== undefined ||
-      capability === undefined ||
-      (isObject(capability) && capability['listChanged'] === true)
-    );
+    return this.#exchange.caller.session !== undefined || this.#options.view.capabilities.tellsChanges(member, name);
   }
 
   /** Resolves when all servers have said what they do, or time is up. */

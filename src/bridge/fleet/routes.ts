@@ -36,7 +36,8 @@ export class Routes {
   known(kind: ListKind, { params }: Exchange, view: View): Route | undefined {
     const { name, requestState } = params;
     if (typeof name !== 'string' || requestState !== undefined) return undefined;
-    const found = this.#direct(kind, name) ?? (view.isLoaded(kind) ? only(this.#inward(kind, name, view)) : undefined);
+    const found =
+      this.#direct(kind, name, view) ?? (view.isLoaded(kind) ? only(this.#inward(kind, name, view)) : undefined);
     return found && { member: found.member, params: { ...params, name: found.name } };
   }
 
@@ -96,7 +97,7 @@ export class Routes {
     }
     const wrapped = this.#unwrap(uri);
     if (wrapped) return [{ member: wrapped.member, params: { ...params, ref: { ...ref, uri: wrapped.uri } } }];
-    const several = this.#members.having(TEMPLATES.capability).length > 1;
+    const several = view.capabilities.having(TEMPLATES.capability).length > 1;
     if (several) await view.loadUris(exchange);
     const owners = this.#membersOf(view.uris().ownersOfTemplate(uri));
     if (owners.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Unknown reference: ${uri}`);
@@ -120,11 +121,11 @@ export class Routes {
   }
 
   async #find(kind: ListKind, name: string, exchange: Exchange, view: View, whose?: Member): Promise<Found> {
-    const direct = this.#direct(kind, name);
+    const direct = this.#direct(kind, name, view);
     if (direct) return direct;
     const { naming } = this.#members;
     const split = naming.split(name);
-    const candidates = this.#members.having(kind.capability);
+    const candidates = view.capabilities.having(kind.capability);
     if (!split && whose) return this.#inward(kind, name, view).find(isOf(whose)) ?? { member: whose, name };
     if (split || !naming.always) {
       // Who calls what is there does not wait for one that is down.
@@ -143,14 +144,14 @@ export class Routes {
   }
 
   /** Whose a name is that says so, or that of the only server. */
-  #direct(kind: ListKind, name: string): Found | undefined {
+  #direct(kind: ListKind, name: string, view: View): Found | undefined {
     const { naming } = this.#members;
     const split = naming.split(name);
     if (split) {
       const member = isShortened(split.part) ? undefined : this.#members.get(split.member);
       return member && { member, name: split.part };
     }
-    const [one, ...others] = this.#members.having(kind.capability);
+    const [one, ...others] = view.capabilities.having(kind.capability);
     // With one server there is nobody to compare with.
     return one && others.length === 0 && !naming.always && !isShortened(name) ? { member: one, name } : undefined;
   }

@@ -1,6 +1,5 @@
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { Method } from '../../protocol/methods.ts';
 import { REVISIONS } from '../../protocol/revisions.ts';
@@ -40,12 +39,14 @@ const OF_EXTENSION: ReadonlySet<string> = new Set([Method.GetTask, Method.Update
 /**
  * Why a request for a task that leads to no server is refused (tasks extension: Protocol Errors).
  *
- * @param capabilities those of the servers.
+ * @param servers whether any of them has tasks: those of 2025-11-25, those of the extension.
  */
-export function unknownTask({ method, caller }: Exchange, capabilities: readonly JsonObject[]): RpcError {
-  const extension = OF_EXTENSION.has(method) && capabilities.some(declaresTasks);
-  if (!extension && !capabilities.some((own) => isObject(own['tasks'])))
-    return new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`);
+export function unknownTask(
+  { method, caller }: Exchange,
+  servers: { readonly core: boolean; readonly extension: boolean },
+): RpcError {
+  const extension = OF_EXTENSION.has(method) && servers.extension;
+  if (!extension && !servers.core) return new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`);
   if (extension && REVISIONS[caller.revision].era === 'modern' && !declaresTasks(caller.capabilities)) {
     return new RpcError(
       McpErrorCode.MissingRequiredClientCapability,

@@ -1,8 +1,10 @@
 import type { Exchange, Session } from '../../core/exchange.ts';
-import { RpcError } from '../../jsonrpc/errors.ts';
+import { isReceived, RpcError } from '../../jsonrpc/errors.ts';
+import { Capabilities } from './capabilities.ts';
 import { RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
 import { awakeOf, type Member, type Members } from './members.ts';
 import { NameTable } from './names.ts';
+import { isSame } from './same.ts';
 import { UriTable, type ResourceIds } from './uris.ts';
 import { walk } from './walk.ts';
 
@@ -29,20 +31,24 @@ interface Catalog {
  * Servers need not show the same to everybody. No more than the names is kept.
  */
 export class View {
+  readonly capabilities: Capabilities;
   readonly #members: Members;
   readonly #principal: string | undefined;
   readonly #catalogs = new Map<ListKind, Map<Member, Catalog>>();
   readonly #loading = new Map<ListKind, Promise<void>>();
+  /** When a server refused this caller a list. */
+  readonly #refusedAt = new Map<ListKind, Map<Member, number>>();
   readonly #names = new Map<ListKind, NameTable>();
   #uris: UriTable | undefined;
-  /** Of the servers, when the tables were made. */
-  #version = 0;
+  /** Of the capabilities, when the tables were made. */
+  #version = -1;
   /** Names and URIs that it keeps to itself. */
   weight = 0;
   /** Grows with each use of any view. */
   lastUse = 0;
 
   constructor(members: Members, principal: string | undefined) {
+    this.capabilities = new Capabilities(members);
     this.#members = members;
     this.#principal = principal;
   }
@@ -65,7 +71,7 @@ export class View {
     const labels = new Map<string, string>();
     const ids = new Map<string, ResourceIds>();
     const [uris, templates] = [this.#known(RESOURCES), this.#known(TEMPLATES)];
-    for (const member of this.#members.having('resources')) {
+    for (const member of this.capabilities.having('resources')) {
       labels.set(member.name, member.label);
       const listed = { uris: uris.get(member) ?? NONE, templates: templates.get(member) ?? NONE };
       if (listed.uris !== NONE || listed.templates !== NONE) ids.set(member.name, listed);
@@ -78,12 +84,12 @@ export class View {
     const catalogs = this.#catalogs.get(kind);
     return (
       catalogs !== undefined &&
-      this.#members.having(kind.capability).every((member) => catalogs.has(member) || member.down)
+      this.capabilities.having(kind.capability).every((member) => catalogs.has(member) || member.down)
     );
   }
 
   /** Reads the lists that have not been read, of all servers at once. Never fails: what does not answer has what it had. */
-  async load(kind: ListKind, exchange: Exchange, members = this.#members.having(kind.capability)): Promise<void> {
+  async load(kind: ListKind, exchange: Exchange, members = this.capabilities.having(kind.capability)): Promise<void> {
     const loading = this.#loading.get(kind);
     if (loading) await loading;
     const missing = members.filter((member) => this.#isDue(kind, member));
@@ -99,7 +105,7 @@ export class View {
 
   /** Reads the lists of resources and templates, where more than one server has such. One that is down is not waited for. */
   async loadUris(exchange: Exchange): Promise<UriTable> {
-    const members = this.#members.having('resources');
+    const members = this.capabilities.having('resources');
     if (members.length > 1) {
       const awake = awakeOf(members);
       await Promise.all([this.load(RESOURCES, exchange, awake), this.load(TEMPLATES, exchange, awake)]);
@@ -137,6 +143,13 @@ export class View {
     this.#outdated(kind);
   }
 
+  /** A server has given a list, or a part of it. */
+  answered(kind: ListKind, member: Member): void {
+    this.#refusedAt.get(kind)?.delete(member);
+    member.failedAt.delete(kind);
+    this.#members.answered(member);
+  }
+
   /** A name was not found: lists that were not just read are read again. Returns whether there are any. */
   doubt(kind: ListKind): boolean {
     let any = false;
@@ -161,15 +174,16 @@ export class View {
   }
 
   #renew(): void {
-    if (this.#version === this.#members.version) return;
-    this.#version = this.#members.version;
+    const { version } = this.capabilities;
+    if (this.#version === version) return;
+    this.#version = version;
     this.#names.clear();
     this.#uris = undefined;
   }
 
   #isDue(kind: ListKind, member: Member): boolean {
     if (this.#of(kind).has(member)) return false;
-    const failed = member.failedAt.get(kind);
+    const failed = member.failedAt.get(kind) ?? this.#refusedAt.get(kind)?.get(member);
     return failed === undefined || performance.now() - failed >= ASK_AGAIN_AFTER;
   }
 
@@ -177,13 +191,20 @@ export class View {
     try {
       const { ids } = await walk(this.#members, member, kind, exchange, 0, true);
       this.learn(kind, member, ids!);
-      member.failedAt.delete(kind);
-      this.#members.answered(member);
+      this.answered(kind, member);
     } catch (error) {
       if (exchange.signal.aborted) return;
-      member.failedAt.set(kind, performance.now());
-      this.#members.failed(member, kind.method, RpcError.from(error));
+      this.#failed(kind, member, error);
     }
+  }
+
+  #failed(kind: ListKind, member: Member, error: unknown): void {
+    // What it refuses one caller it may give to another.
+    if (isReceived(error)) {
+      const refused = this.#refusedAt.get(kind) ?? new Map<Member, number>();
+      this.#refusedAt.set(kind, refused.set(member, performance.now()));
+    } else member.failedAt.set(kind, performance.now());
+    this.#members.failed(member, kind.method, RpcError.from(error));
   }
 
   #of(kind: ListKind): Map<Member, Catalog> {
@@ -241,10 +262,4 @@ export class Views {
       this.#views.delete(key);
     }
   }
-}
-
-function isSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  if (one.size !== other.size) return false;
-  for (const id of one) if (!other.has(id)) return false;
-  return true;
 }

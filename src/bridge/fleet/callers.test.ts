@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { ask, down, fleetOf, toolServer } from '../../../test/support/fleet.ts';
+import { deferred, scripted, settled } from '../../../test/support/service.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+
+const by = (principal: string): { caller: { principal: string } } => ({ caller: { principal } });
+const forbidden = (): never => {
+  throw RpcError.fromObject({ code: -32600, message: 'forbidden' });
+};
+
+/** A server that says to each caller what it thinks of it. */
+function personal(capabilities: (principal: string | undefined) => JsonObject = () => ({ tools: {} })): {
+  service: Service;
+} {
+  return scripted({
+    'server/discover': ({ caller: { principal } }) =>
+      principal === 'eve'
+        ? forbidden()
+        : { capabilities: capabilities(principal), instructions: `For ${principal}.`, ttlMs: 5 },
+  });
+}
+
+describe('what a server says to one caller', () => {
+  test('of itself is shown to no other whom it refuses', async () => {
+    const { fleet } = fleetOf({ s: personal(() => ({ tools: {}, 'x-ada': {} })), b: toolServer('b', []) });
+    expect((await ask(fleet, 'server/discover', {}, by('ada')))['instructions']).toBe('# s\n\nFor ada.');
+    const refused = await ask(fleet, 'server/discover', {}, by('eve'));
+    expect(refused).not.toHaveProperty('instructions');
+    expect(refused['capabilities']).not.toHaveProperty('x-ada');
+    expect(refused['_meta']['dev.everwire/missing']).toEqual(['s']);
+  });
+
+  test('of itself stays apart where two ask at the same time', async () => {
+    const slow = deferred();
+    const waits = scripted({
+      'server/discover': async ({ caller }: Exchange) => {
+        if (caller.principal === 'ada') await slow.promise;
+        return { capabilities: {} };
+      },
+    });
+    const { fleet } = fleetOf({ s: personal(), waits });
+    const ada = ask(fleet, 'server/discover', {}, by('ada'));
+    await settled();
+    expect((await ask(fleet, 'server/discover', {}, by('bob')))['instructions']).toBe('# s\n\nFor bob.');
+    slow.resolve();
+    expect((await ada)['instructions']).toBe('# s\n\nFor ada.');
+  });
+
+  test('of what it can do holds for that caller alone', async () => {
+    const prompts = { 'prompts/list': () => ({ prompts: [{ name: 'p' }] }) };
+    const s = scripted(
+      {
+        ...prompts,
+        'server/discover': ({ caller: { principal } }) => ({
+          capabilities: principal === 'ada' ? { prompts: {} } : {},
+        }),
+      },
+      {},
+    );
+    const { fleet } = fleetOf({ s, b: toolServer('b', []) });
+    const list = (principal: string): Promise<JsonObject> => ask(fleet, 'prompts/list', {}, by(principal));
+    await expect(list('bob')).rejects.toMatchObject({ code: -32601 });
+    expect(await list('ada')).toMatchObject({ prompts: [{ name: 'p' }] });
+    await expect(list('bob')).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test('by refusing a list is no reason to think that it refuses others', async () => {
+    const s = toolServer('s', ['x'], {
+      'tools/list': ({ caller }) => (caller.principal === 'eve' ? forbidden() : { tools: [{ name: 'x' }] }),
+    });
+    const { fleet } = fleetOf({ s, b: toolServer('b', ['y']) });
+    const call = (principal: string): Promise<JsonObject> => ask(fleet, 'tools/call', { name: 'x' }, by(principal));
+    await expect(call('eve')).rejects.toThrow('Unknown tool: x');
+    expect(await call('ada')).toMatchObject({ content: [{ text: 's: x' }] });
+  });
+
+  test('of its tasks is no matter of others', async () => {
+    const s = personal((principal) => (principal === 'ada' ? { tasks: { list: {} } } : {}));
+    const { fleet } = fleetOf({ s, b: toolServer('b', []) });
+    const get = (principal: string): Promise<JsonObject> => ask(fleet, 'tasks/result', { taskId: 'x' }, by(principal));
+    await expect(get('ada')).rejects.toMatchObject({ code: -32602 });
+    await expect(get('bob')).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test('in its lists is kept apart', async () => {
+    const personal = toolServer('a', [], {
+      'tools/list': ({ caller }) => ({ tools: [{ name: caller.principal === 'ada' ? 'search' : 'other' }] }),
+    });
+    const service: Service = (exchange) => personal.service(exchange);
+    const { fleet } = fleetOf({ a: { service }, b: toolServer('b', ['search']) });
+    const shown = async (principal: string): Promise<string[]> => {
+      const { tools: all } = await ask(fleet, 'tools/list', {}, { caller: { principal } });
+      return all.map(({ name }: { name: string }) => name);
+    };
+    expect(await shown('ada')).toEqual(['a__search', 'b__search']);
+    expect(await shown('bob')).toEqual(['other', 'search']);
+    await settled();
+    const called = await ask(fleet, 'tools/call', { name: 'search' }, { caller: { principal: 'bob' } });
+    expect(called['content'][0].text).toBe('b: search');
+    // Nor is it known of by a server that is down: what ada was shown is no matter of bob's.
+    await shown('ada');
+    personal.service = down;
+    expect(await shown('bob')).toEqual(['search']);
+    expect(await shown('ada')).toEqual(['b__search']);
+  });
+});

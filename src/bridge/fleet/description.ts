@@ -1,0 +1,85 @@
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { Meta } from '../../protocol/methods.ts';
+import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../protocol/revisions.ts';
+import type { Implementation } from '../../protocol/types.ts';
+import { CHANGES } from './kinds.ts';
+import { hintsOf } from './lists.ts';
+import { FleetMeta } from './meta.ts';
+
+/** Capabilities are not nested deeper; what is, is taken from the first server that has it. */
+const MAX_DEPTH = 8;
+/** What a server can do that does not say it. */
+const UNKNOWN: JsonObject = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  logging: {},
+  completions: {},
+};
+
+/** What one server says of itself: nothing, where it does not answer. */
+export interface Told {
+  readonly name: string;
+  readonly description: JsonObject | undefined;
+}
+
+/**
+ * What all servers say of themselves, as one (2026-07-28, server/discover). What any of them can do, the fleet can.
+ *
+ * @param own capabilities that are declared whatever the servers have.
+ */
+export function describeTogether(told: readonly Told[], own: JsonObject, serverInfo: Implementation): JsonObject {
+  let capabilities = own;
+  let ttlMs = Infinity;
+  let isPublic = true;
+  for (const { description } of told) {
+    const theirs: unknown = description?.['capabilities'];
+    capabilities = unite(capabilities, description ? (isObject(theirs) ? theirs : {}) : UNKNOWN);
+    const ttl: unknown = description?.['ttlMs'];
+    ttlMs = Math.min(ttlMs, typeof ttl === 'number' && ttl > 0 ? ttl : 0);
+    isPublic &&= description?.['cacheScope'] === 'public';
+  }
+  // The fleet says by itself that a list has changed: where a server comes back, for one.
+  for (const { capability } of CHANGES)
+    if (isObject(capabilities[capability]))
+      capabilities = { ...capabilities, [capability]: { ...capabilities[capability], listChanged: true } };
+  const missing = told.filter(({ description }) => !description).map(({ name }) => name);
+  const instructions = mergedInstructions(told);
+  return {
+    supportedVersions: [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()],
+    capabilities,
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(missing.length > 0 ? {} : hintsOf({ ttlMs, isPublic })),
+    _meta: {
+      [Meta.ServerInfo]: serverInfo,
+      ...(missing.length === 0 ? {} : { [FleetMeta.Missing]: missing }),
+    },
+  };
+}
+
+/** Capabilities of two servers as those of one: what either has. */
+function unite(one: JsonObject, other: JsonObject, depth = 1): JsonObject {
+  const united = { ...one };
+  for (const [key, value] of Object.entries<unknown>(other)) {
+    const known: unknown = Object.hasOwn(united, key) ? united[key] : undefined;
+    if (isObject(known) && isObject(value) && depth < MAX_DEPTH) united[key] = unite(known, value, depth + 1);
+    else if (known === undefined || known === false) define(united, key, value);
+  }
+  return united;
+}
+
+/** Names come off the wire; `__proto__` must stay one. */
+function define(object: JsonObject, key: string, value: unknown): void {
+  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** What the servers tell models, each under its name. */
+function mergedInstructions(told: readonly Told[]): string | undefined {
+  const merged: string[] = [];
+  for (const { name, description } of told) {
+    const instructions: unknown = description?.['instructions'];
+    if (typeof instructions === 'string' && instructions.trim() !== '')
+      merged.push(`# ${name}\n\n${instructions.trim()}`);
+  }
+  return merged.length === 0 ? undefined : merged.join('\n\n');
+}
