@@ -19,10 +19,11 @@ export function boundedCommand(
   { maxMemory, ownVariables, log: { format } }: BridgeSettings,
   log: Log,
 ): CommandTarget {
-  const relay = new StderrRelay((line) => {
+  const pass = (line: string): void => {
     if (format === 'json') log.write('info', line, { server: name, from: 'stderr' });
     else process.stderr.write(`${prefix}${line}\n`);
-  });
+  };
+  const relay = new StderrRelay(pass, () => process.stderr.writableLength);
   const env = { ...absent(ownVariables), ...command.env };
   return { ...command, env, maxMemory, watchdog: true, onstderr: relay.line };
 }

@@ -18,7 +18,7 @@ test('of a flood so much is passed on in a second, and what was left out is told
   for (let count = 0; count < 10_000; count += 1) line(kilobyte);
   expect(written).toHaveLength(256);
   vi.advanceTimersByTime(1000);
-  expect(written.slice(256)).toEqual(['(9744 lines were left out: it wrote more than 256 kB within a second)']);
+  expect(written.slice(256)).toEqual(['(9744 lines were left out: there were more than can be passed on)']);
   line('again');
   expect(written.at(-1)).toBe('again');
   for (let count = 0; count < 300; count += 1) line(kilobyte);
@@ -28,4 +28,27 @@ test('of a flood so much is passed on in a second, and what was left out is told
   expect(written.at(-1)).toMatch(/^\(\d+ lines were left out/);
   vi.advanceTimersByTime(60_000);
   expect(written.filter((text) => text.startsWith('('))).toHaveLength(2);
+});
+
+test('for a reader who reads nothing no more is kept than a mebibyte', () => {
+  const written: string[] = [];
+  let unread = 0;
+  const { line } = new StderrRelay(
+    (text) => {
+      written.push(text);
+      unread += text.length + 1;
+    },
+    () => unread,
+  );
+  for (let second = 0; second < 60; second += 1) {
+    for (let count = 0; count < 256; count += 1) line('x'.repeat(1023));
+    vi.advanceTimersByTime(1000);
+  }
+  expect(unread).toBeLessThan(1.1 * 1024 * 1024);
+  expect(written.filter((text) => text.startsWith('('))).toEqual([]);
+  unread = 0;
+  vi.advanceTimersByTime(1000);
+  expect(written.at(-1)).toMatch(/^\(\d{5} lines were left out/);
+  line('again');
+  expect(written.at(-1)).toBe('again');
 });
