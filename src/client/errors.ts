@@ -75,7 +75,7 @@ export function mayRepeat(error: unknown, idempotent: boolean): boolean {
 }
 
 /** Whether an error says that the request certainly did not run. */
-function certainlyNotRun(error: unknown): boolean {
+export function certainlyNotRun(error: unknown): boolean {
   return decisiveOf(error)?.notRun === true;
 }
 

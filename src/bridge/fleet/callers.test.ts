@@ -85,10 +85,10 @@ describe('what a server says to one caller', () => {
   });
 
   test('in its lists is kept apart', async () => {
-    const personal = toolServer('a', [], {
+    const own = toolServer('a', [], {
       'tools/list': ({ caller }) => ({ tools: [{ name: caller.principal === 'ada' ? 'search' : 'other' }] }),
     });
-    const service: Service = (exchange) => personal.service(exchange);
+    const service: Service = (exchange) => own.service(exchange);
     const { fleet } = fleetOf({ a: { service }, b: toolServer('b', ['search']) });
     const shown = async (principal: string): Promise<string[]> => {
       const { tools: all } = await ask(fleet, 'tools/list', {}, { caller: { principal } });
@@ -101,7 +101,7 @@ describe('what a server says to one caller', () => {
     expect(called['content'][0].text).toBe('b: search');
     // Nor is it known of by a server that is down: what ada was shown is no matter of bob's.
     await shown('ada');
-    personal.service = down;
+    own.service = down;
     expect(await shown('bob')).toEqual(['search']);
     expect(await shown('ada')).toEqual(['b__search']);
   });

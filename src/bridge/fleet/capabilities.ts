@@ -65,7 +65,7 @@ export class Capabilities {
   /** Lets all servers describe themselves that have not. Resolves with those that do not answer. */
   async describeAll(exchange: Exchange): Promise<ReadonlySet<Member>> {
     const all = [...this.#members];
-    const answers = await Promise.all(all.map((member) => this.#isKnown(member) || this.#answers(member, exchange)));
+    const answers = await Promise.all(all.map((member) => this.#answers(member, exchange)));
     return new Set(all.filter((_, index) => !answers[index]));
   }
 
@@ -79,11 +79,8 @@ export class Capabilities {
     return this.#inTime(member, exchange, this.#describe(member, exchange));
   }
 
-  #isKnown(member: Member): boolean {
-    return this.#declared.has(member) && !member.down;
-  }
-
   async #answers(member: Member, exchange: Exchange): Promise<boolean> {
+    if (this.#declared.has(member) && !member.down) return true;
     let describing = this.#describing.get(member);
     if (!describing) {
       describing = this.#describe(member, exchange).finally(() => this.#describing.delete(member));

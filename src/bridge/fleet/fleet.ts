@@ -1,3 +1,5 @@
+import { certainlyNotRun } from '../../client/errors.ts';
+import { isAborted } from '../../core/abortable.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
@@ -218,7 +220,7 @@ class ServiceFleet implements Fleet {
 
   /**
    * What nobody here knows goes to the server that the request names. Where it names none, the servers are asked one after
-   * the other, until one knows it: who says −32601 has done nothing.
+   * the other, until one may have done it: not one that says −32601, nor one that it certainly did not reach.
    */
   async #unknown(exchange: Exchange, view: View): Promise<JsonObject> {
     const { method, params } = exchange;
@@ -236,7 +238,8 @@ class ServiceFleet implements Fleet {
         return await this.#forward(exchange, view, route);
       } catch (thrown) {
         const error = RpcError.from(thrown);
-        if (error.code === CONNECTION_CLOSED) silent = error;
+        if (isAborted(exchange)) throw error;
+        if (certainlyNotRun(error)) silent = error;
         else if (error.code !== ErrorCode.MethodNotFound) throw error;
       }
     }

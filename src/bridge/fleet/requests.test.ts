@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { ask, down, fleetOf, list, never, toolServer } from '../../../test/support/fleet.ts';
+import { TestExchange } from '../../../test/support/exchange.ts';
 import { scripted } from '../../../test/support/service.ts';
+import { NoConnection } from '../../client/errors.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { createFleet } from './fleet.ts';
+
+/** It cannot be connected to. */
+const unreachable = (): never => {
+  throw new RpcError(-32000, 'gone', { cause: new NoConnection('gone') });
+};
 
 describe('other requests', () => {
   test('of a task lead to the server that has it', async () => {
@@ -64,7 +71,7 @@ describe('other requests', () => {
 
   test('that nobody here knows go to the one that they name, or to the first that knows them', async () => {
     const [a, b] = [toolServer('a', [], { echo: never, only: () => ({ from: 'a' }) }), toolServer('b', [])];
-    const { fleet } = fleetOf({ down: { service: down }, a, b });
+    const { fleet } = fleetOf({ down: { service: unreachable }, a, b });
     expect(await ask(fleet, 'echo', { x: 1 })).toEqual({ params: { x: 1 } });
     expect(await ask(fleet, 'only', { x: 1 })).toEqual({ from: 'a' });
     const params = { x: 1, _meta: { 'dev.everwire/server': 'b' } };
@@ -76,6 +83,33 @@ describe('other requests', () => {
     // It might know it, if it were there.
     await expect(ask(fleet, 'nobody/knows')).rejects.toMatchObject({ code: -32000 });
     await expect(ask(fleetOf({ a, b }).fleet, 'nobody/knows')).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test('that nobody here knows are made of no other server once one may have begun', async () => {
+    const losses = [
+      down,
+      () => Promise.reject(new Error('broken')),
+      () => Promise.reject(new RpcError(-32001, 'late')),
+    ];
+    for (const lost of losses) {
+      const other = toolServer('b', [], { pay: () => ({ paid: true }) });
+      const { fleet } = fleetOf({ a: scripted({ pay: lost }), b: other });
+      await expect(ask(fleet, 'pay')).rejects.toThrow(/gone|broken|late/);
+      expect(other.seen).toEqual([]);
+    }
+  });
+
+  test('that nobody here knows are made of no other server once their caller has given them up', async () => {
+    const other = toolServer('b', []);
+    const exchange = new TestExchange('pay');
+    const giving = scripted({
+      pay: () => {
+        exchange.abort();
+        return never();
+      },
+    });
+    await expect(fleetOf({ a: giving, b: other }).fleet.service(exchange)).rejects.toThrow('Method not found');
+    expect(other.seen).toEqual([]);
   });
 
   test('of a resource that nobody here knows go to the server that has it, and are refused as it refuses them', async () => {
