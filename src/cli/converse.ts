@@ -112,15 +112,12 @@ async function open(
     const { kind: _kind, ...command } = target;
     return connect({ ...command, onstderr: (line) => terminal.tell(line) }, options);
   }
-  const { headers } = target;
+  const { url, transport, headers } = target;
   // Who brings a credential of their own wants no other.
-  if (headers['authorization'] !== undefined) return connect(target.url, { ...options, headers });
+  if (headers['authorization'] !== undefined) return connect({ url, transport }, { ...options, headers });
   const { loginFor } = await import('./login.ts');
-  return connect(target.url, {
-    ...options,
-    headers,
-    authorizer: loginFor(new URL(target.url), terminal, flags.login),
-  });
+  const authorizer = loginFor(new URL(url), terminal, flags.login);
+  return connect({ url, transport }, { ...options, headers, authorizer });
 }
 
 /** Which server asks, by what the person knows of it and not by what it says of itself. */

@@ -85,7 +85,10 @@ function usable<T>(read: () => T): T {
 }
 
 function targetOf(server: ServerConfig): Target {
-  if (server.kind === 'url') return { kind: 'url', url: server.url, headers: server.headers };
+  if (server.kind === 'url') {
+    const { url, headers, transport } = server;
+    return { kind: 'url', url, headers, ...(transport && { transport }) };
+  }
   const { command, args, env, cwd } = server;
   return { kind: 'command', command, args, env, ...(cwd === undefined ? {} : { cwd }) };
 }

@@ -107,6 +107,7 @@ describe('names in mcp.json', () => {
       kind: 'url',
       url: 'https://secret.example',
       headers: { authorization: 'Bearer new', 'x-kept': '1' },
+      transport: 'http',
     });
   });
 

@@ -3,6 +3,8 @@ export interface UrlTarget {
   readonly url: string;
   /** By name; they may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The one that is tried. Default: found out. */
+  readonly transport?: 'http' | 'sse' | undefined;
 }
 
 export interface CommandTarget {

@@ -25,7 +25,7 @@ export type {
 } from './options.ts';
 export type { CacheOptions } from './result-cache.ts';
 export type { Subscription } from './subscription.ts';
-export type { ClientTransport, CommandTarget, ServerTarget, Target } from './target.ts';
+export type { ClientTransport, CommandTarget, ServerTarget, Target, UrlTarget } from './target.ts';
 export type { TaskHandle } from './task.ts';
 export type { Authorizer } from '../transport/http/client/authorizer.ts';
 export type { Cancellation } from '../transport/http/client/cancellation.ts';

@@ -8,7 +8,14 @@ import { connectFailure, TimeoutError } from './errors.ts';
 import { connectInProcess } from './in-process.ts';
 import type { ClientOptions } from './options.ts';
 import type { Identity, Opener } from './requester.ts';
-import { kindOf, type ClientTransport, type CommandTarget, type ServerTarget, type Target } from './target.ts';
+import {
+  kindOf,
+  type ClientTransport,
+  type CommandTarget,
+  type ServerTarget,
+  type Target,
+  type UrlTarget,
+} from './target.ts';
 
 const CONNECT_TIMEOUT = 60_000;
 /** How much longer than that one step of connecting may take, as a person may have to log in: the limit has the rest. */
@@ -17,7 +24,11 @@ const LOGIN_ALLOWANCE = 600_000;
 /** How connections to a target are opened. @throws TypeError where it is none. */
 export function openerFor(target: Target, options: ClientOptions): Opener {
   const kind = kindOf(target);
-  if (kind === 'url') return urlOpener(urlOf(target as string | URL), options);
+  if (kind === 'url') {
+    const { url, transport } =
+      typeof target === 'string' || target instanceof URL ? { url: target } : (target as UrlTarget);
+    return urlOpener(urlOf(url), transport, options);
+  }
   if (kind === 'server') return serverOpener(target as ServerTarget, options);
   if (kind === 'transport') return opener(false, options, () => target as ClientTransport);
   if (kind === 'transports') return opener(true, options, target as () => ClientTransport);
@@ -29,6 +40,18 @@ export function openerFor(target: Target, options: ClientOptions): Opener {
   return opener(true, options, make, JSON.stringify([command.command, ...(command.args ?? [])]));
 }
 
+/** @throws TypeError where it is no transport, or one that does not have what is to be spoken. */
+function checkTransport(transport: UrlTarget['transport'], { revision, eras }: ClientOptions): void {
+  if (transport !== undefined && transport !== 'http' && transport !== 'sse') {
+    throw new TypeError('connect: the transport must be http or sse');
+  }
+  if (transport !== 'sse') return;
+  if (eras === 'modern') throw new TypeError('connect: no revision of the modern era is spoken over HTTP+SSE');
+  if (revision !== undefined && REVISIONS[revision].era === 'modern') {
+    throw new TypeError(`connect: revision ${revision} is not spoken over HTTP+SSE`);
+  }
+}
+
 function urlOf(target: string | URL): URL {
   if (!URL.canParse(String(target))) throw new TypeError('connect: the address is no URL');
   const url = new URL(target);
@@ -38,7 +61,8 @@ function urlOf(target: string | URL): URL {
   return url;
 }
 
-function urlOpener(url: URL, options: ClientOptions): Opener {
+function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientOptions): Opener {
+  checkTransport(transport, options);
   const ways = once(async (): Promise<(onerror: (error: Error) => void) => HttpTarget> => {
     const [{ httpCarrier }, { StreamableClient }, { SseClient }] = await Promise.all([
       import('../transport/http/client/http-carrier.ts'),
@@ -48,13 +72,16 @@ function urlOpener(url: URL, options: ClientOptions): Opener {
     const { headers, authorizer, httpLimits } = options;
     const shared = { ...httpLimits, headers, authorizer, http: await sender(options) };
     return (onerror) => ({
-      carrier: () => httpCarrier(url, { ...shared, onerror }),
-      streamable: () => new StreamableClient(url, shared),
-      sse: () => new SseClient(url, shared),
+      ...(transport !== 'sse' && {
+        carrier: () => httpCarrier(url, { ...shared, onerror }),
+        streamable: () => new StreamableClient(url, shared),
+      }),
+      ...(transport !== 'http' && { sse: () => new SseClient(url, shared) }),
     });
   });
   // What stands in a query may be a secret.
-  const key = url.origin + url.pathname;
+  // Where there is one way only, there is nothing to remember.
+  const key = transport === 'sse' ? undefined : url.origin + url.pathname;
   return {
     reopens: true,
     open: async (identity, closing) => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Client } from '../../src/client/index.ts';
 import { descendants, eventually, isAlive, programs, startNode, type RunningProcess } from '../support/process.ts';
+import { recordedHttp } from '../support/recorded-http.ts';
 
 const running: RunningProcess[] = [];
 let directory: string;
@@ -100,6 +101,22 @@ test('over stdio they are one too', async () => {
   const caller = await connect({ ...command, stderr: 'ignore' });
   onTestFinished(() => caller.close());
   expect(await caller.callTool('demo__add', { a: 1, b: 2 })).toMatchObject(sum);
+});
+
+test('a server is spoken to over the transport that the file names, by the bridge and by a command', async () => {
+  const { asked, sseUrl } = await recordedHttp();
+  configure({ old: { url: sseUrl, type: 'sse' }, wrong: { url: sseUrl, type: 'http' } });
+  const command = startNode([...programs.everwire, 'call', '--config', file, 'old', 'there']);
+  running.push(command);
+  expect(await command.exited).toEqual({ code: 0, signal: null });
+  const server = await start();
+  const caller = await client(new URL('/servers/old/mcp', server.url), 'modern');
+  expect((await caller.callTool('there')).content).toEqual([{ type: 'text', text: 'it is there' }]);
+  expect(asked).toContain('GET /sse');
+  expect(asked).not.toContain('POST /sse');
+  await expect(client(new URL('/servers/wrong/mcp', server.url), 'modern')).rejects.toThrow(
+    /Streamable HTTP with a handshake: .*not allowed$/i,
+  );
 });
 
 test('what is secret in the file is in no line of the log', async () => {

@@ -78,6 +78,7 @@ describe('the files that hosts have', () => {
         two: { serverUrl: 'https://two.example/sse', type: 'sse' },
         three: { httpUrl: 'https://three.example/mcp', headers: { Authorization: 'Bearer ${TOKEN}' } },
         four: { url: 'https://four.example/mcp', type: 'streamableHttp', alwaysAllow: ['x'], timeout: 60 },
+        five: { url: 'https://five.example/mcp', type: 'remote' },
       },
     });
     expect(servers).toMatchObject([
@@ -85,7 +86,9 @@ describe('the files that hosts have', () => {
       { url: 'https://two.example/sse', transport: 'sse' },
       { url: 'https://three.example/mcp', transport: 'http', headers: { Authorization: 'Bearer hunter2' } },
       { url: 'https://four.example/mcp', transport: 'http' },
+      { url: 'https://five.example/mcp' },
     ]);
+    expect(servers[4]).not.toHaveProperty('transport');
   });
 
   test('with servers that are switched off, whatever else is said of them', () => {

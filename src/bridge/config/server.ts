@@ -30,7 +30,7 @@ export interface UrlServer extends AnyServer {
   readonly url: string;
   /** By name, as they are written; they may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The transport that the file names. Default: found out. */
+  /** The one transport that is to be tried, as the file says (`UrlTarget` of `everwire/client`). Default: found out. */
   readonly transport?: 'http' | 'sse';
 }
 
@@ -38,14 +38,15 @@ export interface UrlServer extends AnyServer {
 export type ServerConfig = CommandServer | UrlServer;
 
 /** How hosts name the ways to a server. */
-const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse'>> = {
+const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse' | 'remote'>> = {
   stdio: 'stdio',
   local: 'stdio',
   http: 'http',
   'streamable-http': 'http',
   streamableHttp: 'http',
   streamable_http: 'http',
-  remote: 'http',
+  // Of either transport.
+  remote: 'remote',
   sse: 'sse',
 };
 /** What is read of an entry; hosts have more of their own. */
@@ -151,7 +152,7 @@ function warnOfMisspelling(entry: JsonObject, place: Place): void {
   }
 }
 
-function readType(type: unknown, place: Place): 'stdio' | 'http' | 'sse' | undefined {
+function readType(type: unknown, place: Place): (typeof TYPES)[string] | undefined {
   if (type === undefined) return undefined;
   if (typeof type === 'string' && Object.hasOwn(TYPES, type)) return TYPES[type];
   place.choice(type, ['stdio', 'http', 'streamable-http', 'sse']);
