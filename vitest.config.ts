@@ -20,8 +20,9 @@ export default defineConfig({
   test: {
     include: ['{src,examples,test,scripts}/**/*.test.ts'],
     globalSetup: ['test/support/data-folder.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Only what hangs takes so long, on a machine that is busy too.
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
     // Many tests start processes of their own: more workers than this only wait for each other.
     maxWorkers: 2,
   },
