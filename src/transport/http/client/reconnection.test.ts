@@ -22,6 +22,31 @@ test('the server is never asked before the time that it names', () => {
   expect(reconnection.next(0)).toBeLessThan(5);
 });
 
+test('a server that has nothing to say is asked ever more rarely, and without an end', () => {
+  const reconnection = new Reconnection({ maxAttempts: 4, maxTime: 5000 });
+  const delays = [0, 10_000, 20_000, 30_000, 40_000, 50_000].map((now) => {
+    reconnection.idle();
+    return reconnection.next(now)!;
+  });
+  for (const [n, least] of [100, 200, 400, 800, 800, 800].entries()) {
+    expect(delays[n]).toBeGreaterThanOrEqual(least);
+    expect(delays[n]).toBeLessThanOrEqual(least * 1.5 + 2);
+  }
+  reconnection.progress();
+  expect(reconnection.next(60_000)).toBeLessThan(200);
+});
+
+test('a server that says how often it wants to be asked is asked as often', () => {
+  const reconnection = new Reconnection();
+  reconnection.retry = 1000;
+  for (let n = 0; n < 20; n += 1) {
+    reconnection.idle();
+    const delay = reconnection.next(n * 60_000);
+    expect(delay).toBeGreaterThan(1000);
+    expect(delay).toBeLessThan(1110);
+  }
+});
+
 test('attempts end with their time, and where the server asks for more', () => {
   const reconnection = new Reconnection({ maxTime: 1000 });
   expect(reconnection.next(0)).toBeDefined();

@@ -107,6 +107,8 @@ export class ServerStream {
   async #read(reply: HttpReply): Promise<void> {
     const { idleTimeout, maxEventLength, onmessage } = this.#options;
     const opened = performance.now();
+    let progress = false;
+    let idle = false;
     this.#reading = true;
     if (this.#ended) this.#leaveSoon();
     try {
@@ -119,14 +121,19 @@ export class ServerStream {
         },
         onevent: ({ id, type, data }) => {
           if (id !== undefined) this.#lastEventId = USABLE_ID.test(id) ? id : undefined;
-          this.#reconnection?.progress();
+          if (data !== '') progress = true;
+          else if (id !== undefined) idle = true;
           if (type === 'message' && data !== '') onmessage(data);
         },
       });
     } finally {
       this.#reading = false;
       clearTimeout(this.#linger);
-      if (performance.now() - opened > HELD) this.#reconnection?.progress();
+      if (this.#reconnection) {
+        this.#reconnection.retry = this.#retry;
+        if (progress || performance.now() - opened > HELD) this.#reconnection.progress();
+        else if (idle) this.#reconnection.idle();
+      }
     }
   }
 }

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { AnswerLost } from './errors.ts';
+import type { HttpReply } from './http.ts';
+import { ServerStream } from './server-stream.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** How often a stream is connected to within a minute where each connection brings this and ends. */
+async function connections(text: (count: number) => string): Promise<number> {
+  let count = 0;
+  const stream = new ServerStream(1, {
+    connect: () => {
+      count += 1;
+      const reply: HttpReply = {
+        status: 200,
+        header: () => 'text/event-stream',
+        text: () => Promise.resolve(''),
+        discard: () => {},
+        async *chunks() {
+          yield Buffer.from(text(count));
+        },
+      };
+      return Promise.resolve(reply);
+    },
+    onmessage: () => {},
+    always: true,
+    idleTimeout: 0,
+    maxEventLength: 1000,
+    reconnection: {},
+  });
+  const followed = stream.follow().catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(60_000);
+  const within = count;
+  stream.stop(new AnswerLost('enough'));
+  await vi.advanceTimersByTimeAsync(0);
+  await followed;
+  return within;
+}
+
+test('a stream that only says hello is connected to ever more rarely', async () => {
+  const count = await connections((n) => `id: ${n}\ndata:\n\n`);
+  expect(count).toBeGreaterThan(8);
+  expect(count).toBeLessThan(20);
+});
+
+test('so is one whose server names a time that is too short for that', async () => {
+  expect(await connections((n) => `id: ${n}\nretry: 1\ndata:\n\n`)).toBeLessThan(20);
+});
+
+test('one that the server wants to be polled is polled as often as it says', async () => {
+  const count = await connections((n) => `id: ${n}\nretry: 2000\ndata:\n\n`);
+  expect(count).toBeGreaterThan(25);
+  expect(count).toBeLessThan(32);
+});
+
+test('one on which nothing comes at all is given up', async () => {
+  expect(await connections(() => ': hello\n\n')).toBe(9);
+});
+
+test('one that brings something goes on at once', async () => {
+  expect(await connections((n) => `id: ${n}\ndata: {}\n\n`)).toBeGreaterThan(500);
+});
