@@ -3,6 +3,7 @@ import type { AskOptions, Caller, Exchange, Service } from '../core/exchange.ts'
 import { invoke } from '../core/invoke.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { startTimer, type Timer } from '../jsonrpc/timer.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import { TAKEN } from '../transport/transport.ts';
 import { leftOf } from '../transport/http/client/attendance.ts';
@@ -43,9 +44,6 @@ export interface CallListener {
   readonly onchange?: ((change: Change) => void) | undefined;
 }
 
-/** What a timer can wait, in milliseconds: almost 25 days. What may take longer, may take for ever. */
-const MAX_TIMER = 2 ** 31 - 1;
-
 /** One call of a client, from its start until it settles, which it does within its limits whatever the service does. */
 export class Call extends AbortableExchange implements Exchange {
   readonly method: string;
@@ -56,7 +54,7 @@ export class Call extends AbortableExchange implements Exchange {
   readonly #host: CallHost;
   readonly #limits: CallLimits;
   #reject: ((reason: unknown) => void) | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: Timer;
   #started = 0;
   /** Questions of the server that are open: while people think, no time runs out but the hard maximum. */
   #questions = 0;
@@ -150,11 +148,9 @@ export class Call extends AbortableExchange implements Exchange {
   #arm(timeout = this.#limits.timeout): void {
     const { maxTimeout } = this.#limits;
     clearTimeout(this.#timer);
-    const remaining = maxTimeout > 0 ? Math.max(0, this.#started + maxTimeout - Date.now()) : Infinity;
+    const remaining = maxTimeout > 0 ? Math.max(1, this.#started + maxTimeout - Date.now()) : Infinity;
     const wait = Math.min(timeout > 0 && this.#questions === 0 ? timeout : Infinity, remaining);
-    // A longer timer would fire at once.
-    if (wait > MAX_TIMER) return;
-    this.#timer = setTimeout(() => this.#expire(wait, wait === remaining), wait);
+    this.#timer = startTimer(wait, () => this.#expire(wait, wait === remaining));
   }
 
   /** @param hard whether it is the maximum that is over. */

@@ -68,7 +68,7 @@ export interface HttpLimits {
    * ever. Default 10 minutes.
    */
   idleTimeout?: number | undefined;
-  /** Milliseconds that a handshake server may take to accept a notification or an answer. Default 30 000. */
+  /** Milliseconds that a handshake server may take to accept a notification or an answer; 0 for ever. Default 30 000. */
   acceptTimeout?: number | undefined;
   /**
    * Milliseconds that `Retry-After` may ask to wait, in all for one message. A server that asks for more is not waited for.
@@ -107,11 +107,14 @@ export interface ClientOptions extends Handlers, HttpOptions {
   timeout?: number | undefined;
   /** Milliseconds that a request may take in all; 0 for ever. Default 3 600 000. */
   maxTimeout?: number | undefined;
-  /** Milliseconds that it may take to connect, not counting the time that a person takes to log in. Default 60 000. */
+  /**
+   * Milliseconds that it may take to connect, not counting the time that a person takes to log in; 0 for ever. Default
+   * 60 000.
+   */
   connectTimeout?: number | undefined;
   /**
    * Milliseconds that a server on a connection of its own may be silent before it is taken for one of the handshake
-   * revisions. Default 5000.
+   * revisions; 0 for as long as it may take to connect. Default 5000.
    */
   probeTimeout?: number | undefined;
   /** Where it is remembered what servers speak, so that they are not asked each time. Default: in this process. */

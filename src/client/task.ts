@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
+import { startTimer, type Timer } from '../jsonrpc/timer.ts';
 import { Method } from '../protocol/methods.ts';
 import { isTerminal, type DetailedTask } from '../protocol/tasks.ts';
 import type { CallToolResult } from '../protocol/types.ts';
@@ -164,7 +165,7 @@ function intervalOf(task: JsonObject | undefined): number {
 class Waiting {
   readonly #controller = new AbortController();
   readonly #given: readonly AbortSignal[];
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: Timer;
   #wake: (() => void) | undefined;
 
   constructor(given: readonly (AbortSignal | undefined)[], maxTimeout: number) {
@@ -173,10 +174,8 @@ class Waiting {
       if (signal.aborted) this.fail(signal.reason);
       endBy(signal, this);
     }
-    if (maxTimeout > 0 && maxTimeout < 2 ** 31) {
-      const late = (): void => this.fail(new TimeoutError(`The task was not over within ${maxTimeout} ms`, maxTimeout));
-      this.#timer = setTimeout(late, maxTimeout);
-    }
+    const late = (): void => this.fail(new TimeoutError(`The task was not over within ${maxTimeout} ms`, maxTimeout));
+    this.#timer = startTimer(maxTimeout, late);
   }
 
   get signal(): AbortSignal {

@@ -1,6 +1,7 @@
 import { RpcError } from './errors.ts';
 import { IdTable } from './id-table.ts';
 import type { JsonObject, Request, RequestId, Response } from './message.ts';
+import { startTimer, type Timer } from './timer.ts';
 
 /** Limits of one request's time. Both in milliseconds; 0 means none. */
 export interface TimeLimits {
@@ -10,9 +11,6 @@ export interface TimeLimits {
   readonly maxTimeout: number;
 }
 
-/** What a timer can wait, in milliseconds: almost 25 days. What may take longer, may take for ever. */
-const MAX_TIMER = 2 ** 31 - 1;
-
 interface Entry {
   readonly method: string;
   readonly resolve: (result: JsonObject) => void;
@@ -20,7 +18,7 @@ interface Entry {
   readonly limits: TimeLimits;
   readonly started: number;
   readonly onexpired: ((id: RequestId, reason: string) => void) | undefined;
-  timer: ReturnType<typeof setTimeout> | undefined;
+  timer: Timer;
 }
 
 /** The code that the official SDKs give to a request that ran out of time (implementation-defined range). */
@@ -142,16 +140,14 @@ export class PendingRequests {
   #arm(id: RequestId, entry: Entry): void {
     const { timeout, maxTimeout } = entry.limits;
     clearTimeout(entry.timer);
-    const remaining = maxTimeout > 0 ? Math.max(0, entry.started + maxTimeout - Date.now()) : Infinity;
+    const remaining = maxTimeout > 0 ? Math.max(1, entry.started + maxTimeout - Date.now()) : Infinity;
     const wait = Math.min(timeout > 0 ? timeout : Infinity, remaining);
-    // A longer timer would fire at once.
-    if (wait > MAX_TIMER) return;
-    entry.timer = setTimeout(() => {
+    entry.timer = startTimer(wait, () => {
       this.#entries!.delete(id);
       const limit = wait === remaining ? maxTimeout : timeout;
       const reason = `${entry.method} was not answered within ${limit} ms`;
       entry.reject(new RpcError(REQUEST_TIMEOUT, `Request timed out: ${reason}`));
       entry.onexpired?.(id, reason);
-    }, wait);
+    });
   }
 }

@@ -1,4 +1,5 @@
 import type { Exchange, Service } from '../core/exchange.ts';
+import { MAX_TIMER } from '../jsonrpc/timer.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { RequestListener, Transport } from '../transport/transport.ts';
@@ -6,9 +7,6 @@ import { Connection, type ConnectionOptions } from './connection.ts';
 import type { LegacyInboundOptions } from './legacy/inbound.ts';
 import { TotalLoad } from './legacy/total-load.ts';
 import { ModernInbound } from './modern/inbound.ts';
-
-/** Milliseconds. A longer timer would fire at once. */
-const MAX_TIMER = 2 ** 31 - 1;
 
 /** Which revisions are served, and the bounds of what waits for callers. */
 export interface InboundOptions extends LegacyInboundOptions {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { startTimer, type Timer } from '../../jsonrpc/timer.ts';
 import { checkIssuer } from './authorization-code.ts';
 import { OAuthError } from './oauth-error.ts';
 import type { AuthorizationRequest, User, Visit } from './user.ts';
@@ -8,7 +9,7 @@ import type { AuthorizationRequest, User, Visit } from './user.ts';
 export interface LoopbackOptions {
   /** Shows the user an address, in a browser or in words: `openBrowser`. Where it throws, so does the login. */
   readonly open: (url: URL) => unknown;
-  /** Milliseconds for which the user is waited for. Default 300 000. */
+  /** Milliseconds for which the user is waited for; 0 for as long as a login may take. Default 300 000. */
   readonly timeout?: number | undefined;
   /** Path of the redirect URI. Default `/callback`. */
   readonly path?: string | undefined;
@@ -70,13 +71,13 @@ class LoopbackVisit implements Visit {
 
   async authorize(request: AuthorizationRequest): Promise<URLSearchParams> {
     const { timeout = 300_000, open } = this.#options;
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    let timer: Timer;
     let stop!: () => void;
     try {
       return await new Promise<URLSearchParams>((resolve, reject) => {
         this.#waiting = { request, done: (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)) };
         const message = `The login was not finished within ${timeout} ms`;
-        timer = setTimeout(() => reject(new OAuthError('timeout', message)), timeout);
+        timer = startTimer(timeout, () => reject(new OAuthError('timeout', message)));
         stop = () => reject(request.signal.reason);
         request.signal.addEventListener('abort', stop, { once: true });
         if (request.signal.aborted) stop();

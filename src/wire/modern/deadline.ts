@@ -1,14 +1,12 @@
 import type { TimeLimits } from '../../jsonrpc/pending.ts';
-
-/** What a timer can wait, in milliseconds: almost 25 days. What may take longer, may take for ever. */
-const MAX_TIMER = 2 ** 31 - 1;
+import { startTimer, type Timer } from '../../jsonrpc/timer.ts';
 
 /** The time that something may take, counted anew from each sign of progress, under a hard maximum. */
 export class Deadline {
   readonly #limits: TimeLimits;
   readonly #onexpired: (limit: number) => void;
   readonly #started = Date.now();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: Timer;
 
   /** @param onexpired called once with the limit that was reached, in milliseconds. */
   constructor(limits: TimeLimits, onexpired: (limit: number) => void) {
@@ -20,11 +18,9 @@ export class Deadline {
   extend(): void {
     clearTimeout(this.#timer);
     const { timeout, maxTimeout } = this.#limits;
-    const remaining = maxTimeout > 0 ? Math.max(0, this.#started + maxTimeout - Date.now()) : Infinity;
+    const remaining = maxTimeout > 0 ? Math.max(1, this.#started + maxTimeout - Date.now()) : Infinity;
     const wait = Math.min(timeout > 0 ? timeout : Infinity, remaining);
-    // A longer timer would fire at once.
-    if (wait > MAX_TIMER) return;
-    this.#timer = setTimeout(() => this.#onexpired(wait === remaining ? maxTimeout : timeout), wait);
+    this.#timer = startTimer(wait, () => this.#onexpired(wait === remaining ? maxTimeout : timeout));
   }
 
   clear(): void {

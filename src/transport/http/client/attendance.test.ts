@@ -40,6 +40,15 @@ test('who was busy before it was set does not matter', () => {
   expect(onexpired).toHaveBeenCalledOnce();
 });
 
+test.each([0, 2 ** 31, Infinity])('a limit that is for ever is never over: %d', (limit) => {
+  const onexpired = vi.fn<() => void>();
+  attendedTimer(limit, () => 0, onexpired)();
+  expect(vi.getTimerCount()).toBe(0);
+  attendedTimer(limit, () => 0, onexpired);
+  vi.advanceTimersByTime(10_000);
+  expect(onexpired).not.toHaveBeenCalled();
+});
+
 test('it can be ended, though a person was busy', () => {
   const { onexpired, person, end } = timer();
   person.until = Infinity;

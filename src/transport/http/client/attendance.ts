@@ -1,3 +1,5 @@
+import { startTimer, type Timer } from '../../../jsonrpc/timer.ts';
+
 /**
  * What is left of a limit of time whose clock stands still while a person logs in. All in milliseconds.
  *
@@ -13,17 +15,17 @@ export function leftOf(limit: number, waited: number, attendedUntil: number, now
 /**
  * Calls back once a limit of time is over whose clock stands still while a person logs in.
  *
- * @param limit in milliseconds.
+ * @param limit in milliseconds, 0 for ever.
  * @returns what ends it.
  */
 export function attendedTimer(limit: number, attendedUntil: () => number, onexpired: () => void): () => void {
-  let timer: ReturnType<typeof setTimeout>;
+  let timer: Timer;
   const arm = (wait: number): void => {
-    timer = setTimeout(() => {
+    timer = startTimer(wait, () => {
       const left = leftOf(limit, wait, attendedUntil());
       if (left > 0) arm(left);
       else onexpired();
-    }, wait);
+    });
   };
   arm(limit);
   return () => clearTimeout(timer);

@@ -1,3 +1,4 @@
+import { startTimer } from '../../../jsonrpc/timer.ts';
 import type { Cancellation } from './cancellation.ts';
 import { SilenceError } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
@@ -19,8 +20,7 @@ export interface ReadOptions extends EventSourceOptions {
 export async function readEvents(reply: HttpReply, options: ReadOptions): Promise<void> {
   const { idleTimeout, cancellation } = options;
   const reader = new EventSourceReader(options);
-  const watchdog =
-    idleTimeout > 0 ? setTimeout(() => cancellation.abort(new SilenceError(idleTimeout)), idleTimeout) : undefined;
+  const watchdog = startTimer(idleTimeout, () => cancellation.abort(new SilenceError(idleTimeout)));
   try {
     for await (const chunk of reply.chunks()) {
       // Comments are signs of life too.

@@ -2,12 +2,13 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
+import { startTimer, type Timer } from '../../../jsonrpc/timer.ts';
 import type { Cancellation } from './cancellation.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest, type HttpSend } from './http.ts';
 
 export interface NodeHttpOptions {
-  /** For name resolution, connection and TLS together. Milliseconds, default 10 000. */
+  /** For name resolution, connection and TLS together. Milliseconds, default 10 000; 0 for ever. */
   readonly connectTimeout?: number;
   /** The head of a response, in bytes. Default 16 KiB. */
   readonly maxHeaderBytes?: number;
@@ -109,7 +110,7 @@ function exchange(
     /** Whether anything of the request may have left. Not before there is a connection. */
     let connected = false;
     let answered = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    let timer: Timer;
     const client = (secure ? https : http).request({
       ...target(url),
       method,
@@ -130,9 +131,9 @@ function exchange(
         connected = true;
         return;
       }
-      timer = setTimeout(() => {
+      timer = startTimer(connectTimeout, () => {
         client.destroy(new Error(`no connection within ${connectTimeout} ms`));
-      }, connectTimeout);
+      });
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         connected = true;
         clearTimeout(timer);

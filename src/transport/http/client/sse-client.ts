@@ -11,9 +11,9 @@ import type { HttpReply } from './http.ts';
 import { Incoming } from './incoming.ts';
 
 export interface SseClientOptions extends HttpClientOptions {
-  /** How long the server may take to name its endpoint. Milliseconds, default 30 000. */
+  /** How long the server may take to name its endpoint. Milliseconds, default 30 000; 0 for ever. */
   readonly openTimeout?: number | undefined;
-  /** How long the server may take to accept a message. Milliseconds, default 30 000. */
+  /** How long the server may take to accept a message. Milliseconds, default 30 000; 0 for ever. */
   readonly acceptTimeout?: number | undefined;
   /** How much may wait to be taken by the server, in UTF-16 code units; beyond it `send` rejects. Default 64 Mi. */
   readonly maxPending?: number | undefined;

@@ -27,7 +27,7 @@ export interface StreamableClientOptions extends HttpClientOptions {
   readonly reconnection?: ReconnectionOptions | undefined;
   /** How much may wait to be taken by the server, in UTF-16 code units; beyond it `send` rejects. Default 64 Mi. */
   readonly maxPending?: number | undefined;
-  /** How long a server may take to accept a notification or an answer. Milliseconds, default 30 000. */
+  /** How long a server may take to accept a notification or an answer. Milliseconds, default 30 000; 0 for ever. */
   readonly acceptTimeout?: number | undefined;
 }
 
