@@ -96,7 +96,7 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
 /** With somebody who may have to log in, the steps of connecting have no limits of their own that matter. */
 function patient(options: ClientOptions): ClientOptions {
   const { authorizer, connectTimeout = CONNECT_TIMEOUT } = options;
-  return authorizer?.attendedUntil === undefined
+  return authorizer?.attendedUntil === undefined || connectTimeout === 0
     ? options
     : { ...options, connectTimeout: connectTimeout + LOGIN_ALLOWANCE };
 }
@@ -203,7 +203,7 @@ async function negotiated(
       key,
       verdicts,
       signal,
-      probeTimeout: Math.min(probeTimeout ?? 5000, connectTimeout),
+      probeTimeout: lesser(probeTimeout ?? 5000, connectTimeout),
       handshakeTimeout: connectTimeout,
       // Each call has its own limits, and people may think for longer than a server should.
       timeout: 0,
@@ -218,6 +218,11 @@ async function negotiated(
     if (error instanceof TypeError) throw error;
     throw connectFailure(error, early?.[0], connectTimeout);
   }
+}
+
+/** The lesser of two limits, of which 0 is none. */
+function lesser(one: number, other: number): number {
+  return one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {
