@@ -21,7 +21,8 @@ import { PassedExchange } from './part.ts';
 import { hasUris, renameMeta, renameNotice, renameResult, type Renaming } from './results.ts';
 import { Routes, type Route } from './routes.ts';
 import { splitTaskId, stateOf, taskIdOf, unknownTask } from './tasks.ts';
-import { Views, type View } from './views.ts';
+import type { View } from './view.ts';
+import { Views } from './views.ts';
 
 /** What a fleet is made of. */
 export interface FleetOptions extends NameRules {
@@ -93,9 +94,13 @@ class ServiceFleet implements Fleet {
     this.#views = new Views(this.#members);
     this.#lists = new MergedLists(this.#members, capabilities);
     this.#routes = new Routes(this.#members);
-    this.#listening = new Listening(this.#members, this.#routes, timeout, (member, view) =>
-      this.#renaming(member, view),
-    );
+    this.#listening = new Listening({
+      members: this.#members,
+      views: this.#views,
+      routes: this.#routes,
+      timeout,
+      renaming: (member, view) => this.#renaming(member, view),
+    });
     this.#members.onchange = () => this.#listening.changed();
   }
 
@@ -109,7 +114,7 @@ class ServiceFleet implements Fleet {
 
   update(members: readonly FleetServer[], rules?: NameRules): void {
     if (!this.#members.update(members, rules)) return;
-    this.#views.clear();
+    this.#views.update();
     this.#listening.update();
   }
 
@@ -137,7 +142,7 @@ class ServiceFleet implements Fleet {
       case Method.Discover:
         return this.#discover(exchange, view);
       case Method.Listen:
-        return this.#listening.listen(exchange, view);
+        return this.#listening.listen(exchange);
       default:
         if (isNotificationMethod(method)) return this.#tellAll(exchange);
         if (params['taskId'] !== undefined) return this.#task(exchange, view);

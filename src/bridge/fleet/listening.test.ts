@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { aborted, listening, scripted, settled } from '../../../test/support/service.ts';
 import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
@@ -320,5 +321,120 @@ describe('a fleet that changes', () => {
     names = [];
     await changed(a.heard[0], 'tools');
     expect(await call()).toEqual({ content: ['b'] });
+  });
+
+  test('hears of names that change after others came, and after its caller was forgotten', async () => {
+    const names = ['y'];
+    const a = server();
+    const b = server(LISTS, {
+      'tools/list': () => ({ tools: names.map((name) => ({ name })) }),
+      'tools/call': ({ params }) => ({ content: [params['name']] }),
+    });
+    const { fleet } = fleetOf({ a, b });
+    const session = (): TestExchangeOptions => ({
+      caller: { session: { id: 's', signal: new AbortController().signal } },
+    });
+    const own = session();
+    const run = (method: string, params: JsonObject = {}): Promise<JsonObject> =>
+      fleet.service(new TestExchange(method, params, own));
+    listen(fleet, { toolsListChanged: true }, own);
+    await settled();
+    const hears = async (name: string): Promise<void> => {
+      await settled();
+      await run('tools/list');
+      names.push(name);
+      await changed(b.heard[0], 'tools');
+      // No time has passed in which the list might have been looked at again.
+      expect(await run('tools/call', { name })).toEqual({ content: [name] });
+    };
+    fleet.update([a, b, server()].map(({ service }, index) => ({ name: 'abc'[index]!, service })));
+    await hears('new');
+    for (let count = 0; count <= 1000; count += 1)
+      await fleet.service(new TestExchange('prompts/list', {}, session())).catch(() => {});
+    await hears('newer');
+  });
+
+  test('leads a subscription of a resource on to the server that has it then', async () => {
+    const uris = ['x:1'];
+    const a = server(LISTS, { 'resources/list': () => ({ resources: uris.map((uri) => ({ uri, name: uri })) }) });
+    const b = server(LISTS, { 'resources/list': () => ({ resources: [{ uri: 'y:1', name: 'y' }] }) });
+    const { fleet } = fleetOf({ a, b });
+    const { exchange } = listen(fleet, { resourceSubscriptions: ['x:1', 'y:1'] });
+    await settled();
+    expect(a.heard.map(({ params }) => params)).toEqual([{ notifications: { resourceSubscriptions: ['x:1'] } }]);
+    uris.push('y:1');
+    fleet.update([{ name: 'a', service: a.service }]);
+    await settled();
+    expect(b.heard).toEqual([]);
+    expect(a.heard.map(({ params }) => params)).toEqual([{ notifications: { resourceSubscriptions: ['x:1', 'y:1'] } }]);
+    expect(said(exchange).slice(1)).toEqual([
+      ['resources/updated', 'x:1'],
+      ['resources/updated', 'y:1'],
+    ]);
+    await a.heard[0]!.notify('notifications/resources/updated', { uri: 'y:1' });
+    expect(said(exchange)).toHaveLength(4);
+    // And back again.
+    uris.pop();
+    fleet.update([a, b].map(({ service }, index) => ({ name: 'ab'[index]!, service })));
+    await settled();
+    expect([a, b].map(({ heard }) => heard.map(({ params }) => params['notifications']))).toEqual([
+      [{ resourceSubscriptions: ['x:1'] }],
+      [{ resourceSubscriptions: ['y:1'] }],
+    ]);
+  });
+
+  test('goes on with what it listened to until a server listens to more, and where it refuses that', async () => {
+    const listed = (...uris: string[]): Record<string, Answer> => ({
+      'resources/list': () => ({ resources: uris.map((uri) => ({ uri, name: uri })) }),
+    });
+    const [heard, asked]: [Exchange[], Exchange[]] = [[], []];
+    let answer: (exchange: Exchange) => Promise<void> = () => Promise.resolve();
+    const a = server(LISTS, {
+      ...listed('x:1'),
+      'subscriptions/listen': async (exchange) => {
+        asked.push(exchange);
+        await answer(exchange);
+        return listening(heard)(exchange);
+      },
+    });
+    const [b, c] = [server(LISTS, listed('y:1', 'z:1')), server(LISTS, listed('z:1'))];
+    const { fleet } = fleetOf({ a, b });
+    const { exchange } = listen(fleet, { resourceSubscriptions: ['x:1', 'y:1', 'z:1'] });
+    await settled();
+    const update = async (...servers: { service: Service }[]): Promise<void> => {
+      fleet.update(servers.map(({ service }, index) => ({ name: 'ac'[index]!, service })));
+      await settled();
+    };
+    answer = ({ signal }) => aborted(signal).then(() => Promise.reject(new Error('given up')));
+    await update(a);
+    answer = () => Promise.reject(new RpcError(-32600, 'too much'));
+    await update(a, c);
+    expect(asked.map(({ params, signal }) => [params['notifications'].resourceSubscriptions, signal.aborted])).toEqual([
+      [['x:1'], false],
+      [['x:1', 'y:1', 'z:1'], true],
+      [['x:1', 'y:1'], false],
+    ]);
+    expect(heard).toEqual([asked[0]]);
+    exchange.notified.length = 0;
+    await asked[0]!.notify('notifications/resources/updated', { uri: 'x:1' });
+    expect(said(exchange)).toEqual([['resources/updated', 'x:1']]);
+    exchange.abort();
+    await settled();
+    expect(heard).toEqual([]);
+  });
+
+  test('leaves nothing on the signals of sessions, however often their callers are forgotten', async () => {
+    const { fleet } = fleetOf({ a: server() });
+    const sessions = Array.from({ length: 1101 }, (_, id) => ({
+      id: String(id),
+      signal: new AbortController().signal,
+    }));
+    for (let round = 0; round < 3; round += 1) {
+      for (const session of sessions) await fleet.service(new TestExchange('tools/list', {}, { caller: { session } }));
+    }
+    const counts = (): number[] => sessions.map(({ signal }) => getEventListeners(signal, 'abort').length);
+    expect(Math.max(...counts())).toBe(1);
+    fleet.close();
+    expect(Math.max(...counts())).toBe(0);
   });
 });

@@ -7,27 +7,30 @@ import type { Member, Members } from './members.ts';
 import { MergedListen } from './merged-listen.ts';
 import type { Renaming } from './results.ts';
 import type { Routes } from './routes.ts';
-import type { View } from './views.ts';
+import type { View } from './view.ts';
+import type { Views } from './views.ts';
 
 /** URIs, and ids of tasks, in one filter. */
 const MAX_NAMES = 1000;
 /** Characters of one of them. */
 const MAX_NAME = 8192;
 
+export interface ListeningOptions {
+  readonly members: Members;
+  readonly views: Views;
+  readonly routes: Routes;
+  /** Milliseconds that one server may take to acknowledge before the others' is passed on without. */
+  readonly timeout: number;
+  readonly renaming: (member: Member, view: View) => Renaming;
+}
+
 /** The open `subscriptions/listen` exchanges of a fleet (2026-07-28, basic/patterns/subscriptions). */
 export class Listening {
-  readonly #members: Members;
-  readonly #routes: Routes;
-  readonly #timeout: number;
-  readonly #renaming: (member: Member, view: View) => Renaming;
+  readonly #options: ListeningOptions;
   readonly #open = new Set<MergedListen>();
 
-  /** @param timeout milliseconds that one server may take to acknowledge before the others' is passed on without. */
-  constructor(members: Members, routes: Routes, timeout: number, renaming: (member: Member, view: View) => Renaming) {
-    this.#members = members;
-    this.#routes = routes;
-    this.#timeout = timeout;
-    this.#renaming = renaming;
+  constructor(options: ListeningOptions) {
+    this.#options = options;
   }
 
   /**
@@ -36,15 +39,18 @@ export class Listening {
    *
    * @throws RpcError −32602 where the filter is malformed or too large; what the servers refuse it with, where all do.
    */
-  async listen(exchange: Exchange, view: View): Promise<JsonObject> {
+  async listen(exchange: Exchange): Promise<JsonObject> {
     const filter = filterOf(exchange.params['notifications']);
     if (exchange.signal.aborted) return {};
+    const { members, views, routes, timeout, renaming } = this.#options;
+    // It may be another one by the time that a server says something.
+    const view = (): View => views.of(exchange);
     const listen = new MergedListen(exchange, filter, {
-      members: this.#members,
+      members,
       view,
-      timeout: this.#timeout,
-      route: (uri) => this.#routes.ownersOf(uri, exchange, view),
-      renaming: (member) => this.#renaming(member, view),
+      timeout,
+      route: (uri) => routes.ownersOf(uri, exchange, view()),
+      renaming: (member) => renaming(member, view()),
     });
     this.#open.add(listen);
     try {

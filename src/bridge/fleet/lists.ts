@@ -6,7 +6,7 @@ import { RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
 import { awakeOf, type Member, type Members } from './members.ts';
 import { FleetMeta } from './meta.ts';
 import { taskIdOf } from './tasks.ts';
-import type { View } from './views.ts';
+import type { View } from './view.ts';
 import { MAX_CURSOR, readPage, walk, type Page, type Walk } from './walk.ts';
 
 /** Entries in one page of a merged list, or a server's page more. Many hosts read no further than the first. */

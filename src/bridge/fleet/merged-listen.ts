@@ -1,31 +1,22 @@
 import type { Exchange } from '../../core/exchange.ts';
-import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
-import { Method, Notice } from '../../protocol/methods.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { Notice } from '../../protocol/methods.ts';
+import { changesOf } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { CHANGES } from './kinds.ts';
 import { signed, type Member, type Members } from './members.ts';
-import { PartExchange } from './part.ts';
 import { renameNotice, type Renaming } from './results.ts';
+import { ServerListen, type Wanted } from './server-listen.ts';
 import { splitTaskId } from './tasks.ts';
-import type { View } from './views.ts';
+import type { View } from './view.ts';
 
-/** Milliseconds before a server is listened to again: at first, and at most. */
-const FIRST_DELAY = 500;
-const MAX_DELAY = 30_000;
-/** One that was listened to for so long (milliseconds) was a good one. */
-const STABLE_AFTER = 5000;
-/** So many attempts in a row may fail. */
-const MAX_FAILURES = 20;
 /** What is said before all servers have acknowledged waits; the oldest goes where it is more. */
 const MAX_WAITING = 1000;
-/** Errors that may be gone the next time. With any other a server refuses. */
-const PASSING: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorCode.InternalError]);
 
 export interface MergedListenOptions {
   readonly members: Members;
-  readonly view: View;
+  /** Of the caller, as it is at the time. */
+  readonly view: () => View;
   /** Milliseconds that a server may take to acknowledge before the others' is passed on without. */
   readonly timeout: number;
   /** The servers that a URI may be of, each with what it is there. */
@@ -33,30 +24,19 @@ export interface MergedListenOptions {
   readonly renaming: (member: Member) => Renaming;
 }
 
-/** What one server is asked for, and what the URIs are called that the caller asked for. */
-interface Wanted {
-  readonly filter: SubscriptionFilter;
-  readonly outward: ReadonlyMap<string, string>;
-}
-
-/** One server, listened to until nobody wants that any more. */
-interface Part {
-  readonly controller: AbortController;
-  /** Settles when it is known for the first time what the server does, or that it does not. */
-  readonly settled: Promise<void>;
-  honoured: SubscriptionFilter | undefined;
-  refused: RpcError | undefined;
-}
-
 /** One `subscriptions/listen`, served by as many of the servers. One that is lost is listened to again; the others go on. */
 export class MergedListen {
   readonly #exchange: Exchange;
   readonly #filter: SubscriptionFilter;
   readonly #options: MergedListenOptions;
-  readonly #parts = new Map<Member, Part>();
+  readonly #parts = new Map<Member, ServerListen>();
+  /** Those that go on until what takes their place is acknowledged. */
+  readonly #replaced = new Map<Member, ServerListen>();
   readonly #over = new AbortController();
-  /** By server, what the caller calls the URIs that it asked for. */
-  readonly #outward = new Map<Member, ReadonlyMap<string, string>>();
+  /** Finds out what is wanted of which server. */
+  #opening: Promise<void> | undefined;
+  /** The servers are others than when it began to. */
+  #outdated = false;
   /** What was said before the acknowledgement. */
   #waiting: [method: string, params: JsonObject | undefined][] | undefined = [];
 
@@ -92,8 +72,10 @@ export class MergedListen {
   /** Nobody listens any more. */
   end(): void {
     this.#over.abort();
-    for (const { controller } of this.#parts.values()) controller.abort();
-    this.#parts.clear();
+    for (const parts of [this.#parts, this.#replaced]) {
+      for (const part of parts.values()) part.stop();
+      parts.clear();
+    }
   }
 
   /** All lists that are listened to have changed. */
@@ -103,28 +85,66 @@ export class MergedListen {
 
   /** The servers are others now. */
   update(): void {
-    const all = new Set(this.#options.members);
-    for (const [member, { controller }] of this.#parts) {
-      if (all.has(member)) continue;
-      controller.abort();
-      this.#parts.delete(member);
-      this.#outward.delete(member);
-    }
+    for (const member of this.#parts.keys()) if (!this.#options.members.has(member)) this.#stop(member);
     this.#open().catch(() => {});
     this.changed();
   }
 
-  /** Listens to those that are not listened to so far. */
-  async #open(): Promise<void> {
-    const { members } = this.#options;
-    for (const [member, wanted] of await this.#wanted()) {
-      if (this.#over.signal.aborted) return;
-      if (this.#parts.has(member) || members.get(member.name) !== member) continue;
-      let settle!: () => void;
-      const settled = new Promise<void>((resolve) => (settle = resolve));
-      const part: Part = { controller: new AbortController(), settled, honoured: undefined, refused: undefined };
-      this.#parts.set(member, part);
-      void this.#keep(member, wanted, part, settle);
+  /** Listens to those that are not listened to so far, and otherwise to those of which something else is wanted now. */
+  #open(): Promise<void> {
+    this.#outdated = true;
+    this.#opening ??= this.#openAll().finally(() => (this.#opening = undefined));
+    return this.#opening;
+  }
+
+  async #openAll(): Promise<void> {
+    while (this.#outdated && !this.#over.signal.aborted) {
+      this.#outdated = false;
+      this.#apply(await this.#wanted());
+    }
+  }
+
+  #apply(wanted: ReadonlyMap<Member, Wanted>): void {
+    if (this.#over.signal.aborted) return;
+    for (const member of this.#options.members) {
+      const [asked, part] = [wanted.get(member), this.#parts.get(member)];
+      if (part?.suffices(asked)) continue;
+      if (asked) this.#listen(member, asked);
+      else this.#stop(member);
+    }
+  }
+
+  #listen(member: Member, wanted: Wanted): void {
+    const before = this.#parts.get(member);
+    // Nothing is lost between the two.
+    if (before && this.#replaced.has(member)) before.stop();
+    else if (before) this.#replaced.set(member, before);
+    const part = new ServerListen(this.#exchange, member, wanted, {
+      members: this.#options.members,
+      onnotice: (...said) => this.#hear(...said),
+      onacknowledged: (which, again) => {
+        if (this.#parts.get(member) === which) {
+          this.#replaced.get(member)?.stop();
+          this.#replaced.delete(member);
+        }
+        // What was missed meanwhile nobody knows.
+        if (again || this.#waiting === undefined) this.#sayAllChanged(which);
+      },
+      onend: (which) => {
+        const former = this.#replaced.get(member);
+        if (!former || this.#parts.get(member) !== which) return;
+        this.#parts.set(member, former);
+        this.#replaced.delete(member);
+      },
+    });
+    this.#parts.set(member, part);
+    void part.run();
+  }
+
+  #stop(member: Member): void {
+    for (const parts of [this.#parts, this.#replaced]) {
+      parts.get(member)?.stop();
+      parts.delete(member);
     }
   }
 
@@ -157,7 +177,7 @@ export class MergedListen {
   /** A session hears by this of all that its servers say to it, so it listens to those, too, whose lists never change. */
   #hasList(member: Member, flag: (typeof CHANGES)[number]['flag'], name: string): boolean {
     if (this.#filter[flag] !== true) return false;
-    return this.#exchange.caller.session !== undefined || this.#options.view.capabilities.tellsChanges(member, name);
+    return this.#exchange.caller.session !== undefined || this.#options.view().capabilities.tellsChanges(member, name);
   }
 
   /** Resolves when all servers have said what they do, or time is up. */
@@ -184,8 +204,8 @@ export class MergedListen {
     for (const { flag } of CHANGES) if (this.#filter[flag]) honoured[flag] = true;
     const uris = new Set<string>();
     const tasks = new Set<string>();
-    for (const [member, part] of this.#parts) {
-      const names = this.#renamed(member, part.honoured);
+    for (const part of this.#parts.values()) {
+      const names = this.#renamed(part);
       for (const uri of names.uris) uris.add(uri);
       for (const id of names.tasks) tasks.add(id);
     }
@@ -200,88 +220,35 @@ export class MergedListen {
     for (const [method, params] of waiting) void this.#say(method, params);
   }
 
-  #renamed(member: Member, honoured: SubscriptionFilter | undefined): { uris: string[]; tasks: string[] } {
-    const { taskId } = this.#options.renaming(member);
-    const uris = stringsOf(honoured?.resourceSubscriptions).map((uri) => this.#outwardUri(member, uri));
-    return { uris, tasks: stringsOf(honoured?.taskIds).map((id) => taskId(id)) };
+  /** What a server does, in the caller's words. */
+  #renamed(part: ServerListen): { uris: string[]; tasks: string[] } {
+    const { taskId } = this.#options.renaming(part.member);
+    const uris = stringsOf(part.honoured?.resourceSubscriptions).map((uri) => this.#outwardUri(part, uri));
+    return { uris, tasks: stringsOf(part.honoured?.taskIds).map((id) => taskId(id)) };
   }
 
-  #outwardUri(member: Member, uri: string): string {
-    return this.#outward.get(member)?.get(uri) ?? this.#options.renaming(member).uri(uri);
-  }
-
-  /** Listens to one server, and again when it is lost. */
-  async #keep(member: Member, { filter, outward }: Wanted, part: Part, settle: () => void): Promise<void> {
-    const { members } = this.#options;
-    const { signal } = part.controller;
-    this.#outward.set(member, outward);
-    let failures = 0;
-    let first = true;
-    while (!signal.aborted) {
-      let acknowledgedAt: number | undefined;
-      const whole = this.#exchange;
-      const exchange = new PartExchange(whole, Method.Listen, { notifications: filter }, (method, params = {}) => {
-        if (signal.aborted) return Promise.resolve();
-        if (method !== Notice.Acknowledged) return this.#hear(member, method, params);
-        if (acknowledgedAt !== undefined) return Promise.resolve();
-        acknowledgedAt = performance.now();
-        part.honoured = isObject(params['notifications']) ? params['notifications'] : {};
-        // What was missed meanwhile nobody knows.
-        if (!first || this.#waiting === undefined) this.#sayAllChanged(member, part.honoured);
-        first = false;
-        settle();
-        members.answered(member);
-        return Promise.resolve();
-      });
-      const stop = (): void => exchange.abort(new RpcError(CONNECTION_CLOSED, 'Nobody listens any more'));
-      signal.addEventListener('abort', stop, { once: true });
-      let graceful = false;
-      const lost = await member.service(exchange).then(
-        () => {
-          graceful = acknowledgedAt !== undefined;
-          return new RpcError(CONNECTION_CLOSED, 'the subscription has ended');
-        },
-        (error: unknown) => RpcError.from(error),
-      );
-      signal.removeEventListener('abort', stop);
-      if (signal.aborted) break;
-      if (acknowledgedAt === undefined && !PASSING.has(lost.code)) {
-        part.refused = lost;
-        break;
-      }
-      const stable = acknowledgedAt !== undefined && performance.now() - acknowledgedAt >= STABLE_AFTER;
-      failures = stable ? 0 : failures + 1;
-      first = false;
-      // A server may end a subscription at any time, and is there all the same.
-      if (!graceful) members.failed(member, Method.Listen, lost);
-      if (acknowledgedAt === undefined) part.refused ??= lost;
-      settle();
-      if (failures > MAX_FAILURES) {
-        members.warn(`the server ${JSON.stringify(member.name)} is not listened to any more: ${lost.message}`);
-        break;
-      }
-      await pause(failures, signal);
-      part.refused = undefined;
-    }
-    settle();
+  #outwardUri(part: ServerListen, uri: string): string {
+    return part.asked(uri) ?? this.#options.renaming(part.member).uri(uri);
   }
 
   /** Takes what a server says. */
-  #hear(member: Member, method: string, params: JsonObject): Promise<void> {
+  #hear(part: ServerListen, method: string, params: JsonObject): Promise<void> {
+    const { member } = part;
     const { view, renaming } = this.#options;
     for (const { notice, flag, kinds } of CHANGES) {
       if (method !== notice) continue;
-      for (const kind of kinds) view.forget(kind, member);
+      for (const kind of kinds) view().forget(kind, member);
       return this.#filter[flag] ? this.#say(method, params) : Promise.resolve();
     }
     if (method === Notice.ResourceUpdated && typeof params['uri'] === 'string')
-      return this.#say(method, { ...params, uri: this.#outwardUri(member, params['uri']) });
+      return this.#say(method, { ...params, uri: this.#outwardUri(part, params['uri']) });
     return this.#say(method, signed(member, method, renameNotice(params, renaming(member))));
   }
 
-  #sayAllChanged(member: Member, honoured: SubscriptionFilter): void {
-    for (const { flag, notice } of CHANGES) if (this.#filter[flag] && honoured[flag]) void this.#say(notice, undefined);
-    for (const uri of this.#renamed(member, honoured).uris) void this.#say(Notice.ResourceUpdated, { uri });
+  #sayAllChanged(part: ServerListen): void {
+    const changed: SubscriptionFilter = { resourceSubscriptions: this.#renamed(part).uris };
+    for (const { flag } of CHANGES) if (this.#filter[flag] && part.honoured?.[flag]) changed[flag] = true;
+    for (const [method, params] of changesOf(changed)) void this.#say(method, params);
   }
 
   /** Tells the caller, once the acknowledgement is out. */
@@ -301,19 +268,4 @@ export class MergedListen {
 
 function stringsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
-}
-
-/** Waits before the next attempt, shortened at random, or until the signal fires. */
-function pause(failures: number, signal: AbortSignal): Promise<void> {
-  const longest = Math.min(FIRST_DELAY * 2 ** Math.max(0, failures - 1), MAX_DELAY);
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, longest * (0.5 + Math.random() / 2));
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
-  });
 }

@@ -6,7 +6,7 @@ import { awakeOf, type Member, type Members } from './members.ts';
 import { isShortened } from './names.ts';
 import { splitState, splitTaskId } from './tasks.ts';
 import { unwrapUri } from './uris.ts';
-import type { View } from './views.ts';
+import type { View } from './view.ts';
 
 /** A server, and the parameters that it is to be asked with. */
 export interface Route {
