@@ -357,6 +357,17 @@ test.each([
   },
 );
 
+test.each([0, Infinity, 2 ** 40])(
+  'where it is never to rest, or later than a timer can wait, it stays: %d',
+  async (never) => {
+    const { bridge, opened: ends } = bridged(to(scripted().service), { sessionIdleTimeout: never, idleTimeout: never });
+    await opened(bridge.service);
+    await bridge.service(new TestExchange('echo', {}, { caller: { revision: '2026-07-28' } }));
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect([bridge.upstreams, ends.length]).toEqual([2, 2]);
+  },
+);
+
 test('a closed bridge takes no new sessions', async () => {
   const { bridge } = bridged(to(scripted().service));
   await opened(bridge.service);

@@ -7,6 +7,7 @@ import type { Caller, Exchange, Service, Session } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
+import { MAX_TIMER } from '../jsonrpc/timer.ts';
 import { canBeAsked, identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
 import { Pool } from './pool.ts';
 import { EraChanged } from './upstream.ts';
@@ -29,12 +30,12 @@ export interface BridgeOptions extends Pick<
   readonly connections?: 'per-session' | 'shared' | number | undefined;
   /** Milliseconds that it may take to connect. Default 60 000. */
   readonly connectTimeout?: number | undefined;
-  /** Milliseconds after which a connection that callers without a session used, and nobody needs, is closed. Default 300 000. */
+  /** Milliseconds after which a connection that callers without a session used, and nobody needs, is closed; 0: never. Default 300 000. */
   readonly idleTimeout?: number | undefined;
   /**
    * Milliseconds after which a connection of one session, or one for all, is closed where nothing was asked on it; the next
    * request makes another. What the server kept for it is lost then, and what it would have said meanwhile is not heard:
-   * who listens is told that all may have changed. Default: none.
+   * who listens is told that all may have changed. Default: 0, for never.
    */
   readonly sessionIdleTimeout?: number | undefined;
   /** Connections for callers without a session, at the most; the one that is idle the longest goes first. Default 100. */
@@ -99,25 +100,21 @@ class ServerBridge implements Bridge {
   readonly #closing = new Set<Promise<void>>();
   readonly #probes = new Set<Pool>();
   #sweep: ReturnType<typeof setInterval> | undefined;
-  readonly #rest: ReturnType<typeof setInterval> | undefined;
+  #rest: ReturnType<typeof setInterval> | undefined;
   #closed = false;
   restarts = 0;
 
   constructor(options: BridgeOptions) {
-    const { target, connections = 'per-session', onerror = () => {}, connectTimeout, sessionIdleTimeout } = options;
+    const { target, connections = 'per-session', onerror = () => {}, connectTimeout, sessionIdleTimeout = 0 } = options;
     if (typeof connections === 'number' && !(Number.isInteger(connections) && connections > 0))
       throw new TypeError('connections must be a whole number of at least 1');
-    if (sessionIdleTimeout !== undefined && !(sessionIdleTimeout > 0))
-      throw new TypeError('sessionIdleTimeout must be a number of milliseconds');
     this.#options = options;
     this.#onerror = onerror;
     this.#opener = openerFor(target, { ...options, connectTimeout });
     if (connections !== 'per-session') {
       this.#common = this.#pool(OWN_IDENTITY, connections === 'shared' ? 1 : connections, true);
     }
-    if (sessionIdleTimeout !== undefined) {
-      this.#rest = setInterval(() => this.#restIdle(sessionIdleTimeout), Math.max(1, sessionIdleTimeout / 4)).unref();
-    }
+    if (sessionIdleTimeout > 0) this.#rest = lookingAgain(() => this.#restIdle(sessionIdleTimeout), sessionIdleTimeout);
   }
 
   get upstreams(): number {
@@ -229,7 +226,7 @@ class ServerBridge implements Bridge {
     const pool = this.#pool(identityOf(caller), asked ? MAX_OF_ONE : 1, asked, () => this.#hasRoom);
     this.#ofCallers.set(key, pool);
     const { idleTimeout = IDLE_TIMEOUT } = this.#options;
-    this.#sweep ??= setInterval(() => this.#closeIdle(idleTimeout), Math.max(1, idleTimeout / 4)).unref();
+    if (idleTimeout > 0) this.#sweep ??= lookingAgain(() => this.#closeIdle(idleTimeout), idleTimeout);
     return pool;
   }
 
@@ -290,4 +287,9 @@ function twice(service: Service, exchange: Exchange): Promise<JsonObject> {
 
 function isClosed(): RpcError {
   return new RpcError(CONNECTION_CLOSED, 'The bridge is closed');
+}
+
+/** Looks, a few times within what is waited for, for what has been idle for that long. */
+function lookingAgain(look: () => void, idleTimeout: number): ReturnType<typeof setInterval> {
+  return setInterval(look, Math.min(Math.max(1, idleTimeout / 4), MAX_TIMER)).unref();
 }
