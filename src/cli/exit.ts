@@ -1,4 +1,5 @@
 import { TimeoutError } from '../client/errors.ts';
+import { causesOf } from '../jsonrpc/causes.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { ExitCode, Failure } from './failure.ts';
@@ -8,9 +9,6 @@ export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
-/** Causes of causes that are looked at. */
-const MAX_CAUSES = 8;
-
 /**
  * How a command ends for which something went wrong.
  *
@@ -19,7 +17,7 @@ const MAX_CAUSES = 8;
 export function failureOf(error: unknown, connected: boolean): Failure {
   if (error instanceof Failure) return error;
   const { message } = RpcError.from(error);
-  const causes = causesOf(error);
+  const causes = [...causesOf(error)];
   const failed = (code: ExitCode, text: string): Failure => new Failure(code, text, { cause: error });
   if (causes.some((cause) => cause instanceof Interrupted)) return failed(ExitCode.Interrupted, 'interrupted');
   if (causes.some(isRefusal)) return failed(ExitCode.Unauthorized, message);
@@ -30,12 +28,6 @@ export function failureOf(error: unknown, connected: boolean): Failure {
   return error.code === McpErrorCode.MissingRequiredClientCapability
     ? failed(ExitCode.Refused, `${text}; it asks questions, which takes a terminal`)
     : failed(ExitCode.Refused, text);
-}
-
-function causesOf(error: unknown): Error[] {
-  const causes: Error[] = [];
-  for (let cause = error; cause instanceof Error && causes.length < MAX_CAUSES; { cause } = cause) causes.push(cause);
-  return causes;
 }
 
 /** Whether a server refused for want of a credential, or none could be had. */

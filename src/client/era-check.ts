@@ -1,3 +1,4 @@
+import { saysForeign } from '../wire/era-evidence.ts';
 import type { Upstream } from '../wire/upstream.ts';
 
 export interface EraCheckOptions {
@@ -9,11 +10,6 @@ export interface EraCheckOptions {
 
 /** After a server has shown that it is what it was, it is not asked again for so long, in milliseconds. */
 const INTERVAL = 5000;
-/** Statuses that say nothing of what the server understands: who asks, how much, how often, how long. */
-const NO_EVIDENCE: ReadonlySet<unknown> = new Set([401, 402, 403, 407, 408, 413, 425, 429, 431]);
-/** How far the causes of an error are followed. */
-const MAX_CAUSES = 8;
-
 /**
  * Finds out whether a server at an address still speaks the era in which it was connected to. One that was replaced by
  * another turns away every request, each for a reason of its own; so where a request is turned away as such a server might,
@@ -39,7 +35,7 @@ export class EraCheck {
    * @param upstream over which it was sent.
    */
   async explains(error: unknown, upstream: Upstream | undefined): Promise<boolean> {
-    if (!upstream || !looksForeign(error)) return false;
+    if (!upstream || !saysForeign(error)) return false;
     if (this.#foreign === upstream) return true;
     if (upstream.closed) return false;
     if (this.#sound === upstream && Date.now() - this.#soundAt < INTERVAL) return false;
@@ -53,7 +49,7 @@ export class EraCheck {
     try {
       await this.#options.probe(upstream);
     } catch (error) {
-      if (looksForeign(error)) {
+      if (saysForeign(error)) {
         this.#foreign = upstream;
         this.#options.drop(upstream);
         return true;
@@ -63,17 +59,4 @@ export class EraCheck {
     this.#soundAt = Date.now();
     return false;
   }
-}
-
-/** Whether a request was turned away, as one that the server does not understand. It did not run then. */
-function looksForeign(error: unknown): boolean {
-  let each = error;
-  for (let depth = 0; depth < MAX_CAUSES && each instanceof Error; depth += 1) {
-    if (each.name === 'HttpStatusError' && 'status' in each) {
-      const status = Number(each.status);
-      return status >= 400 && status < 500 && !NO_EVIDENCE.has(status);
-    }
-    each = each.cause;
-  }
-  return false;
 }

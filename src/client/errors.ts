@@ -1,7 +1,13 @@
+import { causesOf, certainlyNotRun, decisiveOf } from '../jsonrpc/causes.ts';
 import { isReceived, RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 
-/** A call was not answered within its time. The server was told that nobody waits for it any more. */
+export { certainlyNotRun };
+
+/**
+ * Something took longer than it may: a call, of which the server was told that nobody waits for it any more; the wait for a
+ * task, which goes on; connecting.
+ */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
   /** The limit that was reached, in milliseconds. */
@@ -42,24 +48,10 @@ export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
 }
 
-/** Causes of causes that are looked at. */
-const MAX_CAUSES = 8;
-
 /** An error of the HTTP transports, as far as it matters here. Told by their names: they are loaded with their transport. */
 interface HttpFailure extends Error {
-  /** Whether the request certainly did not run. The outermost that knows decides. */
-  readonly notRun?: boolean;
   /** Of `HttpStatusError`: the JSON-RPC error that came with the status. */
   readonly response?: unknown;
-}
-
-/** An error and its causes, as far as anybody looks. */
-export function* causesOf(error: unknown): Generator<HttpFailure, void, undefined> {
-  let cause = error;
-  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth += 1) {
-    yield cause;
-    ({ cause } = cause);
-  }
 }
 
 /**
@@ -72,17 +64,6 @@ export function mayRepeat(error: unknown, idempotent: boolean): boolean {
   // The server has answered, and would say the same again.
   if (decisive?.name === 'HttpStatusError') return false;
   return error.notRun || idempotent;
-}
-
-/** Whether an error says that the request certainly did not run. */
-export function certainlyNotRun(error: unknown): boolean {
-  return decisiveOf(error)?.notRun === true;
-}
-
-/** Of an error and its causes the first that knows whether the request ran. */
-function decisiveOf(error: unknown): HttpFailure | undefined {
-  for (const each of causesOf(error)) if (typeof each.notRun === 'boolean') return each;
-  return undefined;
 }
 
 /** Whether a request failed because its session is over: none that comes later will have another answer. */

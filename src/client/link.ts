@@ -1,7 +1,8 @@
 import type { Exchange, Service } from '../core/exchange.ts';
+import { causesOf } from '../jsonrpc/causes.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Upstream } from '../wire/upstream.ts';
-import { causesOf, failure, NoConnection, saysSessionGone } from './errors.ts';
+import { failure, NoConnection, saysSessionGone } from './errors.ts';
 
 export interface LinkOptions {
   /** Connects anew. The signal fires when nobody wants the connection any more. */

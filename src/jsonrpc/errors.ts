@@ -1,3 +1,4 @@
+import { causesOf } from './causes.ts';
 import type { ErrorObject } from './message.ts';
 
 /** The codes of JSON-RPC 2.0, section 5.1. */
@@ -14,16 +15,10 @@ const NAMES: ReadonlySet<string> = new Set(['RpcError', 'McpError', 'ProtocolErr
 
 /** Errors that peers sent. What their codes mean is for the peer to say, though this side may use the same for its own. */
 const received = new WeakSet<Error>();
-/** Causes of causes that are looked at. */
-const MAX_CAUSES = 8;
 
 /** Whether an error came from the peer, itself or as the cause of what was made of it. */
 export function isReceived(error: unknown): boolean {
-  let each = error;
-  for (let depth = 0; depth < MAX_CAUSES && each instanceof Error; depth += 1) {
-    if (received.has(each)) return true;
-    each = each.cause;
-  }
+  for (const each of causesOf(error)) if (received.has(each)) return true;
   return false;
 }
 

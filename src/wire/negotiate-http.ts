@@ -1,3 +1,4 @@
+import { causesOf } from '../jsonrpc/causes.ts';
 import { ErrorCode, isReceived, RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { isObject } from '../jsonrpc/message.ts';
@@ -7,6 +8,7 @@ import { connectLegacy } from './legacy/outbound.ts';
 import { discover, discoveryError } from './modern/discover.ts';
 import { modernUpstream } from './modern/outbound.ts';
 import { legacyOptions, namedLegacyRevision } from './negotiate-connection.ts';
+import { saysForeign } from './era-evidence.ts';
 import { reached, type HttpTarget, type NegotiatedUpstream, type Negotiation } from './negotiation.ts';
 import type { UpstreamRoute } from './verdict-store.ts';
 
@@ -18,11 +20,6 @@ const NAMES: Readonly<Record<Step, string>> = {
   'streamable-http': 'Streamable HTTP with a handshake',
   'http+sse': 'HTTP+SSE',
 };
-
-/** Statuses that say nothing of what the server would have understood: who asks, how often, how long. */
-const NO_EVIDENCE: ReadonlySet<number> = new Set([401, 402, 403, 407, 408, 425, 429]);
-/** How far the causes of an error are followed. */
-const MAX_CAUSES = 8;
 
 /** A way that did not lead to the server; others may. */
 class NotThisWay extends Error {
@@ -79,7 +76,7 @@ async function modern(target: HttpTarget, negotiation: Negotiation): Promise<Neg
     throw error;
   } catch (error) {
     await carrier.close();
-    throw isEvidence(error) ? new NotThisWay(RpcError.from(error)) : error;
+    throw saysForeign(error) ? new NotThisWay(RpcError.from(error)) : error;
   }
 }
 
@@ -99,17 +96,8 @@ async function handshake(
     const refusedEra = recognisedCode(error) === McpErrorCode.UnsupportedProtocolVersion;
     // Whoever answered handshakes once, and refuses one now, may have become another.
     const disproved = refusedEra || (remembered && isAnswer(error));
-    throw disproved || isEvidence(error) ? new NotThisWay(error) : error;
+    throw disproved || saysForeign(error) ? new NotThisWay(error) : error;
   }
-}
-
-/** Whether an error is that of a status by which a server says that it does not understand. */
-function isEvidence(thrown: unknown): boolean {
-  for (const each of causes(thrown)) {
-    const status: unknown = 'status' in each ? each.status : undefined;
-    if (typeof status === 'number') return status >= 400 && status < 500 && !NO_EVIDENCE.has(status);
-  }
-  return false;
 }
 
 /** Whether the server itself has said no: what goes wrong on this side has a cause, or is the time that ran out. */
@@ -120,16 +108,11 @@ function isAnswer(error: RpcError): boolean {
 
 /** The code of an error of the server, in the body of a status too. */
 function recognisedCode(error: RpcError): unknown {
-  for (const each of causes(error)) {
+  for (const each of causesOf(error)) {
     const response: unknown = 'response' in each ? each.response : undefined;
     if (isObject(response) && isObject(response['error'])) return response['error']['code'];
   }
   return error.code;
-}
-
-function* causes(thrown: unknown): Iterable<Error> {
-  let each = thrown;
-  for (let depth = 0; each instanceof Error && depth < MAX_CAUSES; each = each.cause, depth += 1) yield each;
 }
 
 function failed(failures: readonly [Step, RpcError][]): RpcError {

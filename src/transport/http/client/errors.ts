@@ -72,21 +72,6 @@ export function isTemporary(error: unknown): boolean {
   return error instanceof NotSent || error instanceof AnswerLost || error instanceof SilenceError;
 }
 
-/** How far the causes of an error are followed. */
-const MAX_CAUSES = 8;
-
-/**
- * Whether an error says that the request certainly did not run, so that it can be sent again whatever it was. The first of
- * it and its causes that knows decides: an answer that was lost stays lost, whatever kept it from being fetched again.
- */
-export function certainlyNotRun(error: unknown): boolean {
-  let each = error;
-  for (let depth = 0; each instanceof Error && depth < MAX_CAUSES; each = each.cause, depth += 1) {
-    if ('notRun' in each && typeof each.notRun === 'boolean') return each.notRun;
-  }
-  return false;
-}
-
 /** An address as errors may show it: without credentials and without the query, where tokens stand. */
 export function shown(url: URL): string {
   return url.origin + url.pathname;

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { event, events, scripted, type Asked } from '../../../../test/support/http-server.ts';
+import { certainlyNotRun } from '../../../jsonrpc/causes.ts';
 import { notification, request, type Message } from '../../../jsonrpc/message.ts';
-import { certainlyNotRun, HttpStatusError, SessionGone, SilenceError } from './errors.ts';
+import { HttpStatusError, SessionGone, SilenceError } from './errors.ts';
 import { SseClient, type SseClientOptions } from './sse-client.ts';
 
 function make(url: URL, options?: SseClientOptions) {
