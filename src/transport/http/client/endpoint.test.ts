@@ -1,9 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
 import { json, scripted } from '../../../../test/support/http-server.ts';
+import { certainlyNotRun } from '../../../jsonrpc/causes.ts';
 import type { Authorizer } from './authorizer.ts';
 import { Cancellation } from './cancellation.ts';
 import { Endpoint, type HttpClientOptions } from './endpoint.ts';
-import { certainlyNotRun, HttpStatusError } from './errors.ts';
+import { HttpStatusError } from './errors.ts';
 
 function post(url: URL, options: HttpClientOptions = {}, cancellation = new Cancellation()) {
   return new Endpoint(options).send({ method: 'POST', url, headers: {}, body: '{"a":1}', cancellation });
@@ -70,6 +71,12 @@ describe('a server that says when to come back', () => {
     const error = await failure(post(long.url));
     expect(error).toMatchObject({ status: 503, message: expect.stringContaining('come back later (31)') });
     expect(long.asked).toHaveLength(1);
+  });
+
+  test('is not waited for at all where nothing may be waited', async () => {
+    const server = await scripted((_asked, response) => void response.writeHead(429, { 'retry-after': '0' }).end());
+    expect(await failure(post(server.url, { maxRetryAfter: 0 }))).toMatchObject({ status: 429 });
+    expect(server.asked).toHaveLength(1);
   });
 
   test('is no more waited for where nobody waits for the answer', async () => {

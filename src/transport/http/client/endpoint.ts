@@ -52,6 +52,8 @@ export interface EndpointRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly cancellation: Cancellation;
+  /** It matters too little for a person to log in for it, or to wait and try again. Default false. */
+  readonly once?: boolean | undefined;
 }
 
 /**
@@ -84,7 +86,7 @@ export class Endpoint {
    * `HttpSend`; what the authorizer throws; the reason of the cancellation.
    */
   async send(request: EndpointRequest): Promise<HttpReply> {
-    const { method, cancellation, body } = request;
+    const { method, cancellation, body, once = false } = request;
     let { url } = request;
     let refusals = 0;
     let redirects = 0;
@@ -103,16 +105,19 @@ export class Endpoint {
       }
       // Its body is read before anything is waited for: unread, it would hold its connection.
       const failure = await failureOf(reply, method, url);
+      if (once) throw failure;
       if (this.#authorizer && isRefusal(reply) && refusals < MAX_REFUSALS) {
         refusals += 1;
         if (!(await this.#authorizer.refused({ method, url, headers }, reply, cancellation.signal))) throw failure;
       } else if ((status === 429 || status === 503) && delays < MAX_DELAYS) {
-        const wait = retryAfter(reply.header('retry-after'), Date.now());
-        if (wait === undefined || waited + wait > this.#maxRetryAfter) throw failure;
+        const asked = retryAfter(reply.header('retry-after'), Date.now());
+        if (asked === undefined) throw failure;
+        const wait = Math.max(asked, MIN_RETRY_DELAY);
+        if (waited + wait > this.#maxRetryAfter) throw failure;
         delays += 1;
         waited += wait;
         // Those who were told the same time should not all come at once; never earlier than it says.
-        await pause(Math.max(wait, MIN_RETRY_DELAY) * (1 + Math.random() / 10), cancellation);
+        await pause(wait * (1 + Math.random() / 10), cancellation);
       } else {
         throw failure;
       }

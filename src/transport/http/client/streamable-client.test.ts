@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closedPort, event, events, json, scripted, type Asked } from '../../../../test/support/http-server.ts';
 import { hello } from '../../../../test/support/wire.ts';
+import { certainlyNotRun } from '../../../jsonrpc/causes.ts';
 import { notification, request, type Message } from '../../../jsonrpc/message.ts';
-import { AnswerLost, certainlyNotRun, HttpStatusError, SessionGone } from './errors.ts';
+import { AnswerLost, HttpStatusError, SessionGone } from './errors.ts';
 import { NotSent } from './http.ts';
 import { StreamableClient, type StreamableClientOptions } from './streamable-client.ts';
 
@@ -117,6 +118,20 @@ describe('a session', () => {
     expect(certainlyNotRun(opened.client.closeReason)).toBe(false);
     expect(certainlyNotRun(await thrownBy(opened.client.send(request(4, 'ping'))))).toBe(true);
     expect(server.asked.some(({ method }) => method === 'DELETE')).toBe(false);
+  });
+
+  test('is ended without a login', async () => {
+    const server = await scripted((asked, response) => {
+      if (asked.body?.method !== 'initialize') return void response.writeHead(401).end();
+      const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } };
+      return json(response, answerTo(asked, result), 200, SESSION);
+    });
+    const refused = vi.fn<() => Promise<boolean>>(() => Promise.resolve(true));
+    const { client } = await open(server.url, { authorizer: { headers: () => Promise.resolve({}), refused } });
+    await client.send(request(0, 'initialize', hello()));
+    await client.close();
+    expect(server.asked.map(({ method }) => method)).toEqual(['POST', 'DELETE']);
+    expect(refused).not.toHaveBeenCalled();
   });
 
   test('goes on where the server has nothing for GET and says 404, and ends where the next POST says so', async () => {

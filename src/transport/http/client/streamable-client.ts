@@ -424,6 +424,7 @@ export class StreamableClient implements Transport {
         url: this.#url,
         headers,
         cancellation,
+        once: true,
       });
       reply.discard();
     } catch {
