@@ -2,7 +2,8 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closedPort, event, events, json, rawServer, scripted } from '../../../../test/support/http-server.ts';
 import type { CarriedRequest, Carrier } from '../../carrier.ts';
-import { AnswerLost, certainlyNotRun, HttpStatusError, SilenceError } from './errors.ts';
+import { certainlyNotRun } from '../../../jsonrpc/causes.ts';
+import { AnswerLost, HttpStatusError, SilenceError } from './errors.ts';
 import { httpCarrier, type HttpCarrierOptions } from './http-carrier.ts';
 import { NotSent } from './http.ts';
 
@@ -103,6 +104,22 @@ describe('a request of a revision without sessions', () => {
     await gone;
     await expect(carrier.request(call({ signal: controller.signal }))).rejects.toBe(reason);
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  });
+
+  test('leaves no stream behind that was answered, once it is closed', async () => {
+    let closed: () => void;
+    const gone = new Promise<void>((resolve) => (closed = resolve));
+    const { url } = await scripted(({ body }, response) => {
+      response.on('close', () => closed());
+      events(response, event({ jsonrpc: '2.0', id: body.id, result: {} }));
+    });
+    const { carrier } = open(url);
+    await carrier.request(call());
+    const began = performance.now();
+    await carrier.close();
+    await gone;
+    // The server has a second to end it by itself.
+    expect(performance.now() - began).toBeLessThan(500);
   });
 
   test('fails at once where the stream ends without an answer, or breaks off', async () => {

@@ -53,6 +53,8 @@ class HttpCarrier implements Carrier {
   readonly #onerror: (error: Error) => void;
   /** One for each request in flight. */
   readonly #open = new IdTable<RequestId, Cancellation>();
+  /** Streams of requests that are answered, and that the server has not ended yet. */
+  readonly #lingering = new Set<Cancellation>();
   #lastId = 0;
   #closed = false;
 
@@ -95,6 +97,7 @@ class HttpCarrier implements Carrier {
       this.#closed = true;
       for (const cancellation of this.#open.values()) cancellation.abort(new AnswerLost('The connection was closed'));
       this.#open.clear();
+      for (const cancellation of this.#lingering) cancellation.abort(ENDED);
       this.onclose?.();
     }
     return Promise.resolve();
@@ -140,6 +143,7 @@ class HttpCarrier implements Carrier {
       let linger: ReturnType<typeof setTimeout> | undefined;
       const answer = (response: Response): void => {
         linger = setTimeout(() => cancellation.abort(ENDED), LINGER);
+        this.#lingering.add(cancellation);
         release();
         resolve(response);
       };
@@ -165,7 +169,10 @@ class HttpCarrier implements Carrier {
         .then(() => {
           if (!linger) reject(new AnswerLost(`${shown(url)} ended the stream without an answer`));
         }, reject)
-        .finally(() => clearTimeout(linger));
+        .finally(() => {
+          clearTimeout(linger);
+          this.#lingering.delete(cancellation);
+        });
     });
   }
 
