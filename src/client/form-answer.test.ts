@@ -39,6 +39,16 @@ test('what was left out gets its default', () => {
   });
 });
 
+test.each(['constructor', '__proto__', 'toString'])('a field may be called as it likes: %s', (name) => {
+  const field = JSON.parse(`{"${name}":{"type":"string","default":"x"}}`) as object;
+  const content = filledIn({ properties: field, required: [name] }, {});
+  expect(Object.entries(content)).toEqual([[name, 'x']]);
+  const given = JSON.parse(`{"${name}":"y"}`) as object;
+  expect(Object.entries(filledIn({ properties: field }, given))).toEqual([[name, 'y']]);
+  const bare = JSON.parse(`{"${name}":{"type":"string"}}`) as object;
+  expect(filledIn({ properties: bare }, {})).toEqual({});
+});
+
 test('a length is counted in characters as people count them', () => {
   expect(filledIn(form, { name: '😀😀😀😀' })).toMatchObject({ name: '😀😀😀😀' });
 });

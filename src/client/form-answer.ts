@@ -12,9 +12,9 @@ export function filledIn(form: unknown, given: unknown): JsonObject {
   const content: JsonObject = { ...given };
   for (const [name, field] of Object.entries<unknown>(fields)) {
     if (!isObject(field)) continue;
-    if (content[name] === undefined) {
+    if (!Object.hasOwn(content, name) || content[name] === undefined) {
       delete content[name];
-      if (field['default'] !== undefined) content[name] = field['default'];
+      if (field['default'] !== undefined) define(content, name, field['default']);
     }
     if (Object.hasOwn(content, name)) check(field, content[name], name);
   }
@@ -23,6 +23,11 @@ export function filledIn(form: unknown, given: unknown): JsonObject {
     if (!Object.hasOwn(content, String(name))) throw new TypeError(`${name} is missing`);
   }
   return content;
+}
+
+/** As an own property, whatever it is called. */
+function define(owner: JsonObject, name: string, value: unknown): void {
+  Object.defineProperty(owner, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function check(field: JsonObject, value: unknown, name: string): void {
