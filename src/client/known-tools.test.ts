@@ -19,15 +19,24 @@ test('structured content is checked against the schema of its tool', async () =>
 });
 
 test('errors, unknown tools, forgotten ones and those without a schema are not', async () => {
-  const { tools } = knowing(count);
-  await tools.check('a', { isError: true });
-  await tools.check('b', { structuredContent: 'x' });
+  const { tools, onerror } = knowing(count);
+  const isRefused = (name: string, result: JsonObject): Promise<boolean> =>
+    tools.check(name, result).then(
+      () => false,
+      () => true,
+    );
+  expect(await isRefused('a', {})).toBe(true);
+  expect(await isRefused('a', { isError: true })).toBe(false);
+  expect(await isRefused('b', { structuredContent: 'x' })).toBe(false);
   tools.learn({ tools: [{ name: 'a' }, 7, {}] });
-  await tools.check('a', {});
+  expect(await isRefused('a', {})).toBe(false);
   tools.learn({ tools: [{ name: 'a', outputSchema: count }] });
-  tools.forget();
-  await tools.check('a', {});
+  expect(await isRefused('a', {})).toBe(true);
   tools.learn({});
+  expect(await isRefused('a', {})).toBe(true);
+  tools.forget();
+  expect(await isRefused('a', {})).toBe(false);
+  expect(onerror).not.toHaveBeenCalled();
 });
 
 test.each<[string, JsonObject]>([

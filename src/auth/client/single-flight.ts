@@ -11,10 +11,6 @@ interface Flight {
 export class SingleFlight {
   #flight: Flight | undefined;
 
-  get running(): boolean {
-    return this.#flight !== undefined;
-  }
-
   /**
    * Waits for what is running, or starts it.
    *
