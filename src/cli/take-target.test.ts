@@ -107,7 +107,6 @@ describe('names in mcp.json', () => {
       kind: 'url',
       url: 'https://secret.example',
       headers: { authorization: 'Bearer new', 'x-kept': '1' },
-      transport: 'http',
     });
   });
 

@@ -60,7 +60,7 @@ describe('the files that hosts have', () => {
     const given = { ...env, EVERWIRE_INPUT_API_KEY: 'k' };
     const { servers } = parseConfig(JSON.stringify(json), '/work/project/.vscode/mcp.json', { env: given });
     expect(servers).toMatchObject([
-      { kind: 'url', url: 'https://eu.example.com/mcp', headers: { 'X-Key': 'k' }, transport: 'http' },
+      { kind: 'url', url: 'https://eu.example.com/mcp', headers: { 'X-Key': 'k' } },
       { kind: 'command', args: ['/work/project/server.js'], cwd: '/work/project' },
     ]);
     expect(() => parseConfig(JSON.stringify(json), '/work/project/.vscode/mcp.json', { env })).toThrow(

@@ -41,11 +41,11 @@ export type ServerConfig = CommandServer | UrlServer;
 const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse' | 'remote'>> = {
   stdio: 'stdio',
   local: 'stdio',
-  http: 'http',
+  // Of either transport: hosts that write it fall back to HTTP+SSE.
+  http: 'remote',
   'streamable-http': 'http',
   streamableHttp: 'http',
   streamable_http: 'http',
-  // Of either transport.
   remote: 'remote',
   sse: 'sse',
 };
