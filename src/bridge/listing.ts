@@ -3,7 +3,10 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 
-/** A page of the list of tools that nobody asked for but the bridge: in the name of a caller, who does not hear of it. */
+/**
+ * What nobody asked for but the bridge, a page of the list of tools if nothing else: in the name of a caller, who does not
+ * hear of it.
+ */
 export function listing(params: JsonObject, caller: Caller, signal: AbortSignal): Exchange {
   return {
     method: Method.ListTools,

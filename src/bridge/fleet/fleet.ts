@@ -167,7 +167,7 @@ class ServiceFleet implements Fleet {
     const result = await member.service(asked);
     this.#members.answered(member);
     if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, `${exchange.method} gave no result`);
-    if (hasUris(result)) await view.loadUris(exchange);
+    if (hasUris(result)) view.readUris(exchange);
     return renameResult(result, exchange.method, renaming);
   }
 
@@ -185,7 +185,7 @@ class ServiceFleet implements Fleet {
 
   #renaming(member: Member, view: View): Renaming {
     return {
-      uri: (uri) => view.uris().outward(member.name, uri),
+      uri: (uri) => view.outwardUri(member, uri),
       taskId: (id) => taskIdOf(member.label, id),
       state: (state) => stateOf(member.label, state),
     };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { scripted } from '../../../test/support/service.ts';
+import { deferred, scripted, settled } from '../../../test/support/service.ts';
 import { TestExchange } from '../../../test/support/exchange.ts';
 import type { Service } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
@@ -40,6 +40,10 @@ function resourceServer(
     { tools: {}, prompts: {}, resources: {}, completions: {} },
   );
 }
+
+const refuse = (): never => {
+  throw RpcError.fromObject({ code: -32603, message: 'not today' });
+};
 
 function ask(fleet: Fleet, method: string, params: JsonObject = {}): Promise<JsonObject> {
   return fleet.service(new TestExchange(method, params));
@@ -107,6 +111,33 @@ describe('the resources of several servers', () => {
     expect(await link('notes_links', 'note:9')).toEqual(['note:9', 'note:9', 'note:9']);
     const { messages } = await ask(fleet, 'prompts/get', { name: 'files_prompt' });
     expect(messages[0].content.resource.uri).toBe(both);
+  });
+
+  test('are linked without waiting for the lists of others: by URIs that name their server, until those are there', async () => {
+    const { promise, resolve } = deferred();
+    const slow = scripted(
+      {
+        'resources/list': async () => {
+          await promise;
+          return { resources: [] };
+        },
+      },
+      { resources: {} },
+    );
+    const files = resourceServer('files', ['file:///f']);
+    const three = fleetOf({ files, slow, refusing: scripted({ 'resources/list': refuse }, { resources: {} }) });
+    const link = async (): Promise<unknown> => {
+      const exchange = new TestExchange('tools/call', { name: 'files_links', arguments: { uri: 'file:///f' } });
+      return (await three.service(exchange))['content'][0].uri;
+    };
+    expect(await link()).toBe('everwire+files:file:///f');
+    expect(await link()).toBe('everwire+files:file:///f');
+    const { contents } = await ask(three, 'resources/read', { uri: 'everwire+files:file:///f' });
+    expect(contents[0]).toEqual({ uri: 'everwire+files:file:///f', text: 'files' });
+    resolve();
+    await settled();
+    expect(await link()).toBe('file:///f');
+    expect(slow.seen.filter(({ method }) => method === 'resources/list')).toHaveLength(1);
   });
 
   test('of one server alone are left alone, and no list is read for them', async () => {

@@ -1,11 +1,12 @@
 import type { Exchange } from '../../core/exchange.ts';
 import { isReceived, RpcError } from '../../jsonrpc/errors.ts';
+import { listing } from '../listing.ts';
 import { Capabilities } from './capabilities.ts';
 import { RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
 import { awakeOf, type Member, type Members } from './members.ts';
 import { NameTable } from './names.ts';
 import { isSame } from './same.ts';
-import { UriTable, type ResourceIds } from './uris.ts';
+import { UriTable, wrapUri, type ResourceIds } from './uris.ts';
 import { walk } from './walk.ts';
 
 /** A server that did not answer is asked again after this time, and one whose list lacks a name. Milliseconds. */
@@ -107,6 +108,22 @@ export class View {
     return this.uris();
   }
 
+  /**
+   * What the URI of a server's resource is outside, as far as that is known at once: where it is not certain that it leads
+   * back by itself, it names its server.
+   */
+  outwardUri({ name, label }: Member, uri: string): string {
+    return this.#knowsUris() ? this.uris().outward(name, uri) : wrapUri(label, uri);
+  }
+
+  /** Sees to it that more is known of URIs the next time, in the name of a caller who neither waits for that nor hears of it. */
+  readUris({ params, caller }: Exchange): void {
+    if (this.#knowsUris()) return;
+    const signal = caller.session?.signal ?? new AbortController().signal;
+    // Of what cannot be read is warned.
+    this.loadUris(listing(params, caller, signal)).catch(() => {});
+  }
+
   /** Takes note of what a server lists. */
   learn(kind: ListKind, member: Member, ids: ReadonlySet<string>): void {
     if (!this.#members.has(member)) return;
@@ -176,6 +193,18 @@ export class View {
       if (ids) known.set(member, ids);
     }
     return known;
+  }
+
+  /** Whether all servers that may have resources have listed them, but for those that do not answer, or refuse. */
+  #knowsUris(): boolean {
+    const members = this.capabilities.having('resources');
+    if (members.length < 2) return true;
+    const isSettled = (kind: ListKind, member: Member): boolean =>
+      this.#catalogs.get(kind)?.has(member) === true ||
+      member.down ||
+      member.failedAt.has(kind) ||
+      this.#refusedAt.get(kind)?.has(member) === true;
+    return members.every((member) => isSettled(RESOURCES, member) && isSettled(TEMPLATES, member));
   }
 
   #renew(): void {
