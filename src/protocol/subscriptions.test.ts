@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isWithin } from './subscriptions.ts';
+import { asksFor, isWithin } from './subscriptions.ts';
 
 test.each([
   ['file:///dir', 'file:///dir', true],
@@ -11,4 +11,21 @@ test.each([
   ['file:///dir', 5, false],
 ])('whether %j is, or is a part of, %j: %s', (updated, uri, within) => {
   expect(isWithin(updated, uri)).toBe(within);
+});
+
+test.each([
+  ['tools/list_changed', {}, { toolsListChanged: true }, true],
+  ['tools/list_changed', {}, { toolsListChanged: 1, promptsListChanged: true }, false],
+  ['resources/updated', { uri: 'a' }, { resourceSubscriptions: ['b'] }, true],
+  ['resources/updated', { uri: 'a' }, { resourceSubscriptions: [], resourcesListChanged: true }, false],
+  ['resources/updated', { uri: 'a' }, { resourceSubscriptions: 'a' }, false],
+  ['tasks', { taskId: 't' }, { taskIds: ['t'] }, true],
+  ['tasks', { taskId: 't' }, { taskIds: ['u'] }, false],
+  ['tasks', { taskId: 't' }, { taskIds: 'tu' }, false],
+  ['tasks/status', { taskId: 't' }, { taskIds: ['t'], vendor: true }, false],
+  ['message', {}, { vendor: true }, false],
+  ['vendor', {}, { vendor: true }, true],
+  ['vendor', {}, { toolsListChanged: true, taskIds: ['t'] }, false],
+])('%s %j is what %j asks for: %s', (method, params, filter, asked) => {
+  expect(asksFor(filter as object, `notifications/${method}`, params)).toBe(asked);
 });

@@ -18,9 +18,9 @@ function round(id: RequestId, said: JsonObject = {}, principal?: string): TestRo
   return { id, caller, extra, reply: new TestReply(), progressToken: progressTokenOf(params) };
 }
 
-function opened(method = 'tools/call', said?: JsonObject) {
+function opened(method = 'tools/call', said?: JsonObject, params: JsonObject = {}) {
   const first = round(1, said);
-  const exchange = new ModernExchange(method, {}, first, () => Promise.reject(new Error('nobody answers')));
+  const exchange = new ModernExchange(method, params, first, () => Promise.reject(new Error('nobody answers')));
   return { exchange, first };
 }
 
@@ -81,22 +81,77 @@ describe('on the stream of a request', () => {
 });
 
 describe('on the stream of a subscription', () => {
+  const everything = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['a'], taskIds: ['t'] };
+  const subscribed = (said?: JsonObject) => opened('subscriptions/listen', said, { notifications: everything });
+  const acknowledge = (exchange: ModernExchange, notifications: JsonObject = everything): Promise<void> =>
+    exchange.notify('notifications/subscriptions/acknowledged', { notifications });
+  const names = (first: TestRound): unknown[] => heard(first).map((each) => (each as unknown[])[0]);
+
   test('everything carries its id, and keeps what else it says', async () => {
-    const { exchange, first } = opened('subscriptions/listen');
+    const { exchange, first } = subscribed();
+    await acknowledge(exchange);
     await exchange.notify('notifications/tools/list_changed');
     await exchange.notify('notifications/resources/updated', { uri: 'a', _meta: { b: 1 } });
     const subscription = { 'io.modelcontextprotocol/subscriptionId': 1 };
     expect(heard(first)).toEqual([
+      ['subscriptions/acknowledged', { notifications: everything, _meta: subscription }],
       ['tools/list_changed', { _meta: subscription }],
       ['resources/updated', { uri: 'a', _meta: { b: 1, ...subscription } }],
     ]);
   });
 
   test('there are neither log messages nor progress, even where they were asked for', async () => {
-    const { exchange, first } = opened('subscriptions/listen', { [LEVEL]: 'debug', progressToken: 'p' });
+    const { exchange, first } = subscribed({ [LEVEL]: 'debug', progressToken: 'p' });
+    await acknowledge(exchange);
     await exchange.notify(...log('error'));
     await exchange.notify('notifications/progress', { progress: 1 });
+    expect(names(first)).toEqual(['subscriptions/acknowledged']);
+  });
+
+  test('nothing goes out before the acknowledgement; what changed until then goes right after it, once', async () => {
+    const { exchange, first } = subscribed();
+    for (let n = 0; n < 3; n += 1) {
+      await exchange.notify('notifications/tools/list_changed');
+      await exchange.notify('notifications/resources/updated', { uri: 'a', n });
+    }
+    await exchange.notify('notifications/tasks', { taskId: 't' });
     expect(heard(first)).toEqual([]);
+    await acknowledge(exchange);
+    expect(names(first)).toEqual(['subscriptions/acknowledged', 'tools/list_changed', 'resources/updated', 'tasks']);
+    expect(heard(first)[2]).toMatchObject(['resources/updated', { n: 2 }]);
+  });
+
+  test('what changes before the acknowledgement is bounded', async () => {
+    const { exchange, first } = subscribed();
+    for (let n = 0; n < 1000; n += 1) await exchange.notify('notifications/resources/updated', { uri: `a/${n}` });
+    await acknowledge(exchange);
+    expect(heard(first)).toHaveLength(101);
+    expect(heard(first).at(-1)).toMatchObject(['resources/updated', { uri: 'a/999' }]);
+  });
+
+  test('there is only what was acknowledged, whether it came before or after', async () => {
+    const { exchange, first } = subscribed();
+    const say = async (): Promise<void> => {
+      await exchange.notify('notifications/tools/list_changed');
+      await exchange.notify('notifications/prompts/list_changed');
+      await exchange.notify('notifications/resources/list_changed');
+      await exchange.notify('notifications/resources/updated', { uri: 'a' });
+      await exchange.notify('notifications/tasks', { taskId: 'u' });
+      await exchange.notify('notifications/tasks/status', { taskId: 't' });
+      await exchange.notify('notifications/elicitation/complete', {});
+      await exchange.notify('notifications/vendor', {});
+    };
+    await say();
+    await acknowledge(exchange, { promptsListChanged: true });
+    await say();
+    expect(names(first)).toEqual(['subscriptions/acknowledged', 'prompts/list_changed', 'prompts/list_changed']);
+  });
+
+  test('what nobody here knows goes to who asked for something that nobody here knows', async () => {
+    const { exchange, first } = opened('subscriptions/listen', {}, { notifications: { 'vendor/odd': true } });
+    await acknowledge(exchange, { 'vendor/odd': true });
+    await exchange.notify('notifications/vendor/odd', {});
+    expect(names(first)).toEqual(['subscriptions/acknowledged', 'vendor/odd']);
   });
 });
 

@@ -5,6 +5,8 @@ import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
 import { inTurn } from '../../core/turn.ts';
 import { reaches } from '../../protocol/logging.ts';
 import { Meta, Method, Notice } from '../../protocol/methods.ts';
+import { asksFor } from '../../protocol/subscriptions.ts';
+import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type ReplyChannel } from '../../transport/transport.ts';
 
 /** One HTTP request, or one line, of an exchange: where it can be answered right now. */
@@ -16,7 +18,8 @@ export interface Round {
   readonly progressToken: RequestId | undefined;
 }
 
-interface HeldMessage {
+interface Held {
+  readonly method: string;
   readonly params: JsonObject;
   /** Characters of its JSON. */
   readonly length: number;
@@ -30,7 +33,7 @@ export type Asker = (
   options: AskOptions | undefined,
 ) => Promise<JsonObject>;
 
-/** What is said while no request is there to carry it is kept for the next, as much as this. */
+/** What is said while no request is there to carry it, or before the acknowledgement, is kept, as much as this. */
 const MAX_HELD = 100;
 /** Characters of JSON. */
 const MAX_HELD_LENGTH = 256 * 1024;
@@ -55,8 +58,10 @@ export class ModernExchange extends AbortableExchange implements Exchange {
   readonly #ask: Asker;
   #round: Round | undefined;
   #last: Round;
-  #held: HeldMessage[] | undefined;
+  #held: Held[] | undefined;
   #heldLength = 0;
+  /** What the subscription was acknowledged to carry. */
+  #acknowledged: SubscriptionFilter | undefined;
   /** Called once when the exchange is given up. */
   onabort: ((reason: Error) => void) | undefined;
 
@@ -90,10 +95,7 @@ export class ModernExchange extends AbortableExchange implements Exchange {
   /** The caller has come again. */
   resume(round: Round): void {
     this.#round = this.#last = round;
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    this.#heldLength = 0;
-    for (const { params } of held) void this.notify(Notice.Message, params);
+    this.#release();
   }
 
   /** The request has its answer; nothing may follow it. */
@@ -115,13 +117,17 @@ export class ModernExchange extends AbortableExchange implements Exchange {
 
   notify(method: string, params?: JsonObject): Promise<void> {
     if (this.ended) return inTurn(TAKEN);
-    const shaped =
-      this.method === Method.Listen ? this.#toSubscription(method, params) : this.#toRequest(method, params);
+    if (this.method === Method.Listen) return this.#toSubscriber(method, params);
+    const shaped = this.#toRequest(method, params);
     if (!shaped) return inTurn(TAKEN);
     if (!this.#round) {
-      return method === Notice.Message ? this.#hold(shaped) : inTurn(TAKEN);
+      return method === Notice.Message ? this.#hold(method, shaped) : inTurn(TAKEN);
     }
-    const sent = this.#round.reply.notify(notification(method, shaped));
+    return this.#send(this.#round, method, shaped);
+  }
+
+  #send({ reply }: Round, method: string, params: JsonObject): Promise<void> {
+    const sent = reply.notify(notification(method, params));
     // Whoever awaits it gets the error. Whoever does not must not end the process by it; the reply reports the loss.
     if (sent !== TAKEN) sent.catch(() => {});
     return inTurn(sent);
@@ -133,11 +139,25 @@ export class ModernExchange extends AbortableExchange implements Exchange {
     return this.#ask(this, method, params, options);
   }
 
-  /** What a subscription carries: changes, each with the id of the request (2026-07-28, patterns/subscriptions). */
-  #toSubscription(method: string, params: JsonObject = {}): JsonObject | undefined {
-    if (method === Notice.Message || method === Notice.Progress) return undefined;
+  /**
+   * What a subscription carries, each with the id of the request: the acknowledgement first, and then only what was
+   * acknowledged (2026-07-28, patterns/subscriptions: Opening a Stream; Acknowledgment).
+   */
+  #toSubscriber(method: string, params: JsonObject = {}): Promise<void> {
+    const first = method === Notice.Acknowledged;
+    if (!first) {
+      if (!asksFor(this.#acknowledged ?? filterOf(this.params), method, params)) return inTurn(TAKEN);
+      if (!this.#acknowledged) return this.#hold(method, params);
+    }
+    if (!this.#round) return inTurn(TAKEN);
     const meta: unknown = params['_meta'];
-    return { ...params, _meta: { ...(isObject(meta) ? meta : {}), [Meta.SubscriptionId]: this.#last.id } };
+    const named = { ...(isObject(meta) ? meta : {}), [Meta.SubscriptionId]: this.#last.id };
+    const sent = this.#send(this.#round, method, { ...params, _meta: named });
+    if (first) {
+      this.#acknowledged = filterOf(params);
+      this.#release();
+    }
+    return sent;
   }
 
   /** What a request carries: that which relates to it (2026-07-28, transports: Receiving Messages). */
@@ -155,7 +175,7 @@ export class ModernExchange extends AbortableExchange implements Exchange {
     return CHANGES.has(method) ? undefined : params;
   }
 
-  #hold(params: JsonObject): Promise<void> {
+  #hold(method: string, params: JsonObject): Promise<void> {
     let length: number;
     try {
       ({ length } = JSON.stringify(params));
@@ -167,13 +187,32 @@ export class ModernExchange extends AbortableExchange implements Exchange {
     }
     if (length > MAX_HELD_LENGTH) return inTurn(TAKEN);
     const held = (this.#held ??= []);
+    // Of a change the newest says all that the older ones did.
+    const older = method === Notice.Message ? -1 : held.findIndex((each) => isSame(each, method, params));
+    if (older >= 0) this.#heldLength -= held.splice(older, 1)[0]!.length;
     while (held.length >= MAX_HELD || this.#heldLength + length > MAX_HELD_LENGTH) {
       this.#heldLength -= held.shift()!.length;
     }
-    held.push({ params, length });
+    held.push({ method, params, length });
     this.#heldLength += length;
     return inTurn(TAKEN);
   }
+
+  #release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    this.#heldLength = 0;
+    for (const { method, params } of held) void this.notify(method, params);
+  }
+}
+
+function filterOf({ notifications }: JsonObject): SubscriptionFilter {
+  return isObject(notifications) ? notifications : {};
+}
+
+/** Whether two changes are of the same thing. */
+function isSame(held: Held, method: string, { uri, taskId }: JsonObject): boolean {
+  return held.method === method && held.params['uri'] === uri && held.params['taskId'] === taskId;
 }
 
 export function progressTokenOf({ _meta: meta }: JsonObject): RequestId | undefined {

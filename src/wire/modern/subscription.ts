@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type Notification, type Response } from '../
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { Meta, Method, Notice } from '../../protocol/methods.ts';
-import { changesOf, LIST_CHANGES } from '../../protocol/subscriptions.ts';
+import { asksFor, changesOf } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import { Deadline } from './deadline.ts';
@@ -136,26 +136,13 @@ class Stream {
       this.#deadline?.clear();
       return this.onacknowledged(isObject(params['notifications']) ? params['notifications'] : {});
     }
-    if (!this.#wanted(method, params)) return;
+    if (!asksFor(this.#filter, method, params)) return;
     if (this.#acknowledgedAt === undefined) {
       return this.#options.onerror(
         new Error(`${method} came before the subscription was acknowledged: it was ignored`),
       );
     }
     this.onnotice(method, withoutSubscription(params));
-  }
-
-  #wanted(method: string, params: JsonObject): boolean {
-    const filter = this.#filter;
-    switch (method) {
-      case Notice.ResourceUpdated:
-        // The URI may be that of a part of what was asked for (2026-07-28, schema: ResourceUpdatedNotificationParams).
-        return (filter.resourceSubscriptions?.length ?? 0) > 0;
-      case Notice.Task:
-        return filter.taskIds?.includes(params['taskId']) ?? false;
-      default:
-        return LIST_CHANGES.some(([key, notice]) => notice === method && filter[key] === true);
-    }
   }
 }
 
