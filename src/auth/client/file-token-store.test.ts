@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { tokenStoreSuite } from '../../testing/token-store-suite.ts';
 import { FileTokenStore } from './file-token-store.ts';
+
+vi.mock('node:fs/promises', { spy: true });
 
 const KEY = { server: 'https://mcp.example/mcp', issuer: 'https://auth.example' };
 const CREDENTIALS = { client: { clientId: 'app', redirectUris: [] } };
@@ -112,9 +114,10 @@ describe('a lock', () => {
       const held = JSON.stringify({ id: 'x', pid: process.pid, host });
       await writeFile(lock, held);
       const leaving = new AbortController();
+      vi.mocked(stat).mockClear();
       const entering = enter(leaving.signal);
-      // Any number of looks would do; three are certain to have happened.
-      await new Promise((resolve) => void setTimeout(resolve, 200));
+      // Any number of looks would do.
+      await expect.poll(() => vi.mocked(stat).mock.calls.filter(([file]) => file === lock).length).toBeGreaterThan(2);
       leaving.abort();
       await expect(entering).rejects.toThrow(/abort/i);
       expect(await readFile(lock, 'utf8')).toBe(held);
