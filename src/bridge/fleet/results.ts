@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { needsInput } from '../../core/rounds.ts';
 import { Method } from '../../protocol/methods.ts';
-import { each, inside, put } from '../../wire/legacy/shape.ts';
+import { each, inside, put } from '../../jsonrpc/shape.ts';
 
 /** Names a task that a message belongs to (2025-11-25, basic/utilities/tasks: Related Task Metadata). */
 const RELATED_TASK = 'io.modelcontextprotocol/related-task';

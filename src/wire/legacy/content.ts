@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
-import { each, inside, put, without } from './shape.ts';
+import { each, inside, put, without } from '../../jsonrpc/shape.ts';
 
 /**
  * A result with the content blocks that a revision knows: those that came later are told of in text, so that a client

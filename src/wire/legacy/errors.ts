@@ -6,7 +6,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
 import { errorIn } from '../errors.ts';
 import { visit } from './questions.ts';
-import { each, put } from './shape.ts';
+import { each, put } from '../../jsonrpc/shape.ts';
 
 /**
  * The answer to a request as a handshake revision says it, where it is an error. Each address that a caller must go to has

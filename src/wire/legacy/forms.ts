@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { without } from './shape.ts';
+import { without } from '../../jsonrpc/shape.ts';
 
 /** A form of plain fields, and what makes of its content that of the form that it stands for. */
 export interface PlainForm {

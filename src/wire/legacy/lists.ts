@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
 import { shapeAnnotations } from './content.ts';
-import { each, inside, put, without } from './shape.ts';
+import { each, inside, put, without } from '../../jsonrpc/shape.ts';
 
 /**
  * A tool as a revision knows it. Where there is no `title` but there are annotations, it is theirs (2025-03-26,

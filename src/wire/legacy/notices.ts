@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { Notice } from '../../protocol/methods.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
-import { without } from './shape.ts';
+import { without } from '../../jsonrpc/shape.ts';
 
 /** Whether a notification may be sent to a client of a revision. One that no revision has is its sender's business. */
 export function knowsNotice(method: string, { unknown: { notifications } }: RevisionProfile): boolean {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
-import { without } from './shape.ts';
+import { without } from '../../jsonrpc/shape.ts';
 
 /**
  * The result of a tool with the structured output that a revision knows. What it does not know goes: the text of the

@@ -3,7 +3,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
 import { plainForm } from './forms.ts';
 import { shapeSampling } from './sampling.ts';
-import { inside, without } from './shape.ts';
+import { inside, without } from '../../jsonrpc/shape.ts';
 
 /** A question as a client of some revision is asked it. */
 export interface LegacyQuestion {

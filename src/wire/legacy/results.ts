@@ -7,7 +7,7 @@ import { shapeContent } from './content.ts';
 import { shapePrompt, shapeResource, shapeResourceTemplate, shapeTool } from './lists.ts';
 import { withoutMeta } from './meta.ts';
 import { shapeOutput } from './output.ts';
-import { each, inside, put, without } from './shape.ts';
+import { each, inside, put, without } from '../../jsonrpc/shape.ts';
 
 type Shape = (value: JsonObject, profile: RevisionProfile) => JsonObject;
 

@@ -5,7 +5,7 @@ import type { RevisionProfile } from '../../protocol/revisions.ts';
 import { shapeBlock, shapeContent } from './content.ts';
 import { shapeTool } from './lists.ts';
 import { shapeOutput } from './output.ts';
-import { each, inside, put, without } from './shape.ts';
+import { each, inside, put, without } from '../../jsonrpc/shape.ts';
 
 /**
  * The parameters of `sampling/createMessage` as a revision knows them. Where a message has one content block and no

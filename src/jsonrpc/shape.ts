@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { isObject, type JsonObject } from './message.ts';
 
 /*
  * What shaping is made of. Each gives back what it was given where nothing changes, so that a message that is fit as it
