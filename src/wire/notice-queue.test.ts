@@ -50,7 +50,7 @@ test('of progress that waits only the newest is sent', async () => {
   expect(sent()).toEqual([{ method: PROGRESS, params: { progressToken: 't', n: 4999 } }]);
 });
 
-test('of changes that wait there is one of each, and none is dropped', async () => {
+test('of changes that wait there is one of each, and none is dropped before log messages', async () => {
   const { push, sent, read, errors } = stalled();
   for (const uri of ['x://a', 'x://b']) push(UPDATED, { uri }, 3);
   push(CHANGED, {}, 3);
@@ -128,4 +128,28 @@ test('flushed, it sends what waits at once', () => {
     { method: LOG, params: { n: 0 } },
     { method: LOG, params: { n: 1 } },
   ]);
+});
+
+test('updates of more resources than may wait are dropped too, the oldest first, and no change of a list is', async () => {
+  const { push, sent, read, errors } = stalled();
+  push(CHANGED, {});
+  for (let n = 0; n < 20_000; n += 1) push(UPDATED, { uri: `x://${n}` });
+  expect(errors).toHaveLength(1);
+  await read();
+  const all = sent();
+  expect(all).toHaveLength(1000);
+  expect(all[0]).toEqual({ method: CHANGED, params: { n: 0 } });
+  expect(all[1]).toMatchObject({ params: { uri: 'x://19001' } });
+  expect(all.at(-1)).toMatchObject({ params: { uri: 'x://19999' } });
+});
+
+test('what is dropped is reported anew after the queue was emptied', () => {
+  const { queue, push, errors } = stalled();
+  push(LOG, {}, 1001);
+  queue.take();
+  expect(errors).toHaveLength(1);
+  push(LOG, {}, 1000);
+  expect(errors).toHaveLength(1);
+  push(LOG, {}, 1);
+  expect(errors).toHaveLength(2);
 });

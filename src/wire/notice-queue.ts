@@ -16,6 +16,9 @@ interface Waiting {
   readonly size: number;
 }
 
+/** What waits of one kind, oldest first. */
+type Keys = Set<unknown>;
+
 /** Those of which the newest says all that the older ones did. */
 const CHANGES: ReadonlySet<string> = new Set([
   Notice.ToolsListChanged,
@@ -26,8 +29,8 @@ const CHANGES: ReadonlySet<string> = new Set([
 
 /**
  * What a server says to one exchange, in order. A server cannot be held back, so where the reader is slow, this is where
- * it ends: of progress and of each change only the newest waits; of the rest the oldest is dropped where too much
- * waits, log messages before others, and that is reported once.
+ * it ends: of progress and of each change only the newest waits. Where too much waits the oldest is dropped, log messages
+ * first, then what nobody here knows, then progress and updates of resources; that is reported once until the queue is empty.
  */
 export class NoticeQueue {
   readonly #exchange: Exchange;
@@ -35,6 +38,8 @@ export class NoticeQueue {
   #onTheWay = 0;
   /** By what may take the place of what; made when something has to wait. */
   #waiting: Map<unknown, Waiting> | undefined;
+  /** The keys of what waits that may be dropped, in the order in which it is: log messages, unknown, all others. */
+  readonly #droppable: readonly [Keys, Keys, Keys] = [new Set(), new Set(), new Set()];
   #size = 0;
   /** Something was dropped since the queue last ran empty. */
   #dropped = false;
@@ -51,6 +56,7 @@ export class NoticeQueue {
     const size = sizeOf(params);
     this.#size += size - (waiting.get(key)?.size ?? 0);
     waiting.set(key, { method, params, size });
+    this.#kind(method)?.add(key);
     if (waiting.size > MAX_WAITING || this.#size > MAX_SIZE) this.#drop(waiting);
   }
 
@@ -62,8 +68,8 @@ export class NoticeQueue {
   /** Takes out what waits. */
   take(): Waiting[] {
     const waiting = [...(this.#waiting?.values() ?? [])];
-    this.#waiting = undefined;
-    this.#size = 0;
+    this.#emptied();
+    for (const keys of this.#droppable) keys.clear();
     return waiting;
   }
 
@@ -80,26 +86,40 @@ export class NoticeQueue {
     this.#onTheWay -= 1;
     while (this.#waiting && this.#onTheWay < MAX_ON_THE_WAY) {
       const [first] = this.#waiting;
-      if (!first) {
-        this.#waiting = undefined;
-        this.#dropped = false;
-        return;
-      }
-      const [key, { method, params, size }] = first;
-      this.#waiting.delete(key);
-      this.#size -= size;
+      if (!first) return this.#emptied();
+      const [key, { method, params }] = first;
+      this.#remove(this.#waiting, key);
       this.#send(method, params);
     }
   }
 
+  #emptied(): void {
+    this.#waiting = undefined;
+    this.#size = 0;
+    this.#dropped = false;
+  }
+
+  #remove(waiting: Map<unknown, Waiting>, key: unknown): void {
+    const { method, size } = waiting.get(key)!;
+    waiting.delete(key);
+    this.#kind(method)?.delete(key);
+    this.#size -= size;
+  }
+
+  /** Undefined where it is not dropped: of changes of lists there are no more than there are lists. */
+  #kind(method: string): Keys | undefined {
+    const [logs, unknown, others] = this.#droppable;
+    if (method === Notice.Message) return logs;
+    if (method === Notice.Progress || method === Notice.ResourceUpdated) return others;
+    return CHANGES.has(method) ? undefined : unknown;
+  }
+
   #drop(waiting: Map<unknown, Waiting>): void {
     do {
-      const oldest = droppable(waiting);
-      // Changes alone: there are no more of them than there are lists and subscriptions.
-      if (!oldest) return;
-      const [key, { size }] = oldest;
-      waiting.delete(key);
-      this.#size -= size;
+      const keys = this.#droppable.find(({ size }) => size > 0);
+      if (!keys) return;
+      const [oldest] = keys;
+      this.#remove(waiting, oldest);
       if (!this.#dropped) {
         this.#dropped = true;
         this.#onerror(
@@ -110,17 +130,6 @@ export class NoticeQueue {
       }
     } while (waiting.size > MAX_WAITING || this.#size > MAX_SIZE);
   }
-}
-
-/** The oldest log message; where there is none, the oldest that nobody here knows. */
-function droppable(waiting: Map<unknown, Waiting>): [unknown, Waiting] | undefined {
-  let unknown: [unknown, Waiting] | undefined;
-  for (const entry of waiting) {
-    const { method } = entry[1];
-    if (method === Notice.Message) return entry;
-    if (!unknown && !CHANGES.has(method) && method !== Notice.Progress) unknown = entry;
-  }
-  return unknown;
 }
 
 /** About how many characters it has as JSON, without writing it. Not recursive: it may be nested very deeply. */
