@@ -2,8 +2,6 @@ import { causesOf, certainlyNotRun, decisiveOf } from '../jsonrpc/causes.ts';
 import { isReceived, RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 
-export { certainlyNotRun };
-
 /**
  * Something took longer than it may: a call, of which the server was told that nobody waits for it any more; the wait for a
  * task, which goes on; connecting.

@@ -1,4 +1,4 @@
-import { certainlyNotRun } from '../../client/errors.ts';
+import { certainlyNotRun } from '../../jsonrpc/causes.ts';
 import { isAborted } from '../../core/abortable.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
