@@ -6,11 +6,11 @@ import { derive, type Exchange, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
-import { Method, Notice } from '../protocol/methods.ts';
+import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
-import { changesOf } from '../protocol/subscriptions.ts';
 import type { Attribution } from '../wire/legacy/attribution.ts';
 import type { Upstream } from '../wire/upstream.ts';
+import { acknowledgedOnce } from './acknowledged-once.ts';
 import type { BridgeIdentity } from './identity.ts';
 
 export interface ReopenedUpstreamOptions {
@@ -120,7 +120,7 @@ export class ReopenedUpstream {
 
   /** Listens to one connection after the other, and acknowledges once. */
   async #listen(exchange: Exchange): Promise<JsonObject> {
-    const through = acknowledgedOnce(exchange);
+    const through = derive(exchange, { notify: acknowledgedOnce(exchange) });
     const { signal } = exchange;
     for (;;) {
       const upstream = await this.connect();
@@ -173,18 +173,4 @@ function asRpcError(error: unknown): RpcError {
   if (error instanceof ConnectionError) return new RpcError(CONNECTION_CLOSED, error.message, { cause: error });
   if (error instanceof TimeoutError) return new RpcError(REQUEST_TIMEOUT, error.message, { cause: error });
   return RpcError.from(error);
-}
-
-/** What it is acknowledged again is not told: what it listens to may have changed unheard before that. */
-function acknowledgedOnce(exchange: Exchange): Exchange {
-  let acknowledged = false;
-  return derive(exchange, {
-    notify: async (method, params) => {
-      if (method !== Notice.Acknowledged || !acknowledged) {
-        acknowledged ||= method === Notice.Acknowledged;
-        return exchange.notify(method, params);
-      }
-      for (const [change, details] of changesOf(params?.['notifications'])) await exchange.notify(change, details);
-    },
-  });
 }

@@ -1,9 +1,8 @@
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { Method, Notice } from '../../protocol/methods.ts';
-import type { SubscriptionFilter } from '../../protocol/types.ts';
-import { CHANGES } from './kinds.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { Method } from '../../protocol/methods.ts';
+import { acknowledgedOnce } from '../acknowledged-once.ts';
 import type { Members } from './members.ts';
 import { PartExchange } from './part.ts';
 
@@ -20,17 +19,9 @@ export function alone(members: Members, name: string): Service {
 }
 
 async function listen(members: Members, name: string, exchange: Exchange): Promise<JsonObject> {
-  let acknowledged = false;
+  const tell = acknowledgedOnce(exchange);
   for (let member = members.get(name); member; member = members.get(name)) {
-    const part = new PartExchange(exchange, Method.Listen, exchange.params, async (method, params) => {
-      if (method !== Notice.Acknowledged) return exchange.notify(method, params);
-      if (!acknowledged) {
-        acknowledged = true;
-        return exchange.notify(method, params);
-      }
-      const honoured: unknown = params?.['notifications'];
-      for (const [notice, what] of allChanges(isObject(honoured) ? honoured : {})) await exchange.notify(notice, what);
-    });
+    const part = new PartExchange(exchange, Method.Listen, exchange.params, tell);
     const { signal } = exchange;
     const { gone } = member;
     const end = (): void => part.abort((signal.aborted ? signal.reason : gone.reason) as Error);
@@ -47,13 +38,6 @@ async function listen(members: Members, name: string, exchange: Exchange): Promi
     if (signal.aborted) break;
   }
   return {};
-}
-
-/** All that may have changed while nobody listened. */
-function* allChanges(honoured: SubscriptionFilter): Iterable<[method: string, params: JsonObject | undefined]> {
-  for (const { flag, notice } of CHANGES) if (honoured[flag] === true) yield [notice, undefined];
-  const { resourceSubscriptions: uris } = honoured;
-  for (const uri of Array.isArray(uris) ? uris : []) yield [Notice.ResourceUpdated, { uri }];
 }
 
 function missing(name: string): RpcError {

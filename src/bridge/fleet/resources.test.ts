@@ -124,8 +124,12 @@ describe('the resources of several servers', () => {
       },
       { resources: {} },
     );
-    const files = resourceServer('files', ['file:///f']);
-    const three = fleetOf({ files, slow, refusing: scripted({ 'resources/list': refuse }, { resources: {} }) });
+    const linking = resourceServer('files', ['file:///f']);
+    const three = fleetOf({
+      files: linking,
+      slow,
+      refusing: scripted({ 'resources/list': refuse }, { resources: {} }),
+    });
     const link = async (): Promise<unknown> => {
       const exchange = new TestExchange('tools/call', { name: 'files_links', arguments: { uri: 'file:///f' } });
       return (await three.service(exchange))['content'][0].uri;

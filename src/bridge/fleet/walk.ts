@@ -70,7 +70,7 @@ export interface Walk {
  * Goes through a server's list.
  *
  * @param keep so many entries are kept.
- * @param whole whether to go on to the end, for what the entries are asked for by.
+ * @param toTheEnd whether to go on to the end, for what the entries are asked for by.
  * @throws RpcError where there is not even a first page: as the server has it; −32001 where it takes too long.
  */
 export async function walk(

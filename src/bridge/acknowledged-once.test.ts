@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import { acknowledgedOnce } from './acknowledged-once.ts';
+
+test('a caller is told of the first acknowledgement, and of all that may have changed with each other', async () => {
+  const exchange = new TestExchange('subscriptions/listen');
+  const notify = acknowledgedOnce(exchange);
+  const notifications = { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ['x:1'] };
+  const said = async (method: string, params?: object): Promise<unknown[]> => {
+    exchange.notified.length = 0;
+    await notify(`notifications/${method}`, params as never);
+    return exchange.notified.map((each) => [each.method.replace('notifications/', ''), each.params]);
+  };
+  const acknowledged = ['subscriptions/acknowledged', { notifications }];
+  expect(await said('message', { data: 'x' })).toEqual([['message', { data: 'x' }]]);
+  expect(await said('subscriptions/acknowledged', { notifications })).toEqual([acknowledged]);
+  expect(await said('tools/list_changed')).toEqual([['tools/list_changed', undefined]]);
+  for (let count = 0; count < 2; count += 1) {
+    expect(await said('subscriptions/acknowledged', { notifications })).toEqual([
+      ['tools/list_changed', {}],
+      ['resources/updated', { uri: 'x:1' }],
+    ]);
+  }
+  expect(await said('subscriptions/acknowledged')).toEqual([]);
+});
