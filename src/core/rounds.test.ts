@@ -94,3 +94,15 @@ test.each([null, 5, {}, { method: 5 }])('an input request %j is no question', as
   await expect(service(exchange)).rejects.toMatchObject({ code: -32603, message: expect.stringContaining('"a"') });
   expect(exchange.asked).toEqual([]);
 });
+
+test('a result with more questions than one may have asks none of them', async () => {
+  const many = (count: number): JsonObject =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`q${n}`, form(String(n))]));
+  const exchange = new TestExchange('tools/call', {}, { onask: () => ({}) });
+  await expect(replies(asks(many(1001))).service(exchange)).rejects.toMatchObject({
+    code: -32603,
+    message: expect.stringContaining('1001'),
+  });
+  expect(exchange.asked).toEqual([]);
+  expect(await replies(asks(many(1000)), { done: true }).service(exchange)).toEqual({ done: true });
+});

@@ -8,6 +8,9 @@ export interface RoundsOptions {
   readonly maxRounds?: number;
 }
 
+/** One result may ask as many questions as this. */
+const MAX_QUESTIONS = 1000;
+
 /** A result that asks its caller for something first (2026-07-28, basic/patterns/mrtr). */
 export type InputRequired = JsonObject & { readonly resultType: 'input_required' };
 
@@ -21,7 +24,7 @@ export function needsInput(result: unknown): result is InputRequired {
  * the answers, until the result is complete (2026-07-28, basic/patterns/mrtr). For callers that can be asked while they
  * wait.
  *
- * @throws RpcError −32603 after `maxRounds` rounds.
+ * @throws RpcError −32603 after `maxRounds` rounds, and where one of them has more than 1000 questions.
  */
 export async function completeRounds(
   next: Service,
@@ -44,9 +47,16 @@ export async function completeRounds(
 
 async function answered(exchange: Exchange, result: JsonObject): Promise<Exchange> {
   const questions: JsonObject = isObject(result['inputRequests']) ? result['inputRequests'] : {};
+  const entries = Object.entries<unknown>(questions);
+  if (entries.length > MAX_QUESTIONS) {
+    throw new RpcError(
+      ErrorCode.InternalError,
+      `${exchange.method} asked ${entries.length} questions at once, of at most ${MAX_QUESTIONS}: none was put`,
+    );
+  }
   const others = new AbortController();
   const answers = await Promise.all(
-    Object.entries(questions).map(async ([key, question]: [string, unknown]) => {
+    entries.map(async ([key, question]) => {
       if (!isObject(question) || typeof question['method'] !== 'string') {
         throw new RpcError(
           ErrorCode.InternalError,

@@ -364,6 +364,24 @@ describe('questions of the server', () => {
     ]);
   });
 
+  test('are bounded in number: what is more is refused until one of them is answered', async () => {
+    const { server, start } = await ready();
+    const first = deferred<JsonObject>();
+    let asked = 0;
+    const onask = (): Promise<JsonObject> => ((asked += 1) === 1 ? first.promise : new Promise(() => {}));
+    await start('tools/call', {}, { onask });
+    server.take();
+    const ask = (n: number) => ({ id: `s${n}`, method: 'roots/list' });
+    await server.send(...Array.from({ length: 1001 }, (_, n) => ask(n)));
+    const refusal = { code: -32603, message: expect.stringContaining('1000 questions') };
+    expect([asked, server.take()]).toEqual([1000, [{ jsonrpc: '2.0', id: 's1000', error: refusal }]]);
+    first.resolve({ roots: [] });
+    await settled();
+    server.take();
+    await server.send(ask(1001));
+    expect([asked, server.take()]).toEqual([1001, []]);
+  });
+
   test("fail with the caller's error", async () => {
     const { server, start } = await ready();
     await start('tools/call', {}, { onask: () => Promise.reject(new RpcError(-1, 'declined', { data: 5 })) });

@@ -82,6 +82,8 @@ export async function connectLegacy(transport: Transport, options: OutboundOptio
 }
 
 const HANDSHAKE_TIMEOUT = 60_000;
+/** Questions of the server that may be open at a time. */
+const MAX_QUESTIONS = 1000;
 /** Milliseconds that an answer waits for log messages of its call that come on another stream. */
 const LATE = 10;
 /** A call in flight, and the token under which the server reports its progress. */
@@ -308,6 +310,10 @@ class LegacyOutbound implements Upstream {
           message: `Invalid request: id ${JSON.stringify(id)} is still in use`,
         }),
       );
+    }
+    if (this.#questions.size >= MAX_QUESTIONS) {
+      const message = `${method} was not asked: ${MAX_QUESTIONS} questions of the server are open; wait until some are answered`;
+      return this.#reply(errorResponse(id, { code: ErrorCode.InternalError, message }));
     }
     const controller = new AbortController();
     this.#questions.set(id, controller);
