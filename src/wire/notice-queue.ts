@@ -2,6 +2,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Exchange } from '../core/exchange.ts';
 import { Notice } from '../protocol/methods.ts';
 import { TAKEN } from '../transport/transport.ts';
+import { sizeOf } from './size.ts';
 
 /** This many notifications of an exchange may be on their way before the next are held back. */
 const MAX_ON_THE_WAY = 32;
@@ -130,22 +131,6 @@ export class NoticeQueue {
       }
     } while (waiting.size > MAX_WAITING || this.#size > MAX_SIZE);
   }
-}
-
-/** About how many characters it has as JSON, without writing it. Not recursive: it may be nested very deeply. */
-function sizeOf(params: JsonObject): number {
-  const values: unknown[] = [params];
-  let size = 0;
-  while (values.length > 0) {
-    const value = values.pop();
-    size += typeof value === 'string' ? value.length : 8;
-    if (typeof value !== 'object' || value === null) continue;
-    for (const [key, inner] of Object.entries(value)) {
-      size += key.length;
-      values.push(inner);
-    }
-  }
-  return size;
 }
 
 /** What waits under the same key gives way to what comes later. */

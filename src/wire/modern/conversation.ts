@@ -3,6 +3,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { AskOptions } from '../../core/exchange.ts';
 import { Method } from '../../protocol/methods.ts';
+import { sizeOf } from '../size.ts';
 import { checkAnswer } from './answers.ts';
 import { digest } from './digest.ts';
 import type { ModernExchange, Round } from './exchange.ts';
@@ -46,6 +47,8 @@ export class Conversation implements Parked {
   readonly principal: string | undefined;
   readonly #requestBytes: number;
   #answerBytes = 0;
+  /** Of the questions that the caller was sent away with last. */
+  #questionBytes = 0;
   /** Counts the times that the caller was sent away; a state is good for the newest only. */
   round = 0;
   readonly #parking: Parking<Conversation>;
@@ -72,9 +75,9 @@ export class Conversation implements Parked {
     this.#recollection = recollection;
   }
 
-  /** Of the request, and of the answers so far; the same for as long as the caller is away. */
+  /** Of the request, of the answers so far, and of the questions, about; the same for as long as the caller is away. */
   get bytes(): number {
-    return this.#requestBytes + this.#answerBytes;
+    return this.#requestBytes + this.#answerBytes + this.#questionBytes;
   }
 
   ask(method: string, params: JsonObject, { key: given, signal }: AskOptions = {}): Promise<JsonObject> {
@@ -198,6 +201,8 @@ export class Conversation implements Parked {
 
   #sendAway(): void {
     if (this.#open.size === 0 || !this.exchange.round) return;
+    this.#questionBytes = 0;
+    for (const { params } of this.#open.values()) this.#questionBytes += sizeOf(params);
     try {
       this.#parking.add(this);
     } catch (error) {

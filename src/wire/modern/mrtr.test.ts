@@ -424,6 +424,14 @@ describe('what waits is bounded', () => {
     expect(await client.error('tools/call', CALL, { bytes: 5 * 1024 * 1024 })).toMatchObject({ code: -32603 });
   });
 
+  test('in size with the questions', async () => {
+    const message = 'x'.repeat(16 * 1024 * 1024);
+    const client = new ModernClient(tool((exchange) => exchange.ask('elicitation/create', form(message))));
+    for (let n = 0; n < 3; n += 1) await client.request('tools/call', CALL);
+    expect(await client.error('tools/call', CALL)).toMatchObject({ code: -32603 });
+    expect(client.inbound.parked).toBe(3);
+  });
+
   test('in size with the answers that came, and gives all of it back', async () => {
     const client = new ModernClient(twoRounds);
     const first = await client.request('tools/call', CALL, { bytes: 1000 });

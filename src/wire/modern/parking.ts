@@ -4,7 +4,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 export interface Parked {
   readonly id: string;
   readonly principal: string | undefined;
-  /** Of the request that it is about, with the answers so far. The same for as long as it is parked. */
+  /** Of the request that it is about, with the answers so far and the questions that are open. The same for as long as it is parked. */
   readonly bytes: number;
   giveUp(reason: Error): void;
 }
