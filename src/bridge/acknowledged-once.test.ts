@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
 import { acknowledgedOnce } from './acknowledged-once.ts';
 
 test('a caller is told of the first acknowledgement, and of all that may have changed with each other', async () => {
   const exchange = new TestExchange('subscriptions/listen');
   const notify = acknowledgedOnce(exchange);
   const notifications = { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ['x:1'] };
-  const said = async (method: string, params?: object): Promise<unknown[]> => {
+  const said = async (method: string, params?: JsonObject): Promise<unknown[]> => {
     exchange.notified.length = 0;
-    await notify(`notifications/${method}`, params as never);
+    await notify(`notifications/${method}`, params);
     return exchange.notified.map((each) => [each.method.replace('notifications/', ''), each.params]);
   };
   const acknowledged = ['subscriptions/acknowledged', { notifications }];

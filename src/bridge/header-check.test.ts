@@ -145,6 +145,55 @@ test('of many servers as one, each call is checked by the names that callers kno
   expect(await codeOf(fleet.service(call('one__t', { region: 'eu' }, {})))).toBe(-32020);
   expect(await codeOf(fleet.service(call('one__t', { region: 'eu' }, { 'mcp-param-region': 'eu' })))).toBe(0);
   expect(await codeOf(fleet.service(call('other__t', { region: 'eu' }, {})))).toBe(0);
-  expect([one, other].map(({ seen }) => seen.filter((method) => method === 'tools/call').length)).toEqual([1, 1]);
+  for (const method of ['tools/call', 'tools/list'])
+    expect([one, other].map(({ seen }) => seen.filter((each) => each === method).length)).toEqual([1, 1]);
+  fleet.close();
+});
+
+test('of many servers as one, no list is read for a call that has come by, and none of another server', async () => {
+  const one = checked([tool('t', { region })]);
+  const described =
+    (service: Service): Service =>
+    (exchange) =>
+      exchange.method === 'server/discover' ? Promise.resolve({ capabilities: { tools: {} } }) : service(exchange);
+  const rename = { t: 'x' };
+  const fleet = createFleet({
+    members: [
+      { name: 'one', service: described(one.service), tools: { rename } },
+      { name: 'hangs', service: described(() => new Promise(() => {})) },
+    ],
+  });
+  expect(await codeOf(fleet.service(call('one__x', { region: 'eu' }, {})))).toBe(-32020);
+  const listed = fleet.service(list());
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await listed).toMatchObject({ tools: [{ name: 'x' }] });
+  one.seen.length = 0;
+  expect(await codeOf(fleet.service(call('x', { region: 'eu' }, { 'mcp-param-region': 'eu' })))).toBe(0);
+  expect(one.seen).toEqual(['tools/call']);
+  fleet.close();
+});
+
+test('of many servers as one, a name is that of the server that has it for the caller', async () => {
+  const shownTo = (principal: string, definition: JsonObject): Service => {
+    return async ({ method, caller }) => {
+      if (method === 'server/discover') return { capabilities: { tools: {} } };
+      return method === 'tools/list' ? { tools: caller.principal === principal ? [definition] : [] } : { content: [] };
+    };
+  };
+  const fleet = createFleet({
+    members: [
+      { name: 'one', service: shownTo('ada', tool('t', { region })) },
+      { name: 'other', service: shownTo('bob', tool('t', {})) },
+    ],
+  });
+  const by = (principal: string, headers: Record<string, string>): Promise<number> => {
+    const caller = { revision: '2026-07-28', principal } as const;
+    const params = { name: 't', arguments: { region: 'eu' } };
+    return codeOf(fleet.service(new TestExchange('tools/call', params, { caller, headers })));
+  };
+  expect(await by('ada', { 'mcp-param-region': 'eu' })).toBe(0);
+  expect(await by('bob', {})).toBe(0);
+  expect(await by('ada', {})).toBe(-32020);
+  expect(await by('bob', {})).toBe(0);
   fleet.close();
 });

@@ -13,6 +13,8 @@ export function listing(params: JsonObject, caller: Caller, signal: AbortSignal)
     params,
     caller,
     signal,
+    // Others on the way learn from it as from any list that is asked for over HTTP.
+    header: () => undefined,
     notes: new Map(),
     notify: () => Promise.resolve(),
     ask: (method) =>

@@ -8,7 +8,6 @@ import { McpErrorCode } from '../../protocol/errors.ts';
 import { isNotificationMethod, Method } from '../../protocol/methods.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import { VERSION } from '../../version.ts';
-import { checkHeaders } from '../header-check.ts';
 import { alone } from './alone.ts';
 import { describeTogether } from './description.ts';
 import { LISTS, PROMPTS, TOOLS, type ListKind } from './kinds.ts';
@@ -74,7 +73,7 @@ const NOT_MINE: ReadonlySet<number> = new Set([
 ]);
 
 class ServiceFleet implements Fleet {
-  readonly service: Service = checkHeaders((exchange) => this.#answer(exchange));
+  readonly service: Service = (exchange) => this.#answer(exchange);
   readonly #members: Members;
   readonly #views: Views;
   readonly #lists: MergedLists;

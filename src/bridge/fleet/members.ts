@@ -4,6 +4,7 @@ import { ErrorCode, isReceived, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
+import { checkHeaders } from '../header-check.ts';
 import type { ListKind } from './kinds.ts';
 import { labelOf, Naming, type NameRules } from './names.ts';
 import { PartExchange } from './part.ts';
@@ -43,7 +44,8 @@ export class Member {
     this.name = source.name;
     this.label = labelOf(source.name);
     this.source = source;
-    const service = selectTools(source.tools ?? {})(source.service);
+    // Each by its own names: those of the fleet are not the same for all callers.
+    const service = selectTools(source.tools ?? {})(checkHeaders(source.service));
     this.service = (exchange) => invoke(service, exchange);
   }
 

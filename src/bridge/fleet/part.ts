@@ -11,8 +11,8 @@ import { Meta } from '../../protocol/methods.ts';
 export class PartExchange extends AbortableExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
-  /** None: what the caller's headers say is of another request. */
-  readonly header = undefined;
+  /** Says whether the caller came over HTTP, and nothing else: its headers are of another request. */
+  readonly header: Exchange['header'];
   readonly #whole: Exchange;
   readonly #tell: Exchange['notify'];
 
@@ -22,6 +22,7 @@ export class PartExchange extends AbortableExchange implements Exchange {
     this.#whole = whole;
     this.#tell = tell;
     this.method = method;
+    this.header = whole.header && noHeader;
     const meta = metaOf(whole.params);
     this.params = meta === undefined ? params : { _meta: meta, ...params };
   }
@@ -107,6 +108,10 @@ export class PassedExchange extends Abortable implements Exchange {
   ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
     return this.#whole.ask(method, this.#passage.question(params), options);
   }
+}
+
+function noHeader(): undefined {
+  return undefined;
 }
 
 /** What the caller says of its request, but for the token of its progress: that is not this request's. */
