@@ -9,8 +9,12 @@ export interface ReconnectionOptions {
 /** What the first attempt waits where the server names no time, in milliseconds; those after it wait longer. */
 const FIRST_DELAY = 100;
 const MAX_DELAY = 30_000;
-/** A server that names at least this much, in milliseconds, is asked as often as it says. */
+/**
+ * A server that has nothing to say is asked as often as it wants where it names at least this much, in milliseconds; where
+ * it names less, after so many attempts about as often as that.
+ */
 const POLLED = 1000;
+const ATTEMPTS_TO_POLLED = 3;
 
 /** When to connect to a stream again, and when to give it up. Time is given in, in milliseconds. */
 export class Reconnection {
@@ -39,11 +43,13 @@ export class Reconnection {
 
   /**
    * The server has the stream, and had nothing to say. It may want to be asked again and again (2025-11-25, transports:
-   * Sending Messages, 6), as often as it says; where it does not, ever more rarely, but without an end.
+   * Sending Messages, 6), as often as it says, but for about once a second in the long run; where it does not say, ever more
+   * rarely, but without an end.
    */
   idle(): void {
     this.#since = undefined;
-    this.#attempts = (this.retry ?? 0) >= POLLED ? 0 : Math.max(0, Math.min(this.#attempts, this.#maxAttempts - 1));
+    const named = this.retry === undefined ? Infinity : this.retry < POLLED ? ATTEMPTS_TO_POLLED : 0;
+    this.#attempts = Math.max(0, Math.min(this.#attempts, named, this.#maxAttempts - 1));
   }
 
   /** How long to wait before the next attempt, or undefined where there is to be none. Never less than `retry`. */
