@@ -1,6 +1,6 @@
-import { certainlyNotRun } from '../../jsonrpc/causes.ts';
 import { isAborted } from '../../core/abortable.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
+import { certainlyNotRun } from '../../jsonrpc/causes.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
@@ -13,7 +13,7 @@ import { describeTogether } from './description.ts';
 import { LISTS, PROMPTS, TOOLS, type ListKind } from './kinds.ts';
 import { MergedLists } from './lists.ts';
 import { Listening } from './listening.ts';
-import { Members, signed, type FleetServer, type Member } from './members.ts';
+import { Members, signed, type FleetServer, type FleetMember } from './members.ts';
 import { FleetMeta } from './meta.ts';
 import type { NameRules } from './names.ts';
 import { PassedExchange } from './part.ts';
@@ -182,7 +182,7 @@ class ServiceFleet implements Fleet {
     return this.#forward(exchange, view, routes.at(-1)!);
   }
 
-  #renaming(member: Member, view: View): Renaming {
+  #renaming(member: FleetMember, view: View): Renaming {
     return {
       uri: (uri) => view.outwardUri(member, uri),
       taskId: (id) => taskIdOf(member.label, id),
@@ -258,7 +258,7 @@ class ServiceFleet implements Fleet {
   }
 }
 
-function inwardTaskId({ label }: Member): (id: string) => string {
+function inwardTaskId({ label }: FleetMember): (id: string) => string {
   return (taskId) => {
     const split = splitTaskId(taskId);
     return split?.label === label ? split.id : taskId;
