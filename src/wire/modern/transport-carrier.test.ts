@@ -99,6 +99,19 @@ test('what comes late for a request that was cancelled is no surprise, anything 
   expect(server.take()).toEqual([]);
 });
 
+test('of subscriptions that the server ended, as of all that is over, the last are remembered', async () => {
+  const { server, carrier, errors } = await carrying();
+  for (let id = 1; id <= 300; id += 1) {
+    const { response } = send(carrier, 'subscriptions/listen');
+    await server.send({ method: 'notifications/cancelled', params: { requestId: id } });
+    await response;
+  }
+  await server.send({ id: 300, result: {} }, { id: 45, result: {} });
+  expect(errors).toEqual([]);
+  await server.send({ id: 44, result: {} });
+  expect(errors).toEqual(['A response came for 44, which nothing waits for']);
+});
+
 test('an error without an id is the answer to the one request in flight', async () => {
   const { server, carrier, errors } = await carrying();
   const error = { code: -32700, message: 'what?' };

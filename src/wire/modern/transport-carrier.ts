@@ -13,6 +13,7 @@ import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { KNOWN_NOTICES, Meta, Method, Notice } from '../../protocol/methods.ts';
 import type { CarriedRequest, Carrier } from '../../transport/carrier.ts';
 import type { Transport } from '../../transport/transport.ts';
+import { Recent } from '../recent.ts';
 
 export interface TransportCarrierOptions {
   /** The last request id that was used on the connection before. Default 0: none was. */
@@ -22,9 +23,6 @@ export interface TransportCarrierOptions {
   /** Hears of messages that belong to no request. Default: nobody. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
-
-/** This many requests that were given up are remembered, so that what is said of them late is no surprise. */
-const MAX_GIVEN_UP = 256;
 
 interface Entry {
   readonly request: CarriedRequest;
@@ -53,8 +51,8 @@ export class TransportCarrier implements Carrier {
   readonly #entries = new IdTable<RequestId, Entry>();
   /** Requests in flight by their progress tokens. */
   readonly #tokens = new Map<unknown, RequestId>();
-  /** Ids and progress tokens of requests that were cancelled, the newest last. */
-  readonly #givenUp = new Map<unknown, unknown>();
+  /** Requests that were cancelled last, and subscriptions that ended: what is said of them late is no surprise. */
+  readonly #givenUp = { requests: new Recent(), tokens: new Recent() };
   #lastId: number;
   #closed: Error | undefined;
 
@@ -111,11 +109,8 @@ export class TransportCarrier implements Carrier {
   #cancel(id: RequestId, thrown: unknown): void {
     const entry = this.#take(id);
     if (!entry) return;
-    this.#givenUp.set(id, entry.token);
-    if (this.#givenUp.size > MAX_GIVEN_UP) {
-      const [oldest] = this.#givenUp.keys();
-      this.#givenUp.delete(oldest);
-    }
+    this.#givenUp.requests.add(id);
+    if (entry.token !== undefined) this.#givenUp.tokens.add(entry.token);
     entry.reject(thrown);
     // Whoever leaves the probe without an answer may be no server of this revision, to whom that would mean nothing.
     if (this.#closed || entry.request.method === Method.Discover) return;
@@ -144,7 +139,7 @@ export class TransportCarrier implements Carrier {
     const id = response.id ?? (this.#entries.size === 1 ? this.#entries.keys()[0] : undefined);
     const entry = id === undefined ? undefined : this.#take(id);
     if (entry) return entry.resolve('error' in response ? errorResponse(id, response.error) : response);
-    if (this.#givenUp.has(response.id)) return;
+    if (this.#givenUp.requests.has(response.id)) return;
     const what = 'error' in response ? `: ${response.error.message}` : '';
     this.#onerror(new Error(`A response came for ${JSON.stringify(response.id)}, which nothing waits for${what}`));
   }
@@ -170,7 +165,7 @@ export class TransportCarrier implements Carrier {
     const id: RequestId = params['requestId'];
     if (this.#entries.get(id)?.request.method !== Method.Listen) return;
     this.#take(id)!.resolve(resultResponse(id, {}));
-    this.#givenUp.set(id, undefined);
+    this.#givenUp.requests.add(id);
   }
 
   #deliver(message: Notification, id: RequestId | undefined, name: unknown): void {
@@ -181,7 +176,8 @@ export class TransportCarrier implements Carrier {
   }
 
   #wasGivenUp(method: string, name: unknown): boolean {
-    return method === Notice.Progress ? [...this.#givenUp.values()].includes(name) : this.#givenUp.has(name);
+    const { requests, tokens } = this.#givenUp;
+    return (method === Notice.Progress ? tokens : requests).has(name);
   }
 
   /**
@@ -219,7 +215,6 @@ export class TransportCarrier implements Carrier {
       { cause },
     );
     for (const id of this.#entries.keys()) this.#take(id)?.reject(this.#closed);
-    this.#givenUp.clear();
     this.onclose?.();
   }
 }
