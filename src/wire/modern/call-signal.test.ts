@@ -31,3 +31,10 @@ test('who does not listen any more hears nothing, and neither does a request tha
   exchange.abort();
   expect(over.aborted).toBe(false);
 });
+
+test('it has fired already where its exchange was given up before', () => {
+  const exchange = new TestExchange('m');
+  exchange.abort();
+  const signal = new CallSignal(exchange);
+  expect([signal.aborted, signal.reason]).toEqual([true, expect.any(RpcError)]);
+});

@@ -1,4 +1,4 @@
-import { abortReason, offAbort, onAbort } from '../../core/abortable.ts';
+import { abortReason, isAborted, offAbort, onAbort } from '../../core/abortable.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { CancelSignal } from '../../transport/carrier.ts';
@@ -12,7 +12,8 @@ export class CallSignal implements CancelSignal {
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange;
-    onAbort(exchange, this.#givenUp);
+    if (isAborted(exchange)) this.#givenUp();
+    else onAbort(exchange, this.#givenUp);
   }
 
   get aborted(): boolean {
