@@ -5,7 +5,7 @@ import { Method } from '../../protocol/methods.ts';
 import { declaresTasks } from '../../protocol/tasks.ts';
 import { LISTS } from './kinds.ts';
 import { isSame } from './same.ts';
-import type { Member, Members } from './members.ts';
+import type { FleetMember, Members } from './members.ts';
 
 /** What is remembered of a description; the rest of it is passed on, and kept by nobody. */
 const REMEMBERED: ReadonlySet<string> = new Set([...LISTS.values()].map(({ capability }) => capability));
@@ -15,9 +15,9 @@ const TASKS_EXTENSION = 'extensions.tasks';
 /** What the servers can do, as they have told one caller: they need not tell everybody the same. */
 export class Capabilities {
   readonly #members: Members;
-  readonly #declared = new Map<Member, ReadonlySet<string>>();
-  readonly #describing = new Map<Member, Promise<JsonObject>>();
-  readonly #having = new Map<string, readonly Member[]>();
+  readonly #declared = new Map<FleetMember, ReadonlySet<string>>();
+  readonly #describing = new Map<FleetMember, Promise<JsonObject>>();
+  readonly #having = new Map<string, readonly FleetMember[]>();
   #havingVersion = -1;
   #learned = 0;
 
@@ -31,7 +31,7 @@ export class Capabilities {
   }
 
   /** Those that may have what needs a capability, in order. */
-  having(capability: string): readonly Member[] {
+  having(capability: string): readonly FleetMember[] {
     if (this.#havingVersion !== this.version) {
       this.#having.clear();
       this.#havingVersion = this.version;
@@ -45,7 +45,7 @@ export class Capabilities {
   }
 
   /** Whether a server may tell that a list has changed. One that has not described itself may. */
-  tellsChanges(member: Member, capability: string): boolean {
+  tellsChanges(member: FleetMember, capability: string): boolean {
     return this.#declared.get(member)?.has(changes(capability)) ?? true;
   }
 
@@ -63,7 +63,7 @@ export class Capabilities {
   }
 
   /** Lets all servers describe themselves that have not. Resolves with those that do not answer. */
-  async describeAll(exchange: Exchange): Promise<ReadonlySet<Member>> {
+  async describeAll(exchange: Exchange): Promise<ReadonlySet<FleetMember>> {
     const all = [...this.#members];
     const answers = await Promise.all(all.map((member) => this.#answers(member, exchange)));
     return new Set(all.filter((_, index) => !answers[index]));
@@ -75,11 +75,11 @@ export class Capabilities {
    *
    * @returns undefined where it does not answer.
    */
-  describe(member: Member, exchange: Exchange): Promise<JsonObject | undefined> {
+  describe(member: FleetMember, exchange: Exchange): Promise<JsonObject | undefined> {
     return this.#inTime(member, exchange, this.#describe(member, exchange));
   }
 
-  async #answers(member: Member, exchange: Exchange): Promise<boolean> {
+  async #answers(member: FleetMember, exchange: Exchange): Promise<boolean> {
     if (this.#declared.has(member) && !member.down) return true;
     let describing = this.#describing.get(member);
     if (!describing) {
@@ -89,7 +89,11 @@ export class Capabilities {
     return (await this.#inTime(member, exchange, describing)) !== undefined;
   }
 
-  async #inTime(member: Member, exchange: Exchange, describing: Promise<JsonObject>): Promise<JsonObject | undefined> {
+  async #inTime(
+    member: FleetMember,
+    exchange: Exchange,
+    describing: Promise<JsonObject>,
+  ): Promise<JsonObject | undefined> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const patience = this.#members.patience(member);
     const late = new Promise<undefined>((resolve) => {
@@ -107,14 +111,14 @@ export class Capabilities {
     }
   }
 
-  async #describe(member: Member, exchange: Exchange): Promise<JsonObject> {
+  async #describe(member: FleetMember, exchange: Exchange): Promise<JsonObject> {
     const description = await this.#members.describe(member, exchange);
     this.#learn(member, description['capabilities']);
     this.#members.answered(member);
     return description;
   }
 
-  #learn(member: Member, capabilities: unknown): void {
+  #learn(member: FleetMember, capabilities: unknown): void {
     if (!this.#members.has(member)) return;
     const declared = declaredIn(isObject(capabilities) ? capabilities : {});
     const before = this.#declared.get(member);

@@ -3,7 +3,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { CHANGES } from './kinds.ts';
-import type { Member, Members } from './members.ts';
+import type { FleetMember, Members } from './members.ts';
 import { MergedListen } from './merged-listen.ts';
 import type { Renaming } from './results.ts';
 import type { Routes } from './routes.ts';
@@ -21,7 +21,7 @@ export interface ListeningOptions {
   readonly routes: Routes;
   /** Milliseconds that one server may take to acknowledge before the others' is passed on without. */
   readonly timeout: number;
-  readonly renaming: (member: Member, view: View) => Renaming;
+  readonly renaming: (member: FleetMember, view: View) => Renaming;
 }
 
 /** The open `subscriptions/listen` exchanges of a fleet (2026-07-28, basic/patterns/subscriptions). */

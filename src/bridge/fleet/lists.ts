@@ -2,20 +2,16 @@ import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { Notice } from '../../protocol/methods.ts';
+import { cursorOf, invalidCursor, positionOf, type Position } from './cursor.ts';
 import { RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
-import { awakeOf, type Member, type Members } from './members.ts';
+import { awakeOf, type FleetMember, type Members } from './members.ts';
 import { FleetMeta } from './meta.ts';
 import { taskIdOf } from './tasks.ts';
 import type { View } from './view.ts';
-import { MAX_CURSOR, readPage, walk, type Page, type Walk } from './walk.ts';
+import { readPage, walk, type Page, type Walk } from './walk.ts';
 
 /** Entries in one page of a merged list, or a server's page more. Many hosts read no further than the first. */
 const PAGE = 1000;
-
-interface Position {
-  readonly member: string;
-  readonly cursor: string | undefined;
-}
 
 /**
  * The lists of all servers as one. The first page asks all servers at once, and has as much as a page takes; those behind
@@ -108,7 +104,13 @@ export class MergedLists {
     return listed(kind, this.#named(kind, member, page, view), next, [], undefined);
   }
 
-  async #walk(kind: ListKind, member: Member, exchange: Exchange, view: View, all: boolean): Promise<Walk | undefined> {
+  async #walk(
+    kind: ListKind,
+    member: FleetMember,
+    exchange: Exchange,
+    view: View,
+    all: boolean,
+  ): Promise<Walk | undefined> {
     try {
       const found = await walk(this.#members, member, kind, exchange, PAGE, all);
       if (found.ids) view.learn(kind, member, found.ids);
@@ -121,7 +123,7 @@ export class MergedLists {
   }
 
   /** Whether what the servers list must be known before any of it can be named. */
-  #compares(kind: ListKind, members: readonly Member[]): boolean {
+  #compares(kind: ListKind, members: readonly FleetMember[]): boolean {
     if (members.length < 2) return false;
     return kind.id === 'name' ? !this.#members.naming.always : kind.capability === 'resources';
   }
@@ -132,7 +134,7 @@ export class MergedLists {
     await view.loadUris(exchange);
   }
 
-  #named(kind: ListKind, member: Member, { entries }: Page, view: View): JsonObject[] {
+  #named(kind: ListKind, member: FleetMember, { entries }: Page, view: View): JsonObject[] {
     return entries.map((entry) => {
       const id = entry[kind.id] as string;
       const outward = outwardId(kind, member, id, view);
@@ -141,7 +143,7 @@ export class MergedLists {
   }
 }
 
-function outwardId(kind: ListKind, member: Member, id: string, view: View): string {
+function outwardId(kind: ListKind, member: FleetMember, id: string, view: View): string {
   switch (kind.id) {
     case 'uri':
       return view.uris().outward(member.name, id);
@@ -156,7 +158,7 @@ function outwardId(kind: ListKind, member: Member, id: string, view: View): stri
 
 /** Where a list goes on behind a page; undefined where nothing is left. */
 function cursorBehind(
-  members: readonly Member[],
+  members: readonly FleetMember[],
   walks: readonly (Walk | undefined)[],
   index: number,
   page: Page,
@@ -193,27 +195,4 @@ function tellMissing(kind: ListKind, exchange: Exchange, missing: readonly strin
   if (missing.length === 0) return;
   const data = `${kind.key} come without those of ${missing.join(', ')}, which did not answer`;
   exchange.notify(Notice.Message, { level: 'warning', logger: 'everwire', data }).catch(() => {});
-}
-
-function cursorOf({ member, cursor }: Position): string {
-  return Buffer.from(JSON.stringify(cursor === undefined ? [member] : [member, cursor])).toString('base64url');
-}
-
-function positionOf(cursor: unknown): Position {
-  // Base64 is a third longer, and escapes make six characters of one.
-  if (typeof cursor !== 'string' || cursor.length > MAX_CURSOR * 9) throw invalidCursor();
-  try {
-    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (Array.isArray(position) && position.length <= 2 && position.every((part) => typeof part === 'string')) {
-      const [member, own] = position as [string, string?];
-      return { member, cursor: own };
-    }
-  } catch {
-    // It is none of ours.
-  }
-  throw invalidCursor();
-}
-
-function invalidCursor(): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, 'Invalid cursor: read the list anew from its first page');
 }

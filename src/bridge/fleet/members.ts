@@ -25,7 +25,7 @@ const SHORT_PATIENCE = 2000;
 const WARN_AGAIN_AFTER = 60_000;
 
 /** One server, and what is known of it. */
-export class Member {
+export class FleetMember {
   readonly name: string;
   readonly label: string;
   readonly source: FleetServer;
@@ -74,8 +74,8 @@ export class Members {
   onchange: (() => void) | undefined;
   readonly #options: MembersOptions;
   #rules: NameRules;
-  #all = new Map<string, Member>();
-  #labels = new Map<string, Member>();
+  #all = new Map<string, FleetMember>();
+  #labels = new Map<string, FleetMember>();
 
   constructor(members: readonly FleetServer[], options: MembersOptions) {
     this.#options = options;
@@ -84,7 +84,7 @@ export class Members {
     this.update(members);
   }
 
-  [Symbol.iterator](): IterableIterator<Member> {
+  [Symbol.iterator](): IterableIterator<FleetMember> {
     return this.#all.values();
   }
 
@@ -92,16 +92,16 @@ export class Members {
     return this.#all.size;
   }
 
-  get(name: string): Member | undefined {
+  get(name: string): FleetMember | undefined {
     return this.#all.get(name);
   }
 
   /** Whether it is one of them still. */
-  has(member: Member): boolean {
+  has(member: FleetMember): boolean {
     return this.#all.get(member.name) === member;
   }
 
-  withLabel(label: string): Member | undefined {
+  withLabel(label: string): FleetMember | undefined {
     return this.#labels.get(label);
   }
 
@@ -113,13 +113,13 @@ export class Members {
    * @throws TypeError where two have the same name, RangeError for a separator that cannot be; nothing has changed then.
    */
   update(members: readonly FleetServer[], rules = this.#rules): boolean {
-    const all = new Map<string, Member>();
+    const all = new Map<string, FleetMember>();
     for (const source of members) {
       if (typeof source.name !== 'string' || source.name === '')
         throw new TypeError('a member of a fleet needs a name');
       if (all.has(source.name)) throw new TypeError(`two members of a fleet are called ${JSON.stringify(source.name)}`);
       const known = this.#all.get(source.name);
-      all.set(source.name, known && isSame(known.source, source) ? known : new Member(source));
+      all.set(source.name, known && isSame(known.source, source) ? known : new FleetMember(source));
     }
     const naming = new Naming(all.keys(), rules);
     const before = [...this.#all.values()];
@@ -135,12 +135,12 @@ export class Members {
   }
 
   /** Milliseconds that a server is waited for. */
-  patience(member: Member): number {
+  patience(member: FleetMember): number {
     return member.down ? Math.min(SHORT_PATIENCE, this.#options.timeout) : this.#options.timeout;
   }
 
   /** A server did not answer, or not with what it was asked for. It is told once, until it answers again. */
-  failed(member: Member, method: string, error: Error): void {
+  failed(member: FleetMember, method: string, error: Error): void {
     // Who refuses is there.
     const answered = isReceived(error);
     const known = !answered && member.down;
@@ -149,11 +149,11 @@ export class Members {
   }
 
   /** A server has given a part of a list, and then no more. */
-  fellShort(member: Member, method: string, error: Error): void {
+  fellShort(member: FleetMember, method: string, error: Error): void {
     this.#warnOf(member, `gave only a part of ${method}: ${error.message}`);
   }
 
-  #warnOf(member: Member, what: string): void {
+  #warnOf(member: FleetMember, what: string): void {
     const text = `the server ${JSON.stringify(member.name)} ${what}`;
     const { lastWarning } = member;
     if (lastWarning?.text === text && Date.now() - lastWarning.at < WARN_AGAIN_AFTER) return;
@@ -163,7 +163,7 @@ export class Members {
   }
 
   /** A server has answered. Where it had not before, lists are others now. */
-  answered(member: Member): void {
+  answered(member: FleetMember): void {
     if (!member.down) return;
     member.down = false;
     if (this.has(member)) this.onchange?.();
@@ -179,7 +179,7 @@ export class Members {
    * @throws RpcError as the server has it; −32001 where it takes too long.
    */
   async ask(
-    member: Member,
+    member: FleetMember,
     whole: Exchange,
     method: string,
     params: JsonObject,
@@ -213,26 +213,26 @@ export class Members {
    *
    * @throws RpcError as the server has it.
    */
-  async describe(member: Member, whole: Exchange): Promise<JsonObject> {
+  async describe(member: FleetMember, whole: Exchange): Promise<JsonObject> {
     const description = await member.service(partOf(member, whole, Method.Discover, {}));
     if (!isObject(description)) throw new RpcError(ErrorCode.InternalError, 'it describes no server');
     return description;
   }
 }
 
-function partOf(member: Member, whole: Exchange, method: string, params: JsonObject): PartExchange {
+function partOf(member: FleetMember, whole: Exchange, method: string, params: JsonObject): PartExchange {
   return new PartExchange(whole, method, params, (notice, said) =>
     whole.notify(notice, said && signed(member, notice, said)),
   );
 }
 
 /** Those that answered when they were last asked. */
-export function awakeOf(members: readonly Member[]): readonly Member[] {
+export function awakeOf(members: readonly FleetMember[]): readonly FleetMember[] {
   return members.some(({ down }) => down) ? members.filter(({ down }) => !down) : members;
 }
 
 /** What a server says, with the server's name before that of its logger. */
-export function signed({ name }: Member, method: string, params: JsonObject): JsonObject {
+export function signed({ name }: FleetMember, method: string, params: JsonObject): JsonObject {
   if (method !== Notice.Message) return params;
   const { logger } = params;
   return { ...params, logger: typeof logger === 'string' ? `${name}/${logger}` : name };

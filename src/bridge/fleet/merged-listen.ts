@@ -4,7 +4,7 @@ import { Notice } from '../../protocol/methods.ts';
 import { changesOf } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { CHANGES } from './kinds.ts';
-import { signed, type Member, type Members } from './members.ts';
+import { signed, type FleetMember, type Members } from './members.ts';
 import { renameNotice, type Renaming } from './results.ts';
 import { ServerListen, type Wanted } from './server-listen.ts';
 import { splitTaskId } from './tasks.ts';
@@ -20,8 +20,8 @@ export interface MergedListenOptions {
   /** Milliseconds that a server may take to acknowledge before the others' is passed on without. */
   readonly timeout: number;
   /** The servers that a URI may be of, each with what it is there. */
-  readonly route: (uri: string) => Promise<readonly { readonly member: Member; readonly uri: string }[]>;
-  readonly renaming: (member: Member) => Renaming;
+  readonly route: (uri: string) => Promise<readonly { readonly member: FleetMember; readonly uri: string }[]>;
+  readonly renaming: (member: FleetMember) => Renaming;
 }
 
 /** One `subscriptions/listen`, served by as many of the servers. One that is lost is listened to again; the others go on. */
@@ -29,9 +29,9 @@ export class MergedListen {
   readonly #exchange: Exchange;
   readonly #filter: SubscriptionFilter;
   readonly #options: MergedListenOptions;
-  readonly #parts = new Map<Member, ServerListen>();
+  readonly #parts = new Map<FleetMember, ServerListen>();
   /** Those that go on until what takes their place is acknowledged. */
-  readonly #replaced = new Map<Member, ServerListen>();
+  readonly #replaced = new Map<FleetMember, ServerListen>();
   readonly #over = new AbortController();
   /** Finds out what is wanted of which server. */
   #opening: Promise<void> | undefined;
@@ -104,7 +104,7 @@ export class MergedListen {
     }
   }
 
-  #apply(wanted: ReadonlyMap<Member, Wanted>): void {
+  #apply(wanted: ReadonlyMap<FleetMember, Wanted>): void {
     if (this.#over.signal.aborted) return;
     for (const member of this.#options.members) {
       const [asked, part] = [wanted.get(member), this.#parts.get(member)];
@@ -114,7 +114,7 @@ export class MergedListen {
     }
   }
 
-  #listen(member: Member, wanted: Wanted): void {
+  #listen(member: FleetMember, wanted: Wanted): void {
     const before = this.#parts.get(member);
     // Nothing is lost between the two.
     if (before && this.#replaced.has(member)) before.stop();
@@ -141,7 +141,7 @@ export class MergedListen {
     void part.run();
   }
 
-  #stop(member: Member): void {
+  #stop(member: FleetMember): void {
     for (const parts of [this.#parts, this.#replaced]) {
       parts.get(member)?.stop();
       parts.delete(member);
@@ -149,16 +149,16 @@ export class MergedListen {
   }
 
   /** What is asked of which server. */
-  async #wanted(): Promise<Map<Member, Wanted>> {
+  async #wanted(): Promise<Map<FleetMember, Wanted>> {
     const { members, route } = this.#options;
-    const uris = new Map<Member, Map<string, string>>();
+    const uris = new Map<FleetMember, Map<string, string>>();
     for (const asked of this.#filter.resourceSubscriptions ?? []) {
       for (const { member, uri } of await route(asked)) {
         const own = uris.get(member) ?? new Map<string, string>();
         uris.set(member, own.set(uri, asked));
       }
     }
-    const wanted = new Map<Member, Wanted>();
+    const wanted = new Map<FleetMember, Wanted>();
     for (const member of members) {
       const filter: SubscriptionFilter = {};
       for (const { flag, capability } of CHANGES) if (this.#hasList(member, flag, capability)) filter[flag] = true;
@@ -175,7 +175,7 @@ export class MergedListen {
   }
 
   /** A session hears by this of all that its servers say to it, so it listens to those, too, whose lists never change. */
-  #hasList(member: Member, flag: (typeof CHANGES)[number]['flag'], name: string): boolean {
+  #hasList(member: FleetMember, flag: (typeof CHANGES)[number]['flag'], name: string): boolean {
     if (this.#filter[flag] !== true) return false;
     return this.#exchange.caller.session !== undefined || this.#options.view().capabilities.tellsChanges(member, name);
   }

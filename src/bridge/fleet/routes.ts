@@ -2,7 +2,7 @@ import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { PROMPTS, TEMPLATES, type ListKind } from './kinds.ts';
-import { awakeOf, type Member, type Members } from './members.ts';
+import { awakeOf, type FleetMember, type Members } from './members.ts';
 import { isShortened } from './names.ts';
 import { splitState, splitTaskId } from './tasks.ts';
 import { unwrapUri } from './uris.ts';
@@ -10,13 +10,13 @@ import type { View } from './view.ts';
 
 /** A server, and the parameters that it is to be asked with. */
 export interface Route {
-  readonly member: Member;
+  readonly member: FleetMember;
   readonly params: JsonObject;
 }
 
 /** A server, and its own name for something. */
 interface Found {
-  readonly member: Member;
+  readonly member: FleetMember;
   readonly name: string;
 }
 
@@ -72,7 +72,7 @@ export class Routes {
   }
 
   /** The servers that a URI may be of, each with what it is there. */
-  async ownersOf(uri: string, exchange: Exchange, view: View): Promise<{ member: Member; uri: string }[]> {
+  async ownersOf(uri: string, exchange: Exchange, view: View): Promise<{ member: FleetMember; uri: string }[]> {
     const wrapped = this.#unwrap(uri);
     if (wrapped) return [wrapped];
     const table = await view.loadUris(exchange);
@@ -112,7 +112,7 @@ export class Routes {
   }
 
   /** Where a retry leads, by what its caller carries. @throws RpcError −32602 where that is of no server here. */
-  #asked({ requestState }: JsonObject): { member: Member; state: string | undefined } | undefined {
+  #asked({ requestState }: JsonObject): { member: FleetMember; state: string | undefined } | undefined {
     if (requestState === undefined) return undefined;
     const split = splitState(requestState);
     const member = split && this.#members.withLabel(split.label);
@@ -120,7 +120,7 @@ export class Routes {
     throw new RpcError(ErrorCode.InvalidParams, '"requestState" is of no server that is here; call again without it');
   }
 
-  async #find(kind: ListKind, name: string, exchange: Exchange, view: View, whose?: Member): Promise<Found> {
+  async #find(kind: ListKind, name: string, exchange: Exchange, view: View, whose?: FleetMember): Promise<Found> {
     const direct = this.#direct(kind, name, view);
     if (direct) return direct;
     const { naming } = this.#members;
@@ -166,13 +166,13 @@ export class Routes {
       });
   }
 
-  #unwrap(uri: string): { member: Member; uri: string } | undefined {
+  #unwrap(uri: string): { member: FleetMember; uri: string } | undefined {
     const unwrapped = unwrapUri(uri);
     const member = unwrapped && this.#members.withLabel(unwrapped.label);
     return member && { member, uri: unwrapped.uri };
   }
 
-  #membersOf(names: readonly string[]): Member[] {
+  #membersOf(names: readonly string[]): FleetMember[] {
     return names.flatMap((name) => this.#members.get(name) ?? []);
   }
 
@@ -187,7 +187,7 @@ function only<T>(found: readonly T[]): T | undefined {
   return found.length === 1 ? found[0] : undefined;
 }
 
-function isOf(member: Member): (each: { readonly member: Member }) => boolean {
+function isOf(member: FleetMember): (each: { readonly member: FleetMember }) => boolean {
   return (each) => each.member === member;
 }
 

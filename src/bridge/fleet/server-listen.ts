@@ -5,7 +5,7 @@ import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { CHANGES } from './kinds.ts';
-import type { Member, Members } from './members.ts';
+import type { FleetMember, Members } from './members.ts';
 import { PartExchange } from './part.ts';
 import { isSame } from './same.ts';
 
@@ -38,7 +38,7 @@ export interface ServerListenOptions {
 
 /** One server, listened to until it is stopped: again, with growing pauses, where it is lost. */
 export class ServerListen {
-  readonly member: Member;
+  readonly member: FleetMember;
   /** Resolves when it is known for the first time what the server does, or that it does not. */
   readonly settled: Promise<void>;
   /** What the server does of what it was asked for. */
@@ -51,7 +51,7 @@ export class ServerListen {
   #wanted: Wanted;
   #settle!: () => void;
 
-  constructor(whole: Exchange, member: Member, wanted: Wanted, options: ServerListenOptions) {
+  constructor(whole: Exchange, member: FleetMember, wanted: Wanted, options: ServerListenOptions) {
     this.member = member;
     this.settled = new Promise((resolve) => (this.#settle = resolve));
     this.#whole = whole;

@@ -3,7 +3,7 @@ import { isReceived, RpcError } from '../../jsonrpc/errors.ts';
 import { listing } from '../listing.ts';
 import { Capabilities } from './capabilities.ts';
 import { RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
-import { awakeOf, type Member, type Members } from './members.ts';
+import { awakeOf, type FleetMember, type Members } from './members.ts';
 import { NameTable } from './names.ts';
 import { isSame } from './same.ts';
 import { UriTable, wrapUri, type ResourceIds } from './uris.ts';
@@ -29,10 +29,10 @@ export class View {
   readonly capabilities: Capabilities;
   readonly #members: Members;
   readonly #principal: string | undefined;
-  readonly #catalogs = new Map<ListKind, Map<Member, Catalog>>();
+  readonly #catalogs = new Map<ListKind, Map<FleetMember, Catalog>>();
   readonly #loading = new Map<ListKind, Promise<void>>();
   /** When a server refused this caller a list. */
-  readonly #refusedAt = new Map<ListKind, Map<Member, number>>();
+  readonly #refusedAt = new Map<ListKind, Map<FleetMember, number>>();
   readonly #names = new Map<ListKind, NameTable>();
   #uris: UriTable | undefined;
   /** Of the capabilities, when the tables were made. */
@@ -112,7 +112,7 @@ export class View {
    * What the URI of a server's resource is outside, as far as that is known at once: where it is not certain that it leads
    * back by itself, it names its server.
    */
-  outwardUri({ name, label }: Member, uri: string): string {
+  outwardUri({ name, label }: FleetMember, uri: string): string {
     return this.#knowsUris() ? this.uris().outward(name, uri) : wrapUri(label, uri);
   }
 
@@ -125,7 +125,7 @@ export class View {
   }
 
   /** Takes note of what a server lists. */
-  learn(kind: ListKind, member: Member, ids: ReadonlySet<string>): void {
+  learn(kind: ListKind, member: FleetMember, ids: ReadonlySet<string>): void {
     if (!this.#members.has(member)) return;
     const catalogs = this.#of(kind);
     const before = catalogs.get(member);
@@ -141,7 +141,7 @@ export class View {
   }
 
   /** Takes note of more that a server lists, where its list has been read. */
-  add(kind: ListKind, member: Member, ids: readonly string[]): void {
+  add(kind: ListKind, member: FleetMember, ids: readonly string[]): void {
     const known = this.#of(kind).get(member)?.ids;
     if (known && ids.some((id) => !known.has(id))) this.learn(kind, member, new Set([...known, ...ids]));
   }
@@ -157,7 +157,7 @@ export class View {
   }
 
   /** A server's list has changed. */
-  forget(kind: ListKind, member: Member): void {
+  forget(kind: ListKind, member: FleetMember): void {
     const catalog = this.#of(kind).get(member);
     if (!catalog) return;
     this.weight -= catalog.weight;
@@ -166,7 +166,7 @@ export class View {
   }
 
   /** A server has given a list, or a part of it. */
-  answered(kind: ListKind, member: Member): void {
+  answered(kind: ListKind, member: FleetMember): void {
     this.#refusedAt.get(kind)?.delete(member);
     member.failedAt.delete(kind);
     this.#members.answered(member);
@@ -184,8 +184,8 @@ export class View {
   }
 
   /** The lists of one kind by server; of one that did not answer, what it listed last to the same principal. */
-  #known(kind: ListKind): Map<Member, ReadonlySet<string>> {
-    const known = new Map<Member, ReadonlySet<string>>();
+  #known(kind: ListKind): Map<FleetMember, ReadonlySet<string>> {
+    const known = new Map<FleetMember, ReadonlySet<string>>();
     for (const member of this.#members) {
       const last = member.listed.get(kind);
       const before = last?.principal === this.#principal ? last?.ids : undefined;
@@ -199,7 +199,7 @@ export class View {
   #knowsUris(): boolean {
     const members = this.capabilities.having('resources');
     if (members.length < 2) return true;
-    const isSettled = (kind: ListKind, member: Member): boolean =>
+    const isSettled = (kind: ListKind, member: FleetMember): boolean =>
       this.#catalogs.get(kind)?.has(member) === true ||
       member.down ||
       member.failedAt.has(kind) ||
@@ -215,13 +215,13 @@ export class View {
     this.#uris = undefined;
   }
 
-  #isDue(kind: ListKind, member: Member): boolean {
+  #isDue(kind: ListKind, member: FleetMember): boolean {
     if (this.#of(kind).has(member)) return false;
     const failed = member.failedAt.get(kind) ?? this.#refusedAt.get(kind)?.get(member);
     return failed === undefined || performance.now() - failed >= ASK_AGAIN_AFTER;
   }
 
-  async #load(kind: ListKind, member: Member, exchange: Exchange): Promise<void> {
+  async #load(kind: ListKind, member: FleetMember, exchange: Exchange): Promise<void> {
     try {
       const { ids } = await walk(this.#members, member, kind, exchange, 0, true);
       this.learn(kind, member, ids!);
@@ -232,17 +232,17 @@ export class View {
     }
   }
 
-  #failed(kind: ListKind, member: Member, error: unknown): void {
+  #failed(kind: ListKind, member: FleetMember, error: unknown): void {
     if (!this.#members.has(member)) return;
     // What it refuses one caller it may give to another.
     if (isReceived(error)) {
-      const refused = this.#refusedAt.get(kind) ?? new Map<Member, number>();
+      const refused = this.#refusedAt.get(kind) ?? new Map<FleetMember, number>();
       this.#refusedAt.set(kind, refused.set(member, performance.now()));
     } else member.failedAt.set(kind, performance.now());
     this.#members.failed(member, kind.method, RpcError.from(error));
   }
 
-  #of(kind: ListKind): Map<Member, Catalog> {
+  #of(kind: ListKind): Map<FleetMember, Catalog> {
     let catalogs = this.#catalogs.get(kind);
     if (!catalogs) this.#catalogs.set(kind, (catalogs = new Map()));
     return catalogs;

@@ -2,7 +2,7 @@ import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { ListKind } from './kinds.ts';
-import type { Member, Members } from './members.ts';
+import type { FleetMember, Members } from './members.ts';
 
 /** Names or URIs of one server that are looked at; what a list has beyond them is left out. */
 export const MAX_LISTED = 20_000;
@@ -33,7 +33,7 @@ const NOTHING: Page = { entries: [], next: undefined, ttlMs: Infinity, isPublic:
  */
 export async function readPage(
   members: Members,
-  member: Member,
+  member: FleetMember,
   kind: ListKind,
   whole: Exchange,
   cursor: string | undefined,
@@ -75,7 +75,7 @@ export interface Walk {
  */
 export async function walk(
   members: Members,
-  member: Member,
+  member: FleetMember,
   kind: ListKind,
   exchange: Exchange,
   keep: number,
