@@ -12,5 +12,6 @@ test('what was given up last is remembered, and no more of it than is bounded', 
 test('what was kept with one is taken once', () => {
   const recent = new Recent<string>();
   recent.add(1, 'one');
+  expect(recent.get(1)).toBe('one');
   expect([recent.take(1), recent.take(1), recent.take(2)]).toEqual(['one', undefined, undefined]);
 });

@@ -104,3 +104,22 @@ test.each([
   expect(client.take()).toEqual([progress('q', 2)]);
   expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('no active request')]);
 });
+
+test('the status of a task behind a bridge is told to the client that began it, and of an unknown one to nobody', async () => {
+  const { clients, server, errors } = await bridged();
+  const [one, other] = clients as [Peer, Peer];
+  await begin(one, server, 'a', 'p');
+  const status = (taskId: string, said: string) => ({
+    jsonrpc: '2.0',
+    method: 'notifications/tasks/status',
+    params: { taskId, status: said, statusMessage: 'private' },
+  });
+  await server.send(status('a', 'working'), status('a', 'completed'), status('b', 'working'));
+  expect(one.take()).toEqual([status('a', 'working'), status('a', 'completed')]);
+  expect(other.take()).toEqual([]);
+  await other.transport.close();
+  await settled();
+  await server.send(status('b', 'working'));
+  expect(one.take()).toEqual([status('b', 'working')]);
+  expect(errors).toEqual([]);
+});

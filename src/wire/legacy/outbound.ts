@@ -24,6 +24,7 @@ import { Recent } from '../recent.ts';
 import type { Attribution } from './attribution.ts';
 import { withoutSender } from './meta.ts';
 import type { OwnRequest } from './own-request.ts';
+import { TaskSessions } from './task-sessions.ts';
 import { TaskTokens } from './task-tokens.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
 import { afterVisits, visitsFirst, visitsOf } from './url-required.ts';
@@ -112,6 +113,7 @@ class LegacyOutbound implements Upstream {
   readonly #tokens = new Map<RequestId, RequestId>();
   #lastToken = 0;
   readonly #tasks = new TaskTokens();
+  readonly #taskSessions = new TaskSessions();
   /** What was given up last. */
   readonly #givenUp = { requests: new Recent(), tokens: new Recent(), calls: new Recent<Exchange>() };
   /** Questions of the server that are being answered. */
@@ -240,7 +242,9 @@ class LegacyOutbound implements Upstream {
         this.#tokens.delete(upstreamToken);
         if (this.#givenUp.requests.has(id)) this.#givenUp.tokens.add(upstreamToken);
       }
-      if (answer) this.#tasks.answered(exchange, answer, upstreamToken);
+      if (!answer) return;
+      this.#tasks.answered(exchange, answer, upstreamToken);
+      this.#taskSessions.answered(exchange, answer);
     };
     result.then(done, () => done());
     return visiting ? result.catch(visitsOf) : result;
@@ -408,9 +412,12 @@ class LegacyOutbound implements Upstream {
           new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? reason : 'Cancelled by the server'),
         );
       }
-      case Notice.TaskStatus:
+      case Notice.TaskStatus: {
         this.#tasks.said(params);
-        break;
+        const session = this.#taskSessions.of(params['taskId'], this.#listeners.onlySession);
+        if (session) this.#listeners.deliver(method, params, session);
+        return;
+      }
       case Notice.Message: {
         const call = this.#callOf(related);
         const whose = call ?? this.#onlyCall() ?? this.#attributed() ?? this.#newestThatWants();
