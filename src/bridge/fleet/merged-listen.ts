@@ -93,14 +93,19 @@ export class MergedListen {
   /** Listens to those that are not listened to so far, and otherwise to those of which something else is wanted now. */
   #open(): Promise<void> {
     this.#outdated = true;
-    this.#opening ??= this.#openAll().finally(() => (this.#opening = undefined));
+    this.#opening ??= this.#openAll();
     return this.#opening;
   }
 
   async #openAll(): Promise<void> {
-    while (this.#outdated && !this.#over.signal.aborted) {
-      this.#outdated = false;
-      this.#apply(await this.#wanted());
+    try {
+      while (this.#outdated && !this.#over.signal.aborted) {
+        this.#outdated = false;
+        this.#apply(await this.#wanted());
+      }
+    } finally {
+      // Not later: what comes after the last look has to look for itself.
+      this.#opening = undefined;
     }
   }
 
