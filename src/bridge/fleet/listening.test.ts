@@ -126,12 +126,15 @@ describe('listening to several servers', () => {
     expect(b.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:b', 'x:both'] });
     await b.heard[0]!.notify('notifications/resources/updated', { uri: 'x:both' });
     await b.heard[0]!.notify('notifications/resources/updated', { uri: 'x:b' });
-    // A part of what was asked for.
-    await b.heard[0]!.notify('notifications/resources/updated', { uri: 'x:b/part' });
+    // Parts of what was asked for, and what was not.
+    for (const uri of ['x:b/part', 'x:both/1', 'x:bc'])
+      await b.heard[0]!.notify('notifications/resources/updated', { uri });
     expect(said(exchange).slice(1)).toEqual([
       ['resources/updated', 'everwire+b:x:both'],
       ['resources/updated', 'x:b'],
-      ['resources/updated', 'everwire+b:x:b/part'],
+      ['resources/updated', 'x:b/part'],
+      ['resources/updated', 'everwire+b:x:both/1'],
+      ['resources/updated', 'everwire+b:x:bc'],
     ]);
   });
 

@@ -3,6 +3,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
+import { isWithin } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { CHANGES } from './kinds.ts';
 import type { FleetMember, Members } from './members.ts';
@@ -59,9 +60,14 @@ export class ServerListen {
     this.#options = options;
   }
 
-  /** What the caller calls a URI that it asked for; undefined for any other. */
+  /** What the caller calls a URI that it asked for, or a part of one; undefined for any other. */
   asked(uri: string): string | undefined {
-    return this.#wanted.outward.get(uri);
+    const { outward } = this.#wanted;
+    const exact = outward.get(uri);
+    if (exact !== undefined) return exact;
+    let nearest: string | undefined;
+    for (const own of outward.keys()) if (isWithin(uri, own) && own.length > (nearest?.length ?? -1)) nearest = own;
+    return nearest === undefined ? undefined : `${outward.get(nearest)!}${uri.slice(nearest.length)}`;
   }
 
   /** Takes what is wanted now. False where the server has to be asked anew for that. */
