@@ -120,7 +120,7 @@ describe('log messages', () => {
   test('are never sent on a subscription', async () => {
     const heard: Exchange[] = [];
     const { client } = await served(scripted({ 'subscriptions/listen': listening(heard) }).service);
-    await client.send(asked(1, 'subscriptions/listen', { notifications: {}, _meta: logging }));
+    await client.send(asked(1, 'subscriptions/listen', { notifications: { toolsListChanged: true }, _meta: logging }));
     client.take();
     await heard[0]!.notify('notifications/message', { level: 'emergency', data: 'fire' });
     await heard[0]!.notify('notifications/progress', { progressToken: 1, progress: 1 });
