@@ -40,7 +40,7 @@ export class NoticeQueue {
   /** By what may take the place of what; made when something has to wait. */
   #waiting: Map<unknown, Waiting> | undefined;
   /** The keys of what waits that may be dropped, in the order in which it is: log messages, unknown, all others. */
-  readonly #droppable: readonly [Keys, Keys, Keys] = [new Set(), new Set(), new Set()];
+  #droppable: readonly [logs: Keys, unknown: Keys, others: Keys] | undefined;
   #size = 0;
   /** Something was dropped since the queue last ran empty. */
   #dropped = false;
@@ -70,7 +70,6 @@ export class NoticeQueue {
   take(): Waiting[] {
     const waiting = [...(this.#waiting?.values() ?? [])];
     this.#emptied();
-    for (const keys of this.#droppable) keys.clear();
     return waiting;
   }
 
@@ -96,6 +95,7 @@ export class NoticeQueue {
 
   #emptied(): void {
     this.#waiting = undefined;
+    this.#droppable = undefined;
     this.#size = 0;
     this.#dropped = false;
   }
@@ -109,7 +109,7 @@ export class NoticeQueue {
 
   /** Undefined where it is not dropped: of changes of lists there are no more than there are lists. */
   #kind(method: string): Keys | undefined {
-    const [logs, unknown, others] = this.#droppable;
+    const [logs, unknown, others] = (this.#droppable ??= [new Set(), new Set(), new Set()]);
     if (method === Notice.Message) return logs;
     if (method === Notice.Progress || method === Notice.ResourceUpdated) return others;
     return CHANGES.has(method) ? undefined : unknown;
@@ -117,7 +117,7 @@ export class NoticeQueue {
 
   #drop(waiting: Map<unknown, Waiting>): void {
     do {
-      const keys = this.#droppable.find(({ size }) => size > 0);
+      const keys = this.#droppable?.find(({ size }) => size > 0);
       if (!keys) return;
       const [oldest] = keys;
       this.#remove(waiting, oldest);
