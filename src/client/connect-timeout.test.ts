@@ -35,14 +35,14 @@ test.each([0, Infinity])(
   },
 );
 
-test('a server may be silent as long as it may take to connect', async () => {
+test('a server may be silent as long as the time to connect allows', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const connecting = connect(await handshakes(), { connectTimeout: 60_000, probeTimeout: 0 });
   const settled = vi.fn<() => void>();
   connecting.then(settled, settled);
-  await vi.advanceTimersByTimeAsync(59_000);
+  await vi.advanceTimersByTimeAsync(29_000);
   expect(settled).not.toHaveBeenCalled();
-  await vi.advanceTimersByTimeAsync(2000);
+  await vi.advanceTimersByTimeAsync(32_000);
   await (await connecting).close();
 });

@@ -114,7 +114,7 @@ export interface ClientOptions extends Handlers, HttpOptions {
   connectTimeout?: number | undefined;
   /**
    * Milliseconds that a server on a connection of its own may be silent before it is taken for one of the handshake
-   * revisions; 0 for as long as it may take to connect. Default 5000.
+   * revisions; 0 for as long as that may be. Never more than half of `connectTimeout`: the handshake has the rest. Default 5000.
    */
   probeTimeout?: number | undefined;
   /** Where it is remembered what servers speak, so that they are not asked each time. Default: in this process. */
