@@ -9,7 +9,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { MAX_TIMER } from '../jsonrpc/timer.ts';
 import { canBeAsked, identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
-import { Pool } from './pool.ts';
+import { Pool, type PoolOptions } from './pool.ts';
 import { EraChanged } from './upstream.ts';
 
 /** What is behind a bridge, how it is spoken to, and for whom. */
@@ -112,7 +112,7 @@ class ServerBridge implements Bridge {
     this.#onerror = onerror;
     this.#opener = openerFor(target, { ...options, connectTimeout });
     if (connections !== 'per-session') {
-      this.#common = this.#pool(OWN_IDENTITY, connections === 'shared' ? 1 : connections, true);
+      this.#common = this.#pool(OWN_IDENTITY, connections === 'shared' ? 1 : connections, 'strangers');
     }
     if (sessionIdleTimeout > 0) this.#rest = lookingAgain(() => this.#restIdle(sessionIdleTimeout), sessionIdleTimeout);
   }
@@ -135,7 +135,7 @@ class ServerBridge implements Bridge {
   async check(): Promise<void> {
     if (this.#closed) throw isClosed();
     if (this.#common) return this.#common.connect();
-    const probe = this.#pool(OWN_IDENTITY, 1, false);
+    const probe = this.#pool(OWN_IDENTITY, 1, 'one');
     this.#probes.add(probe);
     try {
       await probe.connect();
@@ -162,9 +162,9 @@ class ServerBridge implements Bridge {
     return [...single, ...ofSessions, ...this.#ofCallers.values()];
   }
 
-  #pool(identity: BridgeIdentity, max: number, mixed: boolean, hasRoom?: () => boolean): Pool {
+  #pool(identity: BridgeIdentity, max: number, sharers: PoolOptions['sharers'], hasRoom?: () => boolean): Pool {
     const onreopen = (): void => void (this.restarts += 1);
-    return new Pool({ opener: this.#opener, identity, max, mixed, hasRoom, onerror: this.#onerror, onreopen });
+    return new Pool({ opener: this.#opener, identity, max, sharers, hasRoom, onerror: this.#onerror, onreopen });
   }
 
   async #forSession(exchange: Exchange, session: Session): Promise<JsonObject> {
@@ -180,7 +180,7 @@ class ServerBridge implements Bridge {
 
   #addSession(caller: Caller, session: Session): Pool {
     if (session.signal.aborted) throw new RpcError(ErrorCode.InternalError, 'The session is over');
-    const pool = this.#pool(identityOf(caller), 1, false);
+    const pool = this.#pool(identityOf(caller), 1, 'one');
     const end = (): void => this.#removeSession(session);
     this.#ofSessions.set(session, { pool, end });
     session.signal.addEventListener('abort', end);
@@ -223,7 +223,7 @@ class ServerBridge implements Bridge {
     if (known) return known;
     this.#makeRoom();
     const asked = canBeAsked(caller.capabilities);
-    const pool = this.#pool(identityOf(caller), asked ? MAX_OF_ONE : 1, asked, () => this.#hasRoom);
+    const pool = this.#pool(identityOf(caller), asked ? MAX_OF_ONE : 1, asked ? 'alike' : 'one', () => this.#hasRoom);
     this.#ofCallers.set(key, pool);
     const { idleTimeout = IDLE_TIMEOUT } = this.#options;
     if (idleTimeout > 0) this.#sweep ??= lookingAgain(() => this.#closeIdle(idleTimeout), idleTimeout);

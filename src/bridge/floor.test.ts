@@ -194,8 +194,69 @@ test('a call whose server does not wait for the answer does not come back for it
   expect([floor.free, floor.waiting]).toEqual([true, 0]);
 });
 
-test('nobody is asked where no call is in flight', () => {
-  expect(new Floor().question(never)).toBeUndefined();
+test('what is asked before the first call is asked with it', async () => {
+  const floor = new Floor();
+  const whose = floor.question(never);
+  const one = calling(floor, 'a');
+  expect(await whose).toBe(one.given);
+});
+
+test('what is asked outside of calls is asked nobody where the callers are strangers', async () => {
+  const floor = new Floor(true);
+  expect(await failure(floor.question(never))).toMatchObject({ code: -32603 });
+});
+
+test('a question that could be of a list waits until that is answered', async () => {
+  const floor = new Floor();
+  const list = deferred<JsonObject>();
+  const listed = floor.answer(() => list.promise, new TestExchange('tools/list'));
+  const one = calling(floor, 'a');
+  await settled();
+  let known = false;
+  const whose = Promise.resolve(floor.question(never)).finally(() => (known = true));
+  await settled();
+  expect([known, floor.message()]).toEqual([false, undefined]);
+  list.resolve({});
+  await listed;
+  expect(await whose).toBe(one.given);
+});
+
+test('a tool that never asked is not asked for one that waits for its answer, and what is logged then is nobody’s', async () => {
+  const floor = new Floor();
+  await known(floor, 'b');
+  const one = calling(floor, 'a');
+  await settled();
+  void (await floor.question(never))!.ask('elicitation/create', {});
+  await vi.advanceTimersByTimeAsync(10);
+  const two = calling(floor, 'b');
+  await settled();
+  expect([two.given !== undefined, floor.message()]).toEqual([true, undefined]);
+  expect(await failure(floor.question(never))).toMatchObject({ code: -32603 });
+  two.finish();
+  await settled();
+  expect(one.exchange.asked).toHaveLength(1);
+});
+
+test('nobody waits for long for a call that does not end, but tools that ask', async () => {
+  const floor = new Floor();
+  await known(floor, 'quiet');
+  const asking = calling(floor, 'asking');
+  await settled();
+  const answer = (await floor.question(never))!.ask('elicitation/create', {});
+  asking.reply({});
+  await answer;
+  asking.finish();
+  await asking.done;
+  calling(floor, 'endless');
+  await settled();
+  const [one, two, three] = ['asking', 'quiet', 'new'].map((name) => calling(floor, name));
+  await vi.advanceTimersByTimeAsync(1999);
+  expect([one!.given, two!.given, three!.given]).toEqual([undefined, undefined, undefined]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect([one!.given, two!.given !== undefined]).toEqual([undefined, true]);
+  two!.finish();
+  await settled();
+  expect(three!.given).toBeDefined();
 });
 
 test('a call that was given up is no longer asked, and what its server still asks for it is nobody else’s', async () => {

@@ -11,6 +11,8 @@ const BURST = 10;
 const MAX_HELD = 30_000;
 /** Milliseconds in which a server may go on with a call that was given up: it need not heed that. */
 const MAX_HAUNT = 30_000;
+/** After so many milliseconds a call is no longer waited for, but by tools that are known to ask. */
+const LONG = 2000;
 /** Names of tools and prompts that are remembered; of any others it is not known whether they ask. */
 const MAX_NAMES = 1000;
 
@@ -24,6 +26,8 @@ interface Turn {
   /** Questions that wait for the caller's answer. */
   open: number;
   asked: boolean;
+  /** When it entered last, in milliseconds since the epoch. */
+  since: number;
   leaving: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -47,8 +51,12 @@ interface Held {
  * asked what: both questions are refused, which their calls fail by, and from then on these tools are alone on the floor.
  *
  * A call that was given up may still be worked on, until the server answers it late or half a minute is over. A question
- * that could be of it waits as long. What cannot be known is whose a question is that a call asks beside another that is
- * open, later than `BURST` after it: it is taken for that of who is on the floor then.
+ * that could be of it waits as long, and so does one that could be of a list, or of another request that asks nothing as a
+ * rule. Nobody waits for a call that takes long but those who are known to ask.
+ *
+ * What cannot be known is whose a question is that a call asks beside another that is open, later than `BURST` after it, or
+ * that a server asks for a call that it has answered: it is taken for that of who is on the floor then, if that is a tool
+ * that asks.
  */
 export class Floor implements Attribution {
   readonly #running = new Set<Turn>();
@@ -57,8 +65,19 @@ export class Floor implements Attribution {
   readonly #ghosts = new Map<Exchange, { readonly turn: Turn; readonly timer: ReturnType<typeof setTimeout> }>();
   #waiting: Waiter[] = [];
   #held: Held[] = [];
+  /** Questions from before the first call. */
+  #early: Held[] = [];
+  /** Whose requests are in flight that do not wait for the floor, each once. */
+  readonly #beside = new Set<{ readonly caller: object }>();
+  #review: ReturnType<typeof setTimeout> | undefined;
+  readonly #strangers: boolean;
   readonly #quiet = new Set<string>();
   readonly #asking = new Set<string>();
+
+  /** @param strangers whether the callers have nothing in common: then nobody is asked what is asked outside of calls. */
+  constructor(strangers = false) {
+    this.#strangers = strangers;
+  }
 
   /** Calls that wait for the floor. */
   get waiting(): number {
@@ -72,7 +91,7 @@ export class Floor implements Attribution {
 
   /** Has a service answer an exchange when it is its turn, where it is one that may ask for something. */
   async answer(service: Service, exchange: Exchange): Promise<JsonObject> {
-    if (!MAY_ASK.has(exchange.method)) return service(exchange);
+    if (!MAY_ASK.has(exchange.method)) return this.#passBy(service, exchange);
     const turn = this.#turnOf(exchange);
     await this.#enter(turn, exchange.signal);
     try {
@@ -91,11 +110,17 @@ export class Floor implements Attribution {
 
   /** @throws RpcError −32603 where it cannot be known. */
   question(signal: AbortSignal): Exchange | undefined | Promise<Exchange | undefined> {
-    if (this.#running.size > 0) return this.#asker() ?? this.#hold(signal);
+    if (this.#running.size > 0) {
+      if (this.#isOfParked()) return Promise.reject(unknown());
+      return this.#asker() ?? this.#hold(signal);
+    }
     const [newest, ...others] = [...this.#parked].toReversed();
-    const known = this.#ghosts.size === 0 && others.every(({ caller }) => caller === newest?.caller);
-    if (!known) return Promise.reject(unknown());
-    return newest?.exchange;
+    if (newest) {
+      const known = this.#isAlone(newest.caller) && others.every(({ caller }) => caller === newest.caller);
+      return known ? newest.exchange : Promise.reject(unknown());
+    }
+    // Some ask as soon as they are connected to; who is alike can be asked with the first call.
+    return this.#ghosts.size > 0 || this.#strangers ? Promise.reject(unknown()) : this.#holdEarly(signal);
   }
 
   over(exchange: Exchange): void {
@@ -107,7 +132,10 @@ export class Floor implements Attribution {
   }
 
   message(): Exchange | undefined {
-    return this.#speaker()?.exchange;
+    const speaker = this.#speaker();
+    if (!speaker) return undefined;
+    for (const { caller } of this.#parked) if (caller !== speaker.caller) return undefined;
+    return speaker.exchange;
   }
 
   /** Of whom whatever is said must be: the one caller that is on the floor. Of its calls the newest that waits for nothing. */
@@ -117,8 +145,23 @@ export class Floor implements Attribution {
       if (speaker && speaker.caller !== turn.caller) return undefined;
       if (!speaker || turn.open <= speaker.open) speaker = turn;
     }
-    for (const { turn } of this.#ghosts.values()) if (turn.caller !== speaker?.caller) return undefined;
-    return speaker;
+    return speaker && this.#isAlone(speaker.caller) ? speaker : undefined;
+  }
+
+  /** Whether the server works for nobody else but on the floor, or waits for answers. */
+  #isAlone(caller: object): boolean {
+    for (const { turn } of this.#ghosts.values()) if (turn.caller !== caller) return false;
+    for (const other of this.#beside) if (other.caller !== caller) return false;
+    return true;
+  }
+
+  /** Only tools are on the floor that never asked, and those that do wait for answers: more likely it is one of them. */
+  #isOfParked(): boolean {
+    const [first] = this.#running;
+    for (const { name } of this.#running) if (!this.#quiet.has(name)) return false;
+    const others = [...this.#parked].some(({ caller }) => caller !== first?.caller);
+    if (others) for (const { name } of this.#running) this.#remember(name);
+    return others;
   }
 
   /** Whose a question must be. Which of several calls of one caller asked it is not known, so all may ask that never were quiet. */
@@ -142,6 +185,7 @@ export class Floor implements Attribution {
       name: `${method} ${typeof name === 'string' ? name : ''}`,
       open: 0,
       asked: false,
+      since: 0,
       leaving: undefined,
     };
     turn.exchange = derive(exchange, {
@@ -191,7 +235,7 @@ export class Floor implements Attribution {
   /** @param first whether it goes before those that have not begun. */
   #enter(turn: Turn, signal: AbortSignal, first = false): Promise<void> | undefined {
     if (this.#mayEnter(turn) && (first || this.#waiting.length === 0)) {
-      this.#running.add(turn);
+      this.#begin(turn);
       return undefined;
     }
     return new Promise((resolve, reject) => {
@@ -211,14 +255,22 @@ export class Floor implements Attribution {
       signal.addEventListener('abort', cancel);
       if (first) this.#waiting.unshift(waiter);
       else this.#waiting.push(waiter);
+      this.#admit();
     });
+  }
+
+  #begin(turn: Turn): void {
+    turn.since = Date.now();
+    this.#running.add(turn);
+    for (const held of [...this.#early]) held.settle(turn.exchange);
   }
 
   #mayEnter(turn: Turn): boolean {
     if (this.#held.length > 0) return false;
     const alone = !this.#quiet.has(turn.name);
     for (const other of this.#running) {
-      if (other.caller !== turn.caller && (alone || !this.#quiet.has(other.name))) return false;
+      if (other.caller === turn.caller || !(alone || !this.#quiet.has(other.name))) continue;
+      if (!isLong(other) || this.#asking.has(turn.name)) return false;
     }
     return true;
   }
@@ -241,34 +293,46 @@ export class Floor implements Attribution {
 
   /** In the order in which they came: who has to be alone is not overtaken for ever. */
   #admit(): void {
-    for (;;) {
-      const [next] = this.#waiting;
-      if (!next || !this.#mayEnter(next.turn)) return;
-      this.#waiting.shift();
-      this.#running.add(next.turn);
-      next.enter();
+    for (const waiter of [...this.#waiting]) {
+      if (this.#mayEnter(waiter.turn)) {
+        this.#waiting = this.#waiting.filter((each) => each !== waiter);
+        this.#begin(waiter.turn);
+        waiter.enter();
+      } else if (![...this.#running].some(isLong)) break;
+    }
+    clearTimeout(this.#review);
+    if (this.#waiting.length > 0) this.#review = setTimeout(() => this.#admit(), LONG).unref();
+  }
+
+  /** A request that need not wait. It may be asked something for all that. */
+  async #passBy(service: Service, exchange: Exchange): Promise<JsonObject> {
+    const passing = { caller: exchange.caller.session ?? exchange };
+    this.#beside.add(passing);
+    try {
+      return await service(exchange);
+    } finally {
+      this.#beside.delete(passing);
+      this.#settleHeld();
     }
   }
 
-  #hold(signal: AbortSignal): Promise<Exchange | undefined> {
-    return new Promise((resolve, reject) => {
-      const over = (): void => held.settle(RpcError.from(signal.reason));
-      const timer = setTimeout(() => held.settle(unknown()), MAX_HELD);
-      const held: Held = {
-        settle: (outcome) => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', over);
-          this.#held = this.#held.filter((each) => each !== held);
-          if (outcome instanceof Error) reject(outcome);
-          else resolve(outcome);
-          this.#admit();
-        },
-      };
-      signal.addEventListener('abort', over);
-      this.#held.push(held);
-      // Each of those that run may have asked one of them: none will be done before it has its answer.
-      if (this.#held.length >= this.#suspects) this.#refuseHeld();
+  #hold(signal: AbortSignal): Promise<Exchange> {
+    const { held, whose } = holding(signal, () => {
+      this.#held = this.#held.filter((each) => each !== held);
+      this.#admit();
     });
+    this.#held.push(held);
+    // Each of those that run may have asked one of them: none will be done before it has its answer.
+    if (this.#held.length >= this.#suspects) this.#refuseHeld();
+    return whose;
+  }
+
+  #holdEarly(signal: AbortSignal): Promise<Exchange> {
+    const { held, whose } = holding(signal, () => {
+      this.#early = this.#early.filter((each) => each !== held);
+    });
+    this.#early.push(held);
+    return whose;
   }
 
   #settleHeld(): void {
@@ -280,7 +344,7 @@ export class Floor implements Attribution {
 
   /** Calls of which each may have asked. */
   get #suspects(): number {
-    return this.#running.size + this.#ghosts.size;
+    return this.#running.size + this.#ghosts.size + this.#beside.size;
   }
 
   #haunt(turn: Turn): void {
@@ -302,6 +366,28 @@ export class Floor implements Attribution {
     this.#quiet.delete(name);
     keep(this.#asking, name);
   }
+}
+
+function isLong({ since }: Turn): boolean {
+  return Date.now() - since >= LONG;
+}
+
+/** A question of which it is not known yet whose it is. @param over called when it is settled. */
+function holding(signal: AbortSignal, over: () => void): { held: Held; whose: Promise<Exchange> } {
+  let settle!: Held['settle'];
+  const whose = new Promise<Exchange>((resolve, reject) => {
+    const takeBack = (): void => settle(RpcError.from(signal.reason));
+    const timer = setTimeout(() => settle(unknown()), MAX_HELD);
+    settle = (outcome) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', takeBack);
+      if (outcome instanceof Error) reject(outcome);
+      else resolve(outcome);
+      over();
+    };
+    signal.addEventListener('abort', takeBack);
+  });
+  return { held: { settle }, whose };
 }
 
 /** As the newest; the oldest goes where there are too many. */

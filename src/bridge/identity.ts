@@ -19,7 +19,8 @@ export interface BridgeIdentity {
 export const OWN_IDENTITY: BridgeIdentity = {
   clientInfo: { name: 'everwire-bridge', version: VERSION },
   capabilities: {
-    roots: { listChanged: true },
+    // Whose they would be that have changed, a server that is everybody's cannot know.
+    roots: {},
     sampling: { tools: {}, context: {} },
     elicitation: { form: {}, url: {} },
   },

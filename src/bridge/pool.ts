@@ -8,8 +8,11 @@ import { ReopenedUpstream, type ReopenedUpstreamOptions } from './upstream.ts';
 export interface PoolOptions extends Omit<ReopenedUpstreamOptions, 'attribution'> {
   /** Connections at the most. */
   readonly max: number;
-  /** Whether callers who do not know of one another share a connection, and may be asked something on it. */
-  readonly mixed: boolean;
+  /**
+   * Who shares a connection. One caller, or some who cannot be asked anything: `one`. Callers without sessions who are one
+   * principal, one program and can do the same: `alike`. All there are: `strangers`.
+   */
+  readonly sharers: 'one' | 'alike' | 'strangers';
   /** Whether there is room for another connection beside those that there are. Default: up to `max` there is. */
   readonly hasRoom?: (() => boolean) | undefined;
 }
@@ -22,9 +25,11 @@ class Member {
   /** Sessions that keep to it. */
   sessions = 0;
   lastUsed = Date.now();
+  readonly #strangers: boolean;
 
-  constructor({ mixed, ...options }: PoolOptions) {
-    this.floor = mixed ? new Floor() : undefined;
+  constructor({ sharers, ...options }: PoolOptions) {
+    this.floor = sharers === 'one' ? undefined : new Floor(sharers === 'strangers');
+    this.#strangers = sharers === 'strangers';
     this.upstream = new ReopenedUpstream({ ...options, attribution: this.floor });
   }
 
@@ -47,10 +52,13 @@ class Member {
 
   async #answer(exchange: Exchange): Promise<JsonObject> {
     const { upstream, floor } = this;
-    if (!floor || !MAY_ASK.has(exchange.method)) return upstream.service(exchange);
+    if (!floor) return upstream.service(exchange);
     if (!upstream.connected) await upstream.connect();
     // What a server without sessions asks is the answer to the request that it is for.
-    return upstream.era === 'modern' ? upstream.service(exchange) : floor.answer(upstream.service, exchange);
+    if (upstream.era === 'modern') return upstream.service(exchange);
+    // A server has one set of roots for a connection: those of one caller are not for all.
+    if (this.#strangers && exchange.method === Notice.RootsListChanged) return {};
+    return floor.answer(upstream.service, exchange);
   }
 }
 

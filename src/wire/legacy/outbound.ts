@@ -44,6 +44,8 @@ export interface OutboundOptions {
    * Milliseconds, default 60 000; 0 for ever.
    */
   readonly handshakeTimeout?: number | undefined;
+  /** How long `initialize` may take, where some of that time is over. Milliseconds; 0 for ever. Default `handshakeTimeout`. */
+  readonly openTimeout?: number | undefined;
   /** The last request id that was used on the connection before it was given here. Default 0: none was. */
   readonly lastId?: number | undefined;
   /** Knows whose something is that the server does not say it of. Default: that of the newest `tools/call`, else call. */
@@ -149,12 +151,12 @@ class LegacyOutbound implements Upstream {
     transport.onerror = this.#onerror;
     transport.onclose = () => this.#close();
     await transport.start();
-    const { clientInfo, capabilities = {}, revision = LATEST_LEGACY_REVISION } = this.#options;
+    const { clientInfo, capabilities = {}, revision = LATEST_LEGACY_REVISION, openTimeout } = this.#options;
     // No cancellation is sent for it: `initialize` MUST NOT be cancelled (basic/utilities/cancellation).
     const { result } = this.#pending.open(
       Method.Initialize,
       { protocolVersion: revision, capabilities, clientInfo },
-      this.#ownLimits,
+      openTimeout === undefined ? this.#ownLimits : { timeout: openTimeout, maxTimeout: openTimeout },
       (message) => transport.send(message),
     );
     const answer = await result;
@@ -419,8 +421,8 @@ class LegacyOutbound implements Upstream {
         return;
       }
       case Notice.Message: {
-        const call = this.#callOf(related);
-        const whose = call ?? this.#onlyCall() ?? this.#attributed() ?? this.#newestThatWants();
+        const likely = this.#options.attribution ? this.#attributed() : (this.#onlyCall() ?? this.#newestThatWants());
+        const whose = this.#callOf(related) ?? likely;
         if (whose) return this.#tell(whose, method, params);
         break;
       }
