@@ -212,10 +212,10 @@ test('a question that could be of a list waits until that is answered', async ()
   const listed = floor.answer(() => list.promise, new TestExchange('tools/list'));
   const one = calling(floor, 'a');
   await settled();
-  let known = false;
-  const whose = Promise.resolve(floor.question(never)).finally(() => (known = true));
+  let found = false;
+  const whose = Promise.resolve(floor.question(never)).finally(() => (found = true));
   await settled();
-  expect([known, floor.message()]).toEqual([false, undefined]);
+  expect([found, floor.message()]).toEqual([false, undefined]);
   list.resolve({});
   await listed;
   expect(await whose).toBe(one.given);

@@ -92,7 +92,7 @@ describe('what is a message', () => {
     [{ jsonrpc: '2.0', id: null, result: {} }, undefined],
     [{ id: 'a', result: {} }, 'a'],
   ])('%j is no response, and fails what waits under id %j', (value, id) => {
-    const error = failure(() => checkMessage(value)) as InvalidResponse;
+    const error = failure(() => checkMessage(value));
     expect(error).toBeInstanceOf(InvalidResponse);
     // Under the id an answer would be taken for that to a request of the peer's own.
     expect(error).toMatchObject({ code: -32600, id: undefined, message: expect.stringMatching(/^Invalid response: /) });

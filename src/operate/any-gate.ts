@@ -19,7 +19,6 @@ export function anyGate(...gates: readonly Gate[]): Gate {
       let refusal: Refusal | undefined;
       for (const gate of gates) {
         // One after the other: who shows an API key should not cost a look at an issuer.
-        // oxlint-disable-next-line no-await-in-loop
         const outcome = await gate.authenticate(call);
         if ('principal' in outcome) {
           admittedBy.set(outcome, gate);

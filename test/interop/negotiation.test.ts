@@ -81,7 +81,7 @@ describe('client 2.x and a bridge to a server of handshake revisions', () => {
 describe('client 2.x and a server of handshake revisions', () => {
   const [command, ...args] = programs.everything;
   const transport = (): StdioClientTransport =>
-    new StdioClientTransport({ command: process.execPath, args: [command!, ...args], stderr: 'ignore' });
+    new StdioClientTransport({ command: process.execPath, args: [command, ...args], stderr: 'ignore' });
 
   test('fall back to the handshake', async () => {
     const client = clientOf('auto');
