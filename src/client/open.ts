@@ -147,7 +147,11 @@ function opener(
   make: () => ClientTransport | Promise<ClientTransport>,
   key?: string,
 ): Opener {
-  return { reopens, open: async (identity, signal) => negotiated(await make(), options, identity, signal, key) };
+  return {
+    reopens,
+    open: async (identity, signal) =>
+      negotiated(await make(), options, identity, signal, key, signal, reopens ? make : undefined),
+  };
 }
 
 /** Without a pin a server in this process is called as a function; for a handshake revision it is linked in memory. */
@@ -174,6 +178,7 @@ async function linked(service: Service): Promise<ClientTransport> {
  *
  * @param closing fires when the client is closed.
  * @param signal gives connecting up.
+ * @param make makes the connection anew, where that can be done.
  */
 async function negotiated(
   target: ClientTransport | HttpTarget,
@@ -182,6 +187,7 @@ async function negotiated(
   closing: AbortSignal,
   key: string | undefined,
   signal = closing,
+  make?: () => ClientTransport | Promise<ClientTransport>,
 ): Promise<Upstream> {
   const { connectTimeout = CONNECT_TIMEOUT, revision, eras, probeTimeout, verdicts } = options;
   /** What went wrong before the connection stood: it says why there was none, or is reported after it. */
@@ -202,6 +208,13 @@ async function negotiated(
       eras,
       key,
       verdicts,
+      again:
+        make &&
+        ((): ClientTransport | Promise<ClientTransport> => {
+          // Why the first one ended is not why the second does.
+          early = [];
+          return make();
+        }),
       signal,
       probeTimeout: lesser(probeTimeout ?? 5000, connectTimeout),
       handshakeTimeout: connectTimeout,

@@ -8,10 +8,32 @@ import { TransportCarrier } from './modern/transport-carrier.ts';
 import { reached, type NegotiatedUpstream, type Negotiation } from './negotiation.ts';
 import { ProbedConnection, type ReasonedTransport } from './probed-connection.ts';
 
-/** Finds out what a server on a connection of its own speaks. Closes the connection where it fails. */
+/**
+ * Finds out what a server on a connection of its own speaks. Closes the connection where it fails.
+ *
+ * A server that ends where the first request is no handshake is connected to once more, with the handshake first, where the
+ * connection can be made anew.
+ */
 export async function negotiateConnection(
   transport: ReasonedTransport,
   negotiation: Negotiation,
+): Promise<NegotiatedUpstream> {
+  const { again, handshakeTimeout, signal } = negotiation;
+  const left = remaining(handshakeTimeout);
+  try {
+    return await negotiateOn(transport, negotiation, left);
+  } catch (error) {
+    if (!(error instanceof EndedOnProbe) || signal?.aborted || left() < 0) throw error;
+    if (!again) throw error.withHint();
+    return await negotiateOn(await again(), { ...negotiation, first: 'legacy', verdict: undefined }, left);
+  }
+}
+
+/** @param left what is left of the limit for all of connecting, in milliseconds; 0 where there is none. */
+async function negotiateOn(
+  transport: ReasonedTransport,
+  negotiation: Negotiation,
+  left: () => number,
 ): Promise<NegotiatedUpstream> {
   const { eras, onerror, trying } = negotiation;
   const closeReason = (): Error | undefined => transport.closeReason;
@@ -20,7 +42,7 @@ export async function negotiateConnection(
     if (!eras.has('modern')) {
       return reached(await connectLegacy(transport, legacyOptions(negotiation, closeReason)), 'legacy', 'connection');
     }
-    if (eras.has('legacy')) return await new ConnectionNegotiation(transport, negotiation).run();
+    if (eras.has('legacy')) return await new ConnectionNegotiation(transport, negotiation, left).run();
     const carrier = new TransportCarrier(transport, { closeReason, onerror });
     await carrier.start();
     return reached(await connectModern(carrier, negotiation), 'modern', 'connection');
@@ -28,6 +50,13 @@ export async function negotiateConnection(
     await transport.close();
     throw error;
   }
+}
+
+/** Counts a limit of so many milliseconds down: below 0 where it is over, and always 0 where there is none. */
+function remaining(limit: number): () => number {
+  if (limit === 0) return () => 0;
+  const end = performance.now() + limit;
+  return () => Math.ceil(end - performance.now()) || -1;
 }
 
 /** What a handshake is made with. */
@@ -58,14 +87,16 @@ export function namedLegacyRevision(discovery: Discovery): Revision | undefined 
 class ConnectionNegotiation {
   readonly #connection: ProbedConnection;
   readonly #negotiation: Negotiation;
+  readonly #left: () => number;
 
-  constructor(transport: ReasonedTransport, negotiation: Negotiation) {
+  constructor(transport: ReasonedTransport, negotiation: Negotiation, left: () => number) {
     this.#connection = new ProbedConnection(transport);
     this.#negotiation = negotiation;
+    this.#left = left;
   }
 
   async run(): Promise<NegotiatedUpstream> {
-    const { verdict, first, probeTimeout, handshakeTimeout } = this.#negotiation;
+    const { verdict, first, probeTimeout } = this.#negotiation;
     let refused: RpcError | undefined;
     if ((verdict?.era ?? first) === 'legacy') {
       const tried = await this.#handshake();
@@ -74,16 +105,27 @@ class ConnectionNegotiation {
       if (this.#over(tried)) throw tried;
       refused = tried;
     }
-    // A server that spoke this era before may take longer to start than others are given to show that they do not.
-    const probed = await this.#probe(verdict?.era === 'modern' ? handshakeTimeout : probeTimeout);
+    // A server that spoke this era before may take longer to start than others are given to show that they do not. The
+    // handshake must have time left.
+    const most = refused ? this.#leftOrLeast() : this.#leftOrLeast() / 2;
+    const probed = await this.#probe(verdict?.era === 'modern' ? most : lesser(probeTimeout, most)).catch(
+      (error: unknown) => {
+        if (!this.#connection.closed) throw error;
+        throw refused ? endedAfter(refused, error) : new EndedOnProbe(error);
+      },
+    );
     if (isUpstream(probed)) return probed;
     if (refused) throw both(refused, probed);
     const revision = namedLegacyRevision(probed);
     if (probed.outcome !== 'unrecognised' && revision === undefined) throw discoveryError(probed);
     const tried = await this.#handshake(revision);
     if (!(tried instanceof RpcError)) return tried;
+    // It may have been slow to start, and have read the probe only now.
+    if (this.#connection.closed && probed.outcome === 'unrecognised' && probed.silent) {
+      throw new EndedOnProbe(both(tried, probed));
+    }
     if (!this.#over(tried) && this.#answeredLate()) {
-      const again = await this.#probe(handshakeTimeout);
+      const again = await this.#probe(this.#leftOrLeast());
       if (isUpstream(again)) return again;
     }
     throw both(tried, probed);
@@ -98,9 +140,7 @@ class ConnectionNegotiation {
       onerror,
     });
     await carrier.start();
-    const found = await discover(carrier, { clientInfo, capabilities, timeout }).catch((error: unknown) => {
-      throw connection.closed ? endedOnProbe(error) : error;
-    });
+    const found = await discover(carrier, { clientInfo, capabilities, timeout });
     connection.lastId = carrier.lastId;
     if (found.outcome === 'agreed') {
       connection.keep();
@@ -118,6 +158,7 @@ class ConnectionNegotiation {
       const upstream = await connectLegacy(lane, {
         ...legacyOptions(this.#negotiation, () => connection.closeReason),
         ...(revision === undefined ? {} : { revision }),
+        openTimeout: this.#leftOrLeast(),
         lastId: connection.lastId,
       });
       connection.keep();
@@ -126,6 +167,12 @@ class ConnectionNegotiation {
       connection.lastId += 1;
       return RpcError.from(error);
     }
+  }
+
+  /** What is left of the limit, in milliseconds; where that is nothing, 1, for 0 would be no limit. */
+  #leftOrLeast(): number {
+    const left = this.#left();
+    return left < 0 ? 1 : left;
   }
 
   /** Whether a handshake failed for another reason than that the server refused it. */
@@ -144,11 +191,31 @@ function isUpstream(found: NegotiatedUpstream | Discovery): found is NegotiatedU
   return 'service' in found;
 }
 
-/** Some servers of the other era end where the first request is no handshake. */
-function endedOnProbe(thrown: unknown): RpcError {
-  const { code, message } = RpcError.from(thrown);
-  const hint = 'A server that ends on server/discover can be reached where the eras are pinned to "legacy"';
-  return new RpcError(code, `${message}. ${hint}`, { cause: thrown });
+/** A server ended when the first request was no handshake, as some of the other era do. */
+class EndedOnProbe extends RpcError {
+  constructor(thrown: unknown) {
+    const { code, message } = RpcError.from(thrown);
+    super(code, message, { cause: thrown });
+  }
+
+  /** For who cannot be connected to once more. */
+  withHint(): RpcError {
+    const hint = 'A server that ends on server/discover can be reached where the eras are pinned to "legacy"';
+    return new RpcError(this.code, `${this.message}. ${hint}`, { cause: this.cause });
+  }
+}
+
+/** The server refused the handshake, and ended when it was asked what it speaks. */
+function endedAfter(handshake: RpcError, thrown: unknown): RpcError {
+  const { message } = RpcError.from(thrown);
+  return new RpcError(
+    handshake.code,
+    `initialize failed: ${handshake.message}. After that, server/discover: ${message}`,
+    {
+      data: handshake.data,
+      cause: handshake,
+    },
+  );
 }
 
 /** Both eras have failed. */
@@ -158,4 +225,9 @@ function both(handshake: RpcError, probed: Exclude<Discovery, { outcome: 'agreed
     data: handshake.data,
     cause: handshake,
   });
+}
+
+/** The lesser of two limits, of which 0 is none. */
+function lesser(one: number, other: number): number {
+  return one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
 }

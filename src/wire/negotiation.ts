@@ -41,19 +41,26 @@ export interface ConnectUpstreamOptions {
   /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
   readonly maxTimeout?: number | undefined;
   /**
-   * How long a handshake may take, or the first request where there is no other era to try; in 2026-07-28 also a list of
-   * tools to learn their headers from, and the acknowledgment of a subscription. Milliseconds, default 60 000.
+   * How long a handshake may take, or the first request where there is no other era to try; on a connection of its own all
+   * that is tried in turn has this time together. In 2026-07-28 also how long a list of tools to learn their headers from
+   * may take, and the acknowledgment of a subscription. Milliseconds, default 60 000; 0 for ever.
    */
   readonly handshakeTimeout?: number | undefined;
   /**
    * How long a server may be silent before it is taken for one that waits for a handshake. Only for connections of their
-   * own: over HTTP silence says nothing. Milliseconds, default 5000.
+   * own: over HTTP silence says nothing. At most half of `handshakeTimeout`, so that the handshake has the other.
+   * Milliseconds, default 5000; 0 for as long as that.
    */
   readonly probeTimeout?: number | undefined;
   /** Under what the verdict is remembered. Default: it is not. */
   readonly key?: string | undefined;
   /** Where verdicts are remembered. Default: in this process. */
   readonly verdicts?: VerdictStore | undefined;
+  /**
+   * Makes the connection anew, where that can be done, for a server that ends when the first request is no handshake.
+   * Called once at most. Not for HTTP. Default: such a server is not reached.
+   */
+  readonly again?: (() => ReasonedTransport | Promise<ReasonedTransport>) | undefined;
   /** Gives the attempt up. */
   readonly signal?: AbortSignal | undefined;
   /** Hears of what no caller can be told. Default: nobody. */

@@ -1,0 +1,125 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { memoryTransportPair } from '../transport/memory.ts';
+import type { Transport } from '../transport/transport.ts';
+import { memoryVerdicts } from '../wire/verdict-store.ts';
+import { connect } from './connect.ts';
+import { ConnectionError, TimeoutError } from './errors.ts';
+import type { ClientOptions } from './options.ts';
+
+const welcome = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } };
+
+/** A server that ends at its first request unless that is `initialize`, which is answered with what is given. */
+const ending = (answer: object): string => `
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method } = JSON.parse(line);
+    if (id === undefined) return;
+    if (method !== 'initialize' && method !== 'ping') process.exit(3);
+    console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(method === 'ping' ? { result: {} } : ${JSON.stringify(answer)}) }));
+  });`;
+
+function command(script: string) {
+  const starts = vi.fn<() => void>();
+  const onstderr = (line: string): void => {
+    if (line === 'started') starts();
+  };
+  return {
+    target: { command: process.execPath, args: ['-e', `console.error('started');${script}`], onstderr },
+    starts,
+  };
+}
+
+test('a command that ends on server/discover is started once more, and from then on once', async () => {
+  const { target, starts } = command(ending({ result: welcome }));
+  const verdicts = memoryVerdicts();
+  const onerror = vi.fn<(error: Error) => void>();
+  for (const count of [2, 3]) {
+    // oxlint-disable-next-line no-await-in-loop
+    const client = await connect(target, { verdicts, onerror });
+    expect(client.revision).toBe('2025-11-25');
+    // oxlint-disable-next-line no-await-in-loop
+    await client.ping();
+    // oxlint-disable-next-line no-await-in-loop
+    await client.close();
+    expect(starts).toHaveBeenCalledTimes(count);
+  }
+  expect(onerror).not.toHaveBeenCalled();
+});
+
+test('one that ends on anything is started twice, and its own reason told', async () => {
+  const { target, starts } = command(`console.error('no database');process.stdin.on('data', () => process.exit(3))`);
+  const connecting = connect(target, { verdicts: memoryVerdicts() });
+  const error = await connecting.catch((thrown: Error) => thrown);
+  expect(error).toBeInstanceOf(ConnectionError);
+  expect((error as Error).message).toContain('code 3');
+  expect((error as Error).message).not.toContain('pinned');
+  expect(starts).toHaveBeenCalledTimes(2);
+});
+
+test('one that refuses the handshake then is told as it refuses', async () => {
+  const { target, starts } = command(ending({ error: { code: -32603, message: 'no licence' } }));
+  await expect(connect(target, { verdicts: memoryVerdicts() })).rejects.toThrow(/initialize failed: no licence/);
+  expect(starts).toHaveBeenCalledTimes(2);
+});
+
+test('one that cannot be started, or speaks a pinned era, is started once', async () => {
+  const absent = connect({ command: '/no/such/command' }, { verdicts: memoryVerdicts() });
+  await expect(absent).rejects.toThrow('command not found');
+  const { target, starts } = command(ending({ result: welcome }));
+  await expect(connect(target, { eras: 'modern' })).rejects.toThrow('code 3');
+  expect(starts).toHaveBeenCalledTimes(1);
+});
+
+/** Connections to a server that ends on `server/discover`, after so many milliseconds, and is silent to all else. */
+function transports(after: number) {
+  const make = vi.fn<() => Transport>(() => {
+    const [near, far] = memoryTransportPair();
+    far.onmessage = (message) => {
+      if ('method' in message && message.method === 'server/discover') setTimeout(() => void far.close(), after);
+    };
+    void far.start();
+    return near;
+  });
+  return make;
+}
+
+async function failing(target: Parameters<typeof connect>[0], options: ClientOptions) {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const start = performance.now();
+  const failed = connect(target, options).catch((error: Error) => ({ error, after: performance.now() - start }));
+  await vi.runAllTimersAsync();
+  return (await failed) as { error: Error; after: number };
+}
+
+test('both attempts together take no longer than one may', async () => {
+  const make = transports(2000);
+  const { error, after } = await failing(make, { connectTimeout: 6000 });
+  expect(error).toBeInstanceOf(TimeoutError);
+  expect(after).toBeGreaterThanOrEqual(5990);
+  expect(after).toBeLessThanOrEqual(6010);
+  expect(make).toHaveBeenCalledTimes(2);
+});
+
+test('nor do the probe and the handshake of one that is silent', async () => {
+  const make = transports(100_000);
+  const { error, after } = await failing(make, { connectTimeout: 3000 });
+  expect(error).toBeInstanceOf(TimeoutError);
+  expect(after).toBeGreaterThanOrEqual(2990);
+  expect(after).toBeLessThanOrEqual(3010);
+  expect(make).toHaveBeenCalledTimes(1);
+});
+
+test('one that is slow to start and ends on what it reads first is connected to once more', async () => {
+  const make = transports(12_000);
+  const { error, after } = await failing(make, { connectTimeout: 20_000, probeTimeout: 5000 });
+  expect(error).toBeInstanceOf(TimeoutError);
+  expect(after).toBeLessThanOrEqual(20_010);
+  expect(make).toHaveBeenCalledTimes(2);
+});
+
+test('a given connection is not made anew, and the error says what helps', async () => {
+  const make = transports(0);
+  const { error } = await failing(make(), {});
+  expect(error.message).toMatch(/ends on server\/discover can be reached where the eras are pinned to "legacy"/);
+  expect(make).toHaveBeenCalledTimes(1);
+});
