@@ -49,6 +49,42 @@ test('messages go to the endpoint that the server names, and come on the stream'
   expect(errors).toEqual([]);
 });
 
+test('nothing overtakes notifications/initialized, whatever becomes of it', async () => {
+  for (const status of [202, 500]) {
+    let held: ServerResponse | undefined;
+    // oxlint-disable-next-line no-await-in-loop
+    const { client, server } = await opened(({ body }, response) => {
+      if (body.method === 'notifications/initialized') held = response;
+      else response.writeHead(202).end();
+    });
+    const first = client.send(notification('notifications/initialized')).catch(() => {});
+    const others = [
+      client.send(request(1, 'tools/list')),
+      client.send(notification('notifications/roots/list_changed')),
+      client.send(notification('notifications/cancelled', { requestId: 1 })),
+    ];
+    // oxlint-disable-next-line no-await-in-loop
+    await vi.waitUntil(() => held);
+    // A request of another connection comes and goes: theirs would be there too.
+    // oxlint-disable-next-line no-await-in-loop
+    await fetch(new URL('/elsewhere', server.url), { method: 'POST', body: '{"method":"other"}' });
+    expect(server.asked.map(({ body }) => body?.method)).toEqual([undefined, 'notifications/initialized', 'other']);
+    held!.writeHead(status).end();
+    // oxlint-disable-next-line no-await-in-loop
+    await Promise.all([first, ...others]);
+    expect(server.asked).toHaveLength(6);
+  }
+});
+
+test('what waits for notifications/initialized is told when the connection closes', async () => {
+  const { client } = await opened(() => {});
+  const first = client.send(notification('notifications/initialized'));
+  const other = client.send(request(1, 'tools/list'));
+  await client.close();
+  await expect(first).rejects.toThrow('closed');
+  await expect(other).rejects.toThrow('closed');
+});
+
 test('an endpoint of another origin is refused', async () => {
   for (const uri of ['http://other.example/messages', '//other.example/messages', 'file:///etc/passwd', 'http://']) {
     const server = await scripted((_asked, response) => void events(response, endpoint(uri)));

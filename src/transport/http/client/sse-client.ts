@@ -47,6 +47,9 @@ export class SseClient implements Transport {
   readonly #stream = new Cancellation();
   readonly #telling = new Set<Cancellation>();
   #pending = 0;
+  /** Resolves when `notifications/initialized` was taken or refused: nothing may overtake it. */
+  #initialized: Promise<void> | undefined;
+  /** The last of the notifications, which are sent one after the other. */
   #lastNotification: Promise<void> = Promise.resolve();
 
   constructor(url: URL, options: SseClientOptions = {}) {
@@ -110,14 +113,30 @@ export class SseClient implements Transport {
     }
     this.#pending += body.length;
     try {
-      // All but requests go one after the other; requests and answers wait for nothing that is slow.
-      if (!isNotification(message) || message.method === 'notifications/cancelled') return await this.#post(body);
-      const taken = this.#lastNotification.then(() => this.#post(body));
-      this.#lastNotification = taken.catch(() => {});
-      await taken;
+      await this.#dispatch(message, body);
     } finally {
       this.#pending -= body.length;
     }
+  }
+
+  #dispatch(message: Message, body: string): Promise<void> {
+    if (isNotification(message) && message.method === 'notifications/initialized') {
+      const taken = this.#post(body);
+      // Those that wait for it go on whatever has become of it; who sent it hears of that.
+      this.#initialized = taken.catch(() => {});
+      return taken;
+    }
+    return this.#initialized
+      ? this.#initialized.then(() => this.#sendNow(message, body))
+      : this.#sendNow(message, body);
+  }
+
+  /** Notifications go one after the other; cancellations, requests and answers wait for nothing that is slow. */
+  #sendNow(message: Message, body: string): Promise<void> {
+    if (!isNotification(message) || message.method === 'notifications/cancelled') return this.#post(body);
+    const taken = this.#lastNotification.then(() => this.#post(body));
+    this.#lastNotification = taken.catch(() => {});
+    return taken;
   }
 
   close(): Promise<void> {
