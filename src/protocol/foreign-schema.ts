@@ -1,4 +1,5 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { refuseExpanding } from './expanded-size.ts';
 import { PlainSchema } from './plain-schema.ts';
 import { refuseExternalReferences, subschemasOf } from './subschemas.ts';
 
@@ -8,12 +9,13 @@ import { refuseExternalReferences, subschemasOf } from './subschemas.ts';
  * the whole schema would take.
  *
  * @param name of the schema, for errors.
- * @throws TypeError where it cannot be used.
+ * @throws TypeError where it cannot be used, or takes more than 10,000 subschemas to check where its references are followed.
  */
 export function foreignSchema(json: JsonObject, name: string): PlainSchema {
   const copy = structuredClone(json);
   const subschemas = subschemasOf(copy, name);
   refuseExternalReferences(subschemas, name);
+  refuseExpanding(subschemas, name);
   // Without its patterns the rest of such a schema would say something else.
   if (subschemas.some(({ schema }) => schema['patternProperties'] !== undefined)) {
     throw new TypeError(`${name} has patternProperties`);

@@ -9,6 +9,8 @@ export interface Subschema {
   readonly properties: readonly string[] | undefined;
   /** What its `$ref` is relative to (JSON Schema 2020-12 core, section 8.2.1). */
   readonly base: string;
+  /** What a check of `parent` checks this with; undefined for the whole schema, and for definitions, which `$ref` leads to. */
+  readonly parent: JsonObject | undefined;
 }
 
 /** Keywords of 2020-12 and draft-07 whose value is a schema or a list of schemas. */
@@ -40,6 +42,8 @@ const NAMED: ReadonlySet<string> = new Set([
   'dependencies',
 ]);
 
+const DEFINING: ReadonlySet<string> = new Set(['$defs', 'definitions']);
+
 /** Where a schema without `$id` stands: no address that anybody could ask. */
 const ROOT = 'schema://root/';
 
@@ -66,17 +70,18 @@ export function subschemasOf(root: JsonObject, name: string): readonly Subschema
       const isNamed = NAMED.has(keyword);
       if (typeof value !== 'object' || value === null || !(isNamed || HOLDING.has(keyword))) continue;
       const where = at.where === '' ? keyword : `${at.where}.${keyword}`;
+      const parent = DEFINING.has(keyword) ? undefined : schema;
       if (!isNamed && !Array.isArray(value)) {
-        visit(value, { where, properties: undefined, base }, depth + 1);
+        visit(value, { where, properties: undefined, base, parent }, depth + 1);
         continue;
       }
       const chain = keyword === 'properties' ? at.properties : undefined;
       for (const [key, one] of Object.entries<unknown>(value as JsonObject)) {
-        visit(one, { where: `${where}.${key}`, properties: chain && [...chain, key], base }, depth + 1);
+        visit(one, { where: `${where}.${key}`, properties: chain && [...chain, key], base, parent }, depth + 1);
       }
     }
   };
-  visit(root, { where: '', properties: [], base: ROOT }, 1);
+  visit(root, { where: '', properties: [], base: ROOT, parent: undefined }, 1);
   return found;
 }
 
@@ -100,7 +105,8 @@ export function refuseExternalReferences(subschemas: readonly Subschema[], name:
   }
 }
 
-function resolved(reference: string, base: string): string {
+/** What a reference means where it stands, as an address. */
+export function resolved(reference: string, base: string): string {
   try {
     return new URL(reference, base).href;
   } catch {
@@ -108,7 +114,8 @@ function resolved(reference: string, base: string): string {
   }
 }
 
-function withoutFragment(address: string): string {
+/** The address of the whole schema that an address is in. */
+export function withoutFragment(address: string): string {
   const hash = address.indexOf('#');
   return hash === -1 ? address : address.slice(0, hash);
 }
