@@ -9,7 +9,7 @@ export interface BatchRules {
   readonly profile: RevisionProfile | undefined;
   /** Whether a request with this id has been delivered and is not answered yet. */
   readonly inUse: (id: RequestId) => boolean;
-  /** Whether the sender is told of elements that are no messages. Default true. */
+  /** Whether the sender is told of elements that are no messages and have no id to be answered under. Default true. */
   readonly answerInvalid?: boolean;
   /** Hears of each element that is not delivered. */
   readonly refused?: (error: RpcError) => void;
@@ -34,7 +34,8 @@ export function admitBatch(elements: readonly unknown[], rules: BatchRules): Ope
   const admitted: OpenedBatch = { messages: [], requests: [], errors: [] };
   for (const response of opened.errors) {
     if ('error' in response) refused?.(RpcError.fromObject(response.error));
-    if (answerInvalid) admitted.errors.push(withoutIdOfAnother(response, taken));
+    const answer = withoutIdOfAnother(response, taken);
+    if (answerInvalid || answer.id !== undefined) admitted.errors.push(answer);
   }
   for (const message of opened.messages) {
     if (isRequest(message)) {

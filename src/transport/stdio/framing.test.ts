@@ -84,6 +84,20 @@ describe('a line that is no message', () => {
     expect(bench.delivered).toEqual([notification('n')]);
   });
 
+  test('is answered on the client side under the id of a request, unless another request has it', () => {
+    const bench = new Bench({ answerInvalid: false });
+    const params = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'elicitation/create', params: 'str' });
+    const why = 'Invalid request: "params" must be an object';
+    bench.push(params('s1'), { jsonrpc: '1.0', id: 2, method: 'ping' }, params(1.5), params(undefined));
+    expect(bench.answered).toEqual([refused(why, 's1'), refused('Invalid request: "jsonrpc" must be "2.0"', 2)]);
+    bench.push(request(3, 'ping'), params(3));
+    expect(bench.answered).toHaveLength(2);
+    expect(bench.reported).toHaveLength(5);
+    expect(bench.send(resultResponse(3, {}))).toEqual(resultResponse(3, {}));
+    bench.push(params(3));
+    expect(bench.answered.at(-1)).toEqual(refused(why, 3));
+  });
+
   test('fails the request that it should have answered, and is never answered itself', () => {
     const bench = new Bench();
     bench.push(
@@ -253,6 +267,15 @@ describe('a batch', () => {
     bench.push([{}, request(1, 'ask')], [{}]);
     expect(bench.send(resultResponse(1, {}))).toEqual([resultResponse(1, {})]);
     expect([bench.answered, bench.reported.length]).toEqual([[], 2]);
+  });
+
+  test('from a server has its malformed requests answered', () => {
+    const bench = new Bench({ revision: '2025-03-26', answerInvalid: false });
+    const malformed = (id: number) => ({ ...request(id, 'ask'), params: [] });
+    const error = (id: number) => refused('Invalid request: "params" must be an object', id);
+    bench.push([malformed(7)], [malformed(8), request(1, 'ask'), malformed(1)]);
+    expect(bench.answered).toEqual([[error(7)]]);
+    expect(bench.send(resultResponse(1, {}))).toEqual([error(8), resultResponse(1, {})]);
   });
 });
 

@@ -19,7 +19,10 @@ export interface FramingSink {
 }
 
 export interface FramingOptions {
-  /** Whether the peer is told of lines that are no messages. The client side only reports them. */
+  /**
+   * Whether the peer is told of all lines that are no messages. The client side reports them, and answers only what can
+   * have been meant as nothing but a request, under its id.
+   */
   readonly answerInvalid: boolean;
   /** The bound of one line, in bytes. */
   readonly maxMessageBytes: number;
@@ -89,10 +92,10 @@ export class Framing {
     return ready === message ? json : ready && JSON.stringify(ready);
   }
 
-  /** Answers, without an id, and reports what came instead of a message. */
+  /** Answers, under an id only where one is given, and reports what came instead of a message. */
   #invalid(error: InvalidMessage, id?: RequestId): void {
     if (this.#stopped) return;
-    if (this.#answerInvalid) this.#sink.answer(JSON.stringify(errorResponse(id, error.toObject())));
+    if (this.#answerInvalid || id !== undefined) this.#sink.answer(JSON.stringify(errorResponse(id, error.toObject())));
     if (!this.#stopped) this.#sink.report(error);
   }
 

@@ -10,8 +10,8 @@ export interface StreamTransportOptions {
    * Which side this is. Default `server`.
    *
    * A `server` answers lines that are no messages, skips one that is too long, and where the input ends answers what
-   * is in flight before it closes. A `client` reports such lines, closes at one that is too long (nobody could be told
-   * whose answer was in it), and closes where the input ends.
+   * is in flight before it closes. A `client` reports such lines, answers of them only malformed requests, closes at one
+   * that is too long (nobody could be told whose answer was in it), and closes where the input ends.
    */
   readonly role?: 'server' | 'client';
   /** The bound of one incoming message, in bytes. Default 16 MiB. */

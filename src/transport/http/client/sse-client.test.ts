@@ -85,6 +85,14 @@ test('what waits for notifications/initialized is told when the connection close
   await expect(other).rejects.toThrow('closed');
 });
 
+test('a malformed request of the server is answered', async () => {
+  const { server, stream, errors } = await opened();
+  stream.write(event({ jsonrpc: '2.0', id: 's1', method: 'elicitation/create', params: 'str' }));
+  await vi.waitUntil(() => server.asked.length === 2);
+  expect(server.asked[1]!.body).toMatchObject({ id: 's1', error: { code: -32600 } });
+  expect(errors).toHaveLength(1);
+});
+
 test('an endpoint of another origin is refused', async () => {
   for (const uri of ['http://other.example/messages', '//other.example/messages', 'file:///etc/passwd', 'http://']) {
     const server = await scripted((_asked, response) => void events(response, endpoint(uri)));

@@ -66,6 +66,7 @@ export class SseClient implements Transport {
         }
       },
       report: (error) => this.#report(error),
+      answer: (response) => void this.send(response).catch((error: Error) => this.#report(error)),
     });
   }
 
@@ -107,6 +108,7 @@ export class SseClient implements Transport {
       );
     }
     const body = stringify(message);
+    this.#incoming.sending(message);
     const maxPending = this.#options.maxPending ?? MAX_PENDING;
     if (this.#pending + body.length > maxPending) {
       throw new Error(`More than ${maxPending} characters wait to be taken by the server`);

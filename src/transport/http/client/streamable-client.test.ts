@@ -433,3 +433,23 @@ describe('what has no answer', () => {
     await waiting;
   });
 });
+
+test('a malformed request of the server is answered by a POST, and the call whose stream it came on goes on', async () => {
+  let stream!: ServerResponse;
+  const server = await serving((asked, response) => {
+    if (asked.body.method === 'tools/call') {
+      stream = events(response, event({ jsonrpc: '2.0', id: 's1', method: 'elicitation/create', params: 'str' }));
+      return;
+    }
+    response.writeHead(202).end();
+    stream.end(event({ jsonrpc: '2.0', id: 1, result: {} }));
+  });
+  const opened = await open(server.url);
+  await handshake(opened);
+  await opened.client.send(request(1, 'tools/call'));
+  expect(await opened.answer(1)).toMatchObject({ result: {} });
+  const said = server.asked.find(({ body }) => body?.error);
+  expect(said?.body).toMatchObject({ id: 's1', error: { code: -32600 } });
+  expect(said?.headers).toMatchObject(SESSION);
+  expect(opened.errors).toHaveLength(1);
+});

@@ -115,6 +115,7 @@ export class StreamableClient implements Transport {
     this.#incoming = new Incoming({
       deliver: (message, extra) => this.#deliver(message, extra),
       report: (error) => this.#report(error),
+      answer: (response) => void this.send(response).catch((error: Error) => this.#report(error)),
     });
   }
 
@@ -143,6 +144,7 @@ export class StreamableClient implements Transport {
   async send(message: Message): Promise<void> {
     this.#checkOpen();
     const body = stringify(message);
+    this.#incoming.sending(message);
     if (this.#pending + body.length > this.#maxPending) {
       throw new Error(`More than ${this.#maxPending} characters wait to be taken by the server`);
     }

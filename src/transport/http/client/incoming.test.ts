@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { request, resultResponse, type Message } from '../../../jsonrpc/message.ts';
+import { profileOf } from '../../../protocol/revisions.ts';
+import { Incoming } from './incoming.ts';
+
+function incoming(revision = '2025-11-25') {
+  const delivered: Message[] = [];
+  const reported: string[] = [];
+  const answered: unknown[] = [];
+  const texts = new Incoming({
+    deliver: (message) => void delivered.push(message),
+    report: ({ message }) => void reported.push(message),
+    answer: (response) => void answered.push(response),
+  });
+  texts.profile = profileOf(revision);
+  return { delivered, reported, answered, texts, take: (value: unknown) => texts.take(JSON.stringify(value)) };
+}
+
+const malformed = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'elicitation/create', params: 'str' });
+const error = (id: number | string) => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code: -32600, message: 'Invalid request: "params" must be an object' },
+});
+
+test('a malformed request is reported, and answered under its id', () => {
+  const { take, delivered, reported, answered } = incoming();
+  take(malformed('s1'));
+  expect([delivered, answered]).toEqual([[], [error('s1')]]);
+  expect(reported).toEqual(['Invalid request: "params" must be an object']);
+});
+
+test.each([
+  ['a notification', malformed(undefined)],
+  ['a request whose id is none', malformed(1.5)],
+  ['an answer', { jsonrpc: '2.0', id: 1, result: 'text' }],
+  ['what has neither a method nor a result', { jsonrpc: '2.0', id: 1 }],
+  ['what is no message', 'hello'],
+])('%s that is malformed is reported alone', (_, value) => {
+  const { take, reported, answered } = incoming();
+  take(value);
+  expect([answered, reported.length]).toEqual([[], 1]);
+});
+
+test('none is answered under the id of a request that is in flight', () => {
+  const { take, texts, answered, reported } = incoming();
+  take(request(1, 'ping'));
+  take(malformed(1));
+  expect([answered, reported.length]).toEqual([[], 1]);
+  texts.sending(resultResponse(1, {}));
+  take(malformed(1));
+  expect(answered).toEqual([error(1)]);
+});
+
+test('in a batch those are answered whose ids no other request has', () => {
+  const { take, delivered, answered, reported } = incoming('2025-03-26');
+  take([malformed(1), request(1, 'ping'), malformed(2)]);
+  expect([delivered, answered]).toEqual([[request(1, 'ping')], [error(2)]]);
+  expect(reported).toHaveLength(2);
+});
