@@ -41,7 +41,7 @@ export class ReopenedUpstream {
   constructor({ opener, identity, attribution, onerror, onreopen }: ReopenedUpstreamOptions) {
     this.#eraCheck = new EraCheck({
       probe: (upstream) => probe(upstream, identity),
-      drop: (upstream) => void upstream.close().catch(onerror),
+      drop: (upstream) => this.#link.retire(upstream),
     });
     let opened = false;
     this.#link = new Link({
@@ -62,7 +62,7 @@ export class ReopenedUpstream {
 
   /** Whether a connection stands. */
   get connected(): boolean {
-    return this.#link.upstream?.closed === false;
+    return this.#link.current?.closed === false;
   }
 
   /** Which era the server was found to be of; undefined before it was first connected to. */
@@ -95,11 +95,12 @@ export class ReopenedUpstream {
     exchange.method === Method.Listen ? this.#listen(exchange) : this.#call(exchange);
 
   async #call(exchange: Exchange): Promise<JsonObject> {
+    const { current } = this.#link;
     try {
       return await this.#link.service(exchange);
     } catch (error) {
       if (exchange.signal.aborted || !this.#link.usable) throw asRpcError(error);
-      if (!mayRepeat(error, false)) await this.#explain(error);
+      if (!mayRepeat(error, false)) await this.#explain(error, current ?? this.#link.upstream);
     }
     try {
       return await this.#link.service(exchange);
@@ -108,10 +109,13 @@ export class ReopenedUpstream {
     }
   }
 
-  /** @throws what its caller is told of a request that is not to be made again. */
-  async #explain(error: unknown): Promise<void> {
-    const { era } = this;
-    if (!era || !(await this.#eraCheck.explains(error, this.#link.upstream))) throw asRpcError(error);
+  /**
+   * @param upstream over which it was sent: there may be another by now.
+   * @throws what its caller is told of a request that is not to be made again.
+   */
+  async #explain(error: unknown, upstream: Upstream | undefined): Promise<void> {
+    if (!upstream || !(await this.#eraCheck.explains(error, upstream))) throw asRpcError(error);
+    const { era } = REVISIONS[upstream.revision];
     await this.connect();
     const { code, message } = asRpcError(error);
     // Whose connection it may be is another matter in each era.
@@ -128,7 +132,7 @@ export class ReopenedUpstream {
         return await upstream.service(through);
       } catch (error) {
         if (signal.aborted) return {};
-        if (!upstream.closed) throw asRpcError(error);
+        if (!upstream.closed && this.#link.current === upstream) throw asRpcError(error);
       }
       try {
         await this.#link.next(upstream, AbortSignal.any([signal, this.#closing.signal]));

@@ -29,6 +29,20 @@ test.each([400, 404, 405, 415])(
   },
 );
 
+test('a server that knows the version of no request is another, whatever its status', async () => {
+  const unsupported = RpcError.fromObject({ code: -32022, message: 'Unsupported protocol version' });
+  const one = check(() => Promise.reject(unsupported));
+  expect(await one.check.explains(unsupported, upstream)).toBe(true);
+  expect(one.drop).toHaveBeenCalledOnce();
+});
+
+test('what was shown to be another stays so, when its successor is one, too', async () => {
+  const one = foreign();
+  const successor = {} as Upstream;
+  for (const each of [upstream, successor, upstream]) expect(await one.check.explains(status(400), each)).toBe(true);
+  expect(one.probe).toHaveBeenCalledTimes(2);
+});
+
 test.each<[string, unknown]>([
   ['an error without a status', RpcError.fromObject({ code: -32000, message: 'Bad Request' })],
   ['another login', status(401)],

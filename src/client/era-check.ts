@@ -1,10 +1,13 @@
+import { causesOf } from '../jsonrpc/causes.ts';
+import { isReceived } from '../jsonrpc/errors.ts';
+import { McpErrorCode } from '../protocol/errors.ts';
 import { saysForeign } from '../wire/era-evidence.ts';
 import type { Upstream } from '../wire/upstream.ts';
 
 export interface EraCheckOptions {
   /** Asks a server for what each of its era answers. @throws what it answers instead. */
   readonly probe: (upstream: Upstream) => Promise<unknown>;
-  /** Closes a connection, at once: the next call gets another. */
+  /** Sends no more over a connection: the next call gets another. What is in flight is left to be turned away, too. */
   readonly drop: (upstream: Upstream) => void;
 }
 
@@ -19,7 +22,7 @@ export class EraCheck {
   readonly #options: EraCheckOptions;
   #running: Promise<boolean> | undefined;
   /** What was shown to speak another era. */
-  #foreign: Upstream | undefined;
+  readonly #foreign = new WeakSet<Upstream>();
   /** What was shown to speak its own last, and when. */
   #sound: Upstream | undefined;
   #soundAt = 0;
@@ -35,8 +38,8 @@ export class EraCheck {
    * @param upstream over which it was sent.
    */
   async explains(error: unknown, upstream: Upstream | undefined): Promise<boolean> {
-    if (!upstream || !saysForeign(error)) return false;
-    if (this.#foreign === upstream) return true;
+    if (!upstream || !turnsAway(error)) return false;
+    if (this.#foreign.has(upstream)) return true;
     if (upstream.closed) return false;
     if (this.#sound === upstream && Date.now() - this.#soundAt < INTERVAL) return false;
     this.#running ??= this.#check(upstream).finally(() => {
@@ -49,8 +52,8 @@ export class EraCheck {
     try {
       await this.#options.probe(upstream);
     } catch (error) {
-      if (saysForeign(error)) {
-        this.#foreign = upstream;
+      if (turnsAway(error)) {
+        this.#foreign.add(upstream);
         this.#options.drop(upstream);
         return true;
       }
@@ -59,4 +62,13 @@ export class EraCheck {
     this.#soundAt = Date.now();
     return false;
   }
+}
+
+/** Whether an error is that of a server which takes no request of this era: by its status, or by the code for that alone. */
+function turnsAway(error: unknown): boolean {
+  if (saysForeign(error)) return true;
+  if (!isReceived(error)) return false;
+  for (const each of causesOf(error))
+    if ('code' in each && each.code === McpErrorCode.UnsupportedProtocolVersion) return true;
+  return false;
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { NoConnection } from './errors.ts';
@@ -89,4 +89,92 @@ test('the pauses are no longer than ten seconds', async () => {
     expect(broken.attempts).toBe(attempt);
     await vi.advanceTimersByTimeAsync(10_000);
   }
+});
+
+describe('a connection that is retired', () => {
+  /** A link whose calls are answered by hand. */
+  async function retiring() {
+    const answers: ((error?: Error) => void)[] = [];
+    const closed: Upstream[] = [];
+    const opened: Upstream[] = [];
+    const onlost = vi.fn<() => void>();
+    const link = new Link({
+      open: () => {
+        const one: Upstream = {
+          ...upstream(),
+          service: () =>
+            new Promise((resolve, reject) => {
+              answers.push((error) => (error ? reject(error) : resolve({})));
+            }),
+          close: () => {
+            closed.push(one);
+            return Promise.resolve();
+          },
+        };
+        opened.push(one);
+        return Promise.resolve(one);
+      },
+      reopens: true,
+      onopen: () => {},
+      onlost,
+      onerror: () => {},
+    });
+    const first = await link.connect();
+    return { link, answers, closed, opened, onlost, first };
+  }
+  const exchange = (method = 'tools/call'): TestExchange => new TestExchange(method);
+
+  test('is closed when the last call in flight has settled, and other calls go through another', async () => {
+    const { link, answers, closed, opened, onlost, first } = await retiring();
+    const calls = [link.service(exchange()), link.service(exchange())];
+    link.retire(first);
+    link.retire(first);
+    expect(onlost).toHaveBeenCalledOnce();
+    const next = link.service(exchange());
+    await vi.advanceTimersByTimeAsync(0);
+    expect(opened).toHaveLength(2);
+    answers[0]!();
+    await calls[0];
+    expect(closed).toEqual([]);
+    answers[1]!(new Error('refused'));
+    await expect(calls[1]).rejects.toThrow('refused');
+    expect(closed).toEqual([first]);
+    answers[2]!();
+    expect(await next).toEqual({});
+    expect(link.current).toBe(opened[1]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('is closed at once where nothing but a listener goes on over it', async () => {
+    const { link, closed, first } = await retiring();
+    void link.service(exchange('subscriptions/listen'));
+    link.retire(first);
+    expect(closed).toEqual([first]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('is closed after five seconds, whatever goes on over it', async () => {
+    const { link, closed, first } = await retiring();
+    void link.service(exchange());
+    link.retire(first);
+    await vi.advanceTimersByTimeAsync(4999);
+    expect(closed).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(closed).toEqual([first]);
+  });
+
+  test('is closed with the link', async () => {
+    const { link, closed, first } = await retiring();
+    void link.service(exchange());
+    link.retire(first);
+    await link.close(new Error('closed'));
+    expect(new Set(closed)).toEqual(new Set([first]));
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('is no failure: the next is made at once, however often', async () => {
+    const { link, opened } = await retiring();
+    for (let change = 0; change < 20; change += 1) link.retire(await link.connect());
+    expect(opened).toHaveLength(20);
+  });
 });

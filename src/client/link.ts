@@ -1,6 +1,7 @@
 import type { Exchange, Service } from '../core/exchange.ts';
 import { causesOf } from '../jsonrpc/causes.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { Method } from '../protocol/methods.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { failure, NoConnection, saysSessionGone } from './errors.ts';
 
@@ -22,6 +23,16 @@ const FIRST_DELAY = 100;
 const MAX_DELAY = 10_000;
 /** After so many failures in a row, and no call answered between, calls do not wait for the next attempt: each would do so for seconds, to fail as well. */
 const MAX_WAITED = 5;
+/** How long calls may take that are in flight over a connection that was retired, in milliseconds. */
+const RETIRED_FOR = 5000;
+
+/** What goes on over a connection. */
+interface Use {
+  /** How many calls wait for an answer. What only listens is none. */
+  calls: number;
+  /** Called when the last of them has one. */
+  idle?: () => void;
+}
 
 /** The way to a server: one connection at a time, and where it can be had another for the first call after it was lost. */
 export class Link {
@@ -38,6 +49,8 @@ export class Link {
   #answered = false;
   #failure: Error | undefined;
   #waiting: (() => void)[] = [];
+  readonly #uses = new WeakMap<Upstream, Use>();
+  readonly #retired = new Set<Upstream>();
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -102,15 +115,41 @@ export class Link {
     await upstream.close();
   }
 
+  /**
+   * Makes no more calls over a connection, where another can be had: the next call makes it. It is closed when each call in
+   * flight has its answer, or 5 seconds later. That is no failure.
+   */
+  retire(upstream: Upstream): void {
+    if (this.#current !== upstream) return;
+    this.#current = undefined;
+    this.#retired.add(upstream);
+    const close = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', close);
+      if (this.#retired.delete(upstream)) void upstream.close().catch(this.#options.onerror);
+    };
+    const { signal } = this.#closing;
+    const timer = setTimeout(close, RETIRED_FOR);
+    signal.addEventListener('abort', close);
+    const use = this.#uses.get(upstream);
+    if (use && use.calls > 0) use.idle = close;
+    else close();
+    if (!this.usable) this.#wake();
+    if (!this.closed) this.#options.onlost?.(upstream);
+  }
+
   /** @param reason what is connecting rejects with. */
   async close(reason: Error): Promise<void> {
+    const retired = [...this.#retired];
     this.#closing.abort(reason);
     this.#wake();
     const upstream = this.#current ?? (await this.#connecting?.catch(() => undefined));
-    await upstream?.close();
+    await Promise.all([upstream?.close(), ...retired.map((each) => each.close())]);
   }
 
   async #through(upstream: Upstream, exchange: Exchange): Promise<JsonObject> {
+    const use = exchange.method === Method.Listen ? undefined : this.#uses.get(upstream);
+    if (use) use.calls += 1;
     try {
       const result = await upstream.service(exchange);
       this.#answered = true;
@@ -119,6 +158,8 @@ export class Link {
       // Its transport may still wait for what else was being sent, and close later.
       if (saysSessionGone(error)) this.#lost(upstream);
       throw failure(exchange.method, error, upstream.closed);
+    } finally {
+      if (use && --use.calls === 0) use.idle?.();
     }
   }
 
@@ -149,6 +190,7 @@ export class Link {
       this.#failed(upstream.closeReason);
       throw new NoConnection('The connection was lost as soon as it was made', { cause: upstream.closeReason });
     }
+    this.#uses.set(upstream, { calls: 0 });
     this.#current = this.#last = upstream;
     onopen(upstream);
     this.#wake();

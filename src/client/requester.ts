@@ -108,7 +108,7 @@ export class Requester implements CallHost {
     });
     this.#eraCheck = new EraCheck({
       probe: (upstream) => this.#probe(upstream),
-      drop: (upstream) => void upstream.close().catch(this.onerror),
+      drop: (upstream) => this.link.retire(upstream),
     });
     this.#middleware = [...middleware];
     this.#service = compose(this.#sent, ...this.#middleware);

@@ -63,11 +63,13 @@ export async function openSubscription(
 
   const listen = async (): Promise<void> => {
     const { link } = requester;
+    const isOver = (one: Upstream): boolean => one.closed || link.current !== one;
     for (;;) {
       try {
         return await listenOnce();
       } catch (error) {
-        const goesOn = error instanceof ConnectionError && honoured && upstream?.closed === true && link.usable;
+        const goesOn =
+          error instanceof ConnectionError && honoured && upstream !== undefined && isOver(upstream) && link.usable;
         if (!goesOn || ending.signal.aborted) throw error;
       }
       await link.next(upstream!, ending.signal);

@@ -88,6 +88,21 @@ describe('a server that speaks another era when it was started anew', () => {
   test.each<[Eras, Eras]>([
     ['legacy', 'modern'],
     ['modern', 'legacy'],
+  ])('over HTTP, %s and then %s, gets all calls that were made at once, each one once', async (before, after) => {
+    const { url, start, runs } = await address();
+    start(before);
+    const client = await clientOf(url);
+    expect(await textOf(client, 'era')).toBe(before);
+    runs.mockClear();
+    start(after);
+    const texts = await Promise.all(Array.from({ length: 50 }, () => textOf(client, 'era')));
+    expect(new Set(texts)).toEqual(new Set([after]));
+    expect(runs).toHaveBeenCalledTimes(50);
+  });
+
+  test.each<[Eras, Eras]>([
+    ['legacy', 'modern'],
+    ['modern', 'legacy'],
   ])('over stdio, %s and then %s, is called in that, and started once each time', async (before, after) => {
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-changing-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
