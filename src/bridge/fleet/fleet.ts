@@ -250,10 +250,11 @@ class ServiceFleet implements Fleet {
     throw silent ?? new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`);
   }
 
-  /** All servers, those last that are known to be down. */
+  /** All servers, those last that did not answer when they were last asked. */
   #everywhere(params: JsonObject): Route[] {
+    const isSilent = ({ down, failedAt }: FleetMember): boolean => down || failedAt.size > 0;
     return [...this.#members]
-      .toSorted((one, other) => Number(one.down) - Number(other.down))
+      .toSorted((one, other) => Number(isSilent(one)) - Number(isSilent(other)))
       .map((member) => ({ member, params }));
   }
 }

@@ -81,19 +81,19 @@ export class MergedLists {
     const nextMember = behind && cursorOf({ member: behind.label, cursor: undefined });
     let page: Page;
     try {
-      page = await readPage(this.#members, member, kind, exchange, cursor, this.#members.patience(member));
+      page = await readPage(this.#members, member, kind, exchange, cursor, this.#members.patience(member, kind));
     } catch (thrown) {
       const error = RpcError.from(thrown);
       exchange.signal.throwIfAborted();
       // The server does not know its cursor any more: the caller has to begin anew.
       if (error.code === ErrorCode.InvalidParams) throw error;
-      this.#members.failed(member, kind.method, error);
+      view.failed(kind, member, exchange, error);
       tellMissing(kind, exchange, [member.name]);
       return listed(kind, [], nextMember, [member.name], undefined);
     }
-    this.#members.answered(member);
+    view.answered(kind, member);
     // Whoever gave out the cursor may be gone, and with it what it knew of the names.
-    if (this.#compares(kind, members)) await view.load(kind, exchange, awakeOf(members));
+    if (this.#compares(kind, members)) await view.load(kind, exchange, awakeOf(members, kind));
     view.add(
       kind,
       member,
@@ -117,7 +117,7 @@ export class MergedLists {
       view.answered(kind, member);
       return found;
     } catch (error) {
-      if (!exchange.signal.aborted) this.#members.failed(member, kind.method, RpcError.from(error));
+      if (!exchange.signal.aborted) view.failed(kind, member, exchange, error);
       return undefined;
     }
   }

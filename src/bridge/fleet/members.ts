@@ -20,7 +20,7 @@ export interface FleetServer {
 }
 
 /** Milliseconds that one that is known to be down is waited for. */
-const SHORT_PATIENCE = 2000;
+export const SHORT_PATIENCE = 2000;
 /** Of one server, the same is not warned of more often than this. Milliseconds. */
 const WARN_AGAIN_AFTER = 60_000;
 
@@ -36,8 +36,10 @@ export class FleetMember {
   readonly #gone = new AbortController();
   /** What it listed last, and to whom: to them names stay what they were while it is down. */
   readonly listed = new Map<ListKind, { readonly ids: ReadonlySet<string>; readonly principal: string | undefined }>();
-  /** When a list of it was not answered at all, by what it is of. */
+  /** When a list of it was not answered at all, by what it is of: it counts as down for that list, until it is answered. */
   readonly failedAt = new Map<ListKind, number>();
+  /** The lists that are being read again, though nobody waits for that. */
+  readonly retrying = new Set<ListKind>();
   lastWarning: { readonly text: string; readonly at: number } | undefined;
 
   constructor(source: FleetServer) {
@@ -134,9 +136,15 @@ export class Members {
     return changed;
   }
 
-  /** Milliseconds that a server is waited for. */
-  patience(member: FleetMember): number {
-    return member.down ? Math.min(SHORT_PATIENCE, this.#options.timeout) : this.#options.timeout;
+  /** Milliseconds that a server is waited for that is there. */
+  get timeout(): number {
+    return this.#options.timeout;
+  }
+
+  /** Milliseconds that a server is waited for: for a list, where one is named. */
+  patience(member: FleetMember, kind?: ListKind): number {
+    const isDown = member.down || (kind !== undefined && member.failedAt.has(kind));
+    return isDown ? Math.min(SHORT_PATIENCE, this.timeout) : this.timeout;
   }
 
   /** A server did not answer, or not with what it was asked for. It is told once, until it answers again. */
@@ -146,6 +154,23 @@ export class Members {
     const known = !answered && member.down;
     if (!answered) member.down = true;
     if (!known) this.#warnOf(member, `${answered ? 'refuses' : 'does not answer'} ${method}: ${error.message}`);
+  }
+
+  /**
+   * A server did not give a list, though it may do all else: it is down for that list alone. It is told once, until the list
+   * is answered.
+   */
+  listFailed(member: FleetMember, kind: ListKind, error: Error): void {
+    const known = member.down || member.failedAt.has(kind);
+    member.failedAt.set(kind, performance.now());
+    if (!known) this.#warnOf(member, `does not answer ${kind.method}: ${error.message}`);
+  }
+
+  /** A server has given a list, or a part of it. Where it had not before, lists are others now. */
+  listAnswered(member: FleetMember, kind: ListKind): void {
+    const back = member.failedAt.delete(kind);
+    if (member.down) this.answered(member);
+    else if (back && this.has(member)) this.onchange?.();
   }
 
   /** A server has given a part of a list, and then no more. */
@@ -226,9 +251,16 @@ function partOf(member: FleetMember, whole: Exchange, method: string, params: Js
   );
 }
 
-/** Those that answered when they were last asked. */
-export function awakeOf(members: readonly FleetMember[]): readonly FleetMember[] {
-  return members.some(({ down }) => down) ? members.filter(({ down }) => !down) : members;
+/** Whether a server did not answer when it was last asked, for anything or for this list. */
+export function isSilent(member: FleetMember, kind: ListKind): boolean {
+  return member.down || member.failedAt.has(kind);
+}
+
+/** Those that answered when they were last asked, for anything and for this list. */
+export function awakeOf(members: readonly FleetMember[], kind: ListKind): readonly FleetMember[] {
+  return members.some((member) => isSilent(member, kind))
+    ? members.filter((member) => !isSilent(member, kind))
+    : members;
 }
 
 /** What a server says, with the server's name before that of its logger. */

@@ -2,7 +2,7 @@ import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { PROMPTS, TEMPLATES, type ListKind } from './kinds.ts';
-import { awakeOf, type FleetMember, type Members } from './members.ts';
+import { awakeOf, isSilent, SHORT_PATIENCE, type FleetMember, type Members } from './members.ts';
 import { isShortened } from './names.ts';
 import { splitState, splitTaskId } from './tasks.ts';
 import { unwrapUri } from './uris.ts';
@@ -125,22 +125,28 @@ export class Routes {
     if (direct) return direct;
     const { naming } = this.#members;
     const split = naming.split(name);
-    const candidates = view.capabilities.having(kind.capability);
+    // The lists of others say nothing of a name with its server's before it.
+    const having = view.capabilities.having(kind.capability);
+    const candidates = split ? having.filter((member) => member.name === split.member) : having;
     if (!split && whose) return this.#inward(kind, name, view).find(isOf(whose)) ?? { member: whose, name };
     if (split || !naming.always) {
-      // Who calls what is there does not wait for one that is down.
-      const awake = awakeOf(candidates);
-      await view.load(kind, exchange, awake);
+      // Who calls what is there does not wait for one that is down, and not long for one that may be.
+      const awake = awakeOf(candidates, kind);
+      const all = await view.await(kind, exchange, awake, SHORT_PATIENCE);
       let found = this.#inward(kind, name, view);
+      if (found.length === 0 && !all) {
+        await view.await(kind, exchange, awake);
+        found = this.#inward(kind, name, view);
+      }
       if (found.length === 0 && (view.doubt(kind) || awake.length < candidates.length)) {
-        await view.load(kind, exchange);
+        await view.await(kind, exchange, candidates);
         found = this.#inward(kind, name, view);
       }
       const own = whose ? found.filter(isOf(whose)) : found;
       if (own.length === 1) return own[0]!;
       if (own.length > 1) throw ambiguous(kind, name, own, (each) => naming.prefixed(each.member.name, each.name));
     }
-    throw this.#unknown(kind, name);
+    throw this.#unknown(kind, name, candidates);
   }
 
   /** Whose a name is that says so, or that of the only server. */
@@ -176,8 +182,8 @@ export class Routes {
     return names.flatMap((name) => this.#members.get(name) ?? []);
   }
 
-  #unknown(kind: ListKind, name: string): RpcError {
-    const down = [...this.#members].filter((member) => member.down).map((member) => member.name);
+  #unknown(kind: ListKind, name: string, asked: readonly FleetMember[]): RpcError {
+    const down = asked.filter((member) => isSilent(member, kind)).map((member) => member.name);
     const why = down.length === 0 ? '' : ` (${down.join(', ')} did not answer)`;
     return new RpcError(ErrorCode.InvalidParams, `Unknown ${nounOf(kind)}: ${name}${why}`);
   }

@@ -1,9 +1,11 @@
+import { abortReason, isAborted, offAbort, onAbort } from '../../core/abortable.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { isReceived, RpcError } from '../../jsonrpc/errors.ts';
+import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import { listing } from '../listing.ts';
 import { Capabilities } from './capabilities.ts';
 import { RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
-import { awakeOf, type FleetMember, type Members } from './members.ts';
+import { awakeOf, isSilent, type FleetMember, type Members } from './members.ts';
 import { NameTable } from './names.ts';
 import { isSame } from './same.ts';
 import { UriTable, wrapUri, type ResourceIds } from './uris.ts';
@@ -21,6 +23,12 @@ interface Catalog {
   readonly at: number;
 }
 
+/** Lists that are being read. */
+interface Loading {
+  readonly over: Promise<void>;
+  readonly since: number;
+}
+
 /**
  * What one caller is shown of the servers' names and URIs: those of one session, or of one principal where there are none.
  * Servers need not show the same to everybody. No more than the names is kept.
@@ -30,7 +38,7 @@ export class View {
   readonly #members: Members;
   readonly #principal: string | undefined;
   readonly #catalogs = new Map<ListKind, Map<FleetMember, Catalog>>();
-  readonly #loading = new Map<ListKind, Promise<void>>();
+  readonly #loading = new Map<ListKind, Loading>();
   /** When a server refused this caller a list. */
   readonly #refusedAt = new Map<ListKind, Map<FleetMember, number>>();
   readonly #names = new Map<ListKind, NameTable>();
@@ -79,22 +87,55 @@ export class View {
     const catalogs = this.#catalogs.get(kind);
     return (
       catalogs !== undefined &&
-      this.capabilities.having(kind.capability).every((member) => catalogs.has(member) || member.down)
+      this.capabilities.having(kind.capability).every((member) => catalogs.has(member) || isSilent(member, kind))
     );
   }
 
   /** Reads the lists that have not been read, of all servers at once. Never fails: what does not answer has what it had. */
   async load(kind: ListKind, exchange: Exchange, members = this.capabilities.having(kind.capability)): Promise<void> {
     const loading = this.#loading.get(kind);
-    if (loading) await loading;
+    if (loading) await loading.over;
     const missing = members.filter((member) => this.#isDue(kind, member));
     if (missing.length === 0) return;
-    const load = Promise.all(missing.map((member) => this.#load(kind, member, exchange))).then(() => {});
+    const over = Promise.all(missing.map((member) => this.#load(kind, member, exchange))).then(() => {});
+    const load = { over, since: performance.now() };
     this.#loading.set(kind, load);
     try {
-      await load;
+      await over;
     } finally {
       if (this.#loading.get(kind) === load) this.#loading.delete(kind);
+    }
+  }
+
+  /**
+   * As `load`, but it goes on, for others, when its caller does not wait any more.
+   *
+   * @param patience milliseconds to wait, from when the lists began to be read. Default: until all have been read.
+   * @returns whether all have.
+   * @throws the reason where the request is given up.
+   */
+  async await(
+    kind: ListKind,
+    exchange: Exchange,
+    members: readonly FleetMember[],
+    patience = Infinity,
+  ): Promise<boolean> {
+    const since = this.#loading.get(kind)?.since ?? performance.now();
+    const loaded = this.load(kind, aside(exchange), members).then(() => true);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let cancel = (): void => {};
+    const enough = new Promise<boolean>((resolve, reject) => {
+      cancel = () => reject(abortReason(exchange) as Error);
+      onAbort(exchange, cancel);
+      if (isAborted(exchange)) cancel();
+      const rest = Math.max(0, since + patience - performance.now());
+      if (Number.isFinite(rest)) timer = setTimeout(resolve, rest, false);
+    });
+    try {
+      return await Promise.race([loaded, enough]);
+    } finally {
+      clearTimeout(timer);
+      offAbort(exchange, cancel);
     }
   }
 
@@ -102,8 +143,12 @@ export class View {
   async loadUris(exchange: Exchange): Promise<UriTable> {
     const members = this.capabilities.having('resources');
     if (members.length > 1) {
-      const awake = awakeOf(members);
-      await Promise.all([this.load(RESOURCES, exchange, awake), this.load(TEMPLATES, exchange, awake)]);
+      await Promise.all(
+        [RESOURCES, TEMPLATES].map((kind) => {
+          for (const member of members) if (this.#isDue(kind, member)) this.#retry(kind, member, exchange);
+          return this.load(kind, exchange, awakeOf(members, kind));
+        }),
+      );
     }
     return this.uris();
   }
@@ -117,11 +162,10 @@ export class View {
   }
 
   /** Sees to it that more is known of URIs the next time, in the name of a caller who neither waits for that nor hears of it. */
-  readUris({ params, caller }: Exchange): void {
+  readUris(exchange: Exchange): void {
     if (this.#knowsUris()) return;
-    const signal = caller.session?.signal ?? new AbortController().signal;
     // Of what cannot be read is warned.
-    this.loadUris(listing(params, caller, signal)).catch(() => {});
+    this.loadUris(aside(exchange)).catch(() => {});
   }
 
   /** Takes note of what a server lists. */
@@ -168,8 +212,22 @@ export class View {
   /** A server has given a list, or a part of it. */
   answered(kind: ListKind, member: FleetMember): void {
     this.#refusedAt.get(kind)?.delete(member);
-    member.failedAt.delete(kind);
-    this.#members.answered(member);
+    this.#members.listAnswered(member, kind);
+  }
+
+  /** A server has not given a list. Where it was waited for the short time only, it is given more, with nobody waiting. */
+  failed(kind: ListKind, member: FleetMember, exchange: Exchange, thrown: unknown): void {
+    if (!this.#members.has(member)) return;
+    const error = RpcError.from(thrown);
+    // What it refuses one caller it may give to another.
+    if (isReceived(thrown)) {
+      const refused = this.#refusedAt.get(kind) ?? new Map<FleetMember, number>();
+      this.#refusedAt.set(kind, refused.set(member, performance.now()));
+      return this.#members.failed(member, kind.method, error);
+    }
+    const short = member.failedAt.has(kind) && error.code === REQUEST_TIMEOUT;
+    this.#members.listFailed(member, kind, error);
+    if (short) this.#retry(kind, member, exchange);
   }
 
   /** A name was not found: lists that were not just read are read again. Returns whether there are any. */
@@ -221,25 +279,23 @@ export class View {
     return failed === undefined || performance.now() - failed >= ASK_AGAIN_AFTER;
   }
 
-  async #load(kind: ListKind, member: FleetMember, exchange: Exchange): Promise<void> {
+  /** Reads a list again that was not answered, in the name of a caller who neither waits for that nor hears of it. */
+  #retry(kind: ListKind, member: FleetMember, exchange: Exchange): void {
+    if (!member.failedAt.has(kind) || member.retrying.has(kind)) return;
+    member.retrying.add(kind);
+    // It never fails.
+    void this.#load(kind, member, aside(exchange), this.#members.timeout).then(() => member.retrying.delete(kind));
+  }
+
+  async #load(kind: ListKind, member: FleetMember, exchange: Exchange, wait?: number): Promise<void> {
     try {
-      const { ids } = await walk(this.#members, member, kind, exchange, 0, true);
+      const { ids } = await walk(this.#members, member, kind, exchange, 0, true, wait);
       this.learn(kind, member, ids!);
       this.answered(kind, member);
     } catch (error) {
       if (exchange.signal.aborted) return;
-      this.#failed(kind, member, error);
+      this.failed(kind, member, exchange, error);
     }
-  }
-
-  #failed(kind: ListKind, member: FleetMember, error: unknown): void {
-    if (!this.#members.has(member)) return;
-    // What it refuses one caller it may give to another.
-    if (isReceived(error)) {
-      const refused = this.#refusedAt.get(kind) ?? new Map<FleetMember, number>();
-      this.#refusedAt.set(kind, refused.set(member, performance.now()));
-    } else member.failedAt.set(kind, performance.now());
-    this.#members.failed(member, kind.method, RpcError.from(error));
   }
 
   #of(kind: ListKind): Map<FleetMember, Catalog> {
@@ -252,4 +308,9 @@ export class View {
     this.#names.delete(kind);
     if (kind === RESOURCES || kind === TEMPLATES) this.#uris = undefined;
   }
+}
+
+/** A request in the name of a caller who neither waits for it nor hears of it. */
+function aside({ params, caller }: Exchange): Exchange {
+  return listing(params, caller, caller.session?.signal ?? new AbortController().signal);
 }

@@ -71,6 +71,7 @@ export interface Walk {
  *
  * @param keep so many entries are kept.
  * @param toTheEnd whether to go on to the end, for what the entries are asked for by.
+ * @param wait milliseconds that all of it may take. Default: as long as the server is waited for.
  * @throws RpcError where there is not even a first page: as the server has it; −32001 where it takes too long.
  */
 export async function walk(
@@ -80,8 +81,9 @@ export async function walk(
   exchange: Exchange,
   keep: number,
   toTheEnd: boolean,
+  wait = members.patience(member, kind),
 ): Promise<Walk> {
-  const until = performance.now() + members.patience(member);
+  const until = performance.now() + wait;
   const pages: Page[] = [];
   const ids = new Set<string>();
   let kept = 0;
