@@ -43,6 +43,17 @@ test('there may be no header but Authorization', async () => {
   expect(await status(http, { authorization: `Bearer ${ADA}` })).toBe(200);
 });
 
+test.each<[Record<string, string>, string | undefined, string]>([
+  [{ 'x-api-key': `${ADA}0` }, undefined, 'The API key is not valid'],
+  [{ authorization: `Bearer ${ADA}0` }, undefined, 'The bearer token is not valid'],
+  [{ authorization: `Bearer ${ADA}0` }, 'none', 'The bearer token is not valid'],
+  [{}, undefined, 'An API key is needed'],
+  [{ 'x-api-key': ADA }, 'none', 'A bearer token is needed'],
+])('what was shown is named in the refusal: %j, header %s', async (headers, header, message) => {
+  const response = await over({ keys, ...(header === 'none' && { header: false }) }).post(initialize(), headers);
+  expect(JSON.stringify(await response.json())).toContain(message);
+});
+
 test.each<[number, Record<string, string>, string]>([
   [401, {}, 'Bearer realm="mcp"'],
   [401, { authorization: 'Basic YQ==' }, 'Bearer realm="mcp"'],

@@ -53,25 +53,27 @@ class ApiKeyGate implements Gate {
   authenticate(call: HttpCall): AuthInfo | Refusal | Promise<AuthInfo | Refusal> {
     const bearer = bearerCredential(call.header('authorization'));
     const own = this.#header === undefined ? undefined : call.header(this.#header);
-    if (bearer === undefined && own === undefined) return unauthorized();
+    if (bearer === undefined && own === undefined) return this.#unauthorized();
     if (bearer === MALFORMED || (bearer !== undefined && own !== undefined && bearer !== own)) return invalidRequest();
     const key = bearer ?? own!;
+    const shown = bearer === undefined ? 'API key' : 'bearer token';
     if (!KEY.test(key) || key.length > MAX_CREDENTIAL) return invalidRequest();
     try {
       const found = this.#verify(key, call);
-      if (!(found && 'then' in found)) return this.#known(found);
+      if (!(found && 'then' in found)) return this.#known(found, shown);
       return found
-        .then((auth) => this.#known(auth))
+        .then((auth) => this.#known(auth, shown))
         .catch((error: unknown) => Promise.reject(withoutSecret(error, key)));
     } catch (error) {
       throw withoutSecret(error, key);
     }
   }
 
-  #known(auth: AuthInfo | undefined): AuthInfo | Refusal {
-    if (!auth) return invalidKey();
+  /** @param shown what the credential was shown as. */
+  #known(auth: AuthInfo | undefined, shown: string): AuthInfo | Refusal {
+    if (!auth) return invalid(shown);
     const { expiresAt = Infinity } = checkAuthInfo(auth);
-    if (expiresAt <= Date.now() / 1000) return invalidKey();
+    if (expiresAt <= Date.now() / 1000) return invalid(shown);
     const expanded = this.#scopes.expand(auth);
     return this.authorize(expanded, undefined, []) ?? expanded;
   }
@@ -79,6 +81,11 @@ class ApiKeyGate implements Gate {
   authorize(auth: AuthInfo, _request: unknown, scopes: readonly string[]): Refusal | undefined {
     const needed = this.#scopes.of(scopes);
     return suffices(auth, needed) ? undefined : insufficientScope(needed);
+  }
+
+  #unauthorized(): Refusal {
+    const needed = this.#header === undefined ? 'A bearer token' : 'An API key';
+    return { status: 401, message: `${needed} is needed`, headers: bearerChallenge({ realm: 'mcp' }) };
   }
 
   documents(): undefined {
@@ -108,13 +115,9 @@ function digestOf(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
-function unauthorized(): Refusal {
-  return { status: 401, message: 'An API key is needed', headers: bearerChallenge({ realm: 'mcp' }) };
-}
-
-function invalidKey(): Refusal {
+function invalid(shown: string): Refusal {
   const headers = bearerChallenge({ realm: 'mcp', error: 'invalid_token' });
-  return { status: 401, message: 'The API key is not valid', headers };
+  return { status: 401, message: `The ${shown} is not valid`, headers };
 }
 
 function invalidRequest(): Refusal {

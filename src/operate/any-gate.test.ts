@@ -34,6 +34,12 @@ describe('several gates in one', () => {
     expect(await both.authenticate(shows('three'))).toMatchObject({ status: 401, message: 'not two' });
   });
 
+  test('say of a credential in a header of one of them what that one says', async () => {
+    const header = (name: string): string | undefined => (name === 'x-one' ? 'wrong' : undefined);
+    const call = { path: '/mcp', header } as Partial<HttpCall> as HttpCall;
+    expect(await both.authenticate(call)).toMatchObject({ status: 401, message: 'not one' });
+  });
+
   test('tell who lacks a scope so, and not that the credential is no good', async () => {
     const scoped = anyGate(gate('one', 403), gate('two'));
     expect(await scoped.authenticate(shows('three'))).toMatchObject({ status: 403, message: 'not one' });

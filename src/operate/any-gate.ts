@@ -4,7 +4,8 @@ import type { Gate, Refusal } from '../transport/http/gate.ts';
 
 /**
  * One gate of several: lets in whom any of them lets in, asked in turn, and has the last of them refuse, so the last
- * should be the one that says where to get a credential. What a gate lets in, it alone authorizes.
+ * should be the one that says where to get a credential; of a credential in a header of its own, the gate that looks there
+ * says what is wrong with it. What a gate lets in, it alone authorizes.
  *
  * @throws TypeError where none is given.
  */
@@ -17,6 +18,8 @@ export function anyGate(...gates: readonly Gate[]): Gate {
     credentials: new Set(gates.flatMap(({ credentials = [] }) => [...credentials])),
     authenticate: async (call: HttpCall): Promise<AuthInfo | Refusal> => {
       let refusal: Refusal | undefined;
+      /** Of a gate that was shown a credential where the last need not look. */
+      let judged: Refusal | undefined;
       for (const gate of gates) {
         // One after the other: who shows an API key should not cost a look at an issuer.
         const outcome = await gate.authenticate(call);
@@ -26,8 +29,9 @@ export function anyGate(...gates: readonly Gate[]): Gate {
         }
         // A credential that is good and does not suffice is told what it lacks.
         if (refusal?.status !== 403) refusal = outcome;
+        if (showsOwn(call, gate)) judged = outcome;
       }
-      return refusal!;
+      return judged && refusal!.status === 401 ? { ...refusal!, message: judged.message } : refusal!;
     },
     authorize: (auth, request, scopes) => (admittedBy.get(auth) ?? last).authorize(auth, request, scopes),
     documents: (call) => {
@@ -38,4 +42,10 @@ export function anyGate(...gates: readonly Gate[]): Gate {
       return undefined;
     },
   };
+}
+
+/** Whether the credential of a call is in a header of the gate's own. */
+function showsOwn(call: HttpCall, { credentials }: Gate): boolean {
+  if (call.header('authorization') !== undefined) return false;
+  return [...(credentials ?? [])].some((name) => call.header(name) !== undefined);
 }
