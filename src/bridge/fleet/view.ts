@@ -125,7 +125,7 @@ export class View {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let cancel = (): void => {};
     const enough = new Promise<boolean>((resolve, reject) => {
-      cancel = () => reject(abortReason(exchange) as Error);
+      cancel = () => reject(abortReason(exchange));
       onAbort(exchange, cancel);
       if (isAborted(exchange)) cancel();
       const rest = Math.max(0, since + patience - performance.now());
