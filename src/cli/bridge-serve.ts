@@ -10,6 +10,7 @@ import type { Inbound, InboundOptions } from '../wire/serve.ts';
 import { inboundTo, Mounts } from './bridge-mounts.ts';
 import type { Observer } from './bridge-observer.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
+import { Failure } from './failure.ts';
 import { announce, serveStdio } from './run.ts';
 import { sayThrough } from './say.ts';
 import { atEnd } from './shutdown.ts';
@@ -92,10 +93,15 @@ export async function serveBridge(
   } else if (level === 'debug' || level === 'info') announce(served.name, listener, served.members !== undefined);
 }
 
+/** @throws Failure with code 2 where the files cannot be used. */
 async function certificateOf({ tls }: BridgeSettings): Promise<TlsFiles | undefined> {
   if (!tls) return undefined;
   const { tlsFiles } = await import('../operate/tls-files.ts');
-  return tlsFiles(tls.cert, tls.key);
+  try {
+    return await tlsFiles(tls.cert, tls.key);
+  } catch (error) {
+    throw Failure.usage(`--tls-cert or --tls-key: ${(error as Error).message}`);
+  }
 }
 
 async function gateFor({ tokens, keys, issuer }: Access): Promise<Gate | undefined> {

@@ -296,8 +296,8 @@ describe.skipIf(!canCertify)('with a certificate', () => {
       ...FEATURES,
     ]);
     running.push(child);
-    expect(await child.exited).toEqual({ code: 1, signal: null });
-    expect(child.stderr.at(-1)).toMatch(/^everwire: cannot read no\.(pem|key): ENOENT$/);
+    expect(await child.exited).toEqual({ code: 2, signal: null });
+    expect(child.stderr.at(-1)).toMatch(/^everwire: --tls-cert or --tls-key: cannot read no\.(pem|key): ENOENT$/);
   });
 });
 
