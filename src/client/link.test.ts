@@ -24,13 +24,13 @@ class Broken {
     });
   }
 
-  /** How a call ends; all that it waits for is waited for. */
-  async call(): Promise<Error | undefined> {
+  /** How a call ends; all that it waits for is waited for, up to so many milliseconds. */
+  async call(milliseconds = 1000): Promise<Error | undefined> {
     const failed = this.link.service(new TestExchange('tools/call')).then(
       () => undefined,
       (error: Error) => error,
     );
-    await vi.advanceTimersByTimeAsync(1000);
+    await vi.advanceTimersByTimeAsync(milliseconds);
     return failed;
   }
 }
@@ -50,11 +50,13 @@ test('after five failures in a row calls fail at once, with what the server said
   const died = Object.assign(new Error('node exited with code 1: no key'), { stderr: 'reading a.json\nno key' });
   const broken = new Broken(new NoConnection(`Cannot connect: ${died.message}`, { cause: died }));
   for (let attempt = 1; attempt <= 6; attempt += 1) {
-    expect((await broken.call())?.message).toBe('Cannot connect: node exited with code 1: no key');
+    expect((await broken.call(attempt < 6 ? 1000 : 0))?.message).toBe(
+      'Cannot connect: node exited with code 1: no key',
+    );
     expect(broken.attempts).toBe(attempt);
   }
   // 1.6 seconds after the sixth.
-  const refused = await broken.call();
+  const refused = await broken.call(0);
   expect(refused).toBeInstanceOf(NoConnection);
   expect(refused?.message).toMatch(
     /^The server failed 6 times in a row, and is tried again in \d+ ms: Cannot connect: node exited with code 1: no key\nreading a\.json\nno key$/,
@@ -82,13 +84,30 @@ test('a server that answers between its failures is waited for', async () => {
   }
 });
 
-test('the pauses are no longer than ten seconds', async () => {
+test('the pauses are no longer than two seconds', async () => {
   const broken = new Broken(new NoConnection('Cannot connect: nobody there'));
   for (let attempt = 1; attempt <= 30; attempt += 1) {
     await broken.call();
     expect(broken.attempts).toBe(attempt);
-    await vi.advanceTimersByTimeAsync(10_000);
+    await vi.advanceTimersByTimeAsync(2000);
   }
+});
+
+test('a call waits for an attempt that is due within a second, however often others failed', async () => {
+  const broken = new Broken(new NoConnection('Cannot connect: nobody there'));
+  for (let attempt = 1; attempt <= 30; attempt += 1) {
+    await broken.call();
+    await vi.advanceTimersByTimeAsync(2000);
+  }
+  expect((await broken.call())?.message).toBe('Cannot connect: nobody there');
+  // It failed a second ago.
+  broken.mended = true;
+  const { attempts } = broken;
+  const answer = broken.link.service(new TestExchange('tools/call'));
+  await vi.advanceTimersByTimeAsync(900);
+  expect(broken.attempts).toBe(attempts);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await answer).toEqual({});
 });
 
 describe('a connection that is retired', () => {

@@ -20,9 +20,15 @@ export interface LinkOptions {
 /** A connection that lived at least this long (milliseconds) is followed by another at once; else after a growing delay. */
 const STABLE_AFTER = 5000;
 const FIRST_DELAY = 100;
-const MAX_DELAY = 10_000;
-/** After so many failures in a row, and no call answered between, calls do not wait for the next attempt: each would do so for seconds, to fail as well. */
+/** Attempts come when somebody calls; so a server that is up again is found within so long, in milliseconds. */
+const MAX_DELAY = 2000;
+/**
+ * After so many failures in a row, and no call answered between, calls wait for the next attempt only where it is near: each
+ * would do so for seconds, to fail as well.
+ */
 const MAX_WAITED = 5;
+/** What is near, in milliseconds. */
+const NEAR = 1000;
 /** How long calls may take that are in flight over a connection that was retired, in milliseconds. */
 const RETIRED_FOR = 5000;
 
@@ -220,7 +226,7 @@ export class Link {
     const pause = Math.min(FIRST_DELAY * 2 ** (this.#quickFailures - 2), MAX_DELAY);
     const delay = this.#failedAt + pause - Date.now();
     if (delay <= 0) return;
-    if (this.#inVain > MAX_WAITED) throw this.#failsAgain(delay);
+    if (this.#inVain > MAX_WAITED && delay > NEAR) throw this.#failsAgain(delay);
     await new Promise<void>((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
