@@ -3,6 +3,7 @@ import { ConfigError, readConfig, type FleetConfig, type ServerConfig } from '..
 import { openFleet, type ServerConnection } from '../bridge/fleet/open-fleet.ts';
 import type { Target } from '../client/target.ts';
 import type { CleanLog } from '../operate/logs.ts';
+import { unrepeated } from '../operate/repetition.ts';
 import { createObserver } from './bridge-observer.ts';
 import { serveBridge, type ServedMembers } from './bridge-serve.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
@@ -20,6 +21,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
   const connect = async (name: string, server: ServerConfig): Promise<ServerConnection> => {
     log.hide(secretsOf(server));
     const headers = server.kind === 'url' ? server.headers : {};
+    const warn = unrepeated((line) => log.write('warn', `${name}: ${line}`));
     const bridge = createBridge({
       target: targetOf(server, settings, log),
       headers,
@@ -27,7 +29,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
       ...restingOf(settings),
       connections: settings.connections,
       connectTimeout: settings.connectTimeout,
-      onerror: ({ message }) => log.write('warn', `${name}: ${message}`),
+      onerror: ({ message }) => warn(message),
     });
     return { service: observer.server(name, bridge), close: () => bridge.close() };
   };

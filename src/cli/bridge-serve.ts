@@ -2,6 +2,7 @@ import type { Service } from '../core/exchange.ts';
 import { createLog, type CleanLog, type Log } from '../operate/logs.ts';
 import type { Metrics } from '../operate/metrics.ts';
 import { pagesAt } from '../operate/page.ts';
+import { unrepeated } from '../operate/repetition.ts';
 import type { TlsFiles } from '../operate/tls-files.ts';
 import type { Gate } from '../transport/http/gate.ts';
 import type { HttpHandler, HttpPage } from '../transport/http/handler.ts';
@@ -49,7 +50,8 @@ export async function serveBridge(
   settings: BridgeSettings,
   log: Log,
 ): Promise<void> {
-  const onerror = (error: Error): void => log.write('warn', error.message);
+  const warn = unrepeated((line) => log.write('warn', line));
+  const onerror = ({ message }: Error): void => warn(message);
   // What a server asks in its result is sealed by it, where it wants to.
   const inboundOptions: InboundOptions = { sealState: false, stateKey: settings.stateKey, onerror };
   const inbound = inboundTo(observer.served(served.service), inboundOptions);

@@ -3,6 +3,7 @@ import { createBridge } from '../bridge/bridge.ts';
 import type { Target } from '../client/target.ts';
 import type { Service } from '../core/exchange.ts';
 import type { Log } from '../operate/logs.ts';
+import { unrepeated } from '../operate/repetition.ts';
 import { Method } from '../protocol/methods.ts';
 import { createObserver } from './bridge-observer.ts';
 import type { BridgeFlags } from './bridge-options.ts';
@@ -22,6 +23,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
     return (await import('./bridge-fleet.ts')).bridgeFleet(settings.config, settings, log);
   }
   const { name, known, target } = behind(words, settings, log);
+  const warn = unrepeated((line) => log.write('warn', line));
   const bridged = createBridge({
     target,
     connections: settings.connections,
@@ -31,7 +33,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
     ...(typeof target === 'string' && {
       authorizer: await authorizerFor(new URL(target), settings.headers, settings, log),
     }),
-    onerror: (error) => log.write('warn', error.message),
+    onerror: ({ message }) => warn(message),
   });
   atEnd(() => bridged.close());
   const observer = await createObserver(settings, log);
