@@ -54,6 +54,24 @@ test('a state without questions is sent back as it is', async () => {
   expect(calls[1]!.params).toEqual({ inputResponses: {}, requestState: 'later' });
 });
 
+test.each<[string, JsonObject]>([
+  ['without saying for which', {}],
+  ['without saying for which', { inputRequests: {} }],
+  ['with "inputRequests" that are no object', { inputRequests: 5 }],
+  ['with "inputRequests" that are no object', { inputRequests: [form('A')], requestState: 's' }],
+  ['with a "requestState" that is no string', { requestState: 5 }],
+  ['with a "requestState" that is no string', { inputRequests: { a: form('A') }, requestState: null }],
+])('a result that asks for input %s fails at once: %j', async (what, fields) => {
+  const { service, calls } = replies({ resultType: 'input_required', ...fields });
+  const exchange = new TestExchange('tools/call');
+  await expect(service(exchange)).rejects.toMatchObject({
+    code: -32603,
+    message: `tools/call asked for input ${what}`,
+  });
+  expect(calls).toHaveLength(1);
+  expect(exchange.asked).toEqual([]);
+});
+
 test('the exchange of a later round notifies and asks as the first', async () => {
   const exchange = new TestExchange('tools/call', {}, { onask: () => ({ ok: true }) });
   let round = 0;

@@ -24,7 +24,8 @@ export function needsInput(result: unknown): result is InputRequired {
  * the answers, until the result is complete (2026-07-28, basic/patterns/mrtr). For callers that can be asked while they
  * wait.
  *
- * @throws RpcError −32603 after `maxRounds` rounds, and where one of them has more than 1000 questions.
+ * @throws RpcError −32603 after `maxRounds` rounds, and where one of them has more than 1000 questions, or neither a question
+ *   nor a state.
  */
 export async function completeRounds(
   next: Service,
@@ -45,9 +46,23 @@ export async function completeRounds(
   return result;
 }
 
+/** What a result asks for (2026-07-28, basic/patterns/mrtr: Server Requirements). */
+function questionsOf(method: string, { inputRequests = {}, requestState }: JsonObject): [string, unknown][] {
+  if (!isObject(inputRequests)) throw invalid(`${method} asked for input with "inputRequests" that are no object`);
+  if (requestState !== undefined && typeof requestState !== 'string')
+    throw invalid(`${method} asked for input with a "requestState" that is no string`);
+  const entries = Object.entries<unknown>(inputRequests);
+  if (entries.length === 0 && requestState === undefined)
+    throw invalid(`${method} asked for input without saying for which`);
+  return entries;
+}
+
+function invalid(message: string): RpcError {
+  return new RpcError(ErrorCode.InternalError, message);
+}
+
 async function answered(exchange: Exchange, result: JsonObject): Promise<Exchange> {
-  const questions: JsonObject = isObject(result['inputRequests']) ? result['inputRequests'] : {};
-  const entries = Object.entries<unknown>(questions);
+  const entries = questionsOf(exchange.method, result);
   if (entries.length > MAX_QUESTIONS) {
     throw new RpcError(
       ErrorCode.InternalError,
