@@ -258,3 +258,13 @@ test('a question whose answer was not taken is asked again of whoever waits next
   expect(await inTime(task.result())).toEqual({ content: [] });
   expect([onelicit.mock.calls.length, take.mock.calls.length]).toEqual([2, 2]);
 });
+
+test('the status of another task is refused', async () => {
+  const { client } = await printer();
+  const { task } = await client.callTool('wait', {}, { detach: true });
+  client.use((next) => async (exchange) => {
+    const result = await next(exchange);
+    return exchange.method === 'tasks/get' ? { ...result, taskId: 'other' } : result;
+  });
+  await expect(task!.get()).rejects.toMatchObject({ name: 'InvalidResultError' });
+});

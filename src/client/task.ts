@@ -46,6 +46,8 @@ export class TaskHandle {
     const task = await this.#requester.request(Method.GetTask, { taskId: this.id }, options);
     if (typeof task['status'] !== 'string')
       throw new InvalidResultError('The server answered tasks/get without a status');
+    if (task['taskId'] !== undefined && task['taskId'] !== this.id)
+      throw new InvalidResultError(`The server answered tasks/get for ${this.id} with another task`);
     return task as DetailedTask;
   }
 
