@@ -264,3 +264,31 @@ test('types say what comes', async () => {
   expectTypeOf(task).toEqualTypeOf<TaskHandle | undefined>();
   expect(task).toBeUndefined();
 });
+
+/** A server whose list of tools has no end; each page takes so many milliseconds. */
+async function endless(pageOf: () => unknown[], takes: number): Promise<Client> {
+  let page = 0;
+  const answer: Middleware = (next) => async (exchange) => {
+    if (exchange.method !== Method.ListTools) return next(exchange);
+    if (takes > 0) await new Promise((resolve) => setTimeout(resolve, takes));
+    return { resultType: 'complete', tools: pageOf(), nextCursor: `${(page += 1)}` };
+  };
+  const client = await connect(new McpServer({ name: 'endless', version: '1.0.0' }), { middleware: [answer] });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+test('maxTimeout bounds all pages of a list together', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const client = await endless(() => [], 300);
+  const listed = client.listTools({ maxTimeout: 1000 }).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(1001);
+  expect(await listed).toMatchObject({ name: 'TimeoutError' });
+});
+
+test('a list of too many entries is given up', async () => {
+  const page = Array.from({ length: 30_000 }, (_, index) => ({ name: `t${index}`, inputSchema: { type: 'object' } }));
+  const client = await endless(() => page, 0);
+  await expect(client.listTools()).rejects.toThrow('more than 100000 entries');
+});

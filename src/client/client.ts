@@ -18,13 +18,17 @@ import type {
   Tool,
 } from '../protocol/types.ts';
 import type { Upstream } from '../wire/upstream.ts';
-import { ConnectionError, InvalidResultError } from './errors.ts';
+import { checkContent, checkContents, checkMessages, checkValues, unlike } from './checked.ts';
+import { ConnectionError, InvalidResultError, TimeoutError } from './errors.ts';
 import type { Change } from './handlers.ts';
 import type { ListOptions, ReadOptions, RequestOptions, TaskOptions } from './options.ts';
 import { entriesOf, isInvalidCursor } from './pages.ts';
 import type { Requester } from './requester.ts';
 import { openSubscription, type Subscription } from './subscription.ts';
 import { TaskHandle } from './task.ts';
+
+/** Entries of a list that is read as a whole. */
+const MAX_ENTRIES = 100_000;
 
 /** What a tool returned, with the type of its structured content. */
 export type ToolResult<T = unknown> = Omit<CallToolResult, 'structuredContent'> & { structuredContent?: T };
@@ -197,7 +201,7 @@ export class Client {
   async readResource(uri: string, options?: ReadOptions): Promise<ReadResourceResult> {
     this.#needs('resources', Method.ReadResource);
     const result = await this.#requester.request(Method.ReadResource, { uri }, options);
-    if (!Array.isArray(result['contents'])) throw unlike(Method.ReadResource, 'contents');
+    checkContents(Method.ReadResource, result['contents']);
     return result as ReadResourceResult;
   }
 
@@ -210,7 +214,7 @@ export class Client {
     this.#needs('prompts', Method.GetPrompt);
     const params = args === undefined ? { name } : { name, arguments: args };
     const result = await this.#requester.request(Method.GetPrompt, params, options);
-    if (!Array.isArray(result['messages'])) throw unlike(Method.GetPrompt, 'messages');
+    checkMessages(Method.GetPrompt, result['messages']);
     return result as GetPromptResult;
   }
 
@@ -227,7 +231,8 @@ export class Client {
     this.#needs('completions', Method.Complete);
     const params: JsonObject = { ref, argument, ...(context && { context: { arguments: context } }) };
     const { completion } = await this.#requester.request(Method.Complete, params, options);
-    if (!isObject(completion) || !Array.isArray(completion['values'])) throw unlike(Method.Complete, 'values');
+    if (!isObject(completion)) throw unlike(Method.Complete, 'values');
+    checkValues(Method.Complete, completion['values']);
     return completion as Completion;
   }
 
@@ -298,17 +303,19 @@ export class Client {
   }
 
   async #all<T>(method: string, capability: string, property: string, options: ListOptions = {}): Promise<T[]> {
+    const { maxTimeout } = this.#requester.limits(options);
+    const limited = { ...options, ...(maxTimeout > 0 && { deadline: Date.now() + maxTimeout }) };
     try {
-      return await collect(this.#entries<T>(method, capability, property, options));
+      return await collect(method, this.#entries<T>(method, capability, property, limited));
     } catch (error) {
       if (error instanceof PlaceLost && this.#requester.link.usable) {
-        return collect(this.#entries<T>(method, capability, property, options));
+        return collect(method, this.#entries<T>(method, capability, property, limited));
       }
       if (!isInvalidCursor(error) || options.fresh) throw error;
       // A page that was kept may name a cursor that is good no more: all of it again, from the beginning (2026-07-28,
       // server/utilities/caching: Interaction with Pagination).
       if (!this.#requester.cache?.forget(method)) throw error;
-      return collect(this.#entries<T>(method, capability, property, options));
+      return collect(method, this.#entries<T>(method, capability, property, limited));
     }
   }
 
@@ -316,21 +323,29 @@ export class Client {
     method: string,
     capability: string,
     property: string,
-    { maxPages = 1000, ...options }: ListOptions = {},
+    { maxPages = 1000, deadline, ...options }: ListOptions & { readonly deadline?: number } = {},
   ): AsyncGenerator<T, void, undefined> {
     if (this.#lacks(capability)) return;
     const { link } = this.#requester;
     /** The session that the cursors are of. */
     let session: Upstream | undefined;
+    /** What is left of the time for all pages. */
+    const inTime = (): ReadOptions => {
+      if (deadline === undefined) return options;
+      const maxTimeout = deadline - Date.now();
+      if (maxTimeout > 0) return { ...options, maxTimeout };
+      const limit = this.#requester.limits(options).maxTimeout;
+      throw new TimeoutError(`${method} was not read to its end within ${limit} ms`, limit);
+    };
     const request = async (params: JsonObject): Promise<JsonObject> => {
       if (params['cursor'] === undefined) {
-        const page = await this.#requester.request(method, params, options);
+        const page = await this.#requester.request(method, params, inTime());
         if (this.#requester.era === 'legacy') session = link.upstream;
         return page;
       }
       try {
         if (session && link.current !== session) throw new PlaceLost(method);
-        return await this.#requester.request(method, params, options);
+        return await this.#requester.request(method, params, inTime());
       } catch (error) {
         throw session && error instanceof ConnectionError && !(error instanceof PlaceLost)
           ? new PlaceLost(method, { cause: error })
@@ -376,7 +391,7 @@ export class Client {
 
   async #checked(name: string, given: JsonObject, output?: StandardSchemaV1): Promise<ToolResult> {
     const result: JsonObject = given['content'] === undefined ? { ...given, content: [] } : given;
-    if (!Array.isArray(result['content'])) throw unlike(Method.CallTool, 'content');
+    checkContent(Method.CallTool, result['content']);
     await this.#requester.tools.check(name, result);
     if (!output || result['isError'] === true) return result as ToolResult;
     const verdict = await output['~standard'].validate(result['structuredContent']);
@@ -398,12 +413,14 @@ class PlaceLost extends ConnectionError {
   }
 }
 
-async function collect<T>(entries: AsyncIterable<T>): Promise<T[]> {
+/** @throws InvalidResultError where there are more entries than a list may have that is kept as a whole. */
+async function collect<T>(method: string, entries: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
-  for await (const entry of entries) all.push(entry);
+  for await (const entry of entries) {
+    if (all.length === MAX_ENTRIES) {
+      throw new InvalidResultError(`${method} has more than ${MAX_ENTRIES} entries: read them one by one`);
+    }
+    all.push(entry);
+  }
   return all;
-}
-
-function unlike(method: string, property: string): InvalidResultError {
-  return new InvalidResultError(`The server answered ${method} without ${property}`);
 }

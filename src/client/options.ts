@@ -20,7 +20,7 @@ export interface RequestOptions {
    * while the server asks something, nor while a person logs in. 0 for ever. Default: that of the client.
    */
   timeout?: number | undefined;
-  /** The same in all, whatever progress comes and whatever is asked. Default: that of the client. */
+  /** The same in all, whatever progress comes and whatever is asked; of `listTools` and its like, for all pages. Default: that of the client. */
   maxTimeout?: number | undefined;
   /** Hears how far the server is; without it the server is not asked to say. */
   onprogress?: ((progress: Progress) => void) | undefined;

@@ -8,6 +8,9 @@ async function all(request: PageRequest, maxPages = 10): Promise<unknown[]> {
   return entries;
 }
 
+const one = { name: 'one' };
+const two = { name: 'two' };
+
 const answers = (...pages: JsonObject[]) => {
   let page = 0;
   return vi.fn<PageRequest>(async () => pages[page++]!);
@@ -15,17 +18,17 @@ const answers = (...pages: JsonObject[]) => {
 
 test('pages are asked for with the cursor of the one before; an empty string is one, null is none', async () => {
   const request = answers(
-    { tools: [1], nextCursor: 'a' },
+    { tools: [one], nextCursor: 'a' },
     { tools: [], nextCursor: '' },
-    { tools: [2], nextCursor: null },
+    { tools: [two], nextCursor: null },
   );
-  expect(await all(request)).toEqual([1, 2]);
+  expect(await all(request)).toEqual([one, two]);
   expect(request.mock.calls).toEqual([[{}], [{ cursor: 'a' }], [{ cursor: '' }]]);
 });
 
 test('the next page is asked for when it is wanted', async () => {
-  const request = answers({ tools: [1, 2], nextCursor: 'a' });
-  for await (const entry of entriesOf('tools/list', 'tools', request, 10)) if ((entry as unknown) === 2) break;
+  const request = answers({ tools: [one, two], nextCursor: 'a' });
+  for await (const entry of entriesOf('tools/list', 'tools', request, 10)) if (entry === two) break;
   expect(request).toHaveBeenCalledTimes(1);
 });
 

@@ -1,5 +1,6 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { checkEntries } from './checked.ts';
 import { InvalidResultError } from './errors.ts';
 
 /** Asks for one page of a list. */
@@ -9,7 +10,7 @@ export type PageRequest = (params: JsonObject) => Promise<JsonObject>;
  * The entries of a list, page by page, each page asked for when the one before has been read (server/utilities/pagination).
  *
  * @param property the name that the entries have in a page.
- * @throws InvalidResultError where a page has no entries, a cursor comes twice, or there are more than `maxPages`.
+ * @throws InvalidResultError where a page has no entries or what is none, a cursor comes twice, or there are more than `maxPages`.
  */
 export async function* entriesOf(
   method: string,
@@ -22,6 +23,7 @@ export async function* entriesOf(
   for (let page = 1; ; page += 1) {
     const { [property]: entries, nextCursor } = await request(cursor === undefined ? {} : { cursor });
     if (!Array.isArray(entries)) throw new InvalidResultError(`The server answered ${method} without ${property}`);
+    checkEntries(method, property, entries);
     yield* entries as JsonObject[];
     // An empty string is a cursor (2026-07-28, server/utilities/pagination).
     if (nextCursor === undefined || nextCursor === null) return;

@@ -150,13 +150,15 @@ describe('a client', () => {
     let generation = 1;
     const service: Service = async ({ method, params: { cursor } }) => {
       if (method === 'server/discover') return { supportedVersions: [], capabilities: { tools: {} } };
-      if (cursor === undefined) return { tools: [`first ${generation}`], nextCursor: `to ${generation}`, ttlMs: 1000 };
+      if (cursor === undefined)
+        return { tools: [{ name: `first ${generation}` }], nextCursor: `to ${generation}`, ttlMs: 1000 };
       if (cursor !== `to ${generation}`) throw Object.assign(new Error('Invalid cursor'), { code: -32602 });
-      return { tools: ['last'] };
+      return { tools: [{ name: 'last' }] };
     };
     const client = await connect({ service });
-    expect(await client.listTools()).toEqual(['first 1', 'last']);
+    const names = async () => (await client.listTools()).map(({ name }) => name);
+    expect(await names()).toEqual(['first 1', 'last']);
     generation = 2;
-    expect(await client.listTools()).toEqual(['first 2', 'last']);
+    expect(await names()).toEqual(['first 2', 'last']);
   });
 });
