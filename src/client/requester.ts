@@ -27,6 +27,7 @@ import { Link } from './link.ts';
 import type { ClientOptions, ReadOptions } from './options.ts';
 import { Questions } from './questions.ts';
 import { ResultCache } from './result-cache.ts';
+import { stderrReport } from './stderr-report.ts';
 
 /** What opens connections for a client. */
 export interface Opener {
@@ -85,6 +86,7 @@ export class Requester implements CallHost {
   #service: Service;
   #lastToken = 0;
   #caller: Caller | undefined;
+  #report: ((error: Error) => void) | undefined;
 
   constructor(options: ClientOptions, clientInfo: Implementation, opener: Opener) {
     const { cache = {}, tasks = true, capabilities = {}, restart = true, middleware = [], onlog } = options;
@@ -115,7 +117,7 @@ export class Requester implements CallHost {
   }
 
   readonly onerror = (error: Error): void => {
-    const { onerror = reportToStderr } = this.options;
+    const { onerror = (this.#report ??= stderrReport()) } = this.options;
     onerror(error);
   };
 
@@ -363,8 +365,4 @@ function changeOf(method: string, params: JsonObject): Change | undefined {
   }
   if (method === Notice.Task) return { type: 'task', task: params as DetailedTask };
   return Object.hasOwn(CHANGES, method) ? CHANGES[method] : undefined;
-}
-
-function reportToStderr(error: Error): void {
-  console.error(error);
 }
