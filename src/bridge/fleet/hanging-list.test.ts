@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../../test/support/exchange.ts';
 import { ask, call, fleetOf, toolServer } from '../../../test/support/fleet.ts';
-import { deferred, listening, settled } from '../../../test/support/service.ts';
-import type { Exchange } from '../../core/exchange.ts';
+import { deferred, listening, scripted, settled } from '../../../test/support/service.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { Fleet } from './fleet.ts';
 
 beforeEach(() => {
@@ -23,6 +24,14 @@ function hangingList(): { service: ReturnType<typeof toolServer>['service']; wak
     'subscriptions/listen': listening([]),
   });
   return { service, wake: () => resolve(), asked };
+}
+
+/** Takes note of who asks a server for its templates. */
+function counted(service: Service, asked: Exchange[]): Service {
+  return (exchange) => {
+    if (exchange.method === 'resources/templates/list') asked.push(exchange);
+    return service(exchange);
+  };
 }
 
 /** How many milliseconds something takes, and what comes of it, or is thrown. */
@@ -120,6 +129,34 @@ describe('a server whose list hangs', () => {
     hangs = true;
     expect(await timed(names(fleet))).toEqual({ took: 10_000, result: ['good__plain'] });
     expect((await timed(call(fleet, 'plain'))).result).toContain('ask for hang__plain or good__plain');
+  });
+
+  test('of resources is waited for by one request that names some, then by none, and asked again meanwhile', async () => {
+    const { promise, resolve } = deferred();
+    const asked: Exchange[] = [];
+    const withResources = (templates: () => Promise<JsonObject>): ReturnType<typeof scripted> =>
+      scripted(
+        {
+          'resources/list': () => ({ resources: [] }),
+          'resources/templates/list': templates,
+          'resources/read': ({ params }) => ({ contents: [{ uri: params['uri'] }] }),
+        },
+        { resources: {} },
+      );
+    const hang = withResources(() => promise.then(() => ({ resourceTemplates: [{ uriTemplate: 'x:{id}' }] })));
+    const good = withResources(() => Promise.resolve({ resourceTemplates: [{ uriTemplate: 'y:{id}' }] }));
+    const { fleet } = fleetOf({ hang: { service: counted(hang.service, asked) }, good });
+    const read = async (): Promise<number> => (await timed(ask(fleet, 'resources/read', { uri: 'y:1' }))).took;
+    expect(await read()).toBe(10_000);
+    expect(await read()).toBe(0);
+    expect(asked).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect([await read(), await read()]).toEqual([0, 0]);
+    expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    resolve();
+    await settled();
+    expect((await timed(ask(fleet, 'resources/read', { uri: 'x:1' }))).took).toBe(0);
+    expect(hang.seen.some(({ method }) => method === 'resources/read')).toBe(true);
   });
 
   test('holds up nobody who has given up', async () => {
