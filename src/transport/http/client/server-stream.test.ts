@@ -63,3 +63,9 @@ test('one on which nothing comes at all is given up', async () => {
 test('one that brings something goes on at once', async () => {
   expect(await connections((n) => `id: ${n}\ndata: {}\n\n`)).toBeGreaterThan(500);
 });
+
+test('events that are no messages bring nothing', async () => {
+  const count = await connections((n) => `id: ${n}\nretry: 0\nevent: ping\ndata: {}\n\n`);
+  expect(count).toBeGreaterThan(45);
+  expect(count).toBeLessThan(80);
+});

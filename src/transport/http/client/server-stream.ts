@@ -121,9 +121,10 @@ export class ServerStream {
         },
         onevent: ({ id, type, data }) => {
           if (id !== undefined) this.#lastEventId = USABLE_ID.test(id) ? id : undefined;
-          if (data !== '') progress = true;
-          else if (id !== undefined) idle = true;
-          if (type === 'message' && data !== '') onmessage(data);
+          if (type === 'message' && data !== '') {
+            progress = true;
+            onmessage(data);
+          } else if (id !== undefined) idle = true;
         },
       });
     } finally {
