@@ -32,7 +32,7 @@ function listed<Entry>(row: (entry: Entry) => string[]): (entries: Entry[]) => L
 const toolRows = listed((tool: Tool) => [tool.name, signature(tool), tool.description ?? tool.title ?? '']);
 
 const resourceRows = listed(({ uri, mimeType = '', size, name, title, description }: Resource) => {
-  const kind = size === undefined ? mimeType : `${mimeType} ${bytes(size)}`.trim();
+  const kind = !Number.isFinite(size) ? mimeType : `${mimeType} ${bytes(size!)}`.trim();
   return [uri, kind, described(title ?? name, description)];
 });
 

@@ -50,6 +50,7 @@ test.each<[ContentBlock, string]>([
   [{ type: 'resource', resource: { uri: 'a:b', text: 'inside' } }, 'inside\n'],
   [{ type: 'resource', resource: { uri: 'a:b', blob: 'AQ==' } }, '[application/octet-stream, 1 byte]\n'],
   [{ type: 'resource_link', uri: 'a:b', name: 'b' }, '[link to a:b: b]\n'],
+  [{ type: 'resource_link', uri: 'a:b', name: 'b', size: 'x' } as unknown as ContentBlock, '[link to a:b: b]\n'],
   [
     { type: 'resource_link', uri: 'a:b', name: 'b', title: 'B', mimeType: 'text/plain', size: 1200 },
     '[link to a:b: B, text/plain, 1.2 kB]\n',

@@ -55,7 +55,7 @@ export class Output {
       case 'resource':
         return this.contents(block.resource, { save: false });
       case 'resource_link': {
-        const more = [block.title ?? block.name, block.mimeType, block.size === undefined ? '' : bytes(block.size)];
+        const more = [block.title ?? block.name, block.mimeType, Number.isFinite(block.size) ? bytes(block.size!) : ''];
         const told = more.filter((each) => each !== undefined && each !== '').join(', ');
         return this.text(`[link to ${oneLine(block.uri)}: ${oneLine(told)}]`);
       }
