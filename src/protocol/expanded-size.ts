@@ -12,23 +12,40 @@ const MAX_DEPTH = 1000;
  * counts as one, for how often it is followed depends on the value.
  *
  * @param subschemas of `subschemasOf`, the whole schema first.
- * @throws TypeError where one check may take more than 10,000 subschemas, where they are nested deeper than 1000, or where
+ * @throws TypeError where one check may take more than 10,000 subschemas, where they are nested deeper than 1000, where it refers to itself for one and the same value, or where
  * a reference leads to what is no schema of it.
  */
 export function refuseExpanding(subschemas: readonly Subschema[], name: string): void {
   const references = new References(subschemas, name);
   const parts = new Map<JsonObject, JsonObject[]>();
-  for (const { schema, parent, base } of subschemas) {
-    const inner = references.of(schema, base);
-    parts.set(schema, inner);
+  const inPlace = new Map<JsonObject, JsonObject[]>();
+  for (const { schema, parent, base, inPlace: isInPlace } of subschemas) {
+    const referred = references.of(schema, base);
+    parts.set(schema, [...referred]);
+    inPlace.set(schema, referred);
     if (parent) parts.get(parent)!.push(schema);
+    if (parent && isInPlace) inPlace.get(parent)!.push(schema);
   }
+  // What checks one value must be counted without what checks its parts: a way back through them would hide how often.
+  const atOnce = counter(inPlace, name, true);
+  for (const { schema } of subschemas) atOnce(schema, 1);
+  const [root] = subschemas;
+  if (root) counter(parts, name, false)(root.schema, 1);
+}
+
+/** Counts the subschemas that a schema takes, by what each one takes. */
+function counter(parts: ReadonlyMap<JsonObject, JsonObject[]>, name: string, endless: boolean) {
   const costs = new Map<JsonObject, number>();
-  const costOf = (schema: JsonObject, depth: number): number => {
+  const open = new Set<JsonObject>();
+  return function costOf(schema: JsonObject, depth: number): number {
     const known = costs.get(schema);
     if (known !== undefined) return known;
+    if (open.has(schema)) {
+      if (endless) throw new TypeError(`${name} refers to itself without an end`);
+      return 1;
+    }
     if (depth > MAX_DEPTH) throw new TypeError(`${name} has references deeper than ${MAX_DEPTH}`);
-    costs.set(schema, 1);
+    open.add(schema);
     let cost = 1;
     for (const part of parts.get(schema)!) cost += costOf(part, depth + 1);
     if (cost > MAX_EXPANDED) {
@@ -36,11 +53,10 @@ export function refuseExpanding(subschemas: readonly Subschema[], name: string):
         `${name} takes more than ${MAX_EXPANDED} subschemas to check where its references are followed`,
       );
     }
+    open.delete(schema);
     costs.set(schema, cost);
     return cost;
   };
-  const [root] = subschemas;
-  if (root) costOf(root.schema, 1);
 }
 
 /** Finds what references mean within one schema. */

@@ -120,3 +120,18 @@ test('a pattern is not reached through what is no schema', () => {
     expect(() => foreignSchema(schema, 'The schema')).toThrow('where there is no schema');
   }
 });
+
+test('a way back through a part of the value hides no doubling', () => {
+  const { $defs, ...rest } = doubling(40);
+  const definitions = $defs as Record<string, JsonObject>;
+  for (let level = 40; level > 0; level -= 1) {
+    definitions[`d${level}`]!['properties'] = { back: { $ref: `#/$defs/d${level - 1}` } };
+  }
+  const schema = { anyOf: [{ $ref: '#/$defs/d40' }, rest], $defs: definitions };
+  expect(() => foreignSchema(schema, 'The schema')).toThrow('more than 10000 subschemas');
+});
+
+test('a schema that refers to itself for the same value is refused', () => {
+  const schema = { anyOf: [{ type: 'string' }, { $ref: '#' }] };
+  expect(() => foreignSchema(schema, 'The schema')).toThrow('refers to itself without an end');
+});

@@ -11,6 +11,8 @@ export interface Subschema {
   readonly base: string;
   /** What a check of `parent` checks this with; undefined for the whole schema, and for definitions, which `$ref` leads to. */
   readonly parent: JsonObject | undefined;
+  /** Whether it checks the same value as `parent` does, not a part of it. */
+  readonly inPlace: boolean;
 }
 
 /** Keywords of 2020-12 and draft-07 whose value is a schema or a list of schemas. */
@@ -42,6 +44,17 @@ const NAMED: ReadonlySet<string> = new Set([
   'dependencies',
 ]);
 
+const IN_PLACE: ReadonlySet<string> = new Set([
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'dependentSchemas',
+  'dependencies',
+]);
 const DEFINING: ReadonlySet<string> = new Set(['$defs', 'definitions']);
 
 /** Where a schema without `$id` stands: no address that anybody could ask. */
@@ -70,18 +83,23 @@ export function subschemasOf(root: JsonObject, name: string): readonly Subschema
       const isNamed = NAMED.has(keyword);
       if (typeof value !== 'object' || value === null || !(isNamed || HOLDING.has(keyword))) continue;
       const where = at.where === '' ? keyword : `${at.where}.${keyword}`;
+      const inPlace = IN_PLACE.has(keyword);
       const parent = DEFINING.has(keyword) ? undefined : schema;
       if (!isNamed && !Array.isArray(value)) {
-        visit(value, { where, properties: undefined, base, parent }, depth + 1);
+        visit(value, { where, properties: undefined, base, parent, inPlace }, depth + 1);
         continue;
       }
       const chain = keyword === 'properties' ? at.properties : undefined;
       for (const [key, one] of Object.entries<unknown>(value as JsonObject)) {
-        visit(one, { where: `${where}.${key}`, properties: chain && [...chain, key], base, parent }, depth + 1);
+        visit(
+          one,
+          { where: `${where}.${key}`, properties: chain && [...chain, key], base, parent, inPlace },
+          depth + 1,
+        );
       }
     }
   };
-  visit(root, { where: '', properties: [], base: ROOT, parent: undefined }, 1);
+  visit(root, { where: '', properties: [], base: ROOT, parent: undefined, inPlace: false }, 1);
   return found;
 }
 
