@@ -70,7 +70,7 @@ test('calls of tools that nobody knows go one after the other', async () => {
   expect([two.given !== undefined, floor.waiting]).toEqual([true, 0]);
   two.finish();
   expect(await two.done).toEqual({ name: 'b' });
-  expect(floor.free).toBe(true);
+  expect(floor.isFreeFor(new TestExchange('tools/call'))).toBe(true);
 });
 
 test('tools that never asked go together, and the question of one waits until the other is done', async () => {
@@ -160,7 +160,7 @@ test('a call leaves the floor while its caller thinks, and is back before the se
   expect(had).toBe(true);
   one.finish();
   expect(await one.done).toEqual({ name: 'a' });
-  expect(floor.free).toBe(true);
+  expect(floor.isFreeFor(new TestExchange('tools/call'))).toBe(true);
 });
 
 test('a call that is given up while it waits is not made, and keeps nobody waiting', async () => {
@@ -191,7 +191,7 @@ test('a call whose server does not wait for the answer does not come back for it
   expect(await answer).toEqual({ action: 'accept' });
   two.finish();
   await two.done;
-  expect([floor.free, floor.waiting]).toEqual([true, 0]);
+  expect([floor.isFreeFor(one.exchange), floor.waiting]).toEqual([true, 0]);
 });
 
 test('what is asked before the first call is asked with it', async () => {
@@ -260,14 +260,14 @@ test('nobody waits for long for a call that does not end, but tools that ask', a
 });
 
 test('a call that was given up is no longer asked, and what its server still asks for it is nobody else’s', async () => {
-  const floor = new Floor();
+  const floor = new Floor(true);
   const one = calling(floor, 'a');
   await settled();
   one.giveUp();
   await settled();
   const two = calling(floor, 'b');
   await settled();
-  expect([two.given !== undefined, floor.free]).toEqual([true, false]);
+  expect(two.given).toBeDefined();
   const whose = failure(floor.question(never));
   await vi.advanceTimersByTimeAsync(29_999);
   const third = calling(floor, 'b');
@@ -346,4 +346,17 @@ test('a tool that asked and then failed is one that asks', async () => {
   const [two, three] = [calling(floor, 'a'), calling(floor, 'b')];
   await settled();
   expect([two.given !== undefined, three.given]).toEqual([true, undefined]);
+});
+
+test('a call that was given up is in the way of those alone that ask', async () => {
+  const floor = new Floor(true);
+  const one = calling(floor, 'a');
+  await settled();
+  const answer = (await floor.question(never))!.ask('elicitation/create', {});
+  one.reply({});
+  await answer;
+  one.giveUp();
+  await settled();
+  const free = ['a', 'b'].map((name) => floor.isFreeFor(new TestExchange('tools/call', { name })));
+  expect(free).toEqual([false, true]);
 });

@@ -9,8 +9,8 @@ import type { Attribution } from '../wire/legacy/attribution.ts';
 const BURST = 10;
 /** Milliseconds that a question may wait until it is known whose it is. */
 const MAX_HELD = 30_000;
-/** Milliseconds in which a server may go on with a call that was given up: it need not heed that. */
-const MAX_HAUNT = 30_000;
+/** Milliseconds in which a server may go on with a call that was given up: it need not heed that. Among who is alike, and among strangers. */
+const HAUNTS = { alike: 2000, strangers: 30_000 };
 /** After so many milliseconds a call is no longer waited for, but by tools that are known to ask. */
 const LONG = 2000;
 /** Names of tools and prompts that are remembered; of any others it is not known whether they ask. */
@@ -50,7 +50,7 @@ interface Held {
  * question waits until the others are done, and nobody enters meanwhile. Where two of such have asked, nobody can know who
  * asked what: both questions are refused, which their calls fail by, and from then on these tools are alone on the floor.
  *
- * A call that was given up may still be worked on, until the server answers it late or half a minute is over. A question
+ * A call that was given up may still be worked on, until the server answers it late or some time is over. A question
  * that could be of it waits as long, and so does one that could be of a list, or of another request that asks nothing as a
  * rule. Nobody waits for a call that takes long but those who are known to ask.
  *
@@ -84,9 +84,10 @@ export class Floor implements Attribution {
     return this.#waiting.length;
   }
 
-  /** Whether a call would not have to wait. */
-  get free(): boolean {
-    return this.#running.size === 0 && this.#waiting.length === 0 && this.#ghosts.size === 0;
+  /** Whether a call would not have to wait, and among strangers neither would what is asked in it if it is known to ask. */
+  isFreeFor(exchange: Exchange): boolean {
+    if (this.#running.size > 0 || this.#waiting.length > 0) return false;
+    return !this.#strangers || this.#ghosts.size === 0 || !this.#asking.has(nameOf(exchange));
   }
 
   /** Has a service answer an exchange when it is its turn, where it is one that may ask for something. */
@@ -177,12 +178,10 @@ export class Floor implements Attribution {
   }
 
   #turnOf(exchange: Exchange): Turn {
-    const { method, params, caller } = exchange;
-    const name: unknown = method === Method.ReadResource ? '' : params['name'];
     const turn: Turn = {
       exchange,
-      caller: caller.session ?? exchange,
-      name: `${method} ${typeof name === 'string' ? name : ''}`,
+      caller: exchange.caller.session ?? exchange,
+      name: nameOf(exchange),
       open: 0,
       asked: false,
       since: 0,
@@ -348,7 +347,7 @@ export class Floor implements Attribution {
   }
 
   #haunt(turn: Turn): void {
-    const timer = setTimeout(() => this.over(turn.exchange), MAX_HAUNT).unref();
+    const timer = setTimeout(() => this.over(turn.exchange), HAUNTS[this.#strangers ? 'strangers' : 'alike']).unref();
     this.#ghosts.set(turn.exchange, { turn, timer });
   }
 
@@ -366,6 +365,12 @@ export class Floor implements Attribution {
     this.#quiet.delete(name);
     keep(this.#asking, name);
   }
+}
+
+/** What calls have in common of which one asks if another does. */
+function nameOf({ method, params }: Exchange): string {
+  const name: unknown = method === Method.ReadResource ? '' : params['name'];
+  return `${method} ${typeof name === 'string' ? name : ''}`;
 }
 
 function isLong({ since }: Turn): boolean {

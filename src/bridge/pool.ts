@@ -22,6 +22,8 @@ class Member {
   readonly upstream: ReopenedUpstream;
   readonly floor: Floor | undefined;
   inFlight = 0;
+  /** Those of them that may ask for something. */
+  calls = 0;
   /** Sessions that keep to it. */
   sessions = 0;
   lastUsed = Date.now();
@@ -33,7 +35,11 @@ class Member {
     this.upstream = new ReopenedUpstream({ ...options, attribution: this.floor });
   }
 
-  readonly service: Service = (exchange) => this.#use(() => this.#answer(exchange));
+  readonly service: Service = (exchange) => {
+    if (!MAY_ASK.has(exchange.method)) return this.#use(() => this.#answer(exchange));
+    this.calls += 1;
+    return this.#use(() => this.#answer(exchange)).finally(() => void (this.calls -= 1));
+  };
 
   /** @throws RpcError where the server cannot be reached. */
   async connect(): Promise<void> {
@@ -142,10 +148,12 @@ export class Pool {
     return this.#members[0] ?? this.#add();
   }
 
-  #memberFor({ method, caller: { session } }: Exchange): Member {
+  #memberFor(exchange: Exchange): Member {
+    const { method, caller } = exchange;
+    const { session } = caller;
     if (this.#options.max === 1) return this.#first();
     if (session) return this.#memberOf(session);
-    return MAY_ASK.has(method) ? this.#freest() : this.#first();
+    return MAY_ASK.has(method) ? this.#freest(exchange) : this.#first();
   }
 
   /** A session keeps to the connection that had the fewest sessions when it came. */
@@ -165,9 +173,9 @@ export class Pool {
     return this.#members.length < max && (hasRoom?.() ?? true);
   }
 
-  #freest(): Member {
-    const free = this.#members.find(({ inFlight, floor, upstream }) =>
-      floor && upstream.era !== 'modern' ? floor.free && inFlight === 0 : true,
+  #freest(exchange: Exchange): Member {
+    const free = this.#members.find(({ calls, floor, upstream }) =>
+      floor && upstream.era !== 'modern' ? calls === 0 && floor.isFreeFor(exchange) : true,
     );
     if (free) return free;
     if (this.#members.length === 0 || this.#mayGrow) return this.#add();

@@ -105,7 +105,7 @@ test('over stdio they are one too', async () => {
 
 test('a server is spoken to over the transport that the file names, by the bridge and by a command', async () => {
   const { asked, sseUrl } = await recordedHttp();
-  configure({ old: { url: sseUrl, type: 'sse' }, wrong: { url: sseUrl, type: 'http' } });
+  configure({ old: { url: sseUrl, type: 'sse' }, wrong: { url: sseUrl, type: 'streamable-http' } });
   const command = startNode([...programs.everwire, 'call', '--config', file, 'old', 'there']);
   running.push(command);
   expect(await command.exited).toEqual({ code: 0, signal: null });
