@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -96,15 +87,12 @@ test('who write at once lose nothing of one another', async () => {
   expect(found).toEqual(keys.map(() => modern));
 });
 
-test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
-  'where it cannot be written, it is done without',
-  async () => {
-    chmodSync(folder, 0o500);
-    await fileVerdicts(file).set('a', modern);
-    expect(existsSync(file)).toBe(false);
-    chmodSync(folder, 0o700);
-  },
-);
+test('where it cannot be written, it is done without', async () => {
+  mkdirSync(file, { recursive: true });
+  await fileVerdicts(file).set('a', modern);
+  expect(await fileVerdicts(file).get('a')).toBeUndefined();
+  expect(statSync(file).isDirectory()).toBe(true);
+});
 
 test('where a file stands in its way, it is done without', async () => {
   writeFileSync(path.join(folder, 'everwire'), '');
