@@ -143,11 +143,16 @@ describe.skipIf(process.platform === 'win32')('of a thousand', () => {
       // What is made once is made for these, and code is compiled.
       await often(600, abandon);
       const before = await atRest(server);
-      await often(1000, abandon);
-      const after = await atRest(server);
-      expect(after.resources).toEqual(nothing.resources);
-      // Bytes of each of them, where something else in the process may have grown.
-      expect((after.heap - before.heap) / 1000).toBeLessThan(500);
+      // What is kept of each shows in every measure; what happens to be kept just then, in some.
+      const kept: number[] = [];
+      for (let batch = 1; batch <= 3; batch += 1) {
+        await often(500, abandon);
+        const { resources, heap } = await atRest(server);
+        expect(resources).toEqual(nothing.resources);
+        kept.push((heap - before.heap) / (500 * batch));
+      }
+      // Bytes of each of them.
+      expect(Math.min(...kept)).toBeLessThan(500);
     },
     120_000,
   );
