@@ -133,20 +133,28 @@ export class Floor implements Attribution {
   }
 
   message(): Exchange | undefined {
+    // A log message may be shown to one who is alike, rather than to nobody; to a stranger not.
+    if (!this.#strangers) return this.#runner()?.exchange;
     const speaker = this.#speaker();
     if (!speaker) return undefined;
     for (const { caller } of this.#parked) if (caller !== speaker.caller) return undefined;
     return speaker.exchange;
   }
 
-  /** Of whom whatever is said must be: the one caller that is on the floor. Of its calls the newest that waits for nothing. */
+  /** Of whom whatever is said must be, where the server works for nobody else. */
   #speaker(): Turn | undefined {
-    let speaker: Turn | undefined;
+    const runner = this.#runner();
+    return runner && this.#isAlone(runner.caller) ? runner : undefined;
+  }
+
+  /** The one caller that is on the floor. Of its calls the newest that waits for nothing. */
+  #runner(): Turn | undefined {
+    let runner: Turn | undefined;
     for (const turn of this.#running) {
-      if (speaker && speaker.caller !== turn.caller) return undefined;
-      if (!speaker || turn.open <= speaker.open) speaker = turn;
+      if (runner && runner.caller !== turn.caller) return undefined;
+      if (!runner || turn.open <= runner.open) runner = turn;
     }
-    return speaker && this.#isAlone(speaker.caller) ? speaker : undefined;
+    return runner;
   }
 
   /** Whether the server works for nobody else but on the floor, or waits for answers. */
