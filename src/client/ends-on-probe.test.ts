@@ -33,12 +33,9 @@ test('a command that ends on server/discover is started once more, and from then
   const verdicts = memoryVerdicts();
   const onerror = vi.fn<(error: Error) => void>();
   for (const count of [2, 3]) {
-    // oxlint-disable-next-line no-await-in-loop
     const client = await connect(target, { verdicts, onerror });
     expect(client.revision).toBe('2025-11-25');
-    // oxlint-disable-next-line no-await-in-loop
     await client.ping();
-    // oxlint-disable-next-line no-await-in-loop
     await client.close();
     expect(starts).toHaveBeenCalledTimes(count);
   }

@@ -52,7 +52,6 @@ test('messages go to the endpoint that the server names, and come on the stream'
 test('nothing overtakes notifications/initialized, whatever becomes of it', async () => {
   for (const status of [202, 500]) {
     let held: ServerResponse | undefined;
-    // oxlint-disable-next-line no-await-in-loop
     const { client, server } = await opened(({ body }, response) => {
       if (body.method === 'notifications/initialized') held = response;
       else response.writeHead(202).end();
@@ -63,14 +62,11 @@ test('nothing overtakes notifications/initialized, whatever becomes of it', asyn
       client.send(notification('notifications/roots/list_changed')),
       client.send(notification('notifications/cancelled', { requestId: 1 })),
     ];
-    // oxlint-disable-next-line no-await-in-loop
     await vi.waitUntil(() => held);
     // A request of another connection comes and goes: theirs would be there too.
-    // oxlint-disable-next-line no-await-in-loop
     await fetch(new URL('/elsewhere', server.url), { method: 'POST', body: '{"method":"other"}' });
     expect(server.asked.map(({ body }) => body?.method)).toEqual([undefined, 'notifications/initialized', 'other']);
     held!.writeHead(status).end();
-    // oxlint-disable-next-line no-await-in-loop
     await Promise.all([first, ...others]);
     expect(server.asked).toHaveLength(6);
   }
