@@ -1,17 +1,16 @@
 import type { Exchange } from './exchange.ts';
-import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { McpErrorCode } from '../protocol/errors.ts';
 import { decodeHeaderValue } from '../protocol/header-value.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { argumentAt, type ParamHeader } from '../protocol/param-headers.ts';
+import { Refusal } from './refusal.ts';
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
  * Checks that the headers of a call say what its arguments say, where it came over HTTP in a revision that has them.
  *
- * @throws RpcError −32020 where one is missing, malformed, says something else, or stands for an argument that is absent
+ * @throws Refusal −32020 where one is missing, malformed, says something else, or stands for an argument that is absent
  * or null (2026-07-28, basic/transports/streamable-http: Server Behavior for Custom Headers). No value is repeated.
  */
 export function checkParamHeaders(headers: readonly ParamHeader[], args: JsonObject, exchange: Exchange): void {
@@ -22,15 +21,15 @@ export function checkParamHeaders(headers: readonly ParamHeader[], args: JsonObj
     const value = argumentAt(args, header);
     const sent = exchange.header(key);
     if (value === undefined || value === null) {
-      if (sent !== undefined) throw mismatch(`${name} was sent, but ${argument} was not`);
+      if (sent !== undefined) throw Refusal.header(`${name} was sent, but ${argument} was not`);
       continue;
     }
-    if (sent === undefined) throw mismatch(`${name} is missing; it must say what ${argument} says`);
+    if (sent === undefined) throw Refusal.header(`${name} is missing; it must say what ${argument} says`);
     const said = decodeHeaderValue(sent);
-    if (said === undefined) throw mismatch(`${name} is malformed: neither plain ASCII nor =?base64?…?= of UTF-8`);
+    if (said === undefined) throw Refusal.header(`${name} is malformed: neither plain ASCII nor =?base64?…?= of UTF-8`);
     if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
-      throw mismatch(`${argument} is beyond the integers that ${name} can carry`);
-    if (!says(said, value)) throw mismatch(`${name} does not match ${argument}`);
+      throw Refusal.header(`${argument} is beyond the integers that ${name} can carry`);
+    if (!says(said, value)) throw Refusal.header(`${name} does not match ${argument}`);
   }
 }
 
@@ -46,8 +45,4 @@ function says(said: string, value: unknown): boolean {
     default:
       return false;
   }
-}
-
-function mismatch(what: string): RpcError {
-  return new RpcError(McpErrorCode.HeaderMismatch, `Header mismatch: ${what}`);
 }

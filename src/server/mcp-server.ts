@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { compose, type Caller, type Exchange, type Middleware, type Service } from '../core/exchange.ts';
-import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { Refusal } from '../core/refusal.ts';
 import { isObject, type JsonObject, type Request as RpcRequest } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Meta, Method } from '../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS } from '../protocol/revisions.ts';
@@ -408,7 +408,7 @@ function answer(make: () => JsonObject): Promise<JsonObject> {
 }
 
 function notFound({ method }: Exchange): Promise<never> {
-  return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`));
+  return Promise.reject(Refusal.method(method));
 }
 
 function reportToStderr(error: Error): void {

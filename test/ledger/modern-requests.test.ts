@@ -188,6 +188,17 @@ describe('over HTTP', () => {
     }
   });
 
+  test('an error of a handler is 200, whatever its code, and one that a capability is missing 400', async () => {
+    const { post } = modernHttp((exchange) => Promise.reject(new RpcError(exchange.params['code'], 'no')));
+    for (const method of ['tools/call', 'prompts/get', 'resources/read', 'completion/complete']) {
+      for (const code of [-32601, -32602, -32603, -32020, -32022, -7, -32021]) {
+        const response = await post(asked(1, method, { code, name: 'a', uri: 'a' }), { 'mcp-name': 'a' });
+        expect([code, response.status]).toEqual([code, code === -32021 ? 400 : 200]);
+        expect(await response.json()).toMatchObject({ id: 1, error: { code } });
+      }
+    }
+  });
+
   test('only POST is allowed where no other revision is served', async () => {
     const { http } = modernHttp(scripted().service, { eras: 'modern' });
     for (const method of ['GET', 'DELETE', 'PUT']) {

@@ -1,6 +1,6 @@
+import { Refusal } from '../../core/refusal.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
-import { Refusal } from './refusal.ts';
 
 const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 

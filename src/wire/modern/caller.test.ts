@@ -4,7 +4,7 @@ import type { Caller } from '../../core/exchange.ts';
 import type { JsonObject, Request } from '../../jsonrpc/message.ts';
 import type { MessageExtra } from '../../transport/transport.ts';
 import { readCaller } from './caller.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from '../../core/refusal.ts';
 
 const PREFIX = 'io.modelcontextprotocol/';
 const SUPPORTED = [MODERN, '2025-11-25'];

@@ -1,3 +1,4 @@
+import { Refusal } from '../../core/refusal.ts';
 import { isObject, type JsonObject, type Notification, type Request } from '../../jsonrpc/message.ts';
 import type { Caller } from '../../core/exchange.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
@@ -7,7 +8,6 @@ import { profileOf, type Revision } from '../../protocol/revisions.ts';
 import type { AuthInfo, Implementation } from '../../protocol/types.ts';
 import type { MessageExtra } from '../../transport/transport.ts';
 import { checkHeaders, checkVersionHeader } from './headers.ts';
-import { Refusal } from './refusal.ts';
 
 /** Whoever sent a request, as the request itself says. */
 class RequestCaller implements Caller {

@@ -1,3 +1,4 @@
+import { Refusal } from '../../core/refusal.ts';
 import { randomUUID } from 'node:crypto';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
@@ -8,7 +9,6 @@ import { checkAnswer } from './answers.ts';
 import { digest } from './digest.ts';
 import type { ModernExchange, Round } from './exchange.ts';
 import type { Parked, Parking } from './parking.ts';
-import { Refusal } from './refusal.ts';
 import type { RequestState } from './sealed-state.ts';
 
 /** What is known of earlier rounds where the process that asked does not remember them. */

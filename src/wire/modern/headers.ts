@@ -1,7 +1,7 @@
+import { Refusal } from '../../core/refusal.ts';
 import type { JsonObject, Request } from '../../jsonrpc/message.ts';
 import { decodeHeaderValue } from '../../protocol/header-value.ts';
 import { Method } from '../../protocol/methods.ts';
-import { Refusal } from './refusal.ts';
 
 type Headers = (name: string) => string | undefined;
 

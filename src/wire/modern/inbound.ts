@@ -6,12 +6,12 @@ import {
   type JsonObject,
   type Notification,
   type Request,
-  type RequestId,
 } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { IdleWaiters } from '../../core/idle.ts';
 import { invoke } from '../../core/invoke.ts';
+import { Refusal } from '../../core/refusal.ts';
 import { needsInput } from '../../core/rounds.ts';
 import { isNotificationMethod, MAY_ASK, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { saysItsRevision } from '../../protocol/own-revision.ts';
@@ -21,10 +21,10 @@ import { readResponses } from './answers.ts';
 import { readCaller, unsupportedVersion } from './caller.ts';
 import { Conversation, recollect, type Recollection } from './conversation.ts';
 import { requestDigest } from './digest.ts';
+import { modernError, statusOf } from './errors.ts';
 import { ModernExchange, progressTokenOf, type Round } from './exchange.ts';
 import { Parking } from './parking.ts';
 import { checkQuestion } from './questions.ts';
-import { modernError, Refusal, statusOf } from './refusal.ts';
 import { ResultShaper } from './results.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { StateSeal, type RequestState } from './sealed-state.ts';
@@ -105,7 +105,7 @@ export class ModernInbound {
     try {
       this.#take(message, extra, reply);
     } catch (thrown) {
-      this.#refuse(message.id, reply, RpcError.from(thrown));
+      this.#refuse(message, reply, RpcError.from(thrown));
     }
   }
 
@@ -171,10 +171,7 @@ export class ModernInbound {
     const caller = readCaller(message, extra, supportedVersions);
     const { id, method, params = {} } = message;
     if (HANDSHAKE_ONLY.has(method)) {
-      throw new RpcError(
-        ErrorCode.MethodNotFound,
-        `Method not found: ${method} is not part of revision ${caller.revision}`,
-      );
+      throw Refusal.method(method, ` is not part of revision ${caller.revision}`);
     }
     if (isNotificationMethod(method)) {
       throw new RpcError(
@@ -289,17 +286,18 @@ export class ModernInbound {
   }
 
   #answerError(exchange: ModernExchange, { id, reply }: Round, error: RpcError): void {
-    this.#refuse(id, reply, error);
+    this.#refuse({ id, method: exchange.method }, reply, error);
     this.#answered(exchange);
   }
 
-  #refuse(id: RequestId, reply: ReplyChannel, error: RpcError): void {
+  #refuse({ id, method }: Pick<Request, 'id' | 'method'>, reply: ReplyChannel, error: RpcError): void {
+    const status = statusOf(error, method);
     try {
-      reply.answer(errorResponse(id, error.toObject()), statusOf(error));
+      reply.answer(errorResponse(id, error.toObject()), status);
     } catch (problem) {
       // Its data cannot be written as JSON.
       this.#options.onerror(problem as Error);
-      reply.answer(errorResponse(id, { code: error.code, message: error.message }), statusOf(error));
+      reply.answer(errorResponse(id, { code: error.code, message: error.message }), status);
     }
   }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Refusal } from './refusal.ts';
+import { Refusal } from '../../core/refusal.ts';
 import { StateSeal } from './sealed-state.ts';
 
 const KEY = 'a key of 16 bytes';

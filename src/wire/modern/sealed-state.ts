@@ -1,6 +1,6 @@
+import { Refusal } from '../../core/refusal.ts';
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { Refusal } from './refusal.ts';
 import { checkStateKey } from './state-key.ts';
 
 /** What a client carries from one round of a request to the next, and can neither read nor change. */
