@@ -104,3 +104,18 @@ test.each<[string, ClientOptions, object, unknown[]]>([
   expect(client.revision).toBe('2026-07-28');
   expect(levels).toEqual(expected);
 });
+
+test('what the first answer of a new connection says may be kept is kept', async () => {
+  let asked = 0;
+  const tools = legacy({ tools: {} }, (method) => {
+    if (method === 'tools/list') asked += 1;
+    return { tools: [], ttlMs: 60_000 };
+  });
+  const { client, lose } = await following([tools], { eras: 'legacy' });
+  await client.listTools();
+  await lose();
+  await client.listTools();
+  expect(asked).toBe(2);
+  await client.listTools();
+  expect(asked).toBe(2);
+});

@@ -104,7 +104,7 @@ export class Requester implements CallHost {
       open: (signal) => opener.open(this, signal),
       reopens: opener.reopens && restart,
       onopen: (upstream) => this.#opened(upstream),
-      // Cursors of pages that are kept are good in their session alone.
+      // The next may be to another server, and cursors of pages that are kept are good in their session alone.
       onlost: () => this.cache?.clear(),
       onerror: this.onerror,
     });
@@ -338,9 +338,8 @@ export class Requester implements CallHost {
     call.hears.onchange?.(change);
   }
 
-  /** Another connection may be to another server. */
   #opened({ revision }: Upstream): void {
-    this.cache?.clear();
+    // It may be to another server than the last.
     this.tools.forget();
     if (REVISIONS[revision].era === 'modern') return;
     this.applyLogLevel().catch(this.onerror);
