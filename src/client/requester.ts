@@ -1,4 +1,3 @@
-import { abortReason, isAborted } from '../core/abortable.ts';
 import {
   compose,
   derive,
@@ -271,7 +270,6 @@ export class Requester implements CallHost {
   /** Over a connection that may be of another era than when the exchange was made: then the caller is another, too. */
   async #sentAnew(exchange: Exchange): Promise<JsonObject> {
     await this.link.connect();
-    if (isAborted(exchange)) throw abortReason(exchange);
     const { caller } = exchange;
     if (caller.revision === this.revision) return this.link.service(exchange);
     const asked =
