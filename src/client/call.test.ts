@@ -3,7 +3,9 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpServer } from '../server/mcp-server.ts';
+import { TestExchange } from '../../test/support/exchange.ts';
 import { aborted, deferred } from '../../test/support/service.ts';
+import { Call } from './call.ts';
 import { connect } from './connect.ts';
 import type { ClientOptions } from './options.ts';
 
@@ -43,6 +45,15 @@ describe('a call settles', () => {
     });
     expect(await reason.promise).toMatchObject({ name: 'TimeoutError' });
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('when the time of the client is over, where the call has none of its own', async () => {
+    vi.useFakeTimers();
+    const client = await clientOf(never, { timeout: 1000 });
+    const over = vi.fn<(error: Error) => void>();
+    void client.callTool('slow').catch(over);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(over).toHaveBeenCalledWith(expect.objectContaining({ limit: 1000 }));
   });
 
   test('within a minute by default, though nobody answers', async () => {
@@ -113,6 +124,50 @@ describe('a call settles', () => {
   });
 });
 
+describe('a call that is over', () => {
+  test('hears no more, and is not given up', async () => {
+    const onprogress = vi.fn<() => void>();
+    const call = new Call(
+      { caller: new TestExchange('').caller, notice: onprogress, answer: never },
+      'tools/call',
+      {},
+      { timeout: 0, maxTimeout: 0 },
+    );
+    expect(await call.run(() => Promise.resolve({ content: [] }))).toEqual({ content: [] });
+    await call.notify('notifications/progress', { progress: 1 });
+    call.abort(new Error('closed'));
+    expect(onprogress).not.toHaveBeenCalled();
+    expect(call.signal.aborted).toBe(false);
+  });
+
+  test('keeps no timer when its question is answered at last', async () => {
+    vi.useFakeTimers();
+    const answer = deferred<{ action: 'decline' }>();
+    const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
+    const client = await clientOf(async (exchange) => ({ content: [await exchange.ask('elicitation/create', form)] }), {
+      onelicit: () => answer.promise,
+    });
+    const call = failed(client.callTool('ask', {}, { maxTimeout: 1000 }));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await call).toMatchObject({ limit: 1000 });
+    answer.resolve({ action: 'decline' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+test('a closed client calls nobody, not even its middleware', async () => {
+  const client = await clientOf(() => ({ content: [] }));
+  const called = vi.fn<() => void>();
+  client.use((next) => (exchange) => {
+    called();
+    return next(exchange);
+  });
+  await client.close();
+  await expect(client.callTool('a')).rejects.toThrow('The client was closed');
+  expect(called).not.toHaveBeenCalled();
+});
+
 test('a result that is none says which', async () => {
   const client = await clientOf(({ method }) =>
     method === 'tools/call' ? { resultType: 'strange' } : { resultType: 'input_required' },
@@ -122,6 +177,8 @@ test('a result that is none says which', async () => {
     message: expect.stringContaining('"strange"'),
   });
   await expect(client.listTools()).rejects.toThrow('asked for input to answer tools/list');
+  const tasks = await clientOf(() => ({ resultType: 'task', taskId: 'a' }));
+  await expect(tasks.getPrompt('a')).rejects.toThrow('prompts/get with a result of the unknown type "task"');
   const others = await clientOf(() => ({}));
   await expect(others.readResource('a:b')).rejects.toThrow('without contents');
   await expect(others.getPrompt('a')).rejects.toThrow('without messages');
@@ -132,16 +189,19 @@ test('a result that is none says which', async () => {
 });
 
 test('rounds of questions end', async () => {
-  let rounds = 0;
-  const client = await clientOf(
-    () => {
+  const limits: [number, ClientOptions][] = [
+    [16, {}],
+    [3, { maxRounds: 3 }],
+  ];
+  for (const [limit, options] of limits) {
+    let rounds = 0;
+    const client = await clientOf(() => {
       rounds += 1;
       return { resultType: 'input_required', requestState: `${rounds}` };
-    },
-    { maxRounds: 3 },
-  );
-  await expect(client.callTool('a')).rejects.toThrow('asked for input 3 times');
-  expect(rounds).toBe(4);
+    }, options);
+    await expect(client.callTool('a')).rejects.toThrow(`asked for input ${limit} times`);
+    expect(rounds).toBe(limit + 1);
+  }
 });
 
 test('a retry carries the answers and the state as it was, and none that was not given', async () => {

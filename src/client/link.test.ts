@@ -1,4 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { deferred } from '../../test/support/service.ts';
 import { TestExchange } from '../../test/support/exchange.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { NoConnection } from './errors.ts';
@@ -78,10 +80,142 @@ test('a server that answers between its failures is waited for', async () => {
   });
   for (let death = 0; death < 10; death += 1) {
     const answer = link.service(new TestExchange('tools/call'));
-    await vi.advanceTimersByTimeAsync(10_000);
+    // No longer than the longest pause: a connection that lived for five seconds has not failed when it is lost.
+    await vi.advanceTimersByTimeAsync(2000);
     expect(await answer).toEqual({});
     last?.onclose?.();
   }
+});
+
+test('a connection that held for five seconds wipes out the failures before it', async () => {
+  const opened: Upstream[] = [];
+  let refuses = true;
+  let attempts = 0;
+  const link = new Link({
+    open: () => {
+      attempts += 1;
+      if (refuses) return Promise.reject(new NoConnection('nobody there'));
+      opened.push(upstream());
+      return Promise.resolve(opened.at(-1)!);
+    },
+    reopens: true,
+    onopen: () => {},
+    onerror: () => {},
+  });
+  for (let failures = 0; failures < 2; failures += 1) await expect(link.connect()).rejects.toThrow('nobody there');
+  refuses = false;
+  const connecting = link.connect();
+  await vi.advanceTimersByTimeAsync(100);
+  const stable = await connecting;
+  await vi.advanceTimersByTimeAsync(5000);
+  refuses = true;
+  stable.onclose?.();
+  // The first two attempts come at once, as with a server that never failed.
+  for (let attempt = 4; attempt <= 5; attempt += 1) {
+    const failed = link.connect().catch((error: Error) => error.message);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(attempts).toBe(attempt);
+    expect(await failed).toBe('nobody there');
+  }
+});
+
+test('a connection that is lost while it is made fails its call, and the next call makes another', async () => {
+  const why = new Error('node exited with code 1');
+  let attempts = 0;
+  const onopen = vi.fn<() => void>();
+  const link = new Link({
+    open: () => {
+      attempts += 1;
+      return Promise.resolve(attempts === 1 ? { ...upstream(), closed: true, closeReason: why } : upstream());
+    },
+    reopens: true,
+    onopen,
+    onerror: () => {},
+  });
+  await expect(link.service(new TestExchange('tools/call'))).rejects.toMatchObject({
+    name: 'ConnectionError',
+    message: 'The connection was lost as soon as it was made',
+    cause: why,
+  });
+  expect(onopen).not.toHaveBeenCalled();
+  expect(await link.service(new TestExchange('tools/call'))).toEqual({});
+});
+
+describe('a link that is closed while it waits to connect', () => {
+  /** A link to a server that failed twice, and a call that waits for the third attempt. */
+  async function waiting() {
+    let attempts = 0;
+    const signals: AbortSignal[] = [];
+    const link = new Link({
+      open: (signal) => {
+        attempts += 1;
+        signals.push(signal);
+        return Promise.reject(new NoConnection('nobody there'));
+      },
+      reopens: true,
+      onopen: () => {},
+      onerror: () => {},
+    });
+    for (let failures = 0; failures < 2; failures += 1) await expect(link.connect()).rejects.toThrow('nobody there');
+    const call = link.connect();
+    return { link, call, attempts: () => attempts, signal: signals[0]! };
+  }
+
+  test('makes no further attempt', async () => {
+    const { link, call, attempts } = await waiting();
+    const [refused] = await Promise.allSettled([call, link.close(new Error('enough'))]);
+    expect(refused).toMatchObject({ reason: { message: 'enough' } });
+    expect(attempts()).toBe(2);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('leaves nothing at the signal of attempts that are over', async () => {
+    const { call, signal } = await waiting();
+    await Promise.allSettled([call, vi.advanceTimersByTimeAsync(100)]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+});
+
+describe('a link that makes no second connection', () => {
+  async function single() {
+    const opened: Upstream[] = [];
+    const closed = vi.fn<() => void>();
+    const link = new Link({
+      open: () => {
+        opened.push({ ...upstream(), close: () => Promise.resolve(closed()) });
+        return Promise.resolve(opened.at(-1)!);
+      },
+      reopens: false,
+      onopen: () => {},
+      onerror: () => {},
+    });
+    return { link, opened, closed, first: await link.connect() };
+  }
+
+  test('fails each call once its connection is lost', async () => {
+    const { link, opened, first } = await single();
+    first.onclose?.();
+    await expect(link.service(new TestExchange('tools/call'))).rejects.toThrow(
+      'The connection is closed and cannot be made again',
+    );
+    expect(opened).toHaveLength(1);
+  });
+
+  test('tells whoever waits for the next that there will be none', async () => {
+    const { link, first } = await single();
+    const refused = vi.fn<(error: Error) => void>();
+    void link.next(first, new AbortController().signal).catch(refused);
+    first.onclose?.();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(refused.mock.calls).toEqual([[expect.objectContaining({ name: 'ConnectionError' })]]);
+  });
+
+  test('keeps its connection while nothing goes on over it', async () => {
+    const { link, first, closed } = await single();
+    await link.rest();
+    expect(closed).not.toHaveBeenCalled();
+    expect(link.current).toBe(first);
+  });
 });
 
 test('the pauses are no longer than two seconds', async () => {
@@ -187,7 +321,31 @@ describe('a connection that is retired', () => {
     void link.service(exchange());
     link.retire(first);
     await link.close(new Error('closed'));
-    expect(new Set(closed)).toEqual(new Set([first]));
+    expect(closed).toEqual([first]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('is waited for when the link is closed', async () => {
+    const { link, first } = await retiring();
+    const gone = deferred();
+    first.close = () => gone.promise;
+    void link.service(exchange());
+    link.retire(first);
+    const closed = vi.fn<() => void>();
+    const closing = link.close(new Error('closed')).then(closed);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(closed).not.toHaveBeenCalled();
+    gone.resolve();
+    await closing;
+  });
+
+  test('is no loss where the link is closed', async () => {
+    const { link, closed, first, onlost } = await retiring();
+    const closing = link.close(new Error('closed'));
+    link.retire(first);
+    await closing;
+    expect(onlost).not.toHaveBeenCalled();
+    expect(closed).toEqual([first]);
     expect(vi.getTimerCount()).toBe(0);
   });
 

@@ -56,7 +56,8 @@ export class Link {
   #failure: Error | undefined;
   #waiting: (() => void)[] = [];
   readonly #uses = new WeakMap<Upstream, Use>();
-  readonly #retired = new Set<Upstream>();
+  /** What closes each connection that was retired. */
+  readonly #retired = new Map<Upstream, () => Promise<void>>();
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -126,31 +127,33 @@ export class Link {
    * flight has its answer, or 5 seconds later. That is no failure.
    */
   retire(upstream: Upstream): void {
-    if (this.#current !== upstream) return;
+    if (this.closed || this.#current !== upstream) return;
     this.#current = undefined;
-    this.#retired.add(upstream);
-    const close = (): void => {
+    const close = (): Promise<void> => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', close);
-      if (this.#retired.delete(upstream)) void upstream.close().catch(this.#options.onerror);
+      return this.#retired.delete(upstream) ? upstream.close() : Promise.resolve();
     };
-    const { signal } = this.#closing;
-    const timer = setTimeout(close, RETIRED_FOR);
-    signal.addEventListener('abort', close);
+    const closeNow = (): void => void close().catch(this.#options.onerror);
+    const timer = setTimeout(closeNow, RETIRED_FOR);
+    this.#retired.set(upstream, close);
     const use = this.#uses.get(upstream);
-    if (use && use.calls > 0) use.idle = close;
-    else close();
+    if (use && use.calls > 0) use.idle = closeNow;
+    else closeNow();
     if (!this.usable) this.#wake();
-    if (!this.closed) this.#options.onlost?.(upstream);
+    this.#options.onlost?.(upstream);
   }
 
   /** @param reason what is connecting rejects with. */
   async close(reason: Error): Promise<void> {
-    const retired = [...this.#retired];
     this.#closing.abort(reason);
     this.#wake();
-    const upstream = this.#current ?? (await this.#connecting?.catch(() => undefined));
-    await Promise.all([upstream?.close(), ...retired.map((each) => each.close())]);
+    const current = this.#current
+      ? this.#current.close()
+      : this.#connecting?.then(
+          (upstream) => upstream.close(),
+          () => {},
+        );
+    await Promise.all([current, ...[...this.#retired.values()].map((close) => close())]);
   }
 
   async #through(upstream: Upstream, exchange: Exchange): Promise<JsonObject> {

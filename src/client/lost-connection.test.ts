@@ -1,4 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { deferred } from '../../test/support/service.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -50,6 +51,11 @@ async function following(servers: readonly [Answering, ...Answering[]], options:
   return {
     client,
     connections: () => count,
+    /** Says something to the client, outside of any request; resolves when the client knows. */
+    say: async (method: string) => {
+      await current!.send({ jsonrpc: '2.0', method });
+      await new Promise((resolve) => void setImmediate(resolve));
+    },
     /** Loses the connection; resolves when the client knows. */
     lose: async () => {
       await current!.close();
@@ -103,6 +109,57 @@ test.each<[string, ClientOptions, object, unknown[]]>([
   await client.request('example/ask', {}, given);
   expect(client.revision).toBe('2026-07-28');
   expect(levels).toEqual(expected);
+});
+
+test('a call that goes out only after another has found a server of another era goes there as all others', async () => {
+  const levels: unknown[] = [];
+  const newer = modern((method, { _meta }) => {
+    if (!method.startsWith('example/')) return undefined;
+    levels.push((_meta as JsonObject | undefined)?.['io.modelcontextprotocol/logLevel']);
+    return { resultType: 'complete' };
+  });
+  const { client, lose } = await following([legacy({ tools: {} }), newer]);
+  const held = deferred();
+  client.use((next) => async (exchange) => {
+    if (exchange.method === 'example/held') await held.promise;
+    return next(exchange);
+  });
+  const call = client.request('example/held', {});
+  await lose();
+  await client.request('example/ask', {});
+  held.resolve();
+  await call;
+  // Of an older revision, silence about the level would mean all messages.
+  expect(levels).toEqual([undefined, undefined]);
+});
+
+describe('a tool that has changed', () => {
+  const listed = (outputSchema: JsonObject): JsonObject => ({
+    tools: [{ name: 'a', inputSchema: { type: 'object' }, outputSchema }],
+  });
+  const numbers = { type: 'object', properties: { n: { type: 'number' } } };
+  const strings = { type: 'object', properties: { n: { type: 'string' } } };
+  const answering = (schema: JsonObject, n: unknown): Answering =>
+    legacy({ tools: { listChanged: true } }, (method) =>
+      method === 'tools/list' ? listed(schema) : { content: [], structuredContent: { n } },
+    );
+
+  test('is not held to what the list said before, once the server has said that it changed', async () => {
+    let answer = answering(numbers, 1);
+    const { client, say } = await following([(method, params) => answer(method, params)], { eras: 'legacy' });
+    await client.listTools();
+    answer = answering(strings, 'one');
+    await expect(client.callTool('a')).rejects.toMatchObject({ name: 'InvalidResultError' });
+    await say('notifications/tools/list_changed');
+    expect(await client.callTool('a')).toMatchObject({ structuredContent: { n: 'one' } });
+  });
+
+  test('is not held to what the server before this one said', async () => {
+    const { client, lose } = await following([answering(numbers, 1), answering(strings, 'one')], { eras: 'legacy' });
+    await client.listTools();
+    await lose();
+    expect(await client.callTool('a')).toMatchObject({ structuredContent: { n: 'one' } });
+  });
 });
 
 test('what the first answer of a new connection says may be kept is kept', async () => {
