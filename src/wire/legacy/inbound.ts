@@ -133,10 +133,10 @@ export class LegacyInbound implements Connection {
     }
   }
 
-  /** An answer is kept by who asked, with its request. Returns whether anybody waits for it. */
+  /** An answer counts with the request that asked, while that is being answered. Returns whether anybody waits for it. */
   #settle(response: Response, bytes: number): boolean {
     const asker = isRequestId(response.id) ? this.#askers?.get(response.id) : undefined;
-    if (!asker || asker.ended) return this.#questions.settle(response);
+    if (!asker || this.#requests.get(asker.id) !== asker) return this.#questions.settle(response);
     const own = this.#bytes + bytes;
     if ('result' in response && (own > MAX_BYTES_IN_FLIGHT || !this.#total.hasRoom(bytes, own))) {
       const message = 'The answer was dropped: the requests in flight are too large with it';

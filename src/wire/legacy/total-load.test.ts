@@ -12,6 +12,10 @@ function setUp() {
   const { service } = scripted({
     work: () => gate.promise.then(() => ({})),
     ask: (exchange) => exchange.ask('roots/list', {}).then(() => gate.promise.then(() => ({}))),
+    'ask in passing': (exchange) => {
+      exchange.ask('roots/list', {}).catch(() => {});
+      return {};
+    },
   });
   const inbound = createInbound(service);
   const open = async () => {
@@ -34,9 +38,12 @@ function setUp() {
       await settled();
       return sent.find((message) => message['id'] === id && !('method' in message));
     };
-    /** Answers the newest question. */
-    const answer = async (bytes: number): Promise<void> => {
+    /** Answers the newest question. @param cancelled the request that is cancelled by what comes right before. */
+    const answer = async (bytes: number, cancelled?: number): Promise<void> => {
       const { id } = sent.findLast(({ method }) => method === 'roots/list')!;
+      if (cancelled !== undefined) {
+        receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: cancelled } }, 100);
+      }
       receive({ jsonrpc: '2.0', id, result: { roots: [] } }, bytes);
       await settled();
     };
@@ -81,4 +88,20 @@ test('answers count with the request that asked, and one that is too much fails 
   gate.resolve();
   await settled();
   expect(await call(4, 60 * MB)).toMatchObject({ result: {} });
+});
+
+test('an answer that comes right behind the cancellation of its request takes no room', async () => {
+  const { open } = setUp();
+  const { call, answer } = await open();
+  await call(1, 1000, 'ask');
+  await answer(60 * MB, 1);
+  expect(await call(2, 60 * MB)).toBeUndefined();
+});
+
+test('an answer that comes when its request has been answered takes no room', async () => {
+  const { open } = setUp();
+  const { call, answer } = await open();
+  expect(await call(1, 1000, 'ask in passing')).toMatchObject({ result: {} });
+  await answer(60 * MB);
+  expect(await call(2, 60 * MB)).toBeUndefined();
 });
