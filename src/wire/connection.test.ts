@@ -273,6 +273,25 @@ describe('close', () => {
     expect(client.closed).toBe(true);
   });
 
+  test.each([
+    ['of a session', { jsonrpc: '2.0', id: 2, method: 'work' }],
+    ['of 2026-07-28', modernRequest(2, 'work')],
+  ])('waits no longer than the last request takes, one %s', async (_, request) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const go = deferred();
+    const { client, inbound } = await connected({ work: () => go.promise.then(() => ({})) });
+    await client.request(1, 'initialize', hello());
+    await client.send(request);
+    const over = vi.fn<() => void>();
+    const closing = inbound.close(5000).then(over);
+    await settled();
+    expect(over).not.toHaveBeenCalled();
+    go.resolve();
+    await settled();
+    expect(over).toHaveBeenCalledOnce();
+    await closing;
+  });
+
   test('answers what does not finish in time, and closes', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { client, inbound } = await connected({ work: () => new Promise(() => {}) });
@@ -319,6 +338,19 @@ describe('what is in flight is bounded', () => {
     // One that is larger than all that may wait is taken alone.
     expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('BigInt')]);
   });
+});
+
+test('a result that cannot be written is an error for its caller, and reported', async () => {
+  const transport = new HandTransport();
+  const errors: Error[] = [];
+  const { service } = scripted({ odd: () => ({ big: 1n }) });
+  await createInbound(service, { onerror: (error) => void errors.push(error) }).connect(transport);
+  transport.onmessage!({ jsonrpc: '2.0', id: 1, method: 'initialize', params: hello() });
+  await settled();
+  transport.onmessage!({ jsonrpc: '2.0', id: 2, method: 'odd' });
+  await settled();
+  expect(transport.sent.slice(1)).toMatchObject([{ id: 2, error: { code: -32603 } }]);
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('BigInt')]);
 });
 
 test('a connection that could not be opened is not closed with the others', async () => {

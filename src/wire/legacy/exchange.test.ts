@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
-import { scripted, unhandled } from '../../../test/support/service.ts';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test, vi } from 'vitest';
+import { deferred, scripted, settled, unhandled } from '../../../test/support/service.ts';
 import { opened } from '../../../test/support/wire.ts';
 import type { Exchange } from '../../core/exchange.ts';
 
@@ -45,4 +47,27 @@ test('whoever awaits a notification hears that it is lost', async () => {
   expect(await client.request(1, 'work')).toMatchObject({
     error: { message: expect.stringContaining('"params" must be an object') },
   });
+});
+
+test('a request that goes on keeps nothing of the questions that were answered', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const asked: WeakRef<AbortSignal>[] = [];
+  const go = deferred();
+  const ask = async (exchange: Exchange): Promise<void> => {
+    const { signal } = new AbortController();
+    asked.push(new WeakRef(signal));
+    await exchange.ask('roots/list', {}, { signal });
+  };
+  const { service } = scripted({ work: (exchange) => ask(exchange).then(() => go.promise.then(() => ({}))) });
+  const { client } = await opened(service, { capabilities: { roots: {} } });
+  await client.send({ id: 1, method: 'work' });
+  await client.send({ id: client.next().id, result: { roots: [] } });
+  await vi.waitFor(() => {
+    collect();
+    expect(asked.map((signal) => signal.deref() === undefined)).toEqual([true]);
+  });
+  go.resolve();
+  await settled();
+  expect(client.take()).toMatchObject([{ id: 1, result: {} }]);
 });

@@ -85,8 +85,6 @@ export class LegacyInbound implements Connection {
   /** Progress tokens of questions in flight, so that progress can extend their time. */
   #tokens: Map<RequestId, RequestId> | undefined;
   #phase: 'new' | 'opening' | 'open' | 'closed' = 'new';
-  /** The request that opens the session, while it is being answered. */
-  #initializing: RequestId | undefined;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
   #serverCapabilities: JsonObject = {};
@@ -148,7 +146,11 @@ export class LegacyInbound implements Connection {
     return this.#questions.settle(response);
   }
 
-  /** Clients may send on while `initialize` is being answered; what they sent is taken up in order then. */
+  /**
+   * Clients may send on while `initialize` is being answered; what they sent is taken up in order then. So a cancellation
+   * of `initialize` always comes too late: it MUST NOT be cancelled (2025-11-25, basic/utilities/cancellation: Behavior
+   * Requirements).
+   */
   #wait(message: Request | Notification, extra: MessageExtra | undefined): void {
     this.#waitingBytes += extra?.bytes ?? 0;
     const room = this.#waiting.length < MAX_WAITING && this.#waitingBytes <= MAX_WAITING_BYTES;
@@ -279,7 +281,6 @@ export class LegacyInbound implements Connection {
     this.#phase = 'opening';
     const exchange = new RequestExchange(this, id, Method.Discover, {}, extra);
     this.#hold(exchange);
-    this.#initializing = id;
     try {
       const discovered = await this.#service(exchange);
       this.#serverCapabilities = discovered['capabilities'] ?? {};
@@ -293,7 +294,6 @@ export class LegacyInbound implements Connection {
   #open(phase: 'open' | 'new', exchange: RequestExchange, response: Message): void {
     if (this.#phase !== 'opening') return;
     this.#phase = phase;
-    this.#initializing = undefined;
     this.#answer(exchange, response);
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -332,11 +332,11 @@ export class LegacyInbound implements Connection {
       throw new RpcError(ErrorCode.MethodNotFound, `Method not found: the server does not have the ${name} capability`);
   }
 
-  /** A cancelled request is not answered (basic/utilities/cancellation: Behavior Requirements). `initialize` cannot be. */
+  /** A cancelled request is not answered (basic/utilities/cancellation: Behavior Requirements). */
   #cancel({ requestId, reason }: JsonObject): void {
     if (!isRequestId(requestId)) return;
     const exchange = this.#requests.get(requestId);
-    if (!exchange || requestId === this.#initializing) return;
+    if (!exchange) return;
     this.#forget(exchange);
     exchange.abort(
       new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? `Cancelled: ${reason}` : 'Cancelled'),

@@ -1,8 +1,11 @@
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { deferred, scripted, settled, unhandled } from '../../../test/support/service.ts';
 import { hello, opened, served } from '../../../test/support/wire.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { memoryTransportPair } from '../../transport/memory.ts';
+import { streamTransport } from '../../transport/stdio/stream.ts';
 import { serve } from '../serve.ts';
 
 const answered = (id: unknown, code: number, message: string) => ({
@@ -341,4 +344,20 @@ test('a handler that only awaits its notifications keeps nobody else waiting', a
   expect(before).toBeGreaterThan(100);
   await settled();
   expect(turns).toBe(before);
+});
+
+test.each([
+  ['2025-03-26', [{ jsonrpc: '2.0', id: 2, result: {} }]],
+  ['2025-06-18', { jsonrpc: '2.0', error: { code: -32600, message: expect.stringContaining('batch') } }],
+])('the transport learns the revision: a batch in a session of %s', async (revision, answer) => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  await serve(scripted().service, streamTransport(input, output));
+  const lines = createInterface({ input: output })[Symbol.asyncIterator]();
+  const exchanged = async (message: unknown): Promise<unknown> => {
+    input.write(`${JSON.stringify(message)}\n`);
+    return JSON.parse((await lines.next()).value as string);
+  };
+  await exchanged({ jsonrpc: '2.0', id: 1, method: 'initialize', params: hello(revision) });
+  expect(await exchanged([{ jsonrpc: '2.0', id: 2, method: 'ping' }])).toEqual(answer);
+  input.end();
 });

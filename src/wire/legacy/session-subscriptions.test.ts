@@ -3,6 +3,7 @@ import { aborted, deferred, listening, scripted, settled } from '../../../test/s
 import { opened } from '../../../test/support/wire.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { LOG_LEVELS } from '../../protocol/logging.ts';
 
 const capabilities = { logging: {}, resources: { subscribe: true } };
@@ -259,6 +260,29 @@ test.each(['ends', 'rejects'])(
     expect(ends).toHaveLength(2);
   },
 );
+
+test('a session whose server was lost listens again with its next request', async () => {
+  let lost = true;
+  const heard: Exchange[] = [];
+  const { service } = scripted(
+    {
+      'subscriptions/listen': (exchange) => {
+        if (lost) throw new RpcError(CONNECTION_CLOSED, 'The server is being started again');
+        return listening(heard)(exchange);
+      },
+    },
+    capabilities,
+  );
+  const { client, errors } = await opened(service);
+  expect(errors.map(({ message }) => message)).toEqual(['The server is being started again']);
+  lost = false;
+  await client.request(1, 'echo');
+  await client.request(2, 'echo');
+  expect(heard).toHaveLength(1);
+  await heard[0]!.notify('notifications/tools/list_changed');
+  await settled();
+  expect(client.take()).toEqual([{ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }]);
+});
 
 test('a level is told to a service that has ended what listened to it', async () => {
   let end = deferred();
