@@ -18,7 +18,7 @@ import type { Implementation } from '../protocol/types.ts';
 import type { ConnectUpstreamOptions } from '../wire/negotiation.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { Call, type CallHost, type CallLimits, type CallListener } from './call.ts';
-import { ConnectionError, InvalidResultError, mayRepeat } from './errors.ts';
+import { ConnectionError, InvalidResultError, mayRepeat, NoConnection } from './errors.ts';
 import { EraCheck } from './era-check.ts';
 import type { Change, LogMessage } from './handlers.ts';
 import { KnownTools } from './known-tools.ts';
@@ -199,7 +199,8 @@ export class Requester implements CallHost {
 
   /** Runs a call, unless the client is closed; closing ends it. */
   async run(call: Call, service: Service = this.#service): Promise<JsonObject> {
-    if (this.closing.signal.aborted) throw this.closing.signal.reason;
+    const { aborted, reason } = this.closing.signal;
+    if (aborted) throw new NoConnection('The client was closed', { cause: reason });
     const id = ++this.#lastCall;
     this.#calls.set(id, call);
     try {
