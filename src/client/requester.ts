@@ -8,6 +8,7 @@ import {
   type Service,
 } from '../core/exchange.ts';
 import { completeRounds, needsInput } from '../core/rounds.ts';
+import { stderrReport } from '../core/stderr-report.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
@@ -26,7 +27,6 @@ import { Link } from './link.ts';
 import type { ClientOptions, ReadOptions } from './options.ts';
 import { Questions } from './questions.ts';
 import { ResultCache } from './result-cache.ts';
-import { stderrReport } from './stderr-report.ts';
 
 /** What opens connections for a client. */
 export interface Opener {

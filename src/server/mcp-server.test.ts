@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
+import { settled } from '../../test/support/service.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { memoryTransportPair } from '../transport/memory.ts';
 import { McpServer, type McpServerOptions } from './mcp-server.ts';
 
 const ask = (server: McpServer, method: string, params?: JsonObject) =>
@@ -163,4 +165,16 @@ describe('middleware', () => {
     expect(await service(new TestExchange('server/discover'))).toMatchObject({ capabilities: {}, stamped: true });
     expect(seen).toEqual(['first server/discover', 'second']);
   });
+});
+
+test('without onerror, of many errors 20 are written to stderr in 10 seconds', async () => {
+  const written = vi.spyOn(console, 'error').mockImplementation(() => {});
+  onTestFinished(() => written.mockRestore());
+  const [near, far] = memoryTransportPair();
+  await new McpServer({ name: 'a', version: '1' }).connect(far);
+  await near.start();
+  onTestFinished(() => near.close());
+  for (let id = 0; id < 1000; id += 1) await near.send({ jsonrpc: '2.0', id, result: {} });
+  await settled();
+  expect(written).toHaveBeenCalledTimes(20);
 });

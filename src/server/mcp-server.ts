@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { compose, type Caller, type Exchange, type Middleware, type Service } from '../core/exchange.ts';
 import { Refusal } from '../core/refusal.ts';
+import { stderrReport } from '../core/stderr-report.ts';
 import { isObject, type JsonObject, type Request as RpcRequest } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Meta, Method } from '../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS } from '../protocol/revisions.ts';
@@ -63,7 +64,10 @@ export interface McpServerOptions extends Implementation, WireOptions {
   tasks?: TasksOptions;
   /** How HTTP is served, by `listen`, `fetch` and `node`. */
   http?: HttpOptions;
-  /** Told of every error that no caller can be told of. Default: writes it to stderr. */
+  /**
+   * Told of every error that no caller can be told of. Default: writes them to stderr, at most 20 in 10 seconds and then how
+   * many more there were.
+   */
   onerror?: (error: Error) => void;
 }
 
@@ -99,7 +103,7 @@ export class McpServer {
       cache = {},
       tasks = {},
       http = {},
-      onerror = reportToStderr,
+      onerror = stderrReport(),
       ...others
     } = options;
     const { eras, askTimeout, maxAskTimeout, stateKey, ...rest } = others;
@@ -409,8 +413,4 @@ function answer(make: () => JsonObject): Promise<JsonObject> {
 
 function notFound({ method }: Exchange): Promise<never> {
   return Promise.reject(Refusal.method(method));
-}
-
-function reportToStderr(error: Error): void {
-  console.error(error);
 }
