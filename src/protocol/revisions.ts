@@ -5,6 +5,7 @@
 
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { McpErrorCode } from './errors.ts';
+import { TASKS_EXTENSION } from './tasks.ts';
 
 /** A revision of the Model Context Protocol, by its date. */
 export type Revision = '2024-11-05' | '2025-03-26' | '2025-06-18' | '2025-11-25' | '2026-07-28';
@@ -61,6 +62,7 @@ export type ShapedObject =
   | 'Annotations'
   | 'CreateMessageParams'
   | 'ElicitParams'
+  | 'Extensions'
   | 'FormSchema'
   | 'Implementation'
   | 'ProgressParams'
@@ -75,10 +77,14 @@ export type ShapedObject =
 
 type Additions = Partial<Record<ShapedObject, readonly string[]>> & { readonly notifications?: readonly string[] };
 
-/** Cache hints (changelog, minor 5), `resultType` (major 8), extensions (minor 1) with that for tasks, subscriptions (major 4). */
+/**
+ * Cache hints (changelog, minor 5), `resultType` (major 8), subscriptions (major 4), and the extension for tasks, which needs
+ * results of this revision. Others are between client and server, whose capabilities are no closed set in any revision
+ * (schema: ServerCapabilities).
+ */
 const SINCE_2026_07_28: Additions = {
   Result: ['resultType', 'ttlMs', 'cacheScope'],
-  ServerCapabilities: ['extensions'],
+  Extensions: [TASKS_EXTENSION],
   notifications: ['notifications/subscriptions/acknowledged', 'notifications/tasks'],
 };
 

@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import type { JsonObject } from '../../jsonrpc/message.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { constant, isConstant } from '../../jsonrpc/stringify.ts';
 import { Meta, Method } from '../../protocol/methods.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
@@ -67,13 +67,19 @@ function shapeResult(result: JsonObject, method: string, profile: RevisionProfil
 
 /** The answer to `initialize`, from a service's description of itself (2025-11-25, basic/lifecycle: Initialization). */
 export function toInitializeResult(discovered: JsonObject, profile: RevisionProfile): JsonObject {
-  const { properties } = profile.unknown;
   const told = {
     protocolVersion: profile.revision,
     capabilities: discovered['capabilities'] ?? {},
     serverInfo: discovered['_meta']?.[Meta.ServerInfo] ?? { name: 'unnamed', version: '0' },
     ...(discovered['instructions'] === undefined ? {} : { instructions: discovered['instructions'] }),
   };
-  const named = inside(told, 'serverInfo', (info) => without(info, properties.Implementation));
-  return inside(named, 'capabilities', (capabilities) => without(capabilities, properties.ServerCapabilities));
+  const named = inside(told, 'serverInfo', (info) => without(info, profile.unknown.properties.Implementation));
+  return inside(named, 'capabilities', (capabilities) => shapeCapabilities(capabilities, profile));
+}
+
+function shapeCapabilities(capabilities: JsonObject, { unknown: { properties } }: RevisionProfile): JsonObject {
+  const known = without(capabilities, properties.ServerCapabilities);
+  const shaped = inside(known, 'extensions', (extensions) => without(extensions, properties.Extensions));
+  const { extensions } = shaped;
+  return isObject(extensions) && Object.keys(extensions).length === 0 ? without(shaped, ['extensions']) : shaped;
 }

@@ -439,6 +439,14 @@ function opened(
   };
 }
 
+test.each(LEGACY_REVISIONS)('%s is told of extensions, but for that of tasks', async (revision) => {
+  const ui = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html'] } };
+  const { service: extended } = scripted({}, { extensions: { ...ui, ...capabilities.extensions } });
+  const { client } = await served(extended);
+  const { result } = await client.request(1, 'initialize', hello(revision));
+  expect(result.capabilities).toEqual({ extensions: ui });
+});
+
 describe.each(Object.keys(content) as Legacy[])('in %s', (revision) => {
   test.each(results)('%s', async (_, id, expected) => {
     expect((await inRevision(revision)).answer(id)).toEqual({ jsonrpc: '2.0', id, result: expected[revision] });
