@@ -25,14 +25,6 @@ const MAX_BYTES_PER_PRINCIPAL = 16 * 1024 * 1024;
 /** Where there is no room, what has waited for this long is given up for what comes. Milliseconds. */
 const EVICTABLE_AFTER = 60_000;
 
-/** What a principal takes up. */
-interface Share {
-  readonly count: number;
-  readonly bytes: number;
-}
-
-const NOTHING: Share = { count: 0, bytes: 0 };
-
 interface Place<P extends Parked> {
   readonly parked: P;
   readonly since: number;
@@ -47,7 +39,6 @@ export class Parking<P extends Parked> {
   readonly #options: ParkingOptions;
   /** Oldest first. */
   readonly #places = new Map<string, Place<P>>();
-  readonly #shares = new Map<string, Share>();
   #bytes = 0;
   #closed: Error | undefined;
 
@@ -79,16 +70,14 @@ export class Parking<P extends Parked> {
     timer.unref?.();
     this.#places.set(parked.id, { parked, since: Date.now(), timer });
     this.#bytes += parked.bytes;
-    this.#count(principal, 1, parked.bytes);
   }
 
-  delete({ id, bytes, principal }: P): void {
+  delete({ id, bytes }: P): void {
     const place = this.#places.get(id);
     if (!place) return;
     clearTimeout(place.timer);
     this.#places.delete(id);
     this.#bytes -= bytes;
-    this.#count(principal, -1, -bytes);
   }
 
   /** Gives up all that waits; from now on nothing may. */
@@ -98,15 +87,14 @@ export class Parking<P extends Parked> {
   }
 
   #fits(principal: string, more: number): boolean {
-    const { count, bytes } = this.#shares.get(principal) ?? NOTHING;
-    return count < this.#options.maxParkedPerPrincipal && (count === 0 || bytes + more <= MAX_BYTES_PER_PRINCIPAL);
-  }
-
-  #count(principal: string | undefined, places: number, size: number): void {
-    if (principal === undefined) return;
-    const { count, bytes } = this.#shares.get(principal) ?? NOTHING;
-    if (count + places > 0) this.#shares.set(principal, { count: count + places, bytes: bytes + size });
-    else this.#shares.delete(principal);
+    let count = 0;
+    let bytes = more;
+    for (const { parked } of this.#places.values()) {
+      if (parked.principal !== principal) continue;
+      count += 1;
+      bytes += parked.bytes;
+    }
+    return count < this.#options.maxParkedPerPrincipal && (count === 0 || bytes <= MAX_BYTES_PER_PRINCIPAL);
   }
 
   /** @param principal whose place is to be given up; anyone's where there is none. */
