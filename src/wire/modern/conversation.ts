@@ -124,13 +124,13 @@ export class Conversation implements Parked {
   }
 
   /**
-   * The caller has come again.
+   * The caller has come again; called while it is away.
    *
    * @throws Refusal where the state is not of the newest round, or an answer is none to its question; nothing has changed
    * then.
    */
   resume(round: Round, number: number | undefined, responses: JsonObject): void {
-    if (this.exchange.round || number !== this.round) {
+    if (number !== this.round) {
       throw Refusal.params('"requestState" is of a round that has been answered already');
     }
     // What was not asked for is ignored (2026-07-28, patterns/mrtr: Error Handling).

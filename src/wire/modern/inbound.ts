@@ -222,7 +222,6 @@ export class ModernInbound {
     if (typeof requestState !== 'string') throw Refusal.params('"requestState" must be a string');
     const binding = { principal: caller.principal, digest: requestDigest(method, params) };
     if (this.#options.sealState) return this.#seal.open(requestState, binding);
-    if (!StateSeal.looksSealed(requestState)) return undefined;
     try {
       return this.#seal.open(requestState, binding);
     } catch {
