@@ -79,6 +79,34 @@ describe('close', () => {
     await closing;
   });
 
+  test('lets a request finish whose caller has come again with answers', async () => {
+    const go = deferred();
+    const client = new ModernClient(
+      tool(async (exchange) => {
+        await exchange.ask('roots/list', {});
+        await go.promise;
+        return { done: true };
+      }),
+    );
+    const first = await client.request('tools/call', CALL);
+    const answered = client.request('tools/call', retry(first, { 'roots-1': { roots: [] } }));
+    const closed = vi.fn<() => void>();
+    const closing = client.inbound.close(5000).then(closed);
+    await settled();
+    expect(closed).not.toHaveBeenCalled();
+    go.resolve();
+    expect((await answered).response.result).toMatchObject({ done: true });
+    await closing;
+  });
+
+  test('refuses what comes after it', async () => {
+    const scripts = scripted();
+    const client = new ModernClient(scripts.service);
+    await client.inbound.close(0);
+    expect(await client.error('echo')).toMatchObject({ message: 'The server is shutting down' });
+    expect(scripts.seen).toEqual([]);
+  });
+
   test('answers the rest after its time, and tells the handlers', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const seen: Exchange[] = [];
@@ -148,6 +176,14 @@ describe('close', () => {
     go.resolve();
     await answered;
     await closing;
+  });
+});
+
+test('initialize that says its revision itself is no method of that revision', async () => {
+  const client = new ModernClient(scripted().service);
+  expect(await client.error('initialize', { protocolVersion: '2025-11-25' })).toMatchObject({
+    code: -32601,
+    message: 'Method not found: initialize is not part of revision 2026-07-28',
   });
 });
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ABLE, ModernClient, modernRequest, TestReply, type Answered } from '../../../test/support/modern.ts';
 import { deferred, scripted, unhandled } from '../../../test/support/service.ts';
@@ -29,6 +30,9 @@ const retry = (answered: Answered, inputResponses?: JsonObject): JsonObject => (
   requestState: answered.response.result.requestState,
   inputResponses,
 });
+
+/** Lets what is asked in this turn of the event loop go out. */
+const turns = (): Promise<void> => new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
 
 afterEach(() => void vi.useRealTimers());
 
@@ -144,6 +148,58 @@ describe('a handler that asks', () => {
     expect(result['answers']).toEqual(['never mind', { roots: [] }]);
   });
 
+  test('leaves nothing at the signal of a question that was answered', async () => {
+    const { signal } = new AbortController();
+    const client = new ModernClient(tool((exchange) => exchange.ask('roots/list', {}, { key: 'a', signal })));
+    const first = await client.request('tools/call', CALL);
+    expect(await client.result('tools/call', retry(first, { a: { roots: [] } }))).toMatchObject({ roots: [] });
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  test('may ask more while its caller is away, who is asked that when it comes again', async () => {
+    const away = deferred();
+    const client = new ModernClient(
+      tool(async (exchange) => {
+        const first = exchange.ask('roots/list', {}, { key: 'a' });
+        await away.promise;
+        const second = exchange.ask('roots/list', {}, { key: 'b' });
+        return { answers: await Promise.all([first, second]) };
+      }),
+    );
+    const first = await client.request('tools/call', CALL);
+    away.resolve();
+    await turns();
+    const second = await client.request('tools/call', retry(first, { a: { roots: [1] } }));
+    expect(Object.keys(questions(second))).toEqual(['b']);
+    const result = await client.result('tools/call', retry(second, { b: { roots: [2] } }));
+    expect(result['answers']).toEqual([{ roots: [1] }, { roots: [2] }]);
+  });
+
+  test('that has finished waits for no answer any more', async () => {
+    const away = deferred();
+    const failures: string[] = [];
+    const client = new ModernClient(
+      tool(async (exchange) => {
+        exchange.ask('roots/list', {}).catch((error: Error) => void failures.push(error.message));
+        await away.promise;
+        return { done: true };
+      }),
+    );
+    const first = await client.request('tools/call', CALL);
+    away.resolve();
+    await turns();
+    expect(failures).toEqual(['The request has been answered']);
+    // Whatever it answers: nobody reads it.
+    expect(await client.result('tools/call', retry(first, { 'roots-1': {} }))).toMatchObject({ done: true });
+  });
+
+  test.each(['constructor', '__proto__', 'toString'])('is not answered by what has no answer named %s', async (key) => {
+    const client = new ModernClient(tool((exchange) => exchange.ask('roots/list', {}, { key })));
+    const first = await client.request('tools/call', CALL);
+    const second = await client.request('tools/call', retry(first, {}));
+    expect(Object.keys(questions(second))).toEqual([key]);
+  });
+
   test('does not ask twice by one name', async () => {
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -154,6 +210,20 @@ describe('a handler that asks', () => {
     expect(await client.error('tools/call', CALL)).toMatchObject({
       code: -32603,
       message: expect.stringContaining('"a"'),
+    });
+  });
+
+  test('does not ask again by the name of a question that was answered', async () => {
+    const client = new ModernClient(
+      tool(async (exchange) => {
+        await exchange.ask('roots/list', {}, { key: 'a' });
+        return exchange.ask('roots/list', {}, { key: 'a' });
+      }),
+    );
+    const first = await client.request('tools/call', CALL);
+    expect(await client.error('tools/call', retry(first, { a: { roots: [] } }))).toMatchObject({
+      code: -32603,
+      message: expect.stringContaining('another question named "a"'),
     });
   });
 
@@ -352,6 +422,17 @@ describe('a result that asks', () => {
     expect(client.inbound.parked).toBe(0);
   });
 
+  test('takes along what the handler noted, though it has no state of its own', async () => {
+    const noting = tool(({ notes, params }) => {
+      if (params['inputResponses']) return Promise.resolve({ noted: notes.get('n') });
+      notes.set('n', 1);
+      return Promise.resolve({ resultType: 'input_required', inputRequests: { r: { method: 'roots/list' } } });
+    });
+    const client = new ModernClient(noting);
+    const first = await client.request('tools/call', CALL);
+    expect(await client.result('tools/call', retry(first, { r: { roots: [] } }))).toMatchObject({ noted: 1 });
+  });
+
   test('whose state was made up is not called again', async () => {
     const client = new ModernClient(asks);
     const params = { ...CALL, requestState: 'step 1', inputResponses: {} };
@@ -430,6 +511,26 @@ describe('what waits is bounded', () => {
     for (let n = 0; n < 3; n += 1) await client.request('tools/call', CALL);
     expect(await client.error('tools/call', CALL)).toMatchObject({ code: -32603 });
     expect(client.inbound.parked).toBe(3);
+  });
+
+  test('in size with the questions that are open, and not with those of earlier rounds', async () => {
+    const message = 'x'.repeat(5 * 1024 * 1024);
+    const client = new ModernClient(
+      tool(async (exchange) => {
+        const { rounds } = exchange.params['arguments'];
+        for (let round = 0; round < rounds; round += 1) await exchange.ask('elicitation/create', form(message));
+        return { done: true };
+      }),
+    );
+    const ada = { principal: 'ada' };
+    await client.request('tools/call', { ...CALL, arguments: { rounds: 1 } }, ada);
+    const params = { ...CALL, arguments: { rounds: 4 } };
+    let answered = await client.request('tools/call', params, ada);
+    for (let round = 1; round <= 4; round += 1) {
+      const inputResponses = { [`elicitation-${round}`]: { action: 'decline' } };
+      answered = await client.request('tools/call', { ...retry(answered, inputResponses), ...params }, ada);
+    }
+    expect(answered.response.result).toMatchObject({ done: true });
   });
 
   test('in size with the answers that came, and gives all of it back', async () => {

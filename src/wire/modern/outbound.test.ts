@@ -333,6 +333,43 @@ describe('a request', () => {
     ]);
   });
 
+  test('does not get the progress of another, whatever stream that comes on', async () => {
+    const errors: Error[] = [];
+    const carrier = new TestCarrier({
+      'prompts/get': ({ params, onnotification }) => {
+        const { progressToken } = params['_meta'];
+        for (const token of ['of another', progressToken]) {
+          onnotification({ jsonrpc: '2.0', method: PROGRESS, params: { progressToken: token, progress: 1 } });
+        }
+        return {};
+      },
+    });
+    const { service } = await connectModern(carrier, { clientInfo, onerror: (error) => void errors.push(error) });
+    const exchange = asked('prompts/get', { name: 'p', _meta: { progressToken: 'mine' } });
+    await service(exchange);
+    expect(exchange.notified).toEqual([{ method: PROGRESS, params: { progressToken: 'mine', progress: 1 } }]);
+    expect(errors).toHaveLength(1);
+  });
+
+  test.each(['tools/call', 'prompts/get'])('that was given up before sends nothing: %s', async (method) => {
+    const carrier = new TestCarrier({ 'tools/list': () => ({ tools: [] }), [method]: () => ({}) });
+    const { service } = await connectModern(carrier, { clientInfo });
+    const exchange = asked(method, { name: 'a' });
+    exchange.abort();
+    await expect(service(exchange)).rejects.toThrow('aborted');
+    expect(carrier.requests.map((request) => request.method)).toEqual(['server/discover']);
+  });
+
+  test('for what the server is shows the newest answer from then on', async () => {
+    const carrier = new TestCarrier({
+      'server/discover': (_, nth) => (nth === 1 ? described : { ...described, instructions: 'Read.' }),
+    });
+    const upstream = await connectModern(carrier, { clientInfo });
+    expect(upstream.discovered.instructions).toBeUndefined();
+    await upstream.service(asked('server/discover'));
+    expect(upstream.discovered.instructions).toBe('Read.');
+  });
+
   test('is cancelled with its exchange, and leaves no listener behind', async () => {
     const gone = deferred();
     const { service } = scripted({
@@ -493,6 +530,29 @@ describe('headers', () => {
     const refused = service(asked('tools/call', { name: 't', arguments: { region: 'nowhere' } }));
     await expect(refused).rejects.toMatchObject({ code: -32020 });
     expect([carrier.of('tools/list').length, carrier.of('tools/call').length]).toEqual([3, 4]);
+  });
+
+  test('are left out where they were refused, and the list has the tool no more', async () => {
+    const carrier = new TestCarrier({
+      'tools/list': (_, nth) => (nth === 1 ? list(['t', schema]) : list()),
+      'tools/call': ({ headers }) => {
+        if (headers!['mcp-param-region'] === undefined) return { content: [] };
+        throw new RpcError(-32020, 'Header mismatch: Mcp-Param-Region is not known');
+      },
+    });
+    const { service } = await over(carrier);
+    expect(await service(asked('tools/call', { name: 't', arguments: { region: 'eu' } }))).toEqual({ content: [] });
+  });
+
+  test('leave nothing behind when the list has come', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const carrier = new TestCarrier({ 'tools/list': () => list(['t', schema]), 'tools/call': () => ({ content: [] }) });
+    const { service } = await over(carrier);
+    const exchange = asked('tools/call', { name: 't' });
+    await service(exchange);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(getEventListeners(exchange.signal, 'abort')).toEqual([]);
   });
 
   test('that cannot be are reported, and the tool is left out', async () => {

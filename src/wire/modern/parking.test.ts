@@ -127,3 +127,14 @@ test('when it closes all are given up, and nothing comes in any more', () => {
   expect(all.map(({ reasons }) => reasons)).toEqual([['the end'], ['the end']]);
   expect(() => places.add(waiting())).toThrow('the end');
 });
+
+test('what waits does not keep the process from ending', () => {
+  vi.useRealTimers();
+  const places = parking();
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  const one = waiting();
+  places.add(one);
+  expect(timers()).toBe(before);
+  places.delete(one);
+});
