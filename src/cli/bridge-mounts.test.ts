@@ -4,7 +4,7 @@ import type { Client } from '../client/client.ts';
 import type { Service } from '../core/exchange.ts';
 import { McpServer } from '../server/mcp-server.ts';
 import { fetchListener } from '../transport/http/fetch.ts';
-import { createHttpHandler, type HttpHandlerOptions } from '../transport/http/handler.ts';
+import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from '../transport/http/handler.ts';
 import { Mounts } from './bridge-mounts.ts';
 
 function named(name: string): Service {
@@ -23,8 +23,9 @@ function mounted(services: Map<string, Service>, options: Partial<HttpHandlerOpt
     path: '/mcp',
     inbound: { onerror },
     http: { onerror },
+    eventLog: () => front.eventLog,
   });
-  const front = createHttpHandler({ onsession: () => {}, pages: mounts.page, ...options });
+  const front: HttpHandler = createHttpHandler({ onsession: () => {}, pages: mounts.page, ...options });
   const answer = fetchListener(front);
   const fetch = ((input: string | URL, init?: RequestInit) =>
     answer(new Request(input, init))) as typeof globalThis.fetch;

@@ -1,5 +1,6 @@
 import { replayed } from '../bridge/replays.ts';
 import type { Service } from '../core/exchange.ts';
+import type { EventLog } from '../store/event-log.ts';
 import {
   createHttpHandler,
   type HttpHandler,
@@ -16,6 +17,8 @@ export interface MountsOptions {
   readonly path: string;
   readonly inbound: InboundOptions;
   readonly http: Pick<HttpHandlerOptions, 'maxSessions' | 'idleTimeout' | 'onerror'>;
+  /** What keeps the events of all of them; asked for with the first call. */
+  readonly eventLog: () => EventLog;
 }
 
 /**
@@ -94,11 +97,12 @@ export class Mounts {
   #add(name: string, first: Service): Mount {
     // However many names there will have been: there are no more than there are services.
     this.clear();
-    const { find, inbound: inboundOptions, http } = this.#options;
+    const { find, inbound: inboundOptions, http, eventLog } = this.#options;
     // Whatever it is at the time: it may be replaced while sessions go on.
     const inbound = inboundTo((exchange) => (find(name) ?? first)(exchange), inboundOptions);
     const { onsession, onrequest } = inbound;
-    const handler = createHttpHandler({ ...http, path: '*', ssePath: false, onsession, onrequest });
+    const paths = { path: '*', ssePath: false } as const;
+    const handler = createHttpHandler({ ...http, ...paths, eventLog: eventLog(), onsession, onrequest });
     if (this.#draining) handler.drain();
     const mount = { inbound, handler };
     this.#mounts.set(name, mount);

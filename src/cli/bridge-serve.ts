@@ -61,7 +61,13 @@ export async function serveBridge(
     const service = served.members?.find(name);
     return service && observer.served(service);
   };
-  const mounts = new Mounts({ find, path, inbound: inboundOptions, http: { maxSessions, idleTimeout, onerror } });
+  const mounts = new Mounts({
+    find,
+    path,
+    inbound: inboundOptions,
+    http: { maxSessions, idleTimeout, onerror },
+    eventLog: () => handler.eventLog,
+  });
   served.members?.onchange(() => mounts.clear());
   const tls = await certificateOf(settings);
   const pages = pagesOf(observer, settings);
@@ -154,6 +160,8 @@ function pagesOf({ health, metrics }: Observer, settings: BridgeSettings): (path
 function addGauges(metrics: Metrics, handler: HttpHandler, inbound: Inbound, mounts: Mounts): void {
   metrics.gauge('everwire_sessions', 'Live sessions', () => handler.sessions + mounts.sessions);
   metrics.gauge('everwire_streams', 'Event streams that somebody reads', () => handler.streams + mounts.streams);
+  // What the mounts keep is counted here too: their calls come through this handler, and they share its event log.
+  metrics.gauge('everwire_http_buffered_bytes', 'Bytes kept in memory for HTTP clients', () => handler.bufferedBytes);
   metrics.gauge(
     'everwire_parked_exchanges',
     'Requests that wait for answers of their callers',

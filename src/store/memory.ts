@@ -22,6 +22,12 @@ export interface MemoryEventLogOptions {
   now?: () => number;
 }
 
+/** An event log in memory. */
+export interface MemoryEventLog extends EventLog {
+  /** How many bytes of messages all sessions together keep now. */
+  readonly bytes: number;
+}
+
 /** An event, in two linked lists: a reader that holds one can go on reading while the log drops it. */
 interface Node {
   readonly stream: Stream;
@@ -53,7 +59,7 @@ const MAX_SPENT_STREAMS = 1000;
  *
  * @throws RangeError where a bound is negative or not a number.
  */
-export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
+export function memoryEventLog(options: MemoryEventLogOptions = {}): MemoryEventLog {
   const {
     maxBytes = 4 * 1024 * 1024,
     maxTotalBytes = 256 * 1024 * 1024,
@@ -64,12 +70,12 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
   for (const [name, bound] of Object.entries({ maxBytes, maxTotalBytes, maxEvents, maxAge })) {
     if (!(bound >= 0)) throw new RangeError(`${name} must be 0 or more, not ${bound}`);
   }
-  return new MemoryEventLog({ maxBytes, maxTotalBytes, maxEvents, maxAge }, now);
+  return new EventsInMemory({ maxBytes, maxTotalBytes, maxEvents, maxAge }, now);
 }
 
 type Bounds = Required<Omit<MemoryEventLogOptions, 'now'>>;
 
-class MemoryEventLog implements EventLog {
+class EventsInMemory implements MemoryEventLog {
   readonly #sessions = new Map<SessionId, SessionEvents>();
   readonly #bounds: Bounds;
   readonly #now: () => number;
@@ -80,6 +86,10 @@ class MemoryEventLog implements EventLog {
     this.#bounds = bounds;
     this.#now = now;
     this.#swept = now();
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId> {

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { Service } from '../../src/core/exchange.ts';
 import type { JsonObject, Notification, Request, RequestId, Response } from '../../src/jsonrpc/message.ts';
-import { createHttpHandler, type HttpHandlerOptions } from '../../src/transport/http/handler.ts';
+import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from '../../src/transport/http/handler.ts';
 import { fetchListener, type FetchContext } from '../../src/transport/http/fetch.ts';
 import type { MessageExtra, ReplyChannel } from '../../src/transport/transport.ts';
 import { createInbound, type Inbound, type InboundOptions } from '../../src/wire/serve.ts';
@@ -123,6 +123,7 @@ export interface SendExtra extends MessageExtra {
 /** The one handler without a socket, for clients of 2026-07-28. Closed when the test is over. */
 export class ModernHttp {
   readonly inbound: Inbound;
+  readonly handler: HttpHandler;
   readonly errors: Error[] = [];
   readonly fetch: (request: globalThis.Request, context?: FetchContext) => Promise<globalThis.Response>;
   #lastId = 0;
@@ -131,7 +132,7 @@ export class ModernHttp {
     const onerror = (error: Error): void => void this.errors.push(error);
     this.inbound = createInbound(service, { onerror, ...options });
     const { onsession, onrequest } = this.inbound;
-    const handler = createHttpHandler({ onsession, onrequest, onerror, ...http });
+    const handler = (this.handler = createHttpHandler({ onsession, onrequest, onerror, ...http }));
     this.fetch = fetchListener(handler);
     onTestFinished(async () => {
       await this.inbound.close(0);

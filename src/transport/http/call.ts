@@ -15,7 +15,7 @@ export interface HttpCall {
   readonly principal: string | undefined;
   /** What else is known of the caller, where it showed a credential. */
   readonly auth: AuthInfo | undefined;
-  /** How large the body was, once it has been read. */
+  /** About how many bytes of memory the body takes once it is parsed; 0 until it has been read. */
   readonly bodyBytes: number;
   /** The client went away, as far as that shows. */
   readonly gone: boolean;
@@ -26,15 +26,18 @@ export interface HttpCall {
    */
   header(name: string): string | undefined;
   /**
-   * Reads the body, then calls back once: with the body, or with undefined where it is larger than `limit` bytes.
-   * Where the client goes away before its end, there is no call.
+   * Reads the body, then calls back once: with the body, or with why it cannot be had, where it is larger than `limit`
+   * bytes or there is no memory for it. Where the client goes away before its end, there is no call.
    */
-  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void;
+  readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void;
   /** Answers at once and for good. */
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void;
   /** Begins a streamed answer. */
   stream(status: number, headers: HttpHeaders): HttpStream;
 }
+
+/** Why a body cannot be had. */
+export type BodyRefusal = 'too large' | 'no room';
 
 /** Text, or bytes in parts. */
 export type HttpBody = string | readonly Uint8Array[];
@@ -50,6 +53,8 @@ export interface HttpStream {
   end(): void;
   /** Breaks the connection off. */
   destroy(): void;
+  /** Counts bytes that are kept for the reader beside what was written; fewer, where it is negative. */
+  keep(bytes: number): void;
   /** Breaks it off when the reader has taken nothing for so many milliseconds, from now on; 0 to stop watching. */
   watch(timeout: number): void;
   /** The reader that was behind has caught up. */

@@ -73,6 +73,11 @@ export class SseConnection {
     this.#stream.watch(this.#connections.stallTimeout);
   }
 
+  /** See `HttpStream.keep`. */
+  keep(bytes: number): void {
+    if (!this.#closed) this.#stream.keep(bytes);
+  }
+
   keepAlive(): void {
     if (!this.#full) this.write(KEEP_ALIVE);
   }

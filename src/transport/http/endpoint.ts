@@ -5,7 +5,7 @@ import type { Admission } from './admission.ts';
 import type { HttpCall } from './call.ts';
 import type { OpenConnections } from './connection.ts';
 import { acceptGuard, mediaType } from './guards.ts';
-import { failed, refuse } from './refusals.ts';
+import { failed, noRoom, refuse } from './refusals.ts';
 import type { SessionTable } from './sessions.ts';
 import type { SseSession } from './sse-session.ts';
 import type { StreamableSession } from './streamable-session.ts';
@@ -67,7 +67,10 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
     const { maxBodyBytes, admission, onerror } = this.options;
     call.readBody(maxBodyBytes, (body) => {
       try {
-        if (!body) return refuse(call, 413, `The body is larger than ${maxBodyBytes} bytes`, { connection: 'close' });
+        if (body === 'too large') {
+          return refuse(call, 413, `The body is larger than ${maxBodyBytes} bytes`, { connection: 'close' });
+        }
+        if (body === 'no room') return noRoom(call);
         const value = parseJson(body);
         if (!admission || admission.admits(call, value)) take(value);
       } catch (error) {

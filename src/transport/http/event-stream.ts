@@ -4,6 +4,12 @@ import type { SseConnection } from './connection.ts';
 import { messageEvent, primingEvent, retryField } from './sse.ts';
 import { stringify } from '../../jsonrpc/stringify.ts';
 
+interface Unsent {
+  readonly id: EventId;
+  readonly json: string;
+  readonly connection: SseConnection;
+}
+
 export interface EventStreamOptions {
   readonly log: EventLog;
   readonly session: SessionId;
@@ -32,8 +38,8 @@ export class EventStream {
   readonly #connections: SseConnection[] = [];
   /** The newest connection, once it has nothing left to read from the log. */
   #live: SseConnection | undefined;
-  /** Responses that the connection has not had yet. */
-  #unsent: { readonly id: EventId; readonly json: string }[] = [];
+  /** Responses that the newest connection has not had yet; they count as its. */
+  #unsent: Unsent[] = [];
   /** Counts the readings of the log: a new one ends the one before. */
   #turn = 0;
   #ended = false;
@@ -71,7 +77,7 @@ export class EventStream {
       const id = await log.append(session, stream, message);
       this.#last = id;
       if (!this.#live) {
-        if (isResponse(message) && this.connected) this.#unsent.push({ id, json });
+        if (isResponse(message)) this.#keepResponse(id, json);
         return;
       }
       this.#live.write(messageEvent(json, id));
@@ -115,7 +121,7 @@ export class EventStream {
     if (index < 0) return;
     const newest = index === this.#connections.length - 1;
     this.#connections.splice(index, 1);
-    if (!this.connected) this.#unsent = [];
+    if (!this.connected) this.#letGo(() => true);
     if (!newest) return;
     this.#live = undefined;
     const next = this.#connections.at(-1);
@@ -186,7 +192,7 @@ export class EventStream {
     try {
       for await (const { id, message } of log.after(session, place)) {
         if (!current()) return place;
-        this.#unsent = this.#unsent.filter((response) => response.id !== id);
+        this.#letGo((response) => response.id === id);
         if (message) connection.write(messageEvent(stringify(message), id));
         this.#sent = place = id;
         if (connection.full) break;
@@ -201,9 +207,24 @@ export class EventStream {
     }
   }
 
+  #keepResponse(id: EventId, json: string): void {
+    const connection = this.#connections.at(-1);
+    if (!connection) return;
+    this.#unsent.push({ id, json, connection });
+    connection.keep(json.length);
+  }
+
+  /** Keeps some responses no longer. */
+  #letGo(which: (response: Unsent) => boolean): void {
+    const gone = this.#unsent.filter(which);
+    if (gone.length === 0) return;
+    this.#unsent = this.#unsent.filter((response) => !which(response));
+    for (const { connection, json } of gone) connection.keep(-json.length);
+  }
+
   #writeUnsent(connection: SseConnection): void {
     const unsent = this.#unsent;
-    this.#unsent = [];
+    this.#letGo(() => true);
     for (const { id, json } of unsent) connection.write(messageEvent(json, id));
   }
 }

@@ -1,13 +1,17 @@
 import type { AuthInfo } from '../../protocol/types.ts';
-import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import { BodyBuffer } from './body-buffer.ts';
+import type { BufferBudget, Holder } from './buffer-budget.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import type { HttpHandler } from './handler.ts';
+import { jsonWeight } from './json-weight.ts';
 
 /**
  * Makes a web-standard `fetch` function of a handler, for runtimes and frameworks that speak Request and Response. It
  * never rejects. The second argument says who sent the request, where something before it has authenticated them.
  */
 export function fetchListener(handler: HttpHandler): (request: Request, context?: FetchContext) => Promise<Response> {
-  return (request, context) => new Promise((resolve) => handler.handle(new FetchCall(request, context, resolve)));
+  return (request, context) =>
+    new Promise((resolve) => handler.handle(new FetchCall(request, context, resolve, handler.budget)));
 }
 
 /** What may have authenticated a request before it reaches the handler. */
@@ -26,8 +30,16 @@ class FetchCall implements HttpCall {
   readonly #request: Request;
   readonly #host: string;
   readonly #resolve: (response: Response) => void;
+  readonly #budget: BufferBudget;
+  /** What is counted for the body while the call is being answered. */
+  #taken = 0;
 
-  constructor(request: Request, context: FetchContext | undefined, resolve: (response: Response) => void) {
+  constructor(
+    request: Request,
+    context: FetchContext | undefined,
+    resolve: (response: Response) => void,
+    budget: BufferBudget,
+  ) {
     const url = new URL(request.url);
     this.method = request.method;
     this.path = url.pathname;
@@ -37,6 +49,7 @@ class FetchCall implements HttpCall {
     this.#request = request;
     this.#host = url.host;
     this.#resolve = resolve;
+    this.#budget = budget;
   }
 
   get gone(): boolean {
@@ -49,40 +62,68 @@ class FetchCall implements HttpCall {
     return value ?? (name === 'host' ? this.#host : undefined);
   }
 
-  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void {
+  readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
     // A body that breaks off has nobody left to answer.
     void this.#read(limit).then(done, () => this.#resolve(new Response(null, { status: 400 })));
   }
 
-  async #read(limit: number): Promise<Uint8Array | undefined> {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
+  async #read(limit: number): Promise<Uint8Array | BodyRefusal> {
+    const buffer = new BodyBuffer();
     const reader = this.#request.body?.getReader();
-    while (reader) {
-      const { value, done } = await reader.read();
-      if (done) break;
-      length += value.byteLength;
-      if (length > limit) {
-        await reader.cancel();
-        return undefined;
+    let cut = false;
+    const unfinished: Holder = {
+      held: 0,
+      cutOff: () => {
+        cut = true;
+        reader?.cancel().catch(() => {});
+      },
+    };
+    try {
+      while (reader) {
+        const { value, done } = await reader.read();
+        if (cut) return 'no room';
+        if (done) break;
+        if (buffer.length + value.byteLength > limit) {
+          await reader.cancel();
+          return 'too large';
+        }
+        buffer.push(value);
+        this.#budget.wait(unfinished, buffer.capacity);
       }
-      chunks.push(value);
+    } finally {
+      this.#budget.wait(unfinished, 0);
     }
-    this.bodyBytes = length;
-    return Buffer.concat(chunks, length);
+    const body = buffer.take();
+    // A body that is whole counts as a request from now on, until it is answered.
+    const weight = jsonWeight(body);
+    if (!this.#budget.take(weight)) return 'no room';
+    this.bodyBytes = this.#taken = weight;
+    return body;
   }
 
-  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
-    this.#resolve(
-      new Response(typeof body === 'object' ? Buffer.concat(body) : (body ?? null), {
-        status,
-        headers: { ...headers },
-      }),
-    );
+  /** The call is answered, or nobody waits for its answer any more. */
+  release(): void {
+    this.#budget.give(this.#taken);
+    this.#taken = 0;
+  }
+
+  respond(status: number, headers: HttpHeaders, given?: HttpBody): void {
+    this.release();
+    const body = typeof given === 'object' ? Buffer.concat(given) : given;
+    if (body === undefined || body.length <= HIGH_WATER) {
+      return this.#resolve(new Response(body ?? null, { status, headers: { ...headers } }));
+    }
+    // A large one is a stream, which shows whether it is read.
+    const bytes = Buffer.from(body);
+    const stream = new FetchStream(this, this.#budget);
+    const length = String(bytes.length);
+    this.#resolve(new Response(stream.body, { status, headers: { ...headers, 'content-length': length } }));
+    stream.enqueue(bytes);
+    stream.end();
   }
 
   stream(status: number, headers: HttpHeaders): HttpStream {
-    const stream = new FetchStream();
+    const stream = new FetchStream(this, this.#budget);
     this.#resolve(new Response(stream.body, { status, headers: { ...headers } }));
     const { signal } = this.#request;
     // Not every runtime cancels the body of a response whose reader has gone before it came. That a reader has gone is
@@ -93,32 +134,58 @@ class FetchCall implements HttpCall {
   }
 }
 
-class FetchStream implements HttpStream {
+/** How many bytes a stream takes before its reader counts as behind. */
+const HIGH_WATER = 64 * 1024;
+
+class FetchStream implements HttpStream, Holder {
   ondrain: (() => void) | undefined;
   onclose: (() => void) | undefined;
+  held = 0;
   readonly body: ReadableStream<Uint8Array>;
+  readonly #call: FetchCall;
+  readonly #budget: BufferBudget;
   readonly #encoder = new TextEncoder();
   #watcher: ReturnType<typeof setInterval> | undefined;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
+  /** What is kept for the reader beside what was written. */
+  #kept = 0;
   #closed = false;
+  /** Nothing more follows, but the reader has not had all that was written. */
+  #unread = false;
 
-  constructor() {
+  constructor(call: FetchCall, budget: BufferBudget) {
+    this.#call = call;
+    this.#budget = budget;
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#controller = controller;
         },
-        pull: () => this.ondrain?.(),
-        cancel: () => this.#close(),
+        pull: () => this.#drained(),
+        cancel: () => {
+          this.#budget.wait(this, 0);
+          this.#close();
+        },
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: 64 * 1024 }),
+      new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER }),
     );
   }
 
   write(text: string): boolean {
+    return this.enqueue(this.#encoder.encode(text));
+  }
+
+  enqueue(bytes: Uint8Array): boolean {
     if (this.#closed) return true;
-    this.#controller.enqueue(this.#encoder.encode(text));
-    return (this.#controller.desiredSize ?? 1) > 0;
+    this.#controller.enqueue(bytes);
+    if ((this.#controller.desiredSize ?? 1) > 0) return true;
+    this.#count();
+    return false;
+  }
+
+  keep(bytes: number): void {
+    this.#kept += bytes;
+    if (!this.#closed) this.#count();
   }
 
   watch(timeout: number): void {
@@ -134,20 +201,46 @@ class FetchStream implements HttpStream {
 
   end(): void {
     if (this.#closed) return;
-    this.#controller.close();
+    this.#kept = 0;
+    this.#count();
+    // One that is closed does not show when it has been read.
+    if (this.held > 0) this.#unread = true;
+    else this.#controller.close();
     this.#close();
   }
 
   destroy(): void {
     if (this.#closed) return;
     this.#controller.error(new Error('The connection was broken off'));
+    this.#budget.wait(this, 0);
     this.#close();
+  }
+
+  cutOff(): void {
+    if (!this.#unread) return this.destroy();
+    this.#unread = false;
+    this.#controller.error(new Error('The connection was broken off'));
+  }
+
+  #drained(): void {
+    this.#count();
+    if (!this.#unread) return this.ondrain?.();
+    this.#unread = false;
+    this.#controller.close();
+  }
+
+  /** Counts what the reader is behind by, and what is kept for it. */
+  #count(): void {
+    const room = this.#controller.desiredSize ?? HIGH_WATER;
+    const behind = room > 0 ? 0 : HIGH_WATER - room;
+    if (behind + this.#kept !== this.held) this.#budget.wait(this, behind + this.#kept);
   }
 
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
     clearInterval(this.#watcher);
+    this.#call.release();
     this.onclose?.();
   }
 }

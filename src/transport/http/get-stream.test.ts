@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { TestHttp, openRaw, type TestSession } from '../../../test/support/http.ts';
 import { deferred, listening, scripted, settled } from '../../../test/support/service.ts';
 import type { Exchange } from '../../core/exchange.ts';
+import type { EventLog } from '../../store/event-log.ts';
 import { memoryEventLog } from '../../store/memory.ts';
 
 const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
@@ -113,8 +114,8 @@ test('where more was said than is kept before the first GET, the stream begins w
 test('a session that has ended keeps nothing', async () => {
   const appended: string[] = [];
   const dropped: string[] = [];
-  const log = memoryEventLog();
-  const eventLog: typeof log = {
+  const log: EventLog = memoryEventLog();
+  const eventLog: EventLog = {
     append: (session, stream, message) => {
       appended.push(dropped.includes(session) ? 'late' : 'in time');
       return log.append(session, stream, message);
@@ -138,7 +139,7 @@ test('a session that has ended keeps nothing', async () => {
 test('a log that fails breaks neither the handler nor the other sessions', async () => {
   const log = memoryEventLog();
   let broken = true;
-  const eventLog: typeof log = {
+  const eventLog: EventLog = {
     append: (...event) => (broken ? Promise.reject(new Error('disk full')) : log.append(...event)),
     after: (session, id) => log.after(session, id),
     streamOf: (session, id) => log.streamOf(session, id),

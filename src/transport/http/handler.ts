@@ -1,9 +1,10 @@
 import type { AuthInfo } from '../../protocol/types.ts';
 import type { EventLog } from '../../store/event-log.ts';
-import { memoryEventLog } from '../../store/memory.ts';
+import { memoryEventLog, type MemoryEventLog } from '../../store/memory.ts';
 import type { RequestListener, Transport } from '../transport.ts';
 import { Admission, type ScopesFor } from './admission.ts';
 import { AuthenticatedCall } from './authenticated-call.ts';
+import { BufferBudget } from './buffer-budget.ts';
 import type { HttpCall } from './call.ts';
 import { OpenConnections } from './connection.ts';
 import { CorsCall } from './cors.ts';
@@ -61,6 +62,13 @@ export interface HttpHandlerOptions extends HostRules {
   readonly publicPrefix?: string;
   /** Bytes of one request body. Default 4 MiB; more is answered with 413. */
   readonly maxBodyBytes?: number;
+  /**
+   * Bytes that are kept in memory for clients, of all of them together: bodies that they have not finished, requests that
+   * are being answered, answers and events that they have not read. A quarter of it is for the event log, where that is
+   * the default one, and requests may take three eighths. Beyond it the client that has kept the server waiting the longest
+   * is cut off, and requests for which there is no room are refused with 503. Default 256 MiB.
+   */
+  readonly maxBufferedBytes?: number;
   /** Live sessions; beyond it new ones are refused with 503. Default 10 000. */
   readonly maxSessions?: number;
   /** Milliseconds after which a session without a word or a connection ends; must be positive. Default 30 minutes. */
@@ -75,7 +83,7 @@ export interface HttpHandlerOptions extends HostRules {
   readonly retry?: number;
   /** Milliseconds after which the connection of a stream is ended for the client to come back (2025-11-25); 0 for never, the default. */
   readonly streamDuration?: number;
-  /** What keeps the events for resumption. Default: memory, 4 MiB and 10 minutes a session. */
+  /** What keeps the events for resumption. Default: memory, 4 MiB and 10 minutes a session, see `maxBufferedBytes`. */
   readonly eventLog?: EventLog;
   /** Hears of what no client can be told. Default: nobody. */
   readonly onerror?: (error: Error) => void;
@@ -103,6 +111,12 @@ export interface HttpHandler {
   readonly streams: number;
   /** Requests without a session that are being answered, subscriptions among them. */
   readonly requests: number;
+  /** Bytes that are kept in memory for clients now, with the event log where that is the default one. */
+  readonly bufferedBytes: number;
+  /** Where those who pass calls on to it count what they keep for clients. */
+  readonly budget: BufferBudget;
+  /** What keeps the events for resumption. Handlers that this one passes calls on to should share it. */
+  readonly eventLog: EventLog;
   /** Answers one request. Never throws. */
   handle(call: HttpCall): void;
   /** Takes no more sessions and no more requests from now on; what is being answered goes on, questions included. */
@@ -127,6 +141,10 @@ class Handler implements HttpHandler {
   readonly path: string;
   readonly ssePath: string | false;
   readonly stallTimeout: number;
+  readonly budget: BufferBudget;
+  readonly eventLog: EventLog;
+  /** The event log, where none was given. */
+  readonly #log: MemoryEventLog | undefined;
   readonly #messagesPath: string;
   readonly #onerror: (error: Error) => void;
   /** As `onerror`, of a gate: what many calls fail with is reported once. */
@@ -169,10 +187,14 @@ class Handler implements HttpHandler {
       idleTimeout: options.idleTimeout ?? 30 * 60_000,
       onerror: this.#onerror,
     });
+    const { eventLog, maxBufferedBytes = 256 * 1024 * 1024 } = options;
+    const logBytes = eventLog ? 0 : maxBufferedBytes / 4;
+    this.budget = new BufferBudget(maxBufferedBytes - logBytes);
+    this.eventLog = eventLog ?? (this.#log = memoryEventLog({ maxTotalBytes: logBytes }));
     const shared: EndpointOptions = {
       sessions: this.#sessions,
       connections: this.#connections,
-      log: options.eventLog ?? memoryEventLog(),
+      log: this.eventLog,
       maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024,
       onsession: options.onsession,
       onerror: this.#onerror,
@@ -202,6 +224,10 @@ class Handler implements HttpHandler {
 
   get requests(): number {
     return this.#stateless?.inFlight ?? 0;
+  }
+
+  get bufferedBytes(): number {
+    return this.budget.bytes + (this.#log?.bytes ?? 0);
   }
 
   handle(given: HttpCall): void {
@@ -297,9 +323,10 @@ function checkOptions(options: HttpHandlerOptions): void {
   }
   if (new Set(paths).size < paths.length) throw new TypeError(`The paths must differ: ${paths.join(', ')}`);
   if (!options.onsession && !options.onrequest) throw new TypeError('Give onsession, onrequest, or both');
-  const { maxBodyBytes, maxSessions, maxRequests, idleTimeout, stallTimeout } = options;
+  const { maxBodyBytes, maxBufferedBytes, maxSessions, maxRequests, idleTimeout, stallTimeout } = options;
   const { keepAlive, grace, retry, streamDuration } = options;
-  for (const [name, value] of Object.entries({ maxBodyBytes, maxSessions, maxRequests, idleTimeout, stallTimeout })) {
+  const positive = { maxBodyBytes, maxBufferedBytes, maxSessions, maxRequests, idleTimeout, stallTimeout };
+  for (const [name, value] of Object.entries(positive)) {
     if (value !== undefined && !(value > 0)) throw new RangeError(`${name} must be more than 0, not ${value}`);
   }
   for (const [name, value] of Object.entries({ keepAlive, grace, retry, streamDuration })) {

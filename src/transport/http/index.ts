@@ -4,7 +4,8 @@
  *
  * @module
  */
-export type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+export type { BufferBudget, Holder } from './buffer-budget.ts';
+export type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
 export type { ScopesFor } from './admission.ts';
 export { fetchListener, type FetchContext } from './fetch.ts';
 export type { Gate, Refusal } from './gate.ts';
@@ -20,4 +21,4 @@ export {
   type SessionId,
   type StreamId,
 } from '../../store/event-log.ts';
-export { memoryEventLog, type MemoryEventLogOptions } from '../../store/memory.ts';
+export { memoryEventLog, type MemoryEventLog, type MemoryEventLogOptions } from '../../store/memory.ts';

@@ -68,10 +68,10 @@ describe('requests that come on one connection before the answers are read', () 
     return { socket, started, send, go: () => go.resolve(), statuses };
   }
 
-  test('are worked on up to 100; the next is refused, nothing behind it is done, and the connection ends', async () => {
+  test('wait up to 100; the next is refused, nothing behind it is done, and the connection ends', async () => {
     const { socket, started, send, go, statuses } = await serving();
     send(0, 300);
-    await vi.waitFor(() => expect(started).toHaveLength(100));
+    await vi.waitFor(() => expect(started).toHaveLength(1));
     send(300, 400);
     const ended = once(socket, 'close');
     go();

@@ -57,7 +57,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const HANDSHAKE_TIMEOUT_MS = 15_000;
 /** How long an idle connection is kept for the next request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** Requests of one connection that are worked on while none of them is read to its end. */
+/** Requests of one connection that may wait for their turn, with the one that is being answered. */
 const MAX_UNANSWERED = 100;
 /** How many requests of a connection have no complete answer yet. */
 const answering = new WeakMap<Socket, number>();
@@ -67,8 +67,8 @@ const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 
 /**
  * Serves HTTP on an address of its own. The head of a request may take 15 seconds, all of it 60 seconds, and an idle
- * connection is kept for 65 seconds. A connection may have 100 requests without a whole answer; the next one is answered
- * with 503 and ends it. A TLS handshake may take 15 seconds.
+ * connection is kept for 65 seconds. Requests of one connection are done one after the other; a connection may have 100
+ * without a whole answer, and the next one is answered with 503 and ends it. A TLS handshake may take 15 seconds.
  *
  * @throws Error with a sentence for people where the address cannot be had.
  */

@@ -9,6 +9,7 @@ import { POST_HEADERS, initialize } from '../../../test/support/http.ts';
 import { deferred, scripted } from '../../../test/support/service.ts';
 import type { Service } from '../../core/exchange.ts';
 import { serve } from '../../wire/serve.ts';
+import { BufferBudget } from './buffer-budget.ts';
 import type { HttpCall } from './call.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { listen } from './listen.ts';
@@ -131,6 +132,26 @@ test('pipelined requests are answered in order', async () => {
   let text = '';
   socket.on('data', (chunk) => (text += chunk));
   socket.resume();
+  await expect.poll(() => [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id)).toEqual(['1', '2', '3']);
+});
+
+test('of pipelined requests one is done after the other', async () => {
+  const go = deferred();
+  const work = () => go.promise.then(() => ({}));
+  const { service, seen } = scripted({ work });
+  const { port, open } = await onNode(service);
+  const headers = await open();
+  const socket = await socketTo(port);
+  socket.write([1, 2, 3].map((id) => rawPost(headers, call(id, 'work'))).join(''));
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk));
+  socket.resume();
+  const worked = () => seen.filter(({ method }) => method === 'work').length;
+  await expect.poll(worked).toBe(1);
+  // Another connection shows that the server has read all three.
+  await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body: call(4, 'echo') });
+  expect(worked()).toBe(1);
+  go.resolve();
   await expect.poll(() => [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id)).toEqual(['1', '2', '3']);
 });
 
@@ -268,13 +289,14 @@ test('a request that is being answered does not keep the bytes of its body', asy
   const read = deferred<WeakRef<Uint8Array>>();
   const handle = (taken: HttpCall): void => {
     calls.push(taken);
-    taken.readBody(1024, (body) => read.resolve(new WeakRef(body!)));
+    taken.readBody(1024, (body) => read.resolve(new WeakRef(body as Uint8Array)));
   };
   function* chunks(): Generator<Buffer> {
     yield Buffer.from('{}');
   }
   const request = Object.assign(Readable.from(chunks()), { headers: {} });
-  nodeListener({ handle } as HttpHandler)(request as unknown as NodeRequest, {} as ServerResponse);
+  const handler = { handle, budget: new BufferBudget(1024) } as unknown as HttpHandler;
+  nodeListener(handler)(request as unknown as NodeRequest, {} as ServerResponse);
   const bytes = await read.promise;
   await vi.waitFor(() => {
     collect();

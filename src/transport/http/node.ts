@@ -1,8 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { AuthInfo } from '../../protocol/types.ts';
-import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import { BodyBuffer } from './body-buffer.ts';
+import type { BufferBudget, Holder } from './buffer-budget.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import type { HttpHandler } from './handler.ts';
+import { jsonWeight } from './json-weight.ts';
 
 /** What may have authenticated a request before it reaches the handler. */
 export type NodeRequest = IncomingMessage & {
@@ -12,23 +15,38 @@ export type NodeRequest = IncomingMessage & {
   body?: unknown;
 };
 
-/** Makes a listener for `node:http`, or for a framework that passes its requests on, of a handler. */
+/**
+ * Makes a listener for `node:http`, or for a framework that passes its requests on, of a handler. A request that comes
+ * while another of its connection is being answered waits for it.
+ */
 export function nodeListener(handler: HttpHandler): (request: NodeRequest, response: ServerResponse) => void {
-  return (request, response) => handler.handle(new NodeCall(request, response, handler.stallTimeout));
+  return (request, response) => {
+    const handle = (): void => handler.handle(new NodeCall(request, response, handler));
+    if (response.socket !== null) return handle();
+    // Only safe methods may be done in parallel here (RFC 9112, section 9.3.2). It also bounds what a client can ask for
+    // and not read: of one connection there is one answer at a time.
+    response.once('socket', handle);
+    request.socket.pause();
+  };
 }
+
+/** What the calls of one handler share. */
+type Shared = Pick<HttpHandler, 'stallTimeout' | 'budget'>;
 
 class NodeCall implements HttpCall {
   readonly #request: NodeRequest;
   readonly #response: ServerResponse;
-  readonly #stallTimeout: number;
+  readonly #server: Shared;
   readonly path: string;
   readonly query: string;
   bodyBytes = 0;
+  /** What is counted for the body while the call is being answered. */
+  #taken = 0;
 
-  constructor(request: NodeRequest, response: ServerResponse, stallTimeout: number) {
+  constructor(request: NodeRequest, response: ServerResponse, server: Shared) {
     this.#request = request;
     this.#response = response;
-    this.#stallTimeout = stallTimeout;
+    this.#server = server;
     const url = originForm(request.url ?? '/');
     const mark = url.indexOf('?');
     this.path = mark < 0 ? url : url.slice(0, mark);
@@ -60,50 +78,69 @@ class NodeCall implements HttpCall {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void {
+  readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
     const request = this.#request;
     if (request.readableEnded || request.body !== undefined) return done(this.#takenBody(limit));
-    const declared = request.headers['content-length'];
-    if (declared !== undefined && Number(declared) > limit) return done(undefined);
-    let first: Buffer | undefined;
-    let more: Buffer[] | undefined;
-    let length = 0;
+    const declared = Number(request.headers['content-length']);
+    if (declared > limit) return done('too large');
+    const { budget } = this.#server;
+    const buffer = new BodyBuffer();
     let finished = false;
-    const finish = (body: Uint8Array | undefined): void => {
+    const refuse = (why: BodyRefusal): void => {
+      finished = true;
+      buffer.take();
+      budget.wait(unfinished, 0);
+      done(why);
+    };
+    const unfinished: Holder = { held: 0, cutOff: () => refuse('no room') };
+    // The listeners stay with the request until it is answered; what they have read must not.
+    request.on('data', (chunk: Buffer) => {
+      if (finished) return;
+      if (buffer.length + chunk.length > limit) return refuse('too large');
+      buffer.push(chunk);
+      if (buffer.length === declared) return;
+      // Where the client breaks off there is neither an end nor anybody to answer.
+      if (unfinished.held === 0) request.once('close', () => budget.wait(unfinished, 0));
+      budget.wait(unfinished, buffer.capacity);
+    });
+    request.on('end', () => {
       if (finished) return;
       finished = true;
-      // The listeners stay with the request until it is answered; what they have read must not.
-      more = first = undefined;
-      this.bodyBytes = length;
-      done(body);
-    };
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > limit) return finish(undefined);
-      if (finished) return;
-      if (!first) first = chunk;
-      else (more ??= [first]).push(chunk);
+      if (unfinished.held > 0) budget.wait(unfinished, 0);
+      done(this.#counted(buffer.take()));
     });
-    request.on('end', () => finish(more ? Buffer.concat(more, length) : (first ?? Buffer.alloc(0))));
-    // Where the client breaks off there is neither an end nor anybody to answer.
   }
 
   /** A framework has read the body before, and left what it made of it. */
-  #takenBody(limit: number): Uint8Array | undefined {
+  #takenBody(limit: number): Uint8Array | BodyRefusal {
     const { body } = this.#request;
     const bytes =
       body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? ''));
-    this.bodyBytes = bytes.length;
-    return bytes.length > limit ? undefined : bytes;
+    return bytes.length > limit ? 'too large' : this.#counted(bytes);
+  }
+
+  /** A body that is whole counts as a request from now on, until it is answered. */
+  #counted(body: Uint8Array): Uint8Array | BodyRefusal {
+    const weight = jsonWeight(body);
+    if (!this.#server.budget.take(weight)) return 'no room';
+    this.bodyBytes = this.#taken = weight;
+    return body;
+  }
+
+  /** The call is answered, or nobody waits for its answer any more. */
+  release(): void {
+    this.#server.budget.give(this.#taken);
+    this.#taken = 0;
   }
 
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
+    this.release();
     if (answers.length === 0) setImmediate(writeAnswers);
     answers.push(() => this.#write(status, headers, body));
   }
 
   stream(status: number, headers: HttpHeaders): HttpStream {
-    return new NodeStream(this.#response, this.#stallTimeout, status, headers);
+    return new NodeStream(this, this.#response, this.#server, status, headers);
   }
 
   #write(status: number, headers: HttpHeaders, body: HttpBody | undefined): void {
@@ -112,9 +149,11 @@ class NodeCall implements HttpCall {
     // Names and values in turn: the form that `node:http` takes as it is.
     const head: (string | number)[] = [];
     for (const name in headers) head.push(name, headers[name]!);
-    if (status !== 204) head.push('content-length', lengthOf(body));
+    const length = lengthOf(body);
+    if (status !== 204) head.push('content-length', length);
     response.writeHead(status, head as string[]);
-    endResponse(response, this.#stallTimeout, body);
+    endResponse(response, this.#server.stallTimeout, body);
+    if (response.writableLength > 0) waitForReader(response, this.#server.budget, length);
   }
 }
 
@@ -149,20 +188,32 @@ function originForm(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
 }
 
-class NodeStream implements HttpStream {
+/** Counts an answer until the kernel has taken all of it. */
+function waitForReader(response: ServerResponse, budget: BufferBudget, length: number): void {
+  const unread: Holder = { held: 0, cutOff: () => void response.destroy() };
+  budget.wait(unread, length);
+  response.once('close', () => budget.wait(unread, 0));
+}
+
+class NodeStream implements HttpStream, Holder {
   ondrain: (() => void) | undefined;
   onclose: (() => void) | undefined;
+  held = 0;
+  readonly #call: NodeCall;
   readonly #response: ServerResponse;
-  readonly #stallTimeout: number;
+  readonly #server: Shared;
+  /** What is kept for the reader beside what was written. */
+  #kept = 0;
 
-  constructor(response: ServerResponse, stallTimeout: number, status: number, headers: HttpHeaders) {
+  constructor(call: NodeCall, response: ServerResponse, server: Shared, status: number, headers: HttpHeaders) {
+    this.#call = call;
     this.#response = response;
-    this.#stallTimeout = stallTimeout;
-    response.on('drain', () => this.ondrain?.());
-    const close = (): void => {
-      this.onclose?.();
-      this.onclose = undefined;
-    };
+    this.#server = server;
+    response.on('drain', () => {
+      this.#count(0);
+      this.ondrain?.();
+    });
+    const close = (): void => this.#close();
     response.on('close', close);
     response.on('error', close);
     if (response.destroyed || response.headersSent) {
@@ -175,20 +226,45 @@ class NodeStream implements HttpStream {
   }
 
   write(text: string): boolean {
-    return this.#response.destroyed || this.#response.writableEnded || this.#response.write(text);
+    const response = this.#response;
+    if (response.destroyed || response.writableEnded || response.write(text)) return true;
+    this.#count(response.writableLength);
+    return false;
   }
 
   end(): void {
-    endResponse(this.#response, this.#stallTimeout);
+    endResponse(this.#response, this.#server.stallTimeout);
   }
 
   destroy(): void {
     this.#response.destroy();
   }
 
+  cutOff(): void {
+    this.destroy();
+  }
+
+  keep(bytes: number): void {
+    const unread = this.held - this.#kept;
+    this.#kept += bytes;
+    this.#count(unread);
+  }
+
   watch(timeout: number): void {
     // It counts from the last byte that the kernel took, also in the middle of one large write.
     this.#response.setTimeout(timeout || usualTimeout(this.#response.socket));
+  }
+
+  #count(unread: number): void {
+    if (this.#response.destroyed) return;
+    this.#server.budget.wait(this, unread + this.#kept);
+  }
+
+  #close(): void {
+    this.#server.budget.wait(this, 0);
+    this.#call.release();
+    this.onclose?.();
+    this.onclose = undefined;
   }
 }
 

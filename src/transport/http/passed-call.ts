@@ -1,5 +1,5 @@
 import type { AuthInfo } from '../../protocol/types.ts';
-import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
 
 /** A call that is passed on with something about it changed: what a subclass does not say is as it was. */
 export class PassedCall implements HttpCall {
@@ -32,7 +32,7 @@ export class PassedCall implements HttpCall {
     return this.#call.header(name);
   }
 
-  readBody(limit: number, done: (body: Uint8Array | undefined) => void): void {
+  readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
     this.#call.readBody(limit, done);
   }
 

@@ -53,6 +53,12 @@ export function tooManyRequests(call: HttpCall, id: RequestId): void {
   answer(call, 503, error, { 'retry-after': '1' });
 }
 
+/** What the client goes on sending of the body is not read: the connection ends with the answer. */
+export function noRoom(call: HttpCall): void {
+  const headers = { 'retry-after': '1', connection: 'close' };
+  refuse(call, 503, 'The server keeps as much in memory for its clients as it may; try again later', headers);
+}
+
 export function shuttingDown(call: HttpCall): void {
   refuse(call, 503, 'The server is shutting down');
 }

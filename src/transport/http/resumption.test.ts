@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Events, openRaw, type RawSession } from '../../../test/support/http.ts';
 import { deferred, settled } from '../../../test/support/service.ts';
+import type { EventLog } from '../../store/event-log.ts';
 import { memoryEventLog } from '../../store/memory.ts';
 import type { Message } from '../../jsonrpc/message.ts';
 
@@ -200,8 +201,8 @@ test('of many streams that have ended, the oldest are forgotten', async () => {
 });
 
 test('a slow log loses nothing, doubles nothing and keeps the order', async () => {
-  const log = memoryEventLog();
-  const eventLog: typeof log = {
+  const log: EventLog = memoryEventLog();
+  const eventLog: EventLog = {
     append: async (...event) => {
       await settled();
       return log.append(...event);

@@ -1,8 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Request as RpcRequest } from '../../jsonrpc/message.ts';
-import { createInbound } from '../../wire/serve.ts';
-import type { HttpCall } from './call.ts';
-import { createHttpHandler } from './handler.ts';
 import { Events } from '../../../test/support/http.ts';
 import { MODERN, meta, ModernHttp, modernHeaders, modernRequest } from '../../../test/support/modern.ts';
 import { aborted, deferred, scripted } from '../../../test/support/service.ts';
@@ -12,26 +8,6 @@ const HEADERS = modernHeaders(ECHO);
 
 async function refusal(response: Response): Promise<[status: number, body: any]> {
   return [response.status, await response.json()];
-}
-
-/** A call whose body counts as so many bytes. */
-function sized(message: RpcRequest, bytes: number, respond: (status: number) => void): HttpCall {
-  const headers: Record<string, string> = { ...modernHeaders(message), host: 'localhost' };
-  return {
-    method: 'POST',
-    path: '/mcp',
-    query: '',
-    principal: undefined,
-    auth: undefined,
-    bodyBytes: bytes,
-    gone: false,
-    header: (name) => headers[name],
-    readBody: (_limit, done) => done(Buffer.from(JSON.stringify(message))),
-    respond,
-    stream: () => {
-      throw new Error('plain JSON was expected');
-    },
-  };
 }
 
 describe('a POST without a session', () => {
@@ -212,21 +188,29 @@ describe('the requests in flight are bounded', () => {
     await expect.poll(async () => (await http.call('echo')).status).toBe(200);
   });
 
-  test('in size', async () => {
+  test('in size: for more there is 503, until one is over', async () => {
     const done = deferred();
     const { service } = scripted({ work: () => done.promise.then(() => ({})) });
-    const { onrequest } = createInbound(service);
-    const handler = createHttpHandler({ onrequest });
-    const post = (method: string, bytes: number): Promise<number> => {
-      const message = modernRequest(1, method);
-      return new Promise((resolve) => handler.handle(sized(message, bytes, resolve)));
-    };
-    const first = post('work', 200 * 2 ** 20);
-    expect(await post('work', 57 * 2 ** 20)).toBe(503);
-    expect(await post('echo', 56 * 2 ** 20)).toBe(200);
+    // Requests may take three eighths of it.
+    const http = new ModernHttp(service, {}, { maxBufferedBytes: 800_000 });
+    const sized = (bytes: number) => ({ filler: 'x'.repeat(bytes) });
+    const first = http.call('work', sized(200_000));
+    const response = await http.call('echo', sized(100_000));
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(await refusal(response)).toEqual([
+      503,
+      { jsonrpc: '2.0', error: { code: -32000, message: expect.stringContaining('try again later') } },
+    ]);
+    expect((await http.call('echo', sized(90_000))).status).toBe(200);
     done.resolve();
-    expect(await first).toBe(200);
-    expect(await post('echo', 256 * 2 ** 20)).toBe(200);
+    await (await first).text();
+    expect((await http.call('echo', sized(250_000))).status).toBe(200);
+  });
+
+  test('in the memory that they take: a list of empty objects counts for more than a text', async () => {
+    const http = new ModernHttp(scripted().service, {}, { maxBufferedBytes: 800_000 });
+    expect((await http.call('echo', { list: Array.from({ length: 1000 }, () => ({})) })).status).toBe(200);
+    expect((await http.call('echo', { list: Array.from({ length: 5000 }, () => ({})) })).status).toBe(503);
   });
 
   test('and give their place back however they end', async () => {

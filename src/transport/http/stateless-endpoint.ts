@@ -17,9 +17,6 @@ export interface StatelessEndpointOptions extends EndpointOptions {
   readonly maxRequests: number;
 }
 
-/** Bytes of the requests in flight. */
-const MAX_BYTES_IN_FLIGHT = 256 * 1024 * 1024;
-
 /** Whether a call says in its header that it is of such a revision. */
 export function namesStateless(call: HttpCall): boolean {
   const version = call.header('mcp-protocol-version');
@@ -33,7 +30,6 @@ export function namesStateless(call: HttpCall): boolean {
 export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
   readonly #reply: StatelessReplyOptions;
   readonly #open = new Set<StatelessReply>();
-  #bytes = 0;
 
   constructor(options: StatelessEndpointOptions) {
     super(options);
@@ -42,10 +38,7 @@ export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
       grace,
       connections,
       onerror,
-      onend: (reply) => {
-        this.#open.delete(reply);
-        this.#bytes -= reply.bytes;
-      },
+      onend: (reply) => this.#open.delete(reply),
     };
   }
 
@@ -61,12 +54,9 @@ export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
     const message = checkMessage(value);
     if (isNotification(message)) return this.#notification(call, message);
     if (!isRequest(message)) return refuse(call, 400, 'A client must not send responses: retry the request with them');
-    if (this.#open.size >= maxRequests || this.#bytes + call.bodyBytes > MAX_BYTES_IN_FLIGHT) {
-      return tooManyRequests(call, message.id);
-    }
+    if (this.#open.size >= maxRequests) return tooManyRequests(call, message.id);
     const reply = new StatelessReply(call, this.#reply);
     this.#open.add(reply);
-    this.#bytes += reply.bytes;
     onrequest(message, new CallExtra(call), reply);
   }
 

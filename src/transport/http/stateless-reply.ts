@@ -28,8 +28,6 @@ export class StatelessReply implements Waiting, ReplyChannel {
   readonly due: number;
   before: Waiting | undefined = undefined;
   after: Waiting | undefined = undefined;
-  /** How large the request was. */
-  readonly bytes: number;
   readonly #call: HttpCall;
   readonly #options: StatelessReplyOptions;
   #connection: SseConnection | undefined;
@@ -40,7 +38,6 @@ export class StatelessReply implements Waiting, ReplyChannel {
   constructor(call: HttpCall, options: StatelessReplyOptions) {
     this.#call = call;
     this.#options = options;
-    this.bytes = call.bodyBytes;
     this.due = options.grace.due();
     options.grace.join(this);
   }

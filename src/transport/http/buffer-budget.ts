@@ -1,0 +1,73 @@
+/** Something that keeps bytes for a client, or of one, until that client reads or sends on. */
+export interface Holder {
+  /** How many bytes are counted for it; written by the budget alone. 0 at first. */
+  held: number;
+  /** Breaks it off and lets go of what it keeps: its bytes are not counted any more. */
+  cutOff(): void;
+}
+
+/** The part of the budget that requests which are being answered may take. */
+const REQUEST_PART = 0.5;
+
+/**
+ * How many bytes a server keeps in memory for its HTTP clients: one bound for all of them. Two kinds are counted:
+ *
+ * - What waits for a client: bodies that it has not finished, and answers and events that it has not read. Where the bound
+ *   is reached, the client that has kept the server waiting the longest is cut off. The newest never is, so an answer that
+ *   is larger than the bound still goes out.
+ * - Requests that are being answered. They may take half of the bound; beyond it new ones are refused.
+ */
+export class BufferBudget {
+  /** Bytes. */
+  readonly limit: number;
+  /** Those whose clients are waited for; the longest first. */
+  readonly #waiting = new Set<Holder>();
+  #bytes = 0;
+  #requestBytes = 0;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  /** How many bytes are counted now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Says how many bytes wait for the client of a holder now. With 0 it is waited for no longer. */
+  wait(holder: Holder, bytes: number): void {
+    this.#bytes += bytes - holder.held;
+    holder.held = bytes;
+    if (bytes === 0) {
+      this.#waiting.delete(holder);
+      return;
+    }
+    this.#waiting.add(holder);
+    this.#makeRoom(holder);
+  }
+
+  /** Counts a request that is to be answered; false where there is no room for it, and it must be refused. */
+  take(bytes: number): boolean {
+    if (this.#requestBytes + bytes > this.limit * REQUEST_PART) return false;
+    this.#requestBytes += bytes;
+    this.#bytes += bytes;
+    this.#makeRoom(undefined);
+    return true;
+  }
+
+  /** A request that was counted has been answered. */
+  give(bytes: number): void {
+    this.#requestBytes -= bytes;
+    this.#bytes -= bytes;
+  }
+
+  #makeRoom(newest: Holder | undefined): void {
+    if (this.#bytes <= this.limit) return;
+    for (const holder of this.#waiting) {
+      if (holder === newest) continue;
+      this.wait(holder, 0);
+      holder.cutOff();
+      if (this.#bytes <= this.limit) return;
+    }
+  }
+}
