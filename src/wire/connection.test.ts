@@ -292,17 +292,39 @@ describe('close', () => {
     await closing;
   });
 
-  test('answers what does not finish in time, and closes', async () => {
+  test.each([
+    ['of a session', { jsonrpc: '2.0', id: 2, method: 'work' }],
+    ['of 2026-07-28', modernRequest(2, 'work')],
+  ])('answers what does not finish in time, a request %s, and closes', async (_, request) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { client, inbound } = await connected({ work: () => new Promise(() => {}) });
-    await client.send(modernRequest(1, 'work'));
+    await client.request(1, 'initialize', hello());
+    await client.send(request);
     const closing = inbound.close(5000);
     await vi.advanceTimersByTimeAsync(4900);
     expect([client.inbox, client.closed]).toEqual([[], false]);
     await vi.advanceTimersByTimeAsync(100);
     await closing;
-    expect(client.take()).toMatchObject([{ id: 1, error: { message: expect.stringContaining('shutting down') } }]);
+    expect(client.take()).toMatchObject([{ id: 2, error: { code: -32000, message: 'The server is shutting down' } }]);
     expect(client.closed).toBe(true);
+  });
+
+  test('takes back what a session was asked by a request that does not finish in time', async () => {
+    const { client, inbound } = await connected({
+      work: (exchange) => exchange.ask('elicitation/create', { message: 'm', requestedSchema: {} }),
+    });
+    await client.request(1, 'initialize', hello('2025-11-25', { elicitation: {} }));
+    await client.send({ method: 'notifications/initialized' });
+    await client.send({ id: 2, method: 'work' });
+    await settled();
+    const question = client.next();
+    expect(question).toMatchObject({ method: 'elicitation/create' });
+    await inbound.close(0);
+    await settled();
+    expect(client.take()).toMatchObject([
+      { method: 'notifications/cancelled', params: { requestId: question.id } },
+      { id: 2, error: { code: -32000, message: 'The server is shutting down' } },
+    ]);
   });
 
   test('ends subscriptions with their response', async () => {

@@ -1,4 +1,5 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import {
   errorResponse,
@@ -60,9 +61,10 @@ export class Connection {
     return transport.start();
   }
 
-  /** Lets what is in flight finish, at most `timeout` milliseconds, then closes the connection. */
+  /** Lets what is in flight finish, at most `timeout` milliseconds, answers the rest with an error, and closes the connection. */
   async close(timeout: number): Promise<void> {
     if (this.#busy && timeout > 0) await this.#idle.wait(timeout);
+    this.#legacy?.giveUp(new RpcError(CONNECTION_CLOSED, 'The server is shutting down'));
     await this.#transport.close();
   }
 

@@ -49,6 +49,11 @@ abstract class ConnectionExchange extends AbortableExchange implements Exchange,
   abort(reason: Error): void {
     if (this.ended) return;
     this.fire(reason);
+    this.withdrawQuestions(reason);
+  }
+
+  /** Waits no longer for answers of the client. */
+  withdrawQuestions(reason: Error): void {
     for (const giveUp of this.questions ?? []) giveUp(reason);
   }
 

@@ -452,6 +452,16 @@ export class LegacyInbound implements Connection {
     void this.notify(Notice.Cancelled, { requestId: id, reason }, related);
   }
 
+  /** Answers what is in flight with this error. */
+  giveUp(error: RpcError): void {
+    for (const exchange of [...this.#requests.values()]) {
+      // Nothing about a request may follow its response.
+      exchange.withdrawQuestions(error);
+      this.#fail(exchange, error);
+      exchange.abort(error);
+    }
+  }
+
   /** The connection is over. */
   close(): void {
     if (this.#phase === 'closed') return;
