@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BatchAnswers, openBatch } from './batch.ts';
-import { notification, request, resultResponse } from './message.ts';
+import { errorResponse, notification, request, resultResponse } from './message.ts';
 
 test('a batch is taken apart', () => {
   const elements = [request(1, 'a'), notification('notifications/b'), 5, request('1', 'c'), request(1, 'd')];
@@ -8,12 +8,34 @@ test('a batch is taken apart', () => {
   expect(messages).toEqual([elements[0], elements[1], elements[3]]);
   expect(requests).toEqual([1, '1']);
   // Neither carries an id: the second would be taken for the answer to the first request 1.
-  expect(errors.map((error) => 'id' in error)).toEqual([false, false]);
+  expect(errors).toEqual([
+    { jsonrpc: '2.0', error: { code: -32600, message: 'Invalid request: a message must be a JSON object' } },
+    { jsonrpc: '2.0', error: { code: -32600, message: 'Invalid request: id 1 occurs twice in one batch' } },
+  ]);
 });
 
 test('an empty batch and one that is too large are refused', () => {
   expect(() => openBatch([])).toThrow('must not be empty');
   expect(() => openBatch([1, 2, 3], 2)).toThrow('at most 2');
+  expect(openBatch([1, 2], 2).errors).toHaveLength(2);
+});
+
+test('an error of our own is no fault of the batch', () => {
+  const broken = Object.defineProperty({}, 'id', {
+    get: () => {
+      throw new RangeError('broken');
+    },
+  });
+  expect(() => openBatch([broken])).toThrow(RangeError);
+});
+
+test('what is no message is delivered only where something waits for it as a response', () => {
+  const { messages, errors } = openBatch([
+    { jsonrpc: '2.0', id: 'a' },
+    { jsonrpc: '2.0', result: {} },
+  ]);
+  expect(messages).toEqual([]);
+  expect(errors).toMatchObject([{ id: 'a' }, { error: { message: expect.stringContaining('Invalid response') } }]);
 });
 
 test('responses are held back until the last of their batch', () => {
@@ -25,6 +47,19 @@ test('responses are held back until the last of their batch', () => {
   expect(answers.take(notification('notifications/x'))).toEqual(notification('notifications/x'));
   expect(answers.take(resultResponse(9, {}))).toEqual(resultResponse(9, {}));
   expect(answers.take(resultResponse(1, {}))).toEqual([resultResponse(2, {}), resultResponse(1, {})]);
+});
+
+test('errors are answered with the responses of their batch, and neither holds anything else back', () => {
+  const answers = new BatchAnswers();
+  const batch = openBatch([request(1, 'a'), 5]);
+  answers.add(batch);
+  // A request of this side's own may have the same id, and an error without an id answers none.
+  for (const other of [request(1, 'own'), errorResponse(undefined, { code: -32700, message: 'Parse error' })]) {
+    expect(answers.take(other)).toBe(other);
+  }
+  expect(answers.take(resultResponse(1, {}))).toEqual([...batch.errors, resultResponse(1, {})]);
+  // The id may be used again, alone.
+  expect(answers.take(resultResponse(1, {}))).toEqual(resultResponse(1, {}));
 });
 
 test('what was cancelled is left out, and completes its batch', () => {

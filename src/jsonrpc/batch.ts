@@ -57,10 +57,9 @@ interface Group {
 
 /** Holds the responses to batched requests back until the last of their batch is there: a batch is answered by a batch. */
 export class BatchAnswers {
-  readonly #groups = new Map<RequestId, Group>();
+  readonly #groups = new Map<Response['id'], Group>();
 
   add(batch: OpenedBatch): void {
-    if (batch.requests.length === 0) return;
     const group: Group = { open: batch.requests.length, responses: [...batch.errors] };
     for (const id of batch.requests) this.#groups.set(id, group);
   }
@@ -70,7 +69,7 @@ export class BatchAnswers {
    * is now complete.
    */
   take(message: Message): Message | Response[] | undefined {
-    if (this.#groups.size === 0 || !isResponse(message) || message.id === undefined) return message;
+    if (!isResponse(message)) return message;
     const group = this.#groups.get(message.id);
     if (!group) return message;
     group.responses.push(message);
@@ -83,7 +82,7 @@ export class BatchAnswers {
     return group && this.#close(id, group);
   }
 
-  #close(id: RequestId, group: Group): Response[] | undefined {
+  #close(id: Response['id'], group: Group): Response[] | undefined {
     this.#groups.delete(id);
     group.open -= 1;
     return group.open === 0 && group.responses.length > 0 ? group.responses : undefined;

@@ -1,5 +1,7 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { IdTable } from './id-table.ts';
 
 test('is a map, whatever the ids are and in whatever order they come and go', () => {
@@ -7,7 +9,7 @@ test('is a map, whatever the ids are and in whatever order they come and go', ()
   const ids = [0, 1, 2, 64, 65, 128, 2 ** 32, 2 ** 53 - 1, -1, '0', '1', 'a'];
   const step = fc.tuple(fc.constantFrom('set', 'delete', 'clear'), fc.constantFrom(...ids), fc.nat());
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 200, size: 'medium' }), (steps) => {
       const table = new IdTable<string | number, number>();
       const map = new Map<string | number, number>();
       for (const [what, id, value] of steps) {
@@ -58,4 +60,22 @@ test('knows nothing under an id that is another kind of the same', () => {
   expect([table.get('5'), table.has('5'), table.delete('5')]).toEqual([undefined, false, false]);
   table.set('5', 'string');
   expect([table.get(5), table.get('5'), table.get(undefined)]).toEqual(['number', 'string', undefined]);
+});
+
+test('does not keep what was deleted', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const table = new IdTable<number, object>();
+  const held = [1, 65].map((id) => {
+    const value = {};
+    table.set(id, value);
+    return new WeakRef(value);
+  });
+  table.delete(1);
+  table.delete(65);
+  await vi.waitFor(() => {
+    collect();
+    expect(held.every((each) => each.deref() === undefined)).toBe(true);
+  });
+  expect(table.size).toBe(0);
 });

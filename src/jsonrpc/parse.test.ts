@@ -19,13 +19,16 @@ describe('parsing', () => {
   });
 
   test.each(['', '{', 'undefined', "{'a':1}", '\ufeff{}', '{"a":1}{', 'NaN'])('%j is a parse error', (text) => {
-    expect(failure(() => parseJson(text))).toMatchObject({ code: -32700, id: undefined });
+    const error = failure(() => parseJson(text));
+    expect(error).toMatchObject({ code: -32700, id: undefined, failure: undefined, cause: expect.any(SyntaxError) });
+    expect(error.message).toBe(`Parse error: not valid JSON (${(error.cause as Error).message})`);
   });
 
   test.each([[[0x22, 0xff, 0x22]], [[0x22, 0xc3, 0x22]], [[0x22, 0xed, 0xa0, 0x80, 0x22]]])(
     'bytes %j are no UTF-8',
     (bytes) => {
-      expect(failure(() => parseJson(new Uint8Array(bytes)))).toMatchObject({ code: -32700 });
+      const error = failure(() => parseJson(new Uint8Array(bytes)));
+      expect(error).toMatchObject({ code: -32700, message: 'Parse error: not valid UTF-8' });
     },
   );
 
@@ -56,47 +59,63 @@ describe('what is a message', () => {
     expect(checkMessage({ jsonrpc: '2.0', id: null, error })).toEqual({ jsonrpc: '2.0', error });
   });
 
-  test.each([
-    [null, undefined],
-    [[], undefined],
-    ['text', undefined],
-    [{}, undefined],
-    [{ id: 1, method: 'x' }, 1],
-    [{ jsonrpc: 2.0, id: 1, method: 'x' }, 1],
-    [{ jsonrpc: '2.0', id: null, method: 'x' }, undefined],
-    [{ jsonrpc: '2.0', id: 1.5, method: 'x' }, undefined],
-    [{ jsonrpc: '2.0', id: Infinity, method: 'x' }, undefined],
-    [{ jsonrpc: '2.0', id: 2 ** 53, method: 'x' }, undefined],
-    [{ jsonrpc: '2.0', id: true, method: 'x' }, undefined],
-    [{ jsonrpc: '2.0', id: {}, method: 'x' }, undefined],
-    [{ jsonrpc: '2.0', id: 1, method: 5 }, 1],
-    [{ jsonrpc: '2.0', id: 1, method: null }, 1],
-    [{ jsonrpc: '2.0', id: 1, method: 'x', params: [] }, 1],
-    [{ jsonrpc: '2.0', id: 1, method: 'x', params: null }, 1],
-    [{ jsonrpc: '2.0', id: 'a' }, 'a'],
-  ])('%j is invalid, and answered under id %j', (value, id) => {
+  const id = '"id" must be a string or an integer below 2^53';
+  const kind = 'a message needs a "method", or exactly one of "result" and "error"';
+
+  test.each<[unknown, unknown, string]>([
+    [null, undefined, 'a message must be a JSON object'],
+    [[], undefined, 'a message must be a JSON object'],
+    ['text', undefined, 'a message must be a JSON object'],
+    [{}, undefined, '"jsonrpc" must be "2.0"'],
+    [{ id: 1, method: 'x' }, 1, '"jsonrpc" must be "2.0"'],
+    [{ jsonrpc: 2.0, id: 1, method: 'x' }, 1, '"jsonrpc" must be "2.0"'],
+    [{ jsonrpc: '2.0', id: null, method: 'x' }, undefined, id],
+    [{ jsonrpc: '2.0', id: null, method: 'x', error: { code: 1, message: '' } }, undefined, id],
+    [{ jsonrpc: '2.0', id: 1.5, method: 'x' }, undefined, id],
+    [{ jsonrpc: '2.0', id: Infinity, method: 'x' }, undefined, id],
+    [{ jsonrpc: '2.0', id: 2 ** 53, method: 'x' }, undefined, id],
+    [{ jsonrpc: '2.0', id: true, method: 'x' }, undefined, id],
+    [{ jsonrpc: '2.0', id: {}, method: 'x' }, undefined, id],
+    [{ jsonrpc: '2.0', id: 1, method: 5 }, 1, '"method" must be a string'],
+    [{ jsonrpc: '2.0', id: 1, method: 5, result: {} }, 1, '"method" must be a string'],
+    [{ jsonrpc: '2.0', id: 1, method: null }, 1, '"method" must be a string'],
+    [{ jsonrpc: '2.0', id: 1, method: 'x', params: [] }, 1, '"params" must be an object'],
+    [{ jsonrpc: '2.0', id: 1, method: 'x', params: null }, 1, '"params" must be an object'],
+    [{ jsonrpc: '2.0', id: 'a' }, 'a', kind],
+  ])('%j is invalid, and answered under id %j', (value, under, why) => {
     const error = failure(() => checkMessage(value));
-    expect(error.code).toBe(-32600);
-    expect(error.id).toBe(id);
+    expect(error).not.toBeInstanceOf(InvalidResponse);
+    expect(error).toMatchObject({ code: -32600, id: under, message: `Invalid request: ${why}` });
   });
 
-  test.each([
-    [{ jsonrpc: '2.0', id: 1, result: {}, error: { code: 1, message: '' } }, 1],
-    [{ jsonrpc: '2.0', result: {} }, undefined],
-    [{ jsonrpc: '2.0', id: 1, result: null }, 1],
-    [{ jsonrpc: '2.0', id: 1, result: [] }, 1],
-    [{ jsonrpc: '2.0', id: 1, error: 'text' }, 1],
-    [{ jsonrpc: '2.0', id: 1, error: { code: '1', message: '' } }, 1],
-    [{ jsonrpc: '2.0', id: 1, error: { code: 1.5, message: '' } }, 1],
-    [{ jsonrpc: '2.0', id: 1, error: { code: 1 } }, 1],
-    [{ jsonrpc: '2.0', id: null, result: {} }, undefined],
-    [{ id: 'a', result: {} }, 'a'],
-  ])('%j is no response, and fails what waits under id %j', (value, id) => {
+  test('what may have been meant as a request or as a response can be delivered as a failed response', () => {
+    const { failure: failed } = failure(() => checkMessage({ jsonrpc: '2.0', id: 'a' }));
+    expect(failed).toEqual({ jsonrpc: '2.0', id: 'a', error: { code: -32600, message: `Invalid response: ${kind}` } });
+    expect(failure(() => checkMessage({ jsonrpc: '2.0' })).failure).toBeUndefined();
+    expect(failure(() => checkMessage({ jsonrpc: '2.0', id: 1, method: 5 })).failure).toBeUndefined();
+  });
+
+  const shape = '"error" must have an integer "code" and a string "message"';
+
+  test.each<[unknown, unknown, string]>([
+    [{ jsonrpc: '2.0', id: 1, result: {}, error: { code: 1, message: '' } }, 1, kind],
+    [{ jsonrpc: '2.0', result: {} }, undefined, 'a result must carry the "id" of its request'],
+    [{ jsonrpc: '2.0', id: 1, result: null }, 1, '"result" must be an object'],
+    [{ jsonrpc: '2.0', id: 1, result: [] }, 1, '"result" must be an object'],
+    [{ jsonrpc: '2.0', id: 1, error: 'text' }, 1, shape],
+    [{ jsonrpc: '2.0', id: 1, error: { code: '1', message: '' } }, 1, shape],
+    [{ jsonrpc: '2.0', id: 1, error: { code: 1.5, message: '' } }, 1, shape],
+    [{ jsonrpc: '2.0', id: 1, error: { code: 1 } }, 1, shape],
+    [{ jsonrpc: '2.0', id: null, result: {} }, undefined, id],
+    [{ jsonrpc: '2.0', id: null, error: 'text' }, undefined, id],
+    [{ jsonrpc: '2.0', id: {}, error: { code: 1, message: '' } }, undefined, id],
+    [{ id: 'a', result: {} }, 'a', '"jsonrpc" must be "2.0"'],
+  ])('%j is no response, and fails what waits under id %j', (value, under, why) => {
     const error = failure(() => checkMessage(value));
     expect(error).toBeInstanceOf(InvalidResponse);
     // Under the id an answer would be taken for that to a request of the peer's own.
-    expect(error).toMatchObject({ code: -32600, id: undefined, message: expect.stringMatching(/^Invalid response: /) });
-    const failed = { jsonrpc: '2.0', id, error: { code: -32600, message: error.message } };
-    expect(error.failure).toEqual(id === undefined ? undefined : failed);
+    expect(error).toMatchObject({ code: -32600, id: undefined, message: `Invalid response: ${why}` });
+    const failed = { jsonrpc: '2.0', id: under, error: { code: -32600, message: error.message } };
+    expect(error.failure).toEqual(under === undefined ? undefined : failed);
   });
 });
