@@ -1,0 +1,196 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { Events, TestHttp, initialize } from '../../../test/support/http.ts';
+import { modernHeaders, modernRequest } from '../../../test/support/modern.ts';
+import { deferred, scripted } from '../../../test/support/service.ts';
+import type { AuthInfo } from '../../protocol/types.ts';
+import { createInbound } from '../../wire/serve.ts';
+import type { HttpCall } from './call.ts';
+import type { Gate } from './gate.ts';
+import { createHttpHandler } from './handler.ts';
+import { listen } from './listen.ts';
+
+const { service } = scripted();
+const allow = (changes: Partial<Gate> = {}): Gate => ({
+  authenticate: () => ({ principal: 'ada', scopes: [] }),
+  authorize: () => undefined,
+  documents: () => undefined,
+  ...changes,
+});
+/** What a call says of itself that comes from this machine. */
+const local: Pick<HttpCall, 'method' | 'path' | 'header'> = {
+  method: 'GET',
+  path: '/',
+  header: (name) => (name === 'host' ? 'localhost' : undefined),
+};
+const message = async (response: Response): Promise<string> =>
+  ((await response.json()) as { error: { message: string } }).error.message;
+
+test('a request without a Host is refused', async () => {
+  const listener = await listen({ port: 0, onsession: () => {} });
+  onTestFinished(() => listener.close(0));
+  const socket = connect(listener.port, '127.0.0.1');
+  // HTTP/1.1 has to have one; before, there was none.
+  socket.end('GET /mcp HTTP/1.0\r\naccept: text/event-stream\r\n\r\n');
+  const answer = await text(socket);
+  expect(answer).toMatch(/^HTTP\/1\.1 403 /);
+  expect(answer).toContain('Host not allowed: undefined');
+});
+
+test.each(['a document', 'a page', 'the endpoint'])('a Host that is not ours reads nothing: %s', async (what) => {
+  const answer = vi.fn<(call: HttpCall) => void>((call) => call.respond(200, {}));
+  const documents = vi.fn<Gate['documents']>(() => (what === 'a document' ? { a: 1 } : undefined));
+  const pages = vi.fn<() => { answer: typeof answer } | undefined>(() => (what === 'a page' ? { answer } : undefined));
+  const http = new TestHttp(service, { gate: allow({ documents }), pages });
+  const response = await http.post(initialize(), { host: 'evil.example' });
+  expect([response.status, await message(response)]).toEqual([403, 'Host not allowed: evil.example']);
+  for (const asked of [answer, documents, pages]) expect(asked).not.toHaveBeenCalled();
+});
+
+test('an Origin that is not ours reads no page, whether it is gated or not', async () => {
+  for (const gated of [true, false]) {
+    const answer = vi.fn<(call: HttpCall) => void>((call) => call.respond(200, {}));
+    const http = new TestHttp(service, { gate: allow(), pages: () => ({ gated, answer }) });
+    const response = await http.send('GET', '/page', { origin: 'https://evil.example' });
+    expect([response.status, await message(response)]).toEqual([403, 'Origin not allowed: https://evil.example']);
+    expect(answer).not.toHaveBeenCalled();
+  }
+});
+
+test('an error of a gate that many calls fail with is reported once, and others each', async () => {
+  const down = new Error('no database');
+  const failures: unknown[] = [down, down, new Error('another'), 'no error', 'no error'];
+  const thrown = [...failures];
+  const http = new TestHttp(service, {
+    gate: allow({
+      authenticate: () => {
+        throw thrown.shift();
+      },
+    }),
+  });
+  for (const _ of failures) expect((await http.post(initialize())).status).toBe(503);
+  expect(http.errors).toEqual([down, new Error('another'), 'no error', 'no error']);
+});
+
+test('a handler that tells nobody of its errors answers all the same', async () => {
+  const handler = createHttpHandler({
+    onsession: () => {},
+    pages: () => {
+      throw new Error('broken');
+    },
+  });
+  const respond = vi.fn<HttpCall['respond']>();
+  handler.handle({ ...local, respond } as unknown as HttpCall);
+  expect(respond).toHaveBeenCalledExactlyOnceWith(500, expect.anything(), expect.any(String));
+});
+
+test('an error behind a slow gate is answered and reported', async () => {
+  const broken = new Error('broken');
+  const http = new TestHttp(service, {
+    gate: allow({ authenticate: () => Promise.resolve({ principal: 'ada', scopes: [] }) }),
+    pages: () => ({
+      gated: true,
+      answer: () => {
+        throw broken;
+      },
+    }),
+  });
+  expect((await http.send('GET', '/page')).status).toBe(500);
+  expect(http.errors).toEqual([broken]);
+});
+
+test.each(['at once', 'later'])('a call whose client has gone goes no further, let in %s', (when) => {
+  const answer = vi.fn<() => void>();
+  const known: AuthInfo = { principal: 'ada', scopes: [] };
+  const handler = createHttpHandler({
+    onsession: () => {},
+    gate: allow({ authenticate: () => (when === 'later' ? Promise.resolve(known) : known) }),
+    pages: () => ({ gated: true, answer }),
+  });
+  const answered = deferred<unknown[]>();
+  const respond = (...args: unknown[]): void => answered.resolve(args);
+  handler.handle({ ...local, gone: true, respond } as unknown as HttpCall);
+  return answered.promise.then((args) => {
+    expect(args).toEqual([400, {}]);
+    expect(answer).not.toHaveBeenCalled();
+  });
+});
+
+test('where any path is the endpoint, the pair of HTTP+SSE is at its own', async () => {
+  const http = new TestHttp(service, { path: '*' });
+  const events = new Events(await http.send('GET', '/sse'));
+  const { event, data } = (await events.next())!;
+  expect([event, data]).toEqual(['endpoint', expect.stringMatching(/^\/messages\?/)]);
+  const post = await http.send('PUT', '/messages');
+  expect([post.status, post.headers.get('allow')]).toEqual([405, 'POST']);
+  await events.cancel();
+  expect((await http.send('GET', '/any')).status).toBe(400);
+});
+
+test('there are other paths for all of it', async () => {
+  const paths = { path: '/a', ssePath: '/b', messagesPath: '/c', publicPrefix: '/api' } as const;
+  const http = new TestHttp(service, paths);
+  expect(http.handler).toMatchObject({ path: '/a', ssePath: '/b' });
+  expect((await http.send('PUT', '/a')).headers.get('allow')).toBe('GET, POST, DELETE');
+  const events = new Events(await http.send('GET', '/b'));
+  expect((await events.next())!.data).toMatch(/^\/api\/c\?/);
+  await events.cancel();
+  for (const path of ['/mcp', '/sse', '/messages', '/']) {
+    const response = await http.send('GET', path);
+    expect([response.status, await message(response)]).toEqual([404, 'Nothing here; the endpoint is /a']);
+  }
+});
+
+test('without sessions there is no pair of HTTP+SSE', async () => {
+  const { onrequest } = createInbound(service);
+  const http = new TestHttp(service, { onsession: undefined, onrequest, ssePath: '/sse' });
+  expect(http.handler.ssePath).toBe(false);
+  for (const [method, path] of [
+    ['GET', '/sse'],
+    ['POST', '/messages'],
+  ] as const) {
+    expect((await http.send(method, path)).status).toBe(404);
+  }
+});
+
+test('while it drains, nobody opens anything new, and what is open goes on', async () => {
+  const go = deferred();
+  const slow = scripted({ work: () => go.promise.then(() => ({ done: true })) });
+  const { onrequest } = createInbound(slow.service);
+  const http = new TestHttp(slow.service, { onrequest });
+  const session = await http.open();
+  const answer = session.call(1, 'work');
+  const events = new Events(await http.send('GET', '/sse'));
+  await vi.waitFor(() => expect(slow.seen.at(-1)?.method).toBe('work'));
+  expect([http.handler.sessions, http.handler.streams, http.handler.requests]).toEqual([2, 1, 0]);
+  http.handler.drain();
+  const request = modernRequest(2, 'work');
+  for (const refused of [
+    await http.post(initialize()),
+    await http.send('GET', '/sse'),
+    await http.post(request, modernHeaders(request)),
+  ]) {
+    expect([refused.status, await message(refused)]).toEqual([503, 'The server is shutting down']);
+  }
+  go.resolve();
+  expect(await (await answer).json()).toEqual({ jsonrpc: '2.0', id: 1, result: { done: true } });
+  await http.handler.close();
+  // What is closed does not come back by draining.
+  http.handler.drain();
+  expect((await http.send('DELETE', '/mcp', session.headers)).status).toBe(503);
+  expect([http.handler.sessions, await events.rest()]).toEqual([0, [expect.objectContaining({ event: 'endpoint' })]]);
+});
+
+test('the figures tell of requests without a session too', async () => {
+  const go = deferred();
+  const slow = scripted({ work: () => go.promise.then(() => ({})) });
+  const http = new TestHttp(slow.service, createInbound(slow.service));
+  const request = modernRequest(1, 'work');
+  const answer = http.post(request, modernHeaders(request));
+  await vi.waitFor(() => expect(http.handler.requests).toBe(1));
+  go.resolve();
+  expect((await answer).status).toBe(200);
+  expect(http.handler.requests).toBe(0);
+  expect(new TestHttp(service).handler.requests).toBe(0);
+});
