@@ -1,5 +1,6 @@
+import type { LookupOptions } from 'node:dns';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { getDefaultAutoSelectFamily, setDefaultAutoSelectFamily, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { GuardedHttp } from './guarded-http.ts';
 
@@ -8,11 +9,11 @@ const names = new Map<string, string[]>();
 
 vi.mock('node:dns', async (original) => ({
   ...(await original<Record<string, unknown>>()),
-  lookup: (hostname: string, _: unknown, callback: (error: null, found: object[]) => void) =>
-    callback(
-      null,
-      names.get(hostname)!.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-    ),
+  lookup: (hostname: string, options: LookupOptions, callback: (error: Error | null, found?: unknown) => void) => {
+    const found = names.get(hostname)?.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    if (!found) return callback(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }));
+    return callback(null, options.all ? found : found[0]!.address);
+  },
 }));
 
 const PUBLIC = new URL('https://mcp.example/mcp');
@@ -57,9 +58,23 @@ test('a name is asked for at each connection, so that it cannot lead elsewhere a
   expect(connections()).toBe(0);
 });
 
-test('a name on loopback is connected to for a server on loopback', async () => {
-  const { port } = await listen();
-  names.set('localhost', ['127.0.0.1']);
-  const http = new GuardedHttp({ server: new URL(`http://localhost:${port}/mcp`) });
-  expect(await (await http.get(new URL(`http://localhost:${port}/`), {})).text()).toBe('here');
+test('a name that leads nowhere is not reached', async () => {
+  const http = new GuardedHttp({ server: PUBLIC });
+  await expect(http.get(new URL('https://nowhere.example/'), {})).rejects.toMatchObject({
+    code: 'unreachable',
+    message: 'https://nowhere.example/: ENOTFOUND',
+  });
 });
+
+test.each([true, false])(
+  'a name on loopback is connected to for a server on loopback, all its addresses: %s',
+  async (all) => {
+    const before = getDefaultAutoSelectFamily();
+    setDefaultAutoSelectFamily(all);
+    onTestFinished(() => setDefaultAutoSelectFamily(before));
+    const { port } = await listen();
+    names.set('localhost', ['127.0.0.1']);
+    const http = new GuardedHttp({ server: new URL(`http://localhost:${port}/mcp`) });
+    expect(await (await http.get(new URL(`http://localhost:${port}/`), {})).text()).toBe('here');
+  },
+);

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { rawServer } from '../../../test/support/http-server.ts';
 import { GuardedHttp } from './guarded-http.ts';
 
@@ -24,6 +25,19 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+function refusal(server: URL, address: unknown): unknown {
+  try {
+    return new GuardedHttp({ server }).permitted(address, 'It');
+  } catch (error) {
+    return error;
+  }
+}
+
+/** What it asks is answered by a test. */
+function asking(answer: (url: string, init: RequestInit) => Promise<unknown>): GuardedHttp {
+  return new GuardedHttp({ server: LOCAL, fetch: answer as unknown as typeof globalThis.fetch });
+}
+
 describe('an address that somebody else has named', () => {
   test.each([
     ['http://auth.example/', 'is not https'],
@@ -31,6 +45,9 @@ describe('an address that somebody else has named', () => {
     ['javascript:alert(1)', 'is not https'],
     ['file:///etc/passwd', 'is not https'],
     ['https://user:pass@auth.example/', 'holds credentials'],
+    ['https://user@auth.example/', 'holds credentials'],
+    ['https://:pass@auth.example/', 'holds credentials'],
+    [['https://auth.example/'], 'is not an absolute URL'],
     ['not an address', 'is not an absolute URL'],
     [undefined, 'is not an absolute URL'],
     ['https://127.0.0.1/', 'is loopback'],
@@ -44,15 +61,16 @@ describe('an address that somebody else has named', () => {
     ['https://169.254.169.254/latest/meta-data', 'is link-local'],
     ['http://127.0.0.1:9/', 'is loopback'],
   ])('is refused for a public server: %s', (address, why) => {
-    expect(() => new GuardedHttp({ server: PUBLIC }).permitted(address, 'It')).toThrow(why);
+    expect(refusal(PUBLIC, address)).toMatchObject({ code: 'blocked', message: expect.stringMatching(`^It .*${why}`) });
   });
 
   test.each([
     ['https://10.0.0.1/', 'is private'],
     ['https://169.254.169.254/', 'is link-local'],
     ['http://auth.example/', 'is not https'],
+    ['ftp://localhost/', 'is not https'],
   ])('is refused for a server on loopback: %s', (address, why) => {
-    expect(() => new GuardedHttp({ server: LOCAL }).permitted(address, 'It')).toThrow(why);
+    expect(refusal(LOCAL, address)).toMatchObject({ code: 'blocked', message: expect.stringMatching(`^It .*${why}`) });
   });
 
   test.each([
@@ -61,9 +79,21 @@ describe('an address that somebody else has named', () => {
     [LOCAL, 'http://localhost:9000/'],
     [LOCAL, 'http://[::1]:9000/'],
     [LOCAL, 'https://auth.example/'],
+    [new URL('http://[::1]:1/mcp'), 'https://127.0.0.1/'],
+    [new URL('https://mcp.localhost/mcp'), 'http://127.0.0.1/'],
     [new URL('https://10.1.1.1/mcp'), 'https://192.168.1.1/'],
   ])('is permitted for %s: %s', (server, address) => {
     expect(new GuardedHttp({ server }).permitted(address, 'It').href).toBe(address);
+  });
+
+  test('is looked at again when it is asked', async () => {
+    const fetch = (): Promise<never> => Promise.reject(new Error('was asked'));
+    const http = new GuardedHttp({ server: PUBLIC, fetch });
+    const url = new URL('https://10.0.0.1/a');
+    await expect(http.get(url, {})).rejects.toThrow('The address https://10.0.0.1 is private, and the server is not');
+    await expect(async () => http.fetch(url.href, { method: 'POST', headers: {} })).rejects.toThrow(
+      'The endpoint https://10.0.0.1 is private, and the server is not',
+    );
   });
 
   test('may be private where the application says so, and never link-local', () => {
@@ -93,10 +123,111 @@ describe('an answer', () => {
     await expect(http.get(new URL(origin), {})).rejects.toThrow('larger than 1048576 bytes');
   });
 
+  test('is read where it is as large as it may be', async () => {
+    const origin = await serve((_, response) => response.end(Buffer.alloc(1024 * 1024)));
+    expect((await (await http.get(new URL(origin), {})).arrayBuffer()).byteLength).toBe(1024 * 1024);
+  });
+
+  test('is to all that was asked', async () => {
+    const origin = await serve((request, response) => {
+      void text(request).then((body) => response.end(`${request.method} ${request.headers['x-one']} ${body}`));
+    });
+    const post = await http.fetch(origin, {
+      method: 'POST',
+      headers: { 'x-one': 'a' },
+      body: new URLSearchParams('b=c'),
+    });
+    expect(await post.text()).toBe('POST a b=c');
+    const bare = await http.fetch(origin, { method: 'PUT', headers: {} });
+    expect(await bare.text()).toBe('PUT undefined ');
+    const got = await http.get(new URL(origin), { 'x-one': 'b' });
+    expect(await got.text()).toBe('GET b ');
+  });
+
+  test('has each of several headers of one name', async () => {
+    const origin = await serve((_, response) => {
+      response.writeHead(401, { 'www-authenticate': ['Basic', 'Bearer'] });
+      response.end();
+    });
+    expect((await http.get(new URL(origin), {})).headers.get('www-authenticate')).toBe('Basic, Bearer');
+  });
+
   test('is not waited for once the signal fires', async () => {
     const leaving = new AbortController();
-    const origin = await serve(() => leaving.abort(new Error('left')));
-    await expect(http.get(new URL(origin), {}, leaving.signal)).rejects.toThrow('left');
+    const left = new Error('left');
+    const origin = await serve(() => leaving.abort(left));
+    await expect(http.get(new URL(origin), {}, leaving.signal)).rejects.toBe(left);
+  });
+
+  test.each([true, false])(
+    'is not waited for longer than ten seconds, with a signal of the caller: %s',
+    async (own) => {
+      const timeout = new AbortController();
+      const spy = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal);
+      onTestFinished(() => spy.mockRestore());
+      const origin = await serve(() => timeout.abort(new Error('over')));
+      await expect(http.get(new URL(origin), {}, own ? new AbortController().signal : undefined)).rejects.toMatchObject(
+        {
+          code: 'unreachable',
+          message: `${origin}/: no answer within 10000 ms`,
+        },
+      );
+      expect(spy).toHaveBeenCalledExactlyOnceWith(10_000);
+    },
+  );
+
+  test('that breaks off is none', async () => {
+    const url = await rawServer((socket) => void socket.once('data', () => socket.destroy()));
+    await expect(http.get(url, {})).rejects.toMatchObject({ code: 'unreachable', message: `${url.href}: ECONNRESET` });
+  });
+
+  test('with a status that none is, is none', async () => {
+    const url = await rawServer(
+      (socket) => void socket.once('data', () => socket.end('HTTP/1.1 600 x\r\ncontent-length: 0\r\n\r\n')),
+    );
+    await expect(http.get(url, {})).rejects.toThrow(/: status 600$/);
+    // A browser shows of a redirect that it does not follow nothing else.
+    const opaque = asking(() => Promise.resolve({ status: 0, headers: new Headers(), body: null }));
+    await expect(opaque.get(LOCAL, {})).rejects.toThrow(/: status 0$/);
+  });
+
+  test.each([200, 204, 205, 304, 599])('may have the status %i', async (status) => {
+    const origin = await serve((_, response) => {
+      response.writeHead(status);
+      response.end();
+    });
+    const response = await http.get(new URL(origin), {});
+    expect([response.status, await response.text()]).toEqual([status, '']);
+  });
+
+  test('of a function of one’s own is had by it, and by no redirect of its own', async () => {
+    const asked: unknown[] = [];
+    const own = asking(async (...args) => {
+      asked.push(args);
+      return new Response(null, { status: 204, headers: { 'x-one': 'a' } });
+    });
+    const got = await own.get(LOCAL, { accept: 'x/y' });
+    expect([got.status, got.headers.get('x-one'), await got.text()]).toEqual([204, 'a', '']);
+    await own.fetch(LOCAL.href, { method: 'POST', headers: {}, body: 'secret' });
+    const always = { redirect: 'manual', signal: expect.any(AbortSignal) };
+    expect(asked).toEqual([
+      [LOCAL.href, { method: 'GET', headers: { accept: 'x/y' }, body: null, ...always }],
+      [LOCAL.href, { method: 'POST', headers: {}, body: 'secret', ...always }],
+    ]);
+  });
+
+  test.each([
+    [new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }), 'ECONNREFUSED'],
+    [new TypeError('fetch failed', { cause: { code: 5 } }), 'fetch failed'],
+    [Object.assign(new Error('x'), { code: 'EPIPE' }), 'EPIPE'],
+    [new Error('no way'), 'no way'],
+    [new Error(''), 'no connection'],
+  ])('that does not come says why: %s', async (error, why) => {
+    const failing = asking(() => Promise.reject(error));
+    await expect(failing.get(LOCAL, {})).rejects.toMatchObject({
+      code: 'unreachable',
+      message: `${LOCAL.href}: ${why}`,
+    });
   });
 
   test('that never comes is an error without the query', async () => {
@@ -130,6 +261,32 @@ describe('an answer', () => {
     expect(await (await http.get(new URL(`${origin}/here`), {})).text()).toBe('there');
   });
 
+  test('that redirects nowhere is the answer, and so is one that only names a place', async () => {
+    const origin = await serve(({ url }, response) => {
+      response.writeHead(url === '/created' ? 201 : 302, url === '/created' ? { location: '/null' } : {});
+      response.end('here');
+    });
+    expect((await http.get(new URL(origin), {})).status).toBe(302);
+    expect((await http.get(new URL(`${origin}/created`), {})).status).toBe(201);
+  });
+
+  test.each([
+    ['http://', 'redirects to another origin'],
+    ['http://127.0.0.1:1/', 'redirects to another origin'],
+    ['https://HOST/', 'redirects to another origin'],
+    ['http://user@HOST/', 'holds credentials'],
+  ])('that redirects to %s is refused', async (location, why) => {
+    let asked = 0;
+    const origin = await serve(({ headers }, response) => {
+      asked += 1;
+      response.writeHead(302, { location: location.replace('HOST', headers.host!) });
+      response.end();
+    });
+    const error = { code: 'blocked', message: expect.stringContaining(why) };
+    await expect(http.get(new URL(origin), {})).rejects.toMatchObject(error);
+    expect(asked).toBe(1);
+  });
+
   test('that redirects elsewhere is refused, and elsewhere is not asked', async () => {
     let asked = 0;
     const other = await serve((_, response) => response.end(String((asked += 1))));
@@ -141,12 +298,22 @@ describe('an answer', () => {
     expect(asked).toBe(0);
   });
 
-  test('that redirects for ever is given up', async () => {
-    const origin = await serve((_, response) => {
-      response.writeHead(301, { location: '/' });
+  test('that redirects more than three times is given up', async () => {
+    const asked: unknown[] = [];
+    const origin = await serve(({ url, headers }, response) => {
+      asked.push([url, headers['x-one']]);
+      const left = Number(url!.slice(1));
+      response.writeHead(left === 0 ? 200 : 301, left === 0 ? {} : { location: `/${left - 1}` });
       response.end();
     });
-    await expect(http.get(new URL(origin), {})).rejects.toThrow('redirects too often');
+    expect((await http.get(new URL(`${origin}/3`), { 'x-one': 'a' })).status).toBe(200);
+    expect(asked).toEqual(['/3', '/2', '/1', '/0'].map((url) => [url, 'a']));
+    asked.length = 0;
+    await expect(http.get(new URL(`${origin}/4`), {})).rejects.toMatchObject({
+      code: 'unreachable',
+      message: `${origin}/4 redirects too often`,
+    });
+    expect(asked).toHaveLength(4);
   });
 
   test('to a POST is never redirected', async () => {

@@ -42,13 +42,12 @@ interface Ask {
  * than the server itself, no redirect to another origin, 10 seconds and 1 MiB an answer.
  */
 export class GuardedHttp {
-  readonly #reach: ReadonlySet<Reach>;
+  readonly #reach: ReadonlySet<Reach | undefined>;
   readonly #fetch: typeof globalThis.fetch | undefined;
 
   constructor({ server, allowPrivateNetwork = false, fetch }: GuardedHttpOptions) {
-    const reach = new Set<Reach>(['public']);
-    const literal = isLoopback(server.hostname) ? 'loopback' : literalReach(server.hostname);
-    if (literal) reach.add(literal);
+    // Where a name leads shows when it is connected to.
+    const reach = new Set<Reach | undefined>([undefined, 'public', literalReach(server.hostname)]);
     if (allowPrivateNetwork) reach.add('private');
     this.#reach = reach;
     this.#fetch = fetch;
@@ -65,10 +64,9 @@ export class GuardedHttp {
     if (!url) throw new OAuthError('blocked', `${name} is not an absolute URL`);
     const refuse = (why: string): OAuthError => new OAuthError('blocked', `${name} ${url.origin} ${why}`);
     if (url.username !== '' || url.password !== '') throw refuse('holds credentials');
-    const loopback = isLoopback(url.hostname);
-    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) throw refuse('is not https');
-    const reach = loopback ? 'loopback' : literalReach(url.hostname);
-    if (reach && !this.#reach.has(reach)) throw refuse(`is ${reach}, and the server is not`);
+    const reach = literalReach(url.hostname);
+    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && reach === 'loopback')) throw refuse('is not https');
+    if (!this.#reach.has(reach)) throw refuse(`is ${reach}, and the server is not`);
     return url;
   }
 
@@ -134,9 +132,7 @@ export class GuardedHttp {
     const { request } = url.protocol === 'https:' ? https : http;
     return new Promise((done, fail) => {
       const options = { method, headers, signal, agent: false as const, lookup: this.#lookup };
-      let answered = false;
       const sending = request(url, options, (reply) => {
-        answered = true;
         const head = new Headers();
         for (const [name, value] of Object.entries(reply.headersDistinct)) {
           for (const each of value ?? []) head.append(name, each);
@@ -147,9 +143,6 @@ export class GuardedHttp {
       sending.once('upgrade', (_reply, socket) => {
         socket.destroy();
         fail(new Error('it switched to another protocol'));
-      });
-      sending.once('close', () => {
-        if (!answered) fail(new Error('the connection was closed before an answer came'));
       });
       sending.end(body);
     });
@@ -162,18 +155,20 @@ export class GuardedHttp {
     callback: (error: Error | null, address: any, family?: number) => void,
   ): void => {
     resolve(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-      if (error) return callback(error, '');
+      if (error) return callback(error, undefined);
       const wrong = addresses.map(({ address }) => reachOf(address)).find((reach) => !this.#reach.has(reach));
-      if (wrong) return callback(new OAuthError('blocked', `${hostname} leads to a ${wrong} address`), '');
+      if (wrong) return callback(new OAuthError('blocked', `${hostname} leads to a ${wrong} address`), undefined);
       if (options.all === true) return callback(null, addresses);
-      return callback(null, addresses[0]?.address, addresses[0]?.family);
+      const [first] = addresses;
+      return callback(null, first!.address, first!.family);
     });
   };
 }
 
-/** Where a host leads that is written as an address; undefined for a name. */
+/** Where a host leads that is written as an address, or as a name of loopback; undefined for any other name. */
 function literalReach(hostname: string): Reach | undefined {
-  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isLoopback(hostname)) return 'loopback';
+  const bare = hostname.replaceAll(/[[\]]/g, '');
   return isIP(bare) === 0 ? undefined : reachOf(bare);
 }
 
