@@ -30,6 +30,9 @@ export interface Acquired {
   readonly dpop: DpopKey | undefined;
 }
 
+/** Errors of a token endpoint after which a refresh token is of no use any more (RFC 6749, section 5.2). */
+const NO_USE: ReadonlySet<string | undefined> = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client']);
+
 /** One way through the token endpoint, under the lock of its key. */
 export class Acquisition {
   readonly #options: OAuthOptions & { readonly store: TokenStore };
@@ -82,13 +85,7 @@ export class Acquisition {
         dpop,
       );
     } catch (error) {
-      if (
-        !(
-          error instanceof OAuthError &&
-          ['invalid_grant', 'invalid_client', 'unauthorized_client'].includes(error.error ?? '')
-        )
-      )
-        throw error;
+      if (!(error instanceof OAuthError && NO_USE.has(error.error))) throw error;
       // It is of no use any more; what follows starts anew. A client that was forgotten is registered anew.
       const registered = error.error === 'invalid_grant' ? stored!.client : undefined;
       const { refreshToken: _, ...rest } = tokens;

@@ -1,0 +1,283 @@
+import { decodeProtectedHeader } from 'jose';
+import { describe, expect, test } from 'vitest';
+import { anyToken, challenge, ISSUER, OAuthWorld, REDIRECT, send, SERVER } from '../../../test/support/oauth-world.ts';
+import type { Gatekeeper } from '../../../test/support/oauth-world.ts';
+import { MemoryTokenStore, OAuthError, type User } from '../index.ts';
+import type { StoredTokens } from './token-store.ts';
+
+const KEY = { server: SERVER, issuer: ISSUER };
+const CLIENT = { clientId: 'app', clientSecret: 'the-client-secret' };
+const REGISTERED = { clientId: 'client-of-auth.example', redirectUris: [REDIRECT] };
+const TOKENS: StoredTokens = {
+  accessToken: 'access-0',
+  tokenType: 'Bearer',
+  scopes: [],
+  resource: SERVER,
+  clientId: REGISTERED.clientId,
+  refreshToken: 'refresh-0',
+};
+
+/** Takes no token but the first that is issued now. */
+const fresh =
+  (header = 'Bearer error="invalid_token"'): Gatekeeper =>
+  ({ authorization }) =>
+    authorization === 'Bearer access-1' ? undefined : challenge(401, header);
+
+/** A store in which a client has tokens already. */
+async function holding(tokens: Partial<StoredTokens>, client: object | null = REGISTERED): Promise<MemoryTokenStore> {
+  const store = new MemoryTokenStore();
+  await store.set(KEY, { ...(client && { client: REGISTERED }), tokens: { ...TOKENS, ...tokens } });
+  return store;
+}
+
+const grants = (world: OAuthWorld): unknown[] => world.tokenRequests.map((form) => form['grant_type']);
+const scopeOf = (url: URL | undefined): string | null => url!.searchParams.get('scope');
+
+/** A user who visits as a test says; tells with what they were asked, and how many visits were closed. */
+function visiting(world: OAuthWorld, authorize?: () => Promise<URLSearchParams>) {
+  const former: (readonly string[])[] = [];
+  let closed = 0;
+  const user: User = {
+    visit: async (before) => {
+      former.push(before);
+      const visit = await world.user.visit(before);
+      return {
+        redirectUri: visit.redirectUri,
+        authorize: (request) => (authorize ? authorize() : visit.authorize(request)),
+        close: () => Promise.resolve(void (closed += 1)),
+      };
+    },
+  };
+  return { user, former, closed: () => closed };
+}
+
+describe('a refresh token', () => {
+  test('is used for the resource that it was issued for, and by the client that it was issued to', async () => {
+    const world = new OAuthWorld();
+    expect((await send(world.authorizer({ store: await holding({}) }), fresh())).let).toBe(true);
+    expect(grants(world)).toEqual(['refresh_token']);
+  });
+
+  test.each<[string, Partial<StoredTokens>, string, object | null]>([
+    ['of another resource', { resource: 'https://mcp.example' }, 'Bearer', REGISTERED],
+    ['of another client', { clientId: 'other' }, 'Bearer', REGISTERED],
+    ['of a client that was forgotten', {}, 'Bearer', null],
+    ['whose scopes do not suffice', { scopes: ['a'] }, 'Bearer scope="a b"', REGISTERED],
+  ])('%s is not used', async (_, tokens, header, client) => {
+    const world = new OAuthWorld();
+    const store = await holding(tokens, client);
+    expect((await send(world.authorizer({ store }), fresh(header))).let).toBe(true);
+    expect(grants(world)).toEqual(['authorization_code']);
+    expect(JSON.stringify(world.asked)).not.toContain('refresh-0');
+  });
+
+  test('whose scopes suffice is used', async () => {
+    const world = new OAuthWorld();
+    const store = await holding({ scopes: ['a', 'b'] });
+    expect((await send(world.authorizer({ store }), fresh('Bearer scope="a"'))).let).toBe(true);
+    expect(grants(world)).toEqual(['refresh_token']);
+    expect((await store.get(KEY))!.tokens!.scopes).toEqual(['a', 'b']);
+  });
+
+  test.each([
+    ['invalid_grant', 0],
+    ['invalid_client', 1],
+    ['unauthorized_client', 1],
+  ])('that is refused with %s is followed by a login, and %i registrations', async (error, registrations) => {
+    const world = new OAuthWorld();
+    world.ontoken = ({ body }) => (body['refresh_token'] ? { status: 400, body: { error } } : undefined);
+    expect((await send(world.authorizer({ store: await holding({}) }), fresh())).let).toBe(true);
+    expect(grants(world)).toEqual(['refresh_token', 'authorization_code']);
+    expect(world.registrations).toHaveLength(registrations);
+  });
+
+  test('that is refused for another reason is kept', async () => {
+    const world = new OAuthWorld();
+    world.ontoken = () => ({ status: 400, body: { error: 'invalid_scope' } });
+    const store = await holding({});
+    await expect(send(world.authorizer({ store }), fresh())).rejects.toMatchObject({ error: 'invalid_scope' });
+    expect((await store.get(KEY))!.tokens!.refreshToken).toBe('refresh-0');
+  });
+
+  test('that is of no use is forgotten, whatever becomes of the login', async () => {
+    const world = new OAuthWorld();
+    world.ontoken = () => ({ status: 400, body: { error: 'invalid_grant' } });
+    world.back = { code: null, error: 'access_denied' };
+    const store = await holding({ scopes: ['a'] });
+    await expect(send(world.authorizer({ store }), fresh())).rejects.toMatchObject({ error: 'access_denied' });
+    const { refreshToken: _, ...rest } = TOKENS;
+    expect(await store.get(KEY)).toStrictEqual({ client: REGISTERED, tokens: { ...rest, scopes: ['a'] } });
+  });
+
+  test('is bound to the key of its token', async () => {
+    const world = new OAuthWorld();
+    world.ontoken = () => world.issue({ token_type: 'DPoP' });
+    const store = new MemoryTokenStore();
+    const authorizer = world.authorizer({ store, dpop: true });
+    await send(authorizer);
+    await send(authorizer, ({ authorization }) =>
+      authorization === 'DPoP access-2' ? undefined : challenge(401, 'DPoP'),
+    );
+    const [first, second] = world.asked
+      .filter(({ url }) => url.endsWith('/token'))
+      .map(({ headers }) => decodeProtectedHeader(headers['dpop']!).jwk);
+    expect(second).toEqual(first);
+  });
+});
+
+describe('the scopes that are asked for', () => {
+  test.each([
+    [SERVER, 'old new'],
+    ['https://mcp.example', 'new'],
+  ])('hold those of tokens for the same resource alone: %s', async (resource, scope) => {
+    const world = new OAuthWorld();
+    const store = await holding({ resource, scopes: ['old'], refreshToken: undefined });
+    await send(world.authorizer({ store }), fresh('Bearer scope="new"'));
+    expect(scopeOf(world.visited[0])).toBe(scope);
+  });
+
+  test('are none that outlast the user where there is no user', async () => {
+    const world = new OAuthWorld();
+    world.issuer(ISSUER, { scopes_supported: ['offline_access'] });
+    await send(world.authorizer({ clientCredentials: true, client: CLIENT, scopes: ['a', 'b'] }));
+    expect(world.tokenRequests[0]!['scope']).toBe('a b');
+  });
+
+  test('are kept with those that were granted', async () => {
+    const world = new OAuthWorld();
+    world.ontoken = () => world.issue({ scope: 'b c' });
+    const store = new MemoryTokenStore();
+    await send(world.authorizer({ store, scopes: ['a', 'b'] }));
+    expect((await store.get(KEY))!.tokens!.scopes).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('what is kept', () => {
+  test('is all that was issued', async () => {
+    const world = new OAuthWorld();
+    const at = 'https://mcp.example/elsewhere';
+    world.resource({}, at);
+    const store = new MemoryTokenStore();
+    await send(world.authorizer({ store }), fresh(`Bearer resource_metadata="${at}"`));
+    expect(await store.get(KEY)).toStrictEqual({
+      client: REGISTERED,
+      tokens: {
+        accessToken: 'access-1',
+        tokenType: 'Bearer',
+        scopes: [],
+        resource: SERVER,
+        clientId: REGISTERED.clientId,
+        refreshToken: 'refresh-1',
+        expiresAt: expect.any(Number),
+        refreshAt: expect.any(Number),
+        metadataUrl: at,
+      },
+    });
+  });
+
+  test('is nothing beside, for stores that tell what is absent from what is undefined', async () => {
+    const world = new OAuthWorld();
+    world.lifetime = undefined;
+    world.ontoken = () => world.issue({ refresh_token: undefined });
+    const store = new MemoryTokenStore();
+    await send(world.authorizer({ store, client: CLIENT, clientCredentials: true }));
+    const tokens = { accessToken: 'access-1', tokenType: 'Bearer', scopes: [], resource: SERVER, clientId: 'app' };
+    expect(await store.get(KEY)).toStrictEqual({ tokens });
+  });
+});
+
+describe('a client', () => {
+  const forgotten = { status: 401, body: { error: 'invalid_client' } };
+
+  test('that the application knows is not forgotten, and the user is not asked twice', async () => {
+    const world = new OAuthWorld();
+    world.ontoken = () => (world.visited.length === 1 ? forgotten : undefined);
+    const store = await holding({ clientId: CLIENT.clientId, refreshToken: undefined });
+    const { user, closed } = visiting(world);
+    const authorizer = world.authorizer({ store, user, client: CLIENT });
+    await expect(send(authorizer, fresh())).rejects.toMatchObject({ error: 'invalid_client' });
+    expect([world.visited.length, closed()]).toEqual([1, 1]);
+    expect((await store.get(KEY))!.client).toEqual(REGISTERED);
+  });
+
+  test('that was registered just now and is not known is an error', async () => {
+    const world = new OAuthWorld();
+    world.ontoken = () => (world.visited.length < 4 ? forgotten : undefined);
+    const { user, closed } = visiting(world);
+    await expect(send(world.authorizer({ user }))).rejects.toMatchObject({ error: 'invalid_client' });
+    expect([world.visited.length, world.registrations.length, closed()]).toEqual([2, 2, 2]);
+  });
+
+  test('is registered anew after a login that nobody came back from, and tokens are kept', async () => {
+    const world = new OAuthWorld();
+    const store = await holding({ refreshToken: undefined });
+    const { tokens } = (await store.get(KEY))!;
+    const late = visiting(world, () => Promise.reject(new OAuthError('timeout', 'late')));
+    await expect(send(world.authorizer({ store, user: late.user }), fresh())).rejects.toMatchObject({
+      code: 'timeout',
+    });
+    expect(late.former).toEqual([[REDIRECT]]);
+    expect(await store.get(KEY)).toStrictEqual({ tokens });
+    const { user, former } = visiting(world);
+    await send(world.authorizer({ store, user }), fresh());
+    expect([former, world.registrations.length]).toEqual([[[]], 1]);
+  });
+
+  test('without tokens leaves nothing behind after a login that nobody came back from', async () => {
+    const world = new OAuthWorld();
+    const store = new MemoryTokenStore();
+    const { user } = visiting(world, () => Promise.reject(new OAuthError('timeout', 'late')));
+    await expect(send(world.authorizer({ store, user }))).rejects.toMatchObject({ code: 'timeout' });
+    expect(world.registrations).toHaveLength(1);
+    expect(await store.issuers(SERVER)).toEqual([]);
+  });
+
+  test.each([
+    ['the user says no', () => Promise.resolve(new URLSearchParams({ error: 'access_denied' }))],
+    ['the browser does not open', () => Promise.reject(new Error('no browser'))],
+  ])('is kept where %s', async (_, authorize) => {
+    const world = new OAuthWorld();
+    const store = new MemoryTokenStore();
+    const { user, closed } = visiting(world, authorize);
+    await expect(send(world.authorizer({ store, user }))).rejects.toThrow();
+    expect(await store.get(KEY)).toEqual({ client: REGISTERED });
+    expect(closed()).toBe(1);
+  });
+
+  test('has no id where the authorization server takes no address of a document', async () => {
+    const world = new OAuthWorld();
+    const assertion = (): Promise<string> => Promise.resolve('the-jwt');
+    const clientMetadataUrl = 'https://app.example/client.json';
+    await expect(send(world.authorizer({ assertion, clientMetadataUrl }))).rejects.toMatchObject({
+      code: 'registration',
+      message: `${ISSUER} does not take the address of a document for a client id`,
+    });
+    expect(world.tokenRequests).toEqual([]);
+  });
+});
+
+describe('DPoP', () => {
+  const proof = (world: OAuthWorld): string | undefined =>
+    world.asked.find(({ url }) => url.endsWith('/token'))!.headers['dpop'];
+
+  test('is used where the application wants it, demanded or not', async () => {
+    const world = new OAuthWorld();
+    world.ontoken = () => world.issue({ token_type: 'DPoP' });
+    expect((await send(world.authorizer({ dpop: true }))).sent).toEqual([undefined, 'DPoP access-1']);
+    expect(proof(world)).toBeDefined();
+  });
+
+  test('is not used where the application does not want it, demanded or not', async () => {
+    const world = new OAuthWorld();
+    world.resource({ dpop_bound_access_tokens_required: true });
+    expect((await send(world.authorizer({ dpop: false }), anyToken)).sent).toEqual([undefined, 'Bearer access-1']);
+    expect(proof(world)).toBeUndefined();
+  });
+
+  test('that the authorization server does not do is an error where the application wants it', async () => {
+    await expect(send(new OAuthWorld().authorizer({ dpop: true }))).rejects.toMatchObject({
+      code: 'token',
+      message: `${ISSUER} does not bind tokens to a key`,
+    });
+  });
+});
