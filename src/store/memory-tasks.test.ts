@@ -1,6 +1,8 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { taskStoreSuite } from '../testing/task-store-suite.ts';
-import { memoryTaskStore } from './memory-tasks.ts';
+import { memoryTaskStore, type MemoryTaskStoreOptions } from './memory-tasks.ts';
 import { TaskStoreFull, type TaskRecord } from './task-store.ts';
 
 describe('the task store contract', () => {
@@ -31,6 +33,88 @@ describe('in memory', () => {
     expect(await store.get('a', undefined)).toBeUndefined();
   });
 
+  test('that while is a day, where nothing else is said', async () => {
+    let now = 0;
+    const store = memoryTaskStore({ now: () => now });
+    await store.create(record('a', { status: 'completed' }));
+    now = 24 * 3_600_000 - 1;
+    expect(await store.get('a', undefined)).toBeDefined();
+    now += 1;
+    expect(await store.get('a', undefined)).toBeUndefined();
+  });
+
+  test('each bound says that it is reached, and not before', async () => {
+    const bytes = (task: TaskRecord): number => Buffer.byteLength(JSON.stringify(task));
+    const a = record('a', { principal: 'ann', statusMessage: 'ä' });
+    const b = { ...a, id: 'b' };
+    const refused = async (options: MemoryTaskStoreOptions): Promise<unknown> => {
+      const store = memoryTaskStore(options);
+      await store.create(a);
+      return store.create(b).catch((error: unknown) => error);
+    };
+    const size = bytes(a);
+    for (const options of [{ maxTasks: 2 }, { maxPerPrincipal: 2 }, { maxBytes: 2 * size }, { maxTaskBytes: size }]) {
+      expect(await refused(options)).toBeUndefined();
+    }
+    expect(await refused({ maxTasks: 1 })).toEqual(new TaskStoreFull('There are 1 tasks already'));
+    expect(await refused({ maxPerPrincipal: 1 })).toEqual(new TaskStoreFull('This caller has 1 tasks already'));
+    const together = `All tasks together must not be larger than ${2 * size - 1} bytes`;
+    expect(await refused({ maxBytes: 2 * size - 1 })).toEqual(new TaskStoreFull(together));
+    const alone = `A task must not be larger than ${size - 1} bytes`;
+    await expect(refused({ maxTaskBytes: size - 1 })).rejects.toEqual(new TaskStoreFull(alone));
+    const twice = memoryTaskStore();
+    await twice.create(a);
+    await expect(twice.create(a)).rejects.toThrow('There is a task with this id already');
+  });
+
+  test('a task that grows needs room for what it grows by', async () => {
+    const store = memoryTaskStore({ maxBytes: 1000 });
+    await store.create(record('a', { statusMessage: 'x'.repeat(600) }));
+    const grow = (length: number) =>
+      store.update('a', undefined, (task) => ({ ...task, statusMessage: 'x'.repeat(length) }));
+    expect((await grow(700))!.statusMessage).toHaveLength(700);
+    await expect(grow(1000)).rejects.toBeInstanceOf(TaskStoreFull);
+    expect((await grow(500))!.statusMessage).toHaveLength(500);
+  });
+
+  test('each task makes room when its time is over', async () => {
+    let now = 0;
+    const store = memoryTaskStore({ maxTasks: 3, now: () => now });
+    const create = (id: string, ttlMs: number) => store.create(record(id, { ttlMs, createdAt: now }));
+    await create('b', 200);
+    await create('a', 100);
+    await create('c', 300);
+    await expect(create('d', 1000)).rejects.toBeInstanceOf(TaskStoreFull);
+    for (const [at, id] of [
+      [100, 'd'],
+      [200, 'e'],
+      [300, 'f'],
+    ] as const) {
+      now = at - 1;
+      await expect(create(id, 1000)).rejects.toBeInstanceOf(TaskStoreFull);
+      now = at;
+      await create(id, 1000);
+    }
+  });
+
+  test('callers whose tasks are gone are forgotten', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const store = memoryTaskStore();
+    const padding = 'x'.repeat(2000);
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let n = 0; n < 10_000; n += 1) {
+      const principal = `${n}${padding}`;
+      await store.create(record('a', { principal }));
+      await store.delete('a', principal);
+    }
+    collect();
+    // All of them would be 20 MB.
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(10_000_000);
+    expect(await store.get('a', undefined)).toBeUndefined();
+  });
+
   test('one task may not be larger than its share', async () => {
     const store = memoryTaskStore({ maxTaskBytes: 500 });
     await store.create(record('a'));
@@ -53,7 +137,8 @@ describe('in memory', () => {
   });
 
   test('callers without a principal have no bound of their own', async () => {
-    const store = memoryTaskStore({ maxPerPrincipal: 1 });
+    const store = memoryTaskStore({ maxPerPrincipal: 0 });
+    await expect(store.create(record('a', { principal: 'ann' }))).rejects.toBeInstanceOf(TaskStoreFull);
     for (let n = 0; n < 10; n += 1) await store.create(record(`t${n}`));
     expect(await store.get('t9', undefined)).toBeDefined();
   });
@@ -61,8 +146,9 @@ describe('in memory', () => {
   test.each(['maxTasks', 'maxPerPrincipal', 'maxBytes', 'maxTaskBytes', 'maxAge'])(
     '%s is no number below 0',
     (name) => {
-      expect(() => memoryTaskStore({ [name]: -1 })).toThrow(RangeError);
+      expect(() => memoryTaskStore({ [name]: -1 })).toThrow(new RangeError(`${name} must be 0 or more, not -1`));
       expect(() => memoryTaskStore({ [name]: Number.NaN })).toThrow(RangeError);
+      expect(() => memoryTaskStore({ [name]: 0 })).not.toThrow();
     },
   );
 });

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { notification } from '../jsonrpc/message.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { notification, type JsonObject, type Message } from '../jsonrpc/message.ts';
 import { eventLogSuite } from '../testing/event-log-suite.ts';
 import { EventsPurged, type EventLog, type LoggedEvent } from './event-log.ts';
 import { memoryEventLog } from './memory.ts';
@@ -67,6 +67,182 @@ describe('in memory', () => {
     expect(kept.at(-1)?.id).toBe('a-21');
   });
 
+  test('where they keep nearly too much, and where others end or grow old, nobody gives up anything', async () => {
+    let now = 0;
+    const log = memoryEventLog({ maxTotalBytes: 10_000, maxAge: 100, now: () => now });
+    const large = notification('m', { text: 'x'.repeat(4600) });
+    const first = async (session: string): Promise<string> => {
+      const id = await log.append(session, 'a', undefined);
+      await log.append(session, 'a', large);
+      return id;
+    };
+    const one = await first('one');
+    const two = await first('two');
+    expect(await collect(log, one, 'one')).toHaveLength(1);
+    expect(await collect(log, two, 'two')).toHaveLength(1);
+    await log.drop('one');
+    await log.drop('unknown');
+    const three = await first('three');
+    expect(await collect(log, two, 'two')).toHaveLength(1);
+    // Both are too old now, and go when somebody else writes.
+    now = 101;
+    const four = await first('four');
+    const five = await first('five');
+    for (const [session, id] of Object.entries({ four, five })) expect(await collect(log, id, session)).toHaveLength(1);
+    await expect(collect(log, three, 'three')).rejects.toThrow(EventsPurged);
+    // Too old again, and one goes when it is asked for.
+    now = 150;
+    await log.append('other', 'a', undefined);
+    now = 202;
+    for (const [session, id] of Object.entries({ four, five })) {
+      await expect(collect(log, id, session)).rejects.toThrow(EventsPurged);
+    }
+    const six = await first('six');
+    const seven = await first('seven');
+    for (const [session, id] of Object.entries({ six, seven })) expect(await collect(log, id, session)).toHaveLength(1);
+  });
+
+  test('a session that writes on does not count what has grown too old', async () => {
+    let now = 0;
+    const log = memoryEventLog({ maxTotalBytes: 10_000, maxAge: 100, now: () => now });
+    const text = (length: number): Message => notification('m', { text: 'x'.repeat(length) });
+    now = 10;
+    await log.append('busy', 'a', text(2000));
+    // All sessions are swept, and nothing is too old.
+    now = 105;
+    const id = await log.append('other', 'a', undefined);
+    await log.append('other', 'a', text(3500));
+    await log.append('other', 'a', text(3500));
+    now = 115;
+    await log.append('busy', 'a', text(2000));
+    expect(await collect(log, id, 'other')).toHaveLength(2);
+  });
+
+  test('where a bound is exceeded, no more goes than has to', async () => {
+    const message = notification('m', { text: 'x' });
+    const size = await sizeOf(message);
+    const log = memoryEventLog({ maxTotalBytes: 10 * size });
+    const ids = new Map<string, string>();
+    for (const session of ['large', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']) {
+      ids.set(session, await log.append(session, 'a', undefined));
+      await log.append(session, 'a', message);
+    }
+    await log.append('large', 'a', message);
+    const left = async (): Promise<number[]> => {
+      const counts: number[] = [];
+      for (const [session, id] of ids) {
+        counts.push(
+          await collect(log, id, session).then(
+            (events) => events.length,
+            () => 0,
+          ),
+        );
+      }
+      return counts;
+    };
+    expect(await left()).toEqual([2, 1, 1, 1, 1, 1, 1, 1, 1]);
+    // One too many: the largest gives up half of its bytes, and the next all: nine tenths are left.
+    await log.append('last', 'a', message);
+    expect(await left()).toEqual([0, 0, 1, 1, 1, 1, 1, 1, 1]);
+    expect(await collect(log, 'a-2', 'large')).toHaveLength(1);
+  });
+
+  test('a stream that was spent and is used again is not the first to be forgotten', async () => {
+    const log = memoryEventLog({ maxEvents: 1 });
+    await log.append('s', 'a', undefined);
+    const other = await log.append('s', 'other', undefined);
+    const again = await log.append('s', 'a', undefined);
+    for (let n = 1; n <= 1000; n++) await log.append('s', `s${n}`, undefined);
+    expect(await log.streamOf('s', again)).toBe('a');
+    expect(await log.streamOf('s', other)).toBeUndefined();
+  });
+
+  test('a session whose events are all too old goes on as ever', async () => {
+    let now = 0;
+    const log = memoryEventLog({ maxEvents: 2, maxAge: 100, now: () => now });
+    const old = await log.append('s', 'a', undefined);
+    now = 100;
+    expect(await collect(log, old)).toEqual([]);
+    await log.append('s', 'a', undefined);
+    now = 201;
+    await expect(collect(log, old)).rejects.toThrow(EventsPurged);
+    for (const id of ['a-3', 'a-4', 'a-5']) expect(await log.append('s', 'a', undefined)).toBe(id);
+    expect(await collect(log, 'a-3')).toEqual([
+      { id: 'a-4', message: undefined },
+      { id: 'a-5', message: undefined },
+    ]);
+  });
+
+  test('an event of exactly the bound of its age is kept', async () => {
+    let now = 0;
+    const log = memoryEventLog({ maxAge: 100, now: () => now });
+    const id = await log.append('s', 'a', undefined);
+    await log.append('s', 'a', undefined);
+    now = 100;
+    expect(await collect(log, id)).toHaveLength(1);
+  });
+
+  test('the clock is that of this process, where no other is given', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const log = memoryEventLog();
+    const id = await log.append('s', 'a', undefined);
+    await log.append('s', 'a', undefined);
+    vi.advanceTimersByTime(600_000);
+    expect(await collect(log, id)).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    await expect(collect(log, id)).rejects.toThrow('Events after "a-1" are no longer available');
+  });
+
+  test.each(['', 'a', 'a1', '1', '-1', 'a-', 'a-01', 'a-1e0', 'a-+1', 'a-1.0', 'a-0', 'a-2', 'b-1', 'a--1'])(
+    'the id %j names nothing',
+    async (id) => {
+      const log = memoryEventLog();
+      await log.append('s', 'a', undefined);
+      expect(await log.streamOf('s', 'a-1')).toBe('a');
+      expect(await log.streamOf('s', id)).toBeUndefined();
+    },
+  );
+
+  test('events without a message take no bytes', async () => {
+    const log = memoryEventLog({ maxBytes: 0, maxTotalBytes: 0 });
+    const id = await log.append('s', 'a', undefined);
+    await log.append('s', 'a', undefined);
+    expect(await collect(log, id)).toHaveLength(1);
+  });
+
+  test.each<[string, unknown]>([
+    ['strings', ['a', 'b']],
+    ['long strings', ['x'.repeat(100), 'y'.repeat(100)]],
+    ['empty strings', ['', '']],
+    ['arrays', [[], []]],
+    ['objects', [{}, {}]],
+    ['many names', [{ a: '', b: '', c: '' }]],
+    ['long names', [{ abcdefghijklmnop: '', bcdefghijklmnopq: '' }]],
+    ['numbers', [1234, 5.25]],
+    ['null', [null, null]],
+    ['truth values', [true, false]],
+  ])('the size of a message is about that of its JSON: %s', async (_, some) => {
+    const message = notification('m', { list: Array.from({ length: 50 }, () => some) } as JsonObject);
+    const { length } = JSON.stringify(message);
+    expect(Math.abs((await sizeOf(message)) - length)).toBeLessThan(length / 4);
+  });
+
+  test('a message that is larger than the bound is not kept, by however little', async () => {
+    const message = notification('m', { a: ['x', 'y', 'z'] });
+    const size = await sizeOf(message);
+    for (let maxBytes = 0; maxBytes < size; maxBytes += 1) expect(await keeps(message, maxBytes)).toBe(false);
+  });
+
+  test('of a message that is larger than the bound, the rest is not looked at', async () => {
+    let looked = 0;
+    const element = Object.defineProperty({}, 'text', { enumerable: true, get: () => ((looked += 1), 'x'.repeat(10)) });
+    const list = { list: Array.from({ length: 1000 }, () => element) } as unknown as JsonObject;
+    await memoryEventLog({ maxBytes: 2000 }).append('s', 'a', notification('m', list));
+    expect(looked).toBeGreaterThan(0);
+    expect(looked).toBeLessThan(200);
+  });
+
   test('a message too deep for the call stack can be kept', async () => {
     const log = memoryEventLog();
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown;
@@ -79,8 +255,31 @@ describe('in memory', () => {
     expect(() => memoryEventLog({ maxBytes: -1 })).toThrow(RangeError);
     expect(() => memoryEventLog({ maxEvents: Number.NaN })).toThrow('maxEvents');
     expect(() => memoryEventLog({ maxAge: Infinity })).not.toThrow();
+    expect(() => memoryEventLog({ maxBytes: 0, maxTotalBytes: 0, maxEvents: 0, maxAge: 0 })).not.toThrow();
   });
 });
+
+/** Whether a log of so many bytes keeps a message. */
+async function keeps(message: Message, maxBytes: number): Promise<boolean> {
+  const log = memoryEventLog({ maxBytes });
+  const id = await log.append('s', 'a', undefined);
+  await log.append('s', 'a', message);
+  return collect(log, id).then(
+    (events) => events.length === 1,
+    () => false,
+  );
+}
+
+/** The size that a log takes a message for: that of the smallest log that keeps it. */
+async function sizeOf(message: Message): Promise<number> {
+  let [low, high] = [0, 1_000_000];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (await keeps(message, middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
 
 async function collect(log: EventLog, id: string, session = 's'): Promise<LoggedEvent[]> {
   const found: LoggedEvent[] = [];

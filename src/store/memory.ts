@@ -95,6 +95,7 @@ class EventsInMemory implements MemoryEventLog {
   append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId> {
     const now = this.#now();
     // A session that has gone quiet would keep its events until it ends: those that still write sweep for it.
+    // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: how often it sweeps shows nowhere
     if (now - this.#swept > this.#bounds.maxAge) {
       this.#swept = now;
       for (const events of this.#sessions.values()) this.#bytes -= events.expire(now);
@@ -164,7 +165,7 @@ class SessionEvents {
       const last = this.#forgotten;
       stream = { id, first: last + 1, last, dropped: last, head: undefined, tail: undefined };
       this.#streams.set(id, stream);
-    } else if (!stream.head) this.#spent?.delete(stream);
+    } else if (!stream.head) this.#spent!.delete(stream);
 
     const n = (stream.last += 1);
     const bytes = message === undefined ? 0 : jsonLength(message, this.#bounds.maxBytes);
@@ -190,9 +191,9 @@ class SessionEvents {
   /** The stream and the number that an id names, where it was given out and its stream is still known. */
   find(id: EventId): { stream: Stream; n: number } | undefined {
     const dash = id.lastIndexOf('-');
-    const stream = dash < 0 ? undefined : this.#streams.get(id.slice(0, dash));
+    const stream = this.#streams.get(id.slice(0, dash));
     const n = Number(id.slice(dash + 1));
-    // The second comparison refuses other spellings of the number: '01', '1e0', '+1'.
+    // The comparison refuses an id without a dash, and other spellings of the number: '01', '1e0', '+1'.
     if (!stream || `${stream.id}-${n}` !== id || !Number.isInteger(n) || n < stream.first || n > stream.last)
       return undefined;
     return { stream, n };
