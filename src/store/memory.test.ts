@@ -223,7 +223,7 @@ describe('in memory', () => {
     ['null', [null, null]],
     ['truth values', [true, false]],
   ])('the size of a message is about that of its JSON: %s', async (_, some) => {
-    const message = notification('m', { list: Array.from({ length: 50 }, () => some) } as JsonObject);
+    const message = notification('m', { list: Array.from({ length: 50 }, () => some) });
     const { length } = JSON.stringify(message);
     expect(Math.abs((await sizeOf(message)) - length)).toBeLessThan(length / 4);
   });

@@ -233,13 +233,13 @@ describe('a client', () => {
   });
 
   test.each([
-    ['the user says no', () => Promise.resolve(new URLSearchParams({ error: 'access_denied' }))],
+    ['what comes back is somebody else’s', () => Promise.resolve(new URLSearchParams({ state: 'x' }))],
     ['the browser does not open', () => Promise.reject(new Error('no browser'))],
   ])('is kept where %s', async (_, authorize) => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     const { user, closed } = visiting(world, authorize);
-    await expect(send(world.authorizer({ store, user }))).rejects.toThrow();
+    await expect(send(world.authorizer({ store, user }))).rejects.toThrow(/its state differs|no browser/);
     expect(await store.get(KEY)).toEqual({ client: REGISTERED });
     expect(closed()).toBe(1);
   });

@@ -130,7 +130,7 @@ describe('an answer', () => {
 
   test('is to all that was asked', async () => {
     const origin = await serve((request, response) => {
-      void text(request).then((body) => response.end(`${request.method} ${request.headers['x-one']} ${body}`));
+      void text(request).then((body) => response.end(`${request.method} ${String(request.headers['x-one'])} ${body}`));
     });
     const post = await http.fetch(origin, {
       method: 'POST',

@@ -182,7 +182,7 @@ test('while it drains, nobody opens anything new, and what is open goes on', asy
   expect([http.handler.sessions, await events.rest()]).toEqual([0, [expect.objectContaining({ event: 'endpoint' })]]);
 });
 
-test('the figures tell of requests without a session too', async () => {
+test('requests without a session are counted while they are answered', async () => {
   const go = deferred();
   const slow = scripted({ work: () => go.promise.then(() => ({})) });
   const http = new TestHttp(slow.service, createInbound(slow.service));

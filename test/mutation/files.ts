@@ -1,0 +1,30 @@
+/**
+ * The files that guard something, each with the tests that have to notice a change of it: those, and no others, run for
+ * its mutants.
+ */
+export const files: Readonly<Record<string, readonly string[]>> = {
+  'src/jsonrpc/parse.ts': ['src/jsonrpc/parse.test.ts'],
+  'src/jsonrpc/batch.ts': ['src/jsonrpc/batch.test.ts'],
+  'src/transport/http/guards.ts': ['src/transport/http/guards.test.ts'],
+  'src/transport/http/handler.ts': ['src/transport/http/{handler,gate,cors,pages,status}.test.ts'],
+  'src/auth/api-key.ts': ['src/auth/api-key.test.ts'],
+  'src/auth/bearer.ts': ['src/auth/bearer.test.ts'],
+  'src/auth/credential.ts': ['src/auth/credential.test.ts'],
+  'src/auth/fetch-json.ts': ['src/auth/fetch-json.test.ts'],
+  'src/auth/issuer-keys.ts': ['src/auth/issuer-keys.test.ts'],
+  'src/auth/jwt.ts': ['src/auth/jwt.test.ts'],
+  'src/auth/protected-resource.ts': ['src/auth/bearer.test.ts'],
+  'src/auth/redact.ts': ['src/auth/{redact,api-key,bearer}.test.ts'],
+  'src/auth/scopes.ts': ['src/auth/{scopes,api-key,bearer}.test.ts'],
+  'src/auth/token-verifier.ts': ['src/auth/{api-key,bearer}.test.ts'],
+  'src/auth/urls.ts': ['src/auth/{bearer,jwt}.test.ts'],
+  'src/auth/client/guarded-http.ts': ['src/auth/client/{guarded-http,guarded-http-names}.test.ts'],
+  'src/auth/client/addresses.ts': ['src/auth/client/addresses.test.ts'],
+  'src/auth/client/acquisition.ts': ['src/auth/client/oauth.test.ts'],
+  'src/wire/modern/sealed-state.ts': ['src/wire/modern/sealed-state.test.ts'],
+  'src/wire/modern/state-key.ts': ['src/wire/modern/sealed-state.test.ts'],
+  'src/transport/stdio/framing.ts': ['src/transport/stdio/framing.test.ts'],
+  'src/transport/stdio/lines.ts': ['src/transport/stdio/lines.test.ts'],
+  'src/store/memory.ts': ['src/store/memory.test.ts'],
+  'src/store/memory-tasks.ts': ['src/store/memory-tasks.test.ts'],
+};
