@@ -127,19 +127,44 @@ describe('a call settles', () => {
 });
 
 describe('a call that is over', () => {
-  test('hears no more, and is not given up', async () => {
+  test('hears no more, is asked no more, and is not given up', async () => {
     const onprogress = vi.fn<() => void>();
+    const answer = vi.fn<() => Promise<JsonObject>>(() => Promise.resolve({}));
     const call = new Call(
-      { caller: new TestExchange('').caller, notice: onprogress, answer: never },
+      { caller: new TestExchange('').caller, notice: onprogress, answer },
       'tools/call',
       {},
       { timeout: 0, maxTimeout: 0 },
     );
     expect(await call.run(() => Promise.resolve({ content: [] }))).toEqual({ content: [] });
     await call.notify('notifications/progress', { progress: 1 });
+    await expect(call.ask('roots/list', {})).rejects.toMatchObject({ code: -32600 });
     call.abort(new Error('closed'));
     expect(onprogress).not.toHaveBeenCalled();
+    expect(answer).not.toHaveBeenCalled();
     expect(call.signal.aborted).toBe(false);
+  });
+
+  test('takes its question back from whoever still thinks about it', async () => {
+    let signal: AbortSignal | undefined;
+    const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
+    const asked = deferred();
+    const client = await clientOf(
+      async (exchange) => {
+        exchange.ask('elicitation/create', form).catch(() => {});
+        await asked.promise;
+        return { content: [] };
+      },
+      {
+        onelicit: (_, question) => {
+          ({ signal } = question);
+          asked.resolve();
+          return never();
+        },
+      },
+    );
+    expect(await client.callTool('ask')).toEqual({ content: [] });
+    expect(signal!.reason).toMatchObject({ message: 'The request has been answered' });
   });
 
   test('keeps no timer when its question is answered at last', async () => {

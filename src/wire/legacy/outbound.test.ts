@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
 import { deferred, settled } from '../../../test/support/service.ts';
@@ -312,6 +313,14 @@ describe('calls', () => {
     expect(upstream.closed).toBe(true);
   });
 
+  test('leave nothing at the signal of their caller', async () => {
+    const { server, start } = await ready();
+    const { exchange, result } = await start('tools/call');
+    await server.send({ id: server.next().id, result: {} });
+    await result;
+    expect(getEventListeners(exchange.signal, 'abort')).toEqual([]);
+  });
+
   test('notifications of the caller are passed on', async () => {
     const { server, start } = await ready();
     await start('notifications/roots/list_changed', {});
@@ -362,6 +371,28 @@ describe('questions of the server', () => {
     expect(server.take()).toEqual([
       { jsonrpc: '2.0', id: 's1', error: { code: -32603, message: expect.stringContaining('roots/list') } },
     ]);
+  });
+
+  test('are not asked of a call that was answered before', async () => {
+    const { server, start } = await ready();
+    const { exchange } = await start('tools/call', {}, answering('call'));
+    await server.send({ id: server.next().id, result: {} });
+    await server.send({ id: 's1', method: 'roots/list' });
+    expect(exchange.asked).toEqual([]);
+  });
+
+  test('are over for their caller when the connection closes', async () => {
+    const { server, start } = await ready();
+    let signal: AbortSignal | undefined;
+    const { exchange } = await start('tools/call');
+    exchange.ask = (_method, _params, options) => {
+      signal = options?.signal;
+      return new Promise(() => {});
+    };
+    await server.send({ id: 's1', method: 'roots/list' });
+    expect(signal!.aborted).toBe(false);
+    await server.transport.close();
+    expect(signal!.reason).toMatchObject({ code: -32000, message: 'Connection closed' });
   });
 
   test('are bounded in number: what is more is refused until one of them is answered', async () => {
