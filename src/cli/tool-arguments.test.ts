@@ -148,12 +148,11 @@ test('a schema that refers to itself comes to an end', () => {
   });
 });
 
-test('a pattern of the server is left to the server', async () => {
+test('a pattern of the server that would take for ever in other hands is checked', async () => {
   const text = { type: 'string', pattern: '^(.|.|.)*\\u0001$' };
   const slow = { name: 'slow', inputSchema: { type: 'object', properties: { text } } };
-  const started = performance.now();
-  await expect(checkArguments(slow, { text: 'x'.repeat(40) })).resolves.toBeUndefined();
-  expect(performance.now() - started).toBeLessThan(5000);
+  await expect(checkArguments(slow, { text: `${'x'.repeat(40)}\u0001` })).resolves.toBeUndefined();
+  await expect(checkArguments(slow, { text: 'x'.repeat(40) })).rejects.toThrow('must match pattern');
 });
 
 test('lists of lists for ever are described as far as a person reads', () => {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Tool } from '../protocol/types.ts';
-import { foreignSchema } from '../protocol/foreign-schema.ts';
+import { PlainSchema } from '../protocol/plain-schema.ts';
 import { Failure } from './failure.ts';
 import { suggestion } from '../protocol/nearest.ts';
 import { ToolSchema } from './tool-schema.ts';
@@ -41,7 +41,7 @@ export function toolArguments(tool: NamedTool, words: readonly string[], base: J
 }
 
 /**
- * Checks arguments against the tool's schema, as the server will, but for patterns: see `foreignSchema`.
+ * Checks arguments against the tool's schema, as the server will.
  *
  * @throws Failure with code 2 that names the argument and what the tool wants.
  */
@@ -55,7 +55,7 @@ export async function checkArguments(tool: NamedTool, args: JsonObject): Promise
   }
   let verdict;
   try {
-    verdict = await foreignSchema(tool.inputSchema, `The input schema of ${tool.name}`).validate(args);
+    verdict = new PlainSchema(tool.inputSchema, `The input schema of ${tool.name}`).validate(args);
   } catch {
     // A schema that cannot be read here may still mean something to the server, which has the last word.
     return;

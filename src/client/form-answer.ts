@@ -35,7 +35,7 @@ function check(field: JsonObject, value: unknown, name: string): void {
   if (type === 'array') return checkSeveral(field, value, name);
   const fits = type === 'integer' ? Number.isInteger(value) : typeof value === type;
   if (typeof type === 'string' && !fits) throw new TypeError(`${name} must be of type ${type}`);
-  checkChoice(field, value, name);
+  checkChoice(field, [value], name);
   if (typeof value === 'string') checkBounds(field, 'Length', Array.from(value).length, `${name}: its length`);
   if (typeof value === 'number') checkBounds(field, 'imum', value, name);
 }
@@ -43,19 +43,19 @@ function check(field: JsonObject, value: unknown, name: string): void {
 function checkSeveral(field: JsonObject, value: unknown, name: string): void {
   if (!Array.isArray(value)) throw new TypeError(`${name} must be a list`);
   checkBounds(field, 'Items', value.length, `${name}: the number of its items`);
+  if (!value.every((item) => typeof item === 'string')) throw new TypeError(`${name} must be a list of strings`);
   const items: unknown = field['items'];
-  for (const item of value) {
-    if (typeof item !== 'string') throw new TypeError(`${name} must be a list of strings`);
-    if (isObject(items)) checkChoice(items, item, name);
-  }
+  if (isObject(items)) checkChoice(items, value, name);
 }
 
-function checkChoice(field: JsonObject, value: unknown, name: string): void {
+function checkChoice(field: JsonObject, values: readonly unknown[], name: string): void {
   const titled: unknown = field['oneOf'] ?? field['anyOf'];
   const choices: unknown = Array.isArray(titled)
     ? titled.map((choice: unknown) => (isObject(choice) ? choice['const'] : undefined))
     : field['enum'];
-  if (Array.isArray(choices) && !choices.includes(value)) {
+  if (!Array.isArray(choices)) return;
+  const known = new Set<unknown>(choices);
+  if (!values.every((value) => known.has(value))) {
     throw new TypeError(`${name} must be one of ${JSON.stringify(choices)}`);
   }
 }

@@ -53,16 +53,16 @@ export class KnownTools {
     }
     if (tool.schema === null) return;
     this.#checks ??= await import('./output-schema.ts');
-    const { foreignSchema, refuse } = this.#checks;
+    const { PlainSchema, refuse } = this.#checks;
     let issues: Parameters<Checks['refuse']>[2] | undefined;
     try {
-      tool.schema ??= foreignSchema(tool.output, `The output schema of the tool ${name}`);
-      ({ issues } = await tool.schema.validate(result['structuredContent']));
+      tool.schema ??= new PlainSchema(tool.output, `The output schema of the tool ${name}`);
+      ({ issues } = tool.schema.validate(result['structuredContent']));
     } catch (error) {
       tool.schema = null;
       const { message } = error as Error;
       return this.#onerror(new Error(`Results of the tool ${name} are not checked: ${message}`, { cause: error }));
     }
-    if (issues) refuse(name, 'breaks its output schema', issues);
+    if (issues) refuse(name, 'does not pass its output schema', issues);
   }
 }

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { complaint } from '../protocol/complaint.ts';
 import { InvalidResultError } from './errors.ts';
 
-export { foreignSchema } from '../protocol/foreign-schema.ts';
+export { PlainSchema } from '../protocol/plain-schema.ts';
 
 /** @throws InvalidResultError that says what is wrong; `what` says with what. */
 export function refuse(name: string, what: string, issues: readonly StandardSchemaV1.Issue[]): never {

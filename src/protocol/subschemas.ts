@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { Work } from './json-schema/work.ts';
 
 /** A schema within a schema, and where it stands. */
 export interface Subschema {
@@ -9,10 +10,6 @@ export interface Subschema {
   readonly properties: readonly string[] | undefined;
   /** What its `$ref` is relative to (JSON Schema 2020-12 core, section 8.2.1). */
   readonly base: string;
-  /** What a check of `parent` checks this with; undefined for the whole schema, and for definitions, which `$ref` leads to. */
-  readonly parent: JsonObject | undefined;
-  /** Whether it checks the same value as `parent` does, not a part of it. */
-  readonly inPlace: boolean;
 }
 
 /** Keywords of 2020-12 and draft-07 whose value is a schema or a list of schemas. */
@@ -44,19 +41,6 @@ const NAMED: ReadonlySet<string> = new Set([
   'dependencies',
 ]);
 
-const IN_PLACE: ReadonlySet<string> = new Set([
-  'allOf',
-  'anyOf',
-  'oneOf',
-  'not',
-  'if',
-  'then',
-  'else',
-  'dependentSchemas',
-  'dependencies',
-]);
-const DEFINING: ReadonlySet<string> = new Set(['$defs', 'definitions']);
-
 /** Where a schema without `$id` stands: no address that anybody could ask. */
 const ROOT = 'schema://root/';
 
@@ -68,38 +52,42 @@ const MAX_SUBSCHEMAS = 10_000;
  * Every schema within a schema, itself first, in the order in which it is written. Only where a schema can stand: what
  * `default`, `const`, `enum` and `examples` hold is values.
  *
+ * @param rootBase what the `$id` and `$ref` of the first are relative to.
  * @throws TypeError where it is deeper than 64 schemas or has more than 10,000 (2026-07-28, basic: Composition-Keyword
  * Resource Use).
  */
-export function subschemasOf(root: JsonObject, name: string): readonly Subschema[] {
+export function subschemasOf(
+  root: JsonObject,
+  name: string,
+  work: Work = new Work(),
+  rootBase = ROOT,
+): readonly Subschema[] {
   const found: Subschema[] = [];
   const visit = (schema: unknown, at: Omit<Subschema, 'schema'>, depth: number): void => {
     if (!isObject(schema)) return;
     if (depth > MAX_DEPTH) throw new TypeError(`${name} is deeper than ${MAX_DEPTH} schemas`);
     if (found.length === MAX_SUBSCHEMAS) throw new TypeError(`${name} has more than ${MAX_SUBSCHEMAS} subschemas`);
-    const base = typeof schema['$id'] === 'string' ? resolved(schema['$id'], at.base) : at.base;
+    const base = typeof schema['$id'] === 'string' ? resolved(schema['$id'], at.base, work) : at.base;
     found.push({ ...at, schema, base });
-    for (const [keyword, value] of Object.entries<unknown>(schema)) {
+    const entries = Object.entries<unknown>(schema);
+    work.take(40 + 10 * entries.length);
+    for (const [keyword, value] of entries) {
       const isNamed = NAMED.has(keyword);
       if (typeof value !== 'object' || value === null || !(isNamed || HOLDING.has(keyword))) continue;
       const where = at.where === '' ? keyword : `${at.where}.${keyword}`;
-      const inPlace = IN_PLACE.has(keyword);
-      const parent = DEFINING.has(keyword) ? undefined : schema;
       if (!isNamed && !Array.isArray(value)) {
-        visit(value, { where, properties: undefined, base, parent, inPlace }, depth + 1);
+        visit(value, { where, properties: undefined, base }, depth + 1);
         continue;
       }
       const chain = keyword === 'properties' ? at.properties : undefined;
-      for (const [key, one] of Object.entries<unknown>(value as JsonObject)) {
-        visit(
-          one,
-          { where: `${where}.${key}`, properties: chain && [...chain, key], base, parent, inPlace },
-          depth + 1,
-        );
+      const ones = Object.entries<unknown>(value as JsonObject);
+      work.take(10 * ones.length);
+      for (const [key, one] of ones) {
+        visit(one, { where: `${where}.${key}`, properties: chain && [...chain, key], base }, depth + 1);
       }
     }
   };
-  visit(root, { where: '', properties: [], base: ROOT, parent: undefined, inPlace: false }, 1);
+  visit(root, { where: '', properties: [], base: rootBase }, 1);
   return found;
 }
 
@@ -108,13 +96,21 @@ export function subschemasOf(root: JsonObject, name: string): readonly Subschema
  *
  * @throws TypeError that names the first reference to what is not in the schema.
  */
-export function refuseExternalReferences(subschemas: readonly Subschema[], name: string): void {
-  const known = new Set([ROOT, ...subschemas.map(({ base }) => withoutFragment(base))]);
+export function refuseExternalReferences(
+  subschemas: readonly Subschema[],
+  name: string,
+  work: Work = new Work(),
+): void {
+  const known = new Set([ROOT]);
+  for (const { base } of subschemas) {
+    work.read(base.length);
+    known.add(withoutFragment(base));
+  }
   for (const { schema, where, base } of subschemas) {
     for (const keyword of ['$ref', '$dynamicRef']) {
       const reference: unknown = schema[keyword];
       if (typeof reference !== 'string' || reference.startsWith('#')) continue;
-      if (known.has(withoutFragment(resolved(reference, base)))) continue;
+      if (known.has(withoutFragment(resolved(reference, base, work)))) continue;
       throw new TypeError(
         `${name} refers to ${JSON.stringify(reference)} (${where === '' ? keyword : `${where}.${keyword}`}), which is not ` +
           'in the schema; references are not fetched, so put what it means into "$defs"',
@@ -124,7 +120,9 @@ export function refuseExternalReferences(subschemas: readonly Subschema[], name:
 }
 
 /** What a reference means where it stands, as an address. */
-export function resolved(reference: string, base: string): string {
+export function resolved(reference: string, base: string, work: Work): string {
+  work.take(50);
+  work.read(reference.length + base.length);
   try {
     return new URL(reference, base).href;
   } catch {

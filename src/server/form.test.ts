@@ -77,7 +77,6 @@ describe('what is no form is refused', () => {
     ['null', { type: 'null' }, 'must be a string, number'],
     ['two types', { type: ['string', 'null'] }, 'must be a string, number'],
     ['no type', { description: 'any' }, 'must be a string, number'],
-    ['an unknown type', { type: 'toString' }, 'must be a string, number'],
     ['a list of strings', { type: 'array', items: { type: 'string' } }, 'is a list, and its items must be a choice'],
     ['a list of anything', { type: 'array' }, 'is a list, and its items must be a choice'],
     ['a choice of numbers', { enum: [1, 2] }, 'a choice of a form must be one of strings'],
@@ -111,6 +110,11 @@ describe('what is no form is refused', () => {
       'a stranger',
       { type: 'object', properties: {}, required: ['b'] },
       'Form property b is required, but not described',
+    ],
+    [
+      'of an unknown type',
+      { type: 'object', properties: { a: { type: 'toString' } } },
+      'type must be one of null, boolean',
     ],
     ['far away', { type: 'object', properties: { a: { $ref: 'https://example.com/' } } }, 'not in the schema'],
   ])('as a whole: %s', (_, schema, message) => {

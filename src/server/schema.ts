@@ -3,7 +3,6 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { paramHeaders, type ParamHeader } from '../protocol/param-headers.ts';
 import { PlainSchema } from '../protocol/plain-schema.ts';
 import { refuseExternalReferences, subschemasOf } from '../protocol/subschemas.ts';
-import { refuseUnusable } from '../protocol/unusable-schema.ts';
 
 export { complaint } from '../protocol/complaint.ts';
 
@@ -69,8 +68,6 @@ function checkedSchema(given: AnySchema, side: 'input' | 'output', owner: string
   const schema = schemaOf(given, side, name);
   const subschemas = subschemasOf(schema.json, name);
   refuseExternalReferences(subschemas, name);
-  // What a library wrote of its own schema is shown, and never compiled.
-  if (schema instanceof PlainSchema) refuseUnusable(subschemas, name);
   return { json: schema.json, validate: (value: unknown) => schema.validate(value), subschemas };
 }
 

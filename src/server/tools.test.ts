@@ -226,7 +226,10 @@ describe('errors', () => {
     server.tool('tree', { input: { type: 'object', properties: { child: { $ref: '#' } } } }, () => 1);
     let tree: JsonObject = {};
     for (let depth = 0; depth < 1_000_000; depth += 1) tree = { child: tree };
-    await expect(call('tree', tree)).rejects.toThrow(RangeError);
+    expect(await call('tree', tree)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('Invalid arguments for tool tree: is too deep to check') }],
+    });
     expect(await call('tree', { child: {} })).toMatchObject({ content: [{ text: '1' }] });
   });
 

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
+import { Work } from '../../protocol/json-schema/work.ts';
 import { paramHeaders, type ParamHeader } from '../../protocol/param-headers.ts';
 import { subschemasOf } from '../../protocol/subschemas.ts';
 
@@ -35,9 +36,11 @@ export class ToolHeaderCache {
   learn(result: JsonObject): JsonObject {
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
+    // One message must not hold up all others, however many tools it has.
+    const work = new Work();
     const valid = tools.filter((tool: unknown) => {
       if (!isObject(tool) || typeof tool['name'] !== 'string') return true;
-      const headers = headersOf(tool, tool['name']);
+      const headers = headersOf(tool, tool['name'], work);
       const before = this.#known.get(tool['name']);
       this.#remember(tool['name'], headers);
       if (!(headers instanceof Error)) return true;
@@ -95,12 +98,12 @@ export class ToolHeaderCache {
   }
 }
 
-function headersOf(tool: JsonObject, name: string): ToolHeaders {
+function headersOf(tool: JsonObject, name: string, work: Work): ToolHeaders {
   const owner = `Tool ${name}`;
   try {
     const schema: unknown = tool['inputSchema'];
     if (!isObject(schema)) return NONE;
-    return paramHeaders(subschemasOf(schema, `${owner}: the input schema`), owner) ?? NONE;
+    return paramHeaders(subschemasOf(schema, `${owner}: the input schema`, work), owner) ?? NONE;
   } catch (error) {
     return new Error(`${(error as Error).message}; the tool is left out`, { cause: error });
   }

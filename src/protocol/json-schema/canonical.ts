@@ -1,0 +1,54 @@
+import type { Work } from './work.ts';
+
+/** Equal for values that JSON Schema calls equal, and for no others (2020-12 core, section 4.2.2: Instance Equality). */
+export type Key = string | number | boolean | null | undefined;
+
+/** What compares a value with others in constant time: the value itself where it is a scalar that is no string. */
+export function keyOf(value: unknown, work: Work): Key {
+  if (typeof value === 'string') {
+    work.read(value.length);
+    // Told apart from the text of a list or an object.
+    return `"${value}`;
+  }
+  if (typeof value !== 'object' || value === null) {
+    work.take(1);
+    return value as Key;
+  }
+  const parts: string[] = [];
+  write(value, parts, work);
+  return parts.join('');
+}
+
+/** JSON with the properties of each object in the order of their names. */
+function write(value: unknown, parts: string[], work: Work): void {
+  if (typeof value !== 'object' || value === null) {
+    work.take(8);
+    if (typeof value === 'string') work.read(value.length);
+    parts.push(JSON.stringify(value) ?? 'null');
+    return;
+  }
+  work.enter();
+  if (Array.isArray(value)) {
+    work.take(8 + value.length);
+    parts.push('[');
+    for (const item of value) {
+      write(item, parts, work);
+      parts.push(',');
+    }
+    parts.push(']');
+  } else {
+    const keys = Object.keys(value);
+    work.take(8 + keys.length * (15 + 3 * Math.ceil(Math.log2(keys.length + 1))));
+    for (const key of keys) work.read(key.length);
+    parts.push('{');
+    for (const key of keys.toSorted()) {
+      const member: unknown = (value as Record<string, unknown>)[key];
+      if (member === undefined) continue;
+      parts.push(JSON.stringify(key), ':');
+      write(member, parts, work);
+      parts.push(',');
+    }
+    parts.push('}');
+  }
+  work.leave();
+}

@@ -1,0 +1,210 @@
+import type { Work } from './work.ts';
+
+/** A part of a regular expression. */
+export type Node =
+  | { readonly kind: 'character'; readonly code: number }
+  /** One character of a set. */
+  | { readonly kind: 'set'; readonly set: CharacterSet }
+  | { readonly kind: 'all' | 'any'; readonly of: readonly Node[] }
+  | { readonly kind: 'repeat'; readonly of: Node; readonly min: number; readonly max: number }
+  | { readonly kind: 'look'; readonly of: Node; readonly direction: Direction; readonly negated: boolean }
+  | { readonly kind: 'boundary'; readonly negated: boolean }
+  | { readonly kind: 'start' | 'end' };
+
+/** Which way the text is read: forward, or backward for what looks behind. */
+export type Direction = 1 | -1;
+
+type Instruction =
+  | { readonly op: 'character'; readonly code: number }
+  | { readonly op: 'set'; readonly set: CharacterSet }
+  | { readonly op: 'split'; to: number }
+  | { readonly op: 'jump'; to: number }
+  | { readonly op: 'look'; readonly program: Program; readonly negated: boolean }
+  | { readonly op: 'boundary'; readonly negated: boolean }
+  | { readonly op: 'start' | 'end' | 'match' };
+
+/** Follows all ways through a pattern at once, character by character (Thompson's construction). */
+export class Program {
+  readonly #code: Instruction[] = [];
+  readonly #direction: Direction;
+  /** By instruction: the last position, counted over all texts, at which it was come to. */
+  readonly #seen: number[];
+  #now = 0;
+
+  constructor(tree: Node, direction: Direction, work: Work) {
+    this.#direction = direction;
+    this.#compile(tree, work);
+    this.#emit({ op: 'match' }, work);
+    this.#seen = Array.from({ length: this.#code.length }, () => -1);
+  }
+
+  /** Whether there is a match anywhere. */
+  find(text: string, work: Work): boolean {
+    return this.#run(text, 0, this.#code[0]!.op !== 'start', work);
+  }
+
+  /** Whether there is a match that begins at a place, or ends there where the text is read backward. */
+  matchesAt(text: string, at: number, work: Work): boolean {
+    return this.#run(text, at, false, work);
+  }
+
+  #run(text: string, from: number, anywhere: boolean, work: Work): boolean {
+    let current: number[] = [];
+    for (let at = from; ;) {
+      this.#now += 1;
+      const places: number[] = [];
+      // What came so far, and what begins here.
+      for (const place of current) if (this.#follow(place, text, at, places, work)) return true;
+      if ((anywhere || at === from) && this.#follow(0, text, at, places, work)) return true;
+      const code = this.#direction === 1 ? text.codePointAt(at) : codePointBefore(text, at);
+      if (code === undefined || (places.length === 0 && !anywhere)) return false;
+      work.take(3 + places.length);
+      current = [];
+      for (const place of places) {
+        const instruction = this.#code[place]!;
+        const fits =
+          instruction.op === 'character'
+            ? instruction.code === code
+            : (instruction as { set: CharacterSet }).set.has(code, work);
+        if (fits) current.push(place + 1);
+      }
+      at += (code > 0xffff ? 2 : 1) * this.#direction;
+    }
+  }
+
+  /** Goes on from an instruction to those that take a character, which go into `places`; true at a match. */
+  #follow(start: number, text: string, at: number, places: number[], work: Work): boolean {
+    const todo = [start];
+    for (let place = todo.pop(); place !== undefined; place = todo.pop()) {
+      if (this.#seen[place] === this.#now) continue;
+      this.#seen[place] = this.#now;
+      work.take(2);
+      const instruction = this.#code[place]!;
+      switch (instruction.op) {
+        case 'match':
+          return true;
+        case 'character':
+        case 'set':
+          places.push(place);
+          break;
+        case 'jump':
+          todo.push(instruction.to);
+          break;
+        case 'split':
+          todo.push(instruction.to, place + 1);
+          break;
+        case 'look':
+          if (instruction.program.matchesAt(text, at, work) !== instruction.negated) todo.push(place + 1);
+          break;
+        case 'boundary':
+          if ((isWord(text, at - 1) !== isWord(text, at)) !== instruction.negated) todo.push(place + 1);
+          break;
+        case 'start':
+          if (at === 0) todo.push(place + 1);
+          break;
+        case 'end':
+          if (at === text.length) todo.push(place + 1);
+      }
+    }
+    return false;
+  }
+
+  #compile(node: Node, work: Work): void {
+    switch (node.kind) {
+      case 'all': {
+        const parts = this.#direction === 1 ? node.of : node.of.toReversed();
+        for (const part of parts) this.#compile(part, work);
+        return;
+      }
+      case 'any': {
+        const ends: { to: number }[] = [];
+        for (const [index, part] of node.of.entries()) {
+          if (index === node.of.length - 1) {
+            this.#compile(part, work);
+            continue;
+          }
+          const split = this.#emit({ op: 'split', to: 0 }, work);
+          this.#compile(part, work);
+          ends.push(this.#emit({ op: 'jump', to: 0 }, work));
+          split.to = this.#code.length;
+        }
+        for (const end of ends) end.to = this.#code.length;
+        return;
+      }
+      case 'repeat':
+        return this.#repeat(node, work);
+      case 'look': {
+        const program = new Program(node.of, node.direction, work);
+        this.#emit({ op: 'look', program, negated: node.negated }, work);
+        return;
+      }
+      case 'character':
+        this.#emit({ op: 'character', code: node.code }, work);
+        return;
+      case 'set':
+        this.#emit({ op: 'set', set: node.set }, work);
+        return;
+      case 'boundary':
+        this.#emit({ op: 'boundary', negated: node.negated }, work);
+        return;
+      default:
+        this.#emit({ op: node.kind }, work);
+    }
+  }
+
+  #repeat({ of, min, max }: Node & { kind: 'repeat' }, work: Work): void {
+    // What takes no instruction takes a step all the same: it may be repeated without a bound.
+    for (let count = 0; count < min; count += 1) {
+      work.take(1);
+      this.#compile(of, work);
+    }
+    if (max === Infinity) {
+      const start = this.#code.length;
+      const split = this.#emit({ op: 'split', to: 0 }, work);
+      this.#compile(of, work);
+      this.#emit({ op: 'jump', to: start }, work);
+      split.to = this.#code.length;
+      return;
+    }
+    const splits: { to: number }[] = [];
+    for (let count = min; count < max; count += 1) {
+      splits.push(this.#emit({ op: 'split', to: 0 }, work));
+      this.#compile(of, work);
+    }
+    for (const split of splits) split.to = this.#code.length;
+  }
+
+  #emit<T extends Instruction>(instruction: T, work: Work): T {
+    work.take(10);
+    this.#code.push(instruction);
+    return instruction;
+  }
+}
+
+/** A set of characters, written as a regular expression for one of them. */
+export class CharacterSet {
+  readonly #expression: RegExp;
+  readonly #known: (boolean | undefined)[] = [];
+
+  constructor(source: string, work: Work) {
+    work.take(1000 + 10 * source.length);
+    this.#expression = new RegExp(`^${source}$`, 'u');
+  }
+
+  has(code: number, work: Work): boolean {
+    // The others are too many to be remembered.
+    if (code >= 128) work.take(5);
+    if (code >= 128) return this.#expression.test(String.fromCodePoint(code));
+    return (this.#known[code] ??= this.#expression.test(String.fromCodePoint(code)));
+  }
+}
+
+function codePointBefore(text: string, at: number): number | undefined {
+  if (at === 0) return undefined;
+  const code = at > 1 ? text.codePointAt(at - 2)! : 0;
+  return code > 0xffff ? code : text.charCodeAt(at - 1);
+}
+
+function isWord(text: string, at: number): boolean {
+  return /\w/.test(text[at] ?? '');
+}

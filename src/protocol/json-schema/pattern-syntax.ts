@@ -1,0 +1,170 @@
+import { CharacterSet, type Node } from './pattern-program.ts';
+import type { Work } from './work.ts';
+
+const ESCAPES: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f', v: '\v', 0: '\0' };
+/** Escapes that stand for a set of characters. */
+const SETS = /[dDsSwW]/;
+const COUNT = /\{(\d+)(,(\d*))?\}/y;
+const PROPERTY = /\\[pP]\{[^}]*\}/y;
+const UNICODE = /\\u(?:\{([\da-fA-F]+)\}|([\da-fA-F]{4})(?:\\u([dD][c-fC-F][\da-fA-F]{2}))?)/y;
+const GROUP = /\((?:\?(:|=|!|<=|<!|<[^>]*>))?/y;
+
+/** Reads what `RegExp` takes with the flag `u`. @throws TypeError at a backreference. */
+export function parsePattern(source: string, work: Work): Node {
+  return new Parser(source, work).alternatives();
+}
+
+class Parser {
+  readonly #source: string;
+  readonly #work: Work;
+  #at = 0;
+
+  constructor(source: string, work: Work) {
+    this.#source = source;
+    this.#work = work;
+  }
+
+  alternatives(): Node {
+    const all = [this.#sequence()];
+    while (this.#source[this.#at] === '|') {
+      this.#at += 1;
+      all.push(this.#sequence());
+    }
+    return all.length === 1 ? all[0]! : { kind: 'any', of: all };
+  }
+
+  #sequence(): Node {
+    const all: Node[] = [];
+    while (this.#at < this.#source.length && !'|)'.includes(this.#source[this.#at]!)) all.push(this.#repeated());
+    return { kind: 'all', of: all };
+  }
+
+  #repeated(): Node {
+    const of = this.#term();
+    const counts = this.#counts();
+    if (!counts) return of;
+    // That fewer are preferred changes what is found, and not whether.
+    if (this.#source[this.#at] === '?') this.#at += 1;
+    return { kind: 'repeat', of, ...counts };
+  }
+
+  #counts(): { min: number; max: number } | undefined {
+    switch (this.#source[this.#at]) {
+      case '*':
+        this.#at += 1;
+        return { min: 0, max: Infinity };
+      case '+':
+        this.#at += 1;
+        return { min: 1, max: Infinity };
+      case '?':
+        this.#at += 1;
+        return { min: 0, max: 1 };
+      case '{': {
+        const [, min, range, max] = this.#match(COUNT)!;
+        return { min: Number(min), max: range === undefined ? Number(min) : max === '' ? Infinity : Number(max) };
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #term(): Node {
+    const character = this.#source[this.#at]!;
+    switch (character) {
+      case '^':
+        this.#at += 1;
+        return { kind: 'start' };
+      case '$':
+        this.#at += 1;
+        return { kind: 'end' };
+      case '(':
+        return this.#group();
+      case '[':
+        return this.#class();
+      case '.':
+        this.#at += 1;
+        return this.#set('.');
+      case '\\':
+        return this.#escape();
+      default: {
+        const code = this.#source.codePointAt(this.#at)!;
+        this.#at += code > 0xffff ? 2 : 1;
+        return { kind: 'character', code };
+      }
+    }
+  }
+
+  #group(): Node {
+    const [, kind] = this.#match(GROUP)!;
+    if (kind === undefined && this.#source[this.#at] === '?') throw new TypeError('has a group of an unknown kind');
+    this.#work.enter();
+    const of = this.alternatives();
+    this.#work.leave();
+    this.#at += 1;
+    switch (kind) {
+      case '=':
+      case '!':
+        return { kind: 'look', of, direction: 1, negated: kind === '!' };
+      case '<=':
+      case '<!':
+        return { kind: 'look', of, direction: -1, negated: kind === '<!' };
+      default:
+        return of;
+    }
+  }
+
+  /** What is in brackets the regular expressions of the language read, one character at a time. */
+  #class(): Node {
+    const start = this.#at;
+    for (this.#at += 1; this.#source[this.#at] !== ']'; this.#at += 1) {
+      if (this.#source[this.#at] === '\\') this.#at += 1;
+    }
+    this.#at += 1;
+    return this.#set(this.#source.slice(start, this.#at));
+  }
+
+  #escape(): Node {
+    const escaped = this.#source[this.#at + 1]!;
+    if (escaped === 'b' || escaped === 'B') {
+      this.#at += 2;
+      return { kind: 'boundary', negated: escaped === 'B' };
+    }
+    if (escaped === 'k' || /[1-9]/.test(escaped)) {
+      throw new TypeError('has a backreference, whose time cannot be bounded');
+    }
+    if (escaped === 'p' || escaped === 'P') return this.#set(this.#match(PROPERTY)![0]);
+    if (escaped === 'u') {
+      const [, long, short, trail] = this.#match(UNICODE)!;
+      const lead = parseInt((long ?? short)!, 16);
+      if (trail === undefined) return { kind: 'character', code: lead };
+      if (lead >= 0xd800 && lead <= 0xdbff) {
+        return { kind: 'character', code: (lead - 0xd800) * 0x400 + parseInt(trail, 16) - 0xdc00 + 0x10000 };
+      }
+      this.#at -= '\\uXXXX'.length;
+      return { kind: 'character', code: lead };
+    }
+    if (escaped === 'x') return this.#code(parseInt(this.#source.slice(this.#at + 2, this.#at + 4), 16), 4);
+    if (escaped === 'c') return this.#code(this.#source.charCodeAt(this.#at + 2) % 32, 3);
+    if (SETS.test(escaped)) {
+      this.#at += 2;
+      return this.#set(`\\${escaped}`);
+    }
+    return this.#code((ESCAPES[escaped] ?? escaped).charCodeAt(0), 2);
+  }
+
+  #set(source: string): Node {
+    return { kind: 'set', set: new CharacterSet(source, this.#work) };
+  }
+
+  #code(code: number, length: number): Node {
+    this.#at += length;
+    return { kind: 'character', code };
+  }
+
+  #match(expression: RegExp): RegExpExecArray | null {
+    expression.lastIndex = this.#at;
+    const found = expression.exec(this.#source);
+    if (found) this.#at = expression.lastIndex;
+    return found;
+  }
+}
