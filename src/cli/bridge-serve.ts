@@ -5,6 +5,7 @@ import { pagesAt } from '../operate/page.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { TlsFiles } from '../operate/tls-files.ts';
 import type { Gate } from '../transport/http/gate.ts';
+import type { HttpRefusal } from '../transport/http/call.ts';
 import type { HttpHandler, HttpPage } from '../transport/http/handler.ts';
 import type { HttpListener } from '../transport/http/listen.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
@@ -74,6 +75,7 @@ export async function serveBridge(
   const listener = await listenAs(settings, {
     inbound,
     onerror,
+    onrefusal: refusalsTo(log, observer.metrics),
     gate: await gateFor(settings.access),
     tls,
     pages: (at) => pages(at) ?? mounts.page(at),
@@ -131,9 +133,24 @@ async function gateFor({ tokens, keys, issuer }: Access): Promise<Gate | undefin
   return anyGate(...gates);
 }
 
+/** Writes refusals to the log and counts them. What clients do wrong otherwise is for them to see, and counted only. */
+function refusalsTo(log: Log, metrics: Metrics | undefined): (refusal: HttpRefusal) => void {
+  const warn = unrepeated((line) => log.write('warn', line));
+  const inform = unrepeated((line) => log.write('info', line));
+  return (refusal) => {
+    metrics?.refused(refusal);
+    const { reason, status } = refusal;
+    if (reason === 'malformed') return;
+    // Clients show no credential, or too few scopes, before they know what is wanted.
+    const write = reason === 'credential' || reason === 'scope' ? inform : warn;
+    write(`refused: ${reason.replaceAll('_', ' ')} (${status ?? 'the answer is broken off'})`);
+  };
+}
+
 interface Listening {
   readonly inbound: Inbound;
   readonly onerror: (error: Error) => void;
+  readonly onrefusal: (refusal: HttpRefusal) => void;
   readonly gate: Gate | undefined;
   readonly tls: TlsFiles | undefined;
   readonly pages: (path: string) => HttpPage | undefined;

@@ -3,6 +3,7 @@ import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Exchange, Middleware } from '../core/exchange.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Method } from '../protocol/methods.ts';
+import type { HttpRefusal } from '../transport/http/call.ts';
 import type { HttpPage } from '../transport/http/handler.ts';
 import { codeLabel, methodLabel, observed, type Ending } from './outcome.ts';
 import { respondText } from './page.ts';
@@ -34,6 +35,10 @@ export interface Metrics {
   gauge(name: string, help: string, read: Reading): void;
   /** Adds a figure that only goes up. @throws Error where the name is taken, or is none. */
   counter(name: string, help: string, read: Reading): void;
+  /**
+   * Counts a refusal of an HTTP server. Give it to the handler as `onrefusal`; it needs no `this`.
+   */
+  readonly refused: (refusal: HttpRefusal) => void;
   /** All figures in the text format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
   /** Serves `text`. @param gated whether the gate of the handler stands before it. Default false. */
@@ -54,6 +59,7 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5,
  * - `everwire_errors_total{server,method,code}`: those among them that ended with a JSON-RPC error.
  * - `everwire_call_duration_seconds{server,method}`: a histogram, of all but `subscriptions/listen`.
  * - `everwire_tool_calls_total{server,tool,outcome}`: the same for calls of tools, by name.
+ * - `everwire_http_refusals_total{reason,status}`: HTTP requests that were refused, where `refused` is given to the handler.
  * - `everwire_calls_in_flight{server}` and `everwire_subscriptions{server}`: what is open now.
  *
  * @throws Error where `prom-client` is not installed.
@@ -79,6 +85,7 @@ class PrometheusMetrics implements Metrics {
   readonly #errors: Counter;
   readonly #duration: Histogram;
   readonly #tools: Counter;
+  readonly #refusals: Counter;
   readonly #inFlight: Gauge;
   readonly #subscriptions: Gauge;
   readonly #maxTools: number;
@@ -104,6 +111,8 @@ class PrometheusMetrics implements Metrics {
       buckets: BUCKETS,
       registers,
     });
+    const refusals = 'HTTP requests that were refused, and answers that were broken off unread';
+    this.#refusals = counter('everwire_http_refusals_total', refusals, ['reason', 'status']);
     this.#inFlight = gauge('everwire_calls_in_flight', 'Requests that are being answered');
     this.#subscriptions = gauge('everwire_subscriptions', 'Open subscriptions');
   }
@@ -147,6 +156,10 @@ class PrometheusMetrics implements Metrics {
       collect: () => show(read, (labels, value) => counter.inc(labels, value), counter),
     });
   }
+
+  readonly refused = ({ reason, status }: HttpRefusal): void => {
+    this.#refusals.inc({ reason, status: status ?? 'none' });
+  };
 
   text(): Promise<string> {
     return this.#registry.metrics();

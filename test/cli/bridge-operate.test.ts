@@ -8,6 +8,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Client, type ClientOptions } from '../../src/client/index.ts';
 import { McpServer } from '../../src/server/index.ts';
 import { canCertify, certificate } from '../support/certificate.ts';
+import { initialize, POST_HEADERS } from '../support/http.ts';
 import { TestIssuer } from '../support/issuer.ts';
 import {
   descendants,
@@ -465,6 +466,33 @@ describe('the log', () => {
     expect(child.stderr.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ level: 'error', msg: expect.stringContaining('command not found') }),
     ]);
+  });
+
+  test('tells of requests that are refused, and they are counted', async () => {
+    const server = await bridge([
+      '--max-sessions',
+      '1',
+      '--bearer',
+      'a-token-of-some-length',
+      '--metrics',
+      ...FEATURES,
+    ]);
+    const open = (token: string): Promise<Response> =>
+      fetch(server.url, {
+        method: 'POST',
+        headers: { ...POST_HEADERS, authorization: `Bearer ${token}` },
+        body: JSON.stringify(initialize()),
+      });
+    expect((await open('a-token-of-some-length')).status).toBe(200);
+    expect((await open('a-token-of-some-length')).status).toBe(503);
+    expect((await open('another-token')).status).toBe(401);
+    await server.line(/refused: too many sessions \(503\)$/);
+    await server.line(/refused: credential \(401\)$/);
+    expect(await samples(await server.get('/metrics'))).toMatchObject({
+      'everwire_http_refusals_total{reason="too_many_sessions",status="503"}': 1,
+      'everwire_http_refusals_total{reason="credential",status="401"}': 1,
+      everwire_http_buffered_bytes: expect.any(Number),
+    });
   });
 
   test('shows nothing of what is less severe than it should be', async () => {

@@ -4,7 +4,7 @@ import type { AuthInfo } from '../../protocol/types.ts';
 import type { HttpCall } from './call.ts';
 import { insufficientScope } from './challenge.ts';
 import type { Gate, Refusal } from './gate.ts';
-import { JSON_HEADERS, REFUSED, turnAway } from './refusals.ts';
+import { JSON_HEADERS, REFUSED, forbid } from './refusals.ts';
 
 /** The scopes that a request needs, all of them; none where anyone may make it who is let in. */
 export type ScopesFor = (request: Request) => readonly string[];
@@ -37,7 +37,7 @@ export class Admission {
     if (Array.isArray(value)) return this.#admitsBatch(call, auth, value);
     const request = requestIn(value);
     const refusal = request && this.#refusal(auth, request, this.#scopesFor(request));
-    if (refusal) turnAway(call, refusal, request.id);
+    if (refusal) forbid(call, refusal, request.id);
     return !refusal;
   }
 
@@ -52,6 +52,7 @@ export class Admission {
       const message = refusals[index]?.message ?? 'Not done, for another request of this batch is refused';
       return errorResponse(id, { code: REFUSED, message });
     });
+    call.refused('scope', refusal.status);
     call.respond(refusal.status, { ...JSON_HEADERS, ...refusal.headers }, JSON.stringify(errors));
     return false;
   }

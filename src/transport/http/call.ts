@@ -30,10 +30,35 @@ export interface HttpCall {
    * bytes or there is no memory for it. Where the client goes away before its end, there is no call.
    */
   readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void;
+  /** Reports that the call is refused, before it is answered so. */
+  refused(reason: RefusalReason, status: number): void;
   /** Answers at once and for good. */
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void;
   /** Begins a streamed answer. */
   stream(status: number, headers: HttpHeaders): HttpStream;
+}
+
+/** Why a request is refused, or an answer broken off (`unread`). All that the client did wrong otherwise is `malformed`. */
+export type RefusalReason =
+  | 'host'
+  | 'origin'
+  | 'credential'
+  | 'credential_unchecked'
+  | 'scope'
+  | 'too_many_sessions'
+  | 'too_many_requests'
+  | 'pipelining'
+  | 'memory'
+  | 'unread'
+  | 'body_size'
+  | 'shutting_down'
+  | 'malformed';
+
+/** A request that is refused. */
+export interface HttpRefusal {
+  readonly reason: RefusalReason;
+  /** Of the answer; undefined where an answer that had begun is broken off. */
+  readonly status: number | undefined;
 }
 
 /** Why a body cannot be had. */

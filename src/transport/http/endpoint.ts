@@ -68,7 +68,8 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
     call.readBody(maxBodyBytes, (body) => {
       try {
         if (body === 'too large') {
-          return refuse(call, 413, `The body is larger than ${maxBodyBytes} bytes`, { connection: 'close' });
+          const message = `The body is larger than ${maxBodyBytes} bytes`;
+          return refuse(call, 413, message, { connection: 'close' }, 'body_size');
         }
         if (body === 'no room') return noRoom(call);
         const value = parseJson(body);

@@ -1,9 +1,10 @@
 import type { AuthInfo } from '../../protocol/types.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import type { BufferBudget, Holder } from './buffer-budget.ts';
-import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 import { jsonWeight } from './json-weight.ts';
+import { UNREAD } from './refusals.ts';
 
 /**
  * Makes a web-standard `fetch` function of a handler, for runtimes and frameworks that speak Request and Response. It
@@ -11,7 +12,7 @@ import { jsonWeight } from './json-weight.ts';
  */
 export function fetchListener(handler: HttpHandler): (request: Request, context?: FetchContext) => Promise<Response> {
   return (request, context) =>
-    new Promise((resolve) => handler.handle(new FetchCall(request, context, resolve, handler.budget)));
+    new Promise((resolve) => handler.handle(new FetchCall(request, context, resolve, handler)));
 }
 
 /** What may have authenticated a request before it reaches the handler. */
@@ -19,6 +20,9 @@ export interface FetchContext {
   readonly principal?: string | undefined;
   readonly authInfo?: AuthInfo | undefined;
 }
+
+/** What the calls of one handler share. */
+type Shared = Pick<HttpHandler, 'budget' | 'refused'>;
 
 class FetchCall implements HttpCall {
   readonly method: string;
@@ -30,6 +34,7 @@ class FetchCall implements HttpCall {
   readonly #request: Request;
   readonly #host: string;
   readonly #resolve: (response: Response) => void;
+  readonly #server: Shared;
   readonly #budget: BufferBudget;
   /** What is counted for the body while the call is being answered. */
   #taken = 0;
@@ -38,7 +43,7 @@ class FetchCall implements HttpCall {
     request: Request,
     context: FetchContext | undefined,
     resolve: (response: Response) => void,
-    budget: BufferBudget,
+    server: Shared,
   ) {
     const url = new URL(request.url);
     this.method = request.method;
@@ -49,7 +54,8 @@ class FetchCall implements HttpCall {
     this.#request = request;
     this.#host = url.host;
     this.#resolve = resolve;
-    this.#budget = budget;
+    this.#server = server;
+    this.#budget = server.budget;
   }
 
   get gone(): boolean {
@@ -107,6 +113,10 @@ class FetchCall implements HttpCall {
     this.#taken = 0;
   }
 
+  refused(reason: RefusalReason, status: number): void {
+    this.#server.refused({ reason, status });
+  }
+
   respond(status: number, headers: HttpHeaders, given?: HttpBody): void {
     this.release();
     const body = typeof given === 'object' ? Buffer.concat(given) : given;
@@ -115,7 +125,7 @@ class FetchCall implements HttpCall {
     }
     // A large one is a stream, which shows whether it is read.
     const bytes = Buffer.from(body);
-    const stream = new FetchStream(this, this.#budget);
+    const stream = new FetchStream(this, this.#server);
     const length = String(bytes.length);
     this.#resolve(new Response(stream.body, { status, headers: { ...headers, 'content-length': length } }));
     stream.enqueue(bytes);
@@ -123,7 +133,7 @@ class FetchCall implements HttpCall {
   }
 
   stream(status: number, headers: HttpHeaders): HttpStream {
-    const stream = new FetchStream(this, this.#budget);
+    const stream = new FetchStream(this, this.#server);
     this.#resolve(new Response(stream.body, { status, headers: { ...headers } }));
     const { signal } = this.#request;
     // Not every runtime cancels the body of a response whose reader has gone before it came. That a reader has gone is
@@ -143,6 +153,7 @@ class FetchStream implements HttpStream, Holder {
   held = 0;
   readonly body: ReadableStream<Uint8Array>;
   readonly #call: FetchCall;
+  readonly #server: Shared;
   readonly #budget: BufferBudget;
   readonly #encoder = new TextEncoder();
   #watcher: ReturnType<typeof setInterval> | undefined;
@@ -153,9 +164,10 @@ class FetchStream implements HttpStream, Holder {
   /** Nothing more follows, but the reader has not had all that was written. */
   #unread = false;
 
-  constructor(call: FetchCall, budget: BufferBudget) {
+  constructor(call: FetchCall, server: Shared) {
     this.#call = call;
-    this.#budget = budget;
+    this.#server = server;
+    this.#budget = server.budget;
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -217,6 +229,7 @@ class FetchStream implements HttpStream, Holder {
   }
 
   cutOff(): void {
+    this.#server.refused(UNREAD);
     if (!this.#unread) return this.destroy();
     this.#unread = false;
     this.#controller.error(new Error('The connection was broken off'));

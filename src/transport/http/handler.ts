@@ -5,7 +5,7 @@ import type { RequestListener, Transport } from '../transport.ts';
 import { Admission, type ScopesFor } from './admission.ts';
 import { AuthenticatedCall } from './authenticated-call.ts';
 import { BufferBudget } from './buffer-budget.ts';
-import type { HttpCall } from './call.ts';
+import type { HttpCall, HttpRefusal } from './call.ts';
 import { OpenConnections } from './connection.ts';
 import { CorsCall } from './cors.ts';
 import { respondDocument } from './document.ts';
@@ -87,6 +87,8 @@ export interface HttpHandlerOptions extends HostRules {
   readonly eventLog?: EventLog;
   /** Hears of what no client can be told. Default: nobody. */
   readonly onerror?: (error: Error) => void;
+  /** Hears of each request that is refused, and of answers that are broken off as they are not read. Must not throw. */
+  readonly onrefusal?: ((refusal: HttpRefusal) => void) | undefined;
 }
 
 /** Something that is served beside the endpoints: a status, figures, another handler. */
@@ -115,6 +117,8 @@ export interface HttpHandler {
   readonly bufferedBytes: number;
   /** Where those who pass calls on to it count what they keep for clients. */
   readonly budget: BufferBudget;
+  /** Reports a refusal to `onrefusal`: for those who pass calls on to it. */
+  refused(refusal: HttpRefusal): void;
   /** What keeps the events for resumption. Handlers that this one passes calls on to should share it. */
   readonly eventLog: EventLog;
   /** Answers one request. Never throws. */
@@ -147,6 +151,7 @@ class Handler implements HttpHandler {
   readonly #log: MemoryEventLog | undefined;
   readonly #messagesPath: string;
   readonly #onerror: (error: Error) => void;
+  readonly #onrefusal: ((refusal: HttpRefusal) => void) | undefined;
   /** As `onerror`, of a gate: what many calls fail with is reported once. */
   readonly #onfailure: (error: Error) => void;
   readonly #hostAllowed: (host: string) => boolean;
@@ -169,6 +174,7 @@ class Handler implements HttpHandler {
     this.stallTimeout = options.stallTimeout ?? 30_000;
     this.#messagesPath = options.messagesPath ?? '/messages';
     this.#onerror = options.onerror ?? (() => {});
+    this.#onrefusal = options.onrefusal;
     const reported = new WeakSet();
     this.#onfailure = (error) => {
       if (reported.has(error)) return;
@@ -226,6 +232,10 @@ class Handler implements HttpHandler {
     return this.#stateless?.inFlight ?? 0;
   }
 
+  refused(refusal: HttpRefusal): void {
+    this.#onrefusal?.(refusal);
+  }
+
   get bufferedBytes(): number {
     return this.budget.bytes + (this.#log?.bytes ?? 0);
   }
@@ -255,13 +265,17 @@ class Handler implements HttpHandler {
 
   #route(call: HttpCall): void {
     const host = call.header('host');
-    if (host === undefined || !this.#hostAllowed(host)) return refuse(call, 403, `Host not allowed: ${host}`);
+    if (host === undefined || !this.#hostAllowed(host)) {
+      return refuse(call, 403, `Host not allowed: ${host}`, NO_HEADERS, 'host');
+    }
     const gate = this.#gate;
     // Before the check of the origin: that guards what is private, and where to get a token is for every page to know.
     const document = gate?.documents(call);
     if (document) return respondDocument(call, document);
     const origin = call.header('origin');
-    if (origin !== undefined && !this.#originAllowed(origin)) return refuse(call, 403, `Origin not allowed: ${origin}`);
+    if (origin !== undefined && !this.#originAllowed(origin)) {
+      return refuse(call, 403, `Origin not allowed: ${origin}`, NO_HEADERS, 'origin');
+    }
     if (call instanceof CorsCall && call.preflight) return call.answerPreflight(gate?.credentials);
     const page = this.#pages(call.path);
     if (page)

@@ -5,7 +5,7 @@
  * @module
  */
 export type { BufferBudget, Holder } from './buffer-budget.ts';
-export type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+export type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpRefusal, HttpStream, RefusalReason } from './call.ts';
 export type { ScopesFor } from './admission.ts';
 export { fetchListener, type FetchContext } from './fetch.ts';
 export type { Gate, Refusal } from './gate.ts';

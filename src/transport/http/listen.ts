@@ -100,6 +100,7 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     socket.pause();
     // What is not read from does not show that its client is gone.
     socket.setTimeout(KEEP_ALIVE_TIMEOUT_MS);
+    handler.refused({ reason: 'pipelining', status: 503 });
     refuseLast(response);
   });
   await bind(server, host, port);

@@ -2,10 +2,11 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { AuthInfo } from '../../protocol/types.ts';
 import { BodyBuffer } from './body-buffer.ts';
-import type { BufferBudget, Holder } from './buffer-budget.ts';
-import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { Holder } from './buffer-budget.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 import { jsonWeight } from './json-weight.ts';
+import { UNREAD } from './refusals.ts';
 
 /** What may have authenticated a request before it reaches the handler. */
 export type NodeRequest = IncomingMessage & {
@@ -31,7 +32,7 @@ export function nodeListener(handler: HttpHandler): (request: NodeRequest, respo
 }
 
 /** What the calls of one handler share. */
-type Shared = Pick<HttpHandler, 'stallTimeout' | 'budget'>;
+type Shared = Pick<HttpHandler, 'stallTimeout' | 'budget' | 'refused'>;
 
 class NodeCall implements HttpCall {
   readonly #request: NodeRequest;
@@ -133,6 +134,10 @@ class NodeCall implements HttpCall {
     this.#taken = 0;
   }
 
+  refused(reason: RefusalReason, status: number): void {
+    this.#server.refused({ reason, status });
+  }
+
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
     this.release();
     if (answers.length === 0) setImmediate(writeAnswers);
@@ -153,7 +158,7 @@ class NodeCall implements HttpCall {
     if (status !== 204) head.push('content-length', length);
     response.writeHead(status, head as string[]);
     endResponse(response, this.#server.stallTimeout, body);
-    if (response.writableLength > 0) waitForReader(response, this.#server.budget, length);
+    if (response.writableLength > 0) waitForReader(response, this.#server, length);
   }
 }
 
@@ -189,8 +194,13 @@ function originForm(target: string): string {
 }
 
 /** Counts an answer until the kernel has taken all of it. */
-function waitForReader(response: ServerResponse, budget: BufferBudget, length: number): void {
-  const unread: Holder = { held: 0, cutOff: () => void response.destroy() };
+function waitForReader(response: ServerResponse, server: Shared, length: number): void {
+  const { budget } = server;
+  const cutOff = (): void => {
+    server.refused(UNREAD);
+    response.destroy();
+  };
+  const unread: Holder = { held: 0, cutOff };
   budget.wait(unread, length);
   response.once('close', () => budget.wait(unread, 0));
 }
@@ -241,6 +251,7 @@ class NodeStream implements HttpStream, Holder {
   }
 
   cutOff(): void {
+    this.#server.refused(UNREAD);
     this.destroy();
   }
 

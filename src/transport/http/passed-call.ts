@@ -1,5 +1,5 @@
 import type { AuthInfo } from '../../protocol/types.ts';
-import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 
 /** A call that is passed on with something about it changed: what a subclass does not say is as it was. */
 export class PassedCall implements HttpCall {
@@ -34,6 +34,10 @@ export class PassedCall implements HttpCall {
 
   readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
     this.#call.readBody(limit, done);
+  }
+
+  refused(reason: RefusalReason, status: number): void {
+    this.#call.refused(reason, status);
   }
 
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void {

@@ -1,35 +1,53 @@
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorResponse, type ErrorResponse, type RequestId } from '../../jsonrpc/message.ts';
 import { InvalidMessage, invalidRequest } from '../../jsonrpc/parse.ts';
-import type { HttpCall, HttpHeaders } from './call.ts';
+import type { HttpCall, HttpHeaders, HttpRefusal, RefusalReason } from './call.ts';
 import type { Refusal } from './gate.ts';
 
 export const NO_HEADERS: HttpHeaders = {};
 export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
 /** The code for what has no JSON-RPC code of its own (implementation-defined range). */
 export const REFUSED = -32000;
+/** An answer that is broken off, for it is not read. */
+export const UNREAD: HttpRefusal = { reason: 'unread', status: undefined };
 
 /** An HTTP error whose body is a JSON-RPC error without an id. */
-export function refuse(call: HttpCall, status: number, message: string, headers: HttpHeaders = NO_HEADERS): void {
+export function refuse(
+  call: HttpCall,
+  status: number,
+  message: string,
+  headers: HttpHeaders = NO_HEADERS,
+  reason: RefusalReason = 'malformed',
+): void {
+  call.refused(reason, status);
   answer(call, status, errorResponse(undefined, { code: REFUSED, message }), headers);
 }
 
 /** The answer to what an error was thrown about: a message that is refused, or a fault of ours, which is reported. */
 export function failed(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
-  if (error instanceof InvalidMessage) return answer(call, 400, errorResponse(error.id, error.toObject()), NO_HEADERS);
+  if (error instanceof InvalidMessage) {
+    call.refused('malformed', 400);
+    return answer(call, 400, errorResponse(error.id, error.toObject()), NO_HEADERS);
+  }
   onerror(error as Error);
   answer(call, 500, errorResponse(undefined, { code: ErrorCode.InternalError, message: 'Internal error' }), NO_HEADERS);
 }
 
-/** @param id of the request that is refused, where it is known. */
-export function turnAway(call: HttpCall, { status, message, headers }: Refusal, id?: RequestId): void {
+/** The answer of a gate that does not let somebody in. */
+export function turnAway(call: HttpCall, { status, message, headers }: Refusal): void {
+  refuse(call, status, message, headers, 'credential');
+}
+
+/** The answer of a gate to a request that its sender may not make. */
+export function forbid(call: HttpCall, { status, message, headers }: Refusal, id: RequestId): void {
+  call.refused('scope', status);
   answer(call, status, errorResponse(id, { code: REFUSED, message }), headers);
 }
 
 /** The answer where nobody can tell now whether a credential is good, which is reported. */
 export function unchecked(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
   onerror(error as Error);
-  refuse(call, 503, 'The credential cannot be checked now', { 'retry-after': '5' });
+  refuse(call, 503, 'The credential cannot be checked now', { 'retry-after': '5' }, 'credential_unchecked');
 }
 
 function answer(call: HttpCall, status: number, error: ErrorResponse, headers: HttpHeaders): void {
@@ -45,22 +63,23 @@ export function sessionNotFound(call: HttpCall): void {
 }
 
 export function tooManySessions(call: HttpCall): void {
-  refuse(call, 503, 'Too many sessions', { 'retry-after': '60' });
+  refuse(call, 503, 'Too many sessions', { 'retry-after': '60' }, 'too_many_sessions');
 }
 
 export function tooManyRequests(call: HttpCall, id: RequestId): void {
   const error = errorResponse(id, { code: REFUSED, message: 'Too many requests are in flight' });
+  call.refused('too_many_requests', 503);
   answer(call, 503, error, { 'retry-after': '1' });
 }
 
 /** What the client goes on sending of the body is not read: the connection ends with the answer. */
 export function noRoom(call: HttpCall): void {
   const headers = { 'retry-after': '1', connection: 'close' };
-  refuse(call, 503, 'The server keeps as much in memory for its clients as it may; try again later', headers);
+  refuse(call, 503, 'The server keeps as much in memory for its clients as it may; try again later', headers, 'memory');
 }
 
 export function shuttingDown(call: HttpCall): void {
-  refuse(call, 503, 'The server is shutting down');
+  refuse(call, 503, 'The server is shutting down', NO_HEADERS, 'shutting_down');
 }
 
 export function methodNotAllowed(call: HttpCall, allow: string): void {
