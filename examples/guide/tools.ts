@@ -1,4 +1,4 @@
-import { McpServer, RpcError } from 'everwire/server';
+import { McpServer, RpcError, UserError } from 'everwire/server';
 import { z } from 'zod';
 
 export const server = new McpServer({ name: 'library', version: '1.0.0' });
@@ -25,7 +25,7 @@ server.tool(
 
 server.tool('cover', { description: 'The cover of a book', input: z.object({ title: z.string() }) }, ({ title }) => {
   const book = catalogue.find((known) => known.title === title);
-  if (book === undefined) throw new Error(`There is no book called ${title}. Use search to find its title.`);
+  if (book === undefined) throw new UserError(`There is no book called ${title}. Use search to find its title.`);
   const svg = `<svg xmlns="http://www.w3.org/2000/svg"><text y="20">${book.title}</text></svg>`;
   return [
     { type: 'text', text: `${book.title}, ${book.author}` },

@@ -13,6 +13,11 @@ export const ErrorCode = {
 /** The errors of JSON-RPC: another copy of ours, and those of the official SDKs, version 1 and 2. */
 const NAMES: ReadonlySet<string> = new Set(['RpcError', 'McpError', 'ProtocolError']);
 
+/** Whether an error is one of JSON-RPC: ours, another copy of it, or one of the official SDKs. */
+export function isRpcError(error: unknown): error is Error {
+  return error instanceof RpcError || (error instanceof Error && NAMES.has(error.name));
+}
+
 /** Errors that peers sent. What their codes mean is for the peer to say, though this side may use the same for its own. */
 const received = new WeakSet<Error>();
 

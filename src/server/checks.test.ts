@@ -69,6 +69,7 @@ test('every option there is is taken, and so is what looks like none', () => {
     cache: {},
     tasks: {},
     http: {},
+    exposeErrors: false,
     onerror: () => {},
     eras: 'both',
     askTimeout: 1,
@@ -83,6 +84,10 @@ test('every option there is is taken, and so is what looks like none', () => {
   for (const option of Object.keys(every)) {
     expect(() => make({ [`${option}z`]: 1 })).toThrow(`McpServer has no option ${option}z; write ${option}`);
   }
+});
+
+test('exposeErrors is true or false', () => {
+  expect(() => make({ exposeErrors: 'yes' })).toThrow('exposeErrors must be true or false, not "yes"');
 });
 
 test.each(['newest', '2026-07-28', null, 1])('eras cannot be %j', (eras) => {

@@ -3,7 +3,18 @@ import { isObject } from '../jsonrpc/message.ts';
 /** Every option of `McpServer`; a test sees that none is missing. */
 const OPTIONS: readonly string[] = [
   ...['name', 'version', 'title', 'description', 'icons', 'websiteUrl', 'instructions', 'pageSize', 'capabilities'],
-  ...['cache', 'tasks', 'http', 'onerror', 'eras', 'askTimeout', 'maxAskTimeout', 'stateKey', 'maxParked'],
+  ...[
+    'cache',
+    'tasks',
+    'http',
+    'exposeErrors',
+    'onerror',
+    'eras',
+    'askTimeout',
+    'maxAskTimeout',
+    'stateKey',
+    'maxParked',
+  ],
   ...['maxParkedPerPrincipal', 'maxSubscriptions', 'maxSubscriptionsPerPrincipal'],
 ];
 const ERAS: ReadonlySet<unknown> = new Set([undefined, 'both', 'legacy', 'modern']);
@@ -20,7 +31,9 @@ export function checkServerOptions(options: object): void {
     const meant = OPTIONS.find((option) => isNear(given.toLowerCase(), option.toLowerCase()));
     if (meant !== undefined) throw new TypeError(`McpServer has no option ${given}; write ${meant}`);
   }
-  const { eras } = options as { eras?: unknown };
+  const { eras, exposeErrors } = options as { eras?: unknown; exposeErrors?: unknown };
+  if (exposeErrors !== undefined && typeof exposeErrors !== 'boolean')
+    throw new TypeError(`exposeErrors must be true or false, not ${shown(exposeErrors)}`);
   if (!ERAS.has(eras)) throw new TypeError(`eras must be 'both', 'legacy' or 'modern', not ${shown(eras)}`);
 }
 

@@ -27,6 +27,7 @@ export type { StartTaskOptions } from './task-exchange.ts';
 export type { TasksOptions } from './task-rules.ts';
 export type { ToolConfig, ToolHandler, ToolReply } from './tools.ts';
 export type { Variables } from './uri-template.ts';
+export { UserError } from './user-error.ts';
 export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 export type { JsonObject } from '../jsonrpc/message.ts';
 export type { AskOptions, Caller, Exchange, Middleware, Service, Session } from '../core/exchange.ts';

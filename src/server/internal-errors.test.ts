@@ -1,14 +1,21 @@
-import { expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { ModernClient } from '../../test/support/modern.ts';
 import { opened } from '../../test/support/wire.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
 import { LEGACY_REVISIONS } from '../protocol/revisions.ts';
-import { McpServer } from './mcp-server.ts';
+import { McpServer, type McpServerOptions } from './mcp-server.ts';
+import { UserError } from './user-error.ts';
 
-const broken = () => {
-  throw new Error('the disk is full');
-};
+const SECRET = 'connect ECONNREFUSED postgres://app:hunter2@10.0.0.7';
 
-function brokenServer(): McpServer {
-  const server = new McpServer({ name: 'test', version: '1', onerror: () => {} });
+/** A server all of whose handlers throw the same. */
+function brokenServer(thrown: unknown, options: Partial<McpServerOptions> = {}): McpServer {
+  const broken = () => {
+    throw thrown;
+  };
+  const server = new McpServer({ name: 'test', version: '1', ...options });
+  server.tool('t', {}, broken);
   server.prompt('p', { arguments: { a: { complete: broken } } }, broken);
   server.resource('a://1', { name: 'one' }, broken);
   server.resourceTemplate('b://{x}', { name: 'b', list: broken }, broken);
@@ -18,21 +25,91 @@ function brokenServer(): McpServer {
   });
 }
 
-test.each([
+describe.each<[string, JsonObject]>([
   ['prompts/get', { name: 'p' }],
   ['resources/read', { uri: 'a://1' }],
   ['resources/read', { uri: 'b://1' }],
   ['resources/list', {}],
   ['completion/complete', { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: '' } }],
   ['logging/setLevel', { level: 'info' }],
-])('what fails within %s is −32603, and the server goes on', async (method, params) => {
-  for (const revision of LEGACY_REVISIONS) {
-    const { client } = await opened(brokenServer().service, { revision });
-    expect(await client.request(1, method, params)).toEqual({
-      jsonrpc: '2.0',
-      id: 1,
-      error: { code: -32603, message: 'the disk is full' },
-    });
-    expect(await client.request(2, 'prompts/list')).toHaveProperty('result.prompts');
+])('what is thrown within %s', (method, params) => {
+  /** What a client is told, which is the same in every handshake revision. */
+  async function told(thrown: unknown, options: Partial<McpServerOptions> = {}): Promise<JsonObject> {
+    const errors: JsonObject[] = [];
+    for (const revision of LEGACY_REVISIONS) {
+      const { client } = await opened(brokenServer(thrown, options).service, { revision });
+      errors.push((await client.request(1, method, params))['error']);
+      expect(await client.request(2, 'prompts/list')).toHaveProperty('result.prompts');
+    }
+    for (const error of errors) expect(error).toEqual(errors[0]);
+    return errors[0]!;
   }
+  const failed = method === 'logging/setLevel' ? 'subscriptions/listen' : method;
+
+  test('is −32603 without its message, which onerror gets with the error', async () => {
+    const onerror = vi.fn<(error: Error) => void>();
+    const thrown = new Error(SECRET);
+    expect(await told(thrown, { onerror })).toEqual({
+      code: -32603,
+      message: `${failed} failed with an internal error`,
+    });
+    expect(onerror.mock.calls.map(([{ message, cause }]) => [message, cause])).toEqual(
+      LEGACY_REVISIONS.map(() => [`${failed} failed: ${SECRET}`, thrown]),
+    );
+  });
+
+  test('is told as it is where it is meant for the caller, or all is exposed', async () => {
+    const onerror = vi.fn<(error: Error) => void>();
+    expect(await told(new UserError('ask for another'), { onerror })).toEqual({
+      code: -32603,
+      message: 'ask for another',
+    });
+    const refusal = new RpcError(ErrorCode.InvalidParams, 'not so', { data: 1 });
+    expect(await told(refusal, { onerror })).toEqual({ code: -32602, message: 'not so', data: 1 });
+    expect(onerror).not.toHaveBeenCalled();
+    expect(await told(new Error(SECRET), { onerror, exposeErrors: true })).toEqual({ code: -32603, message: SECRET });
+    expect(onerror).toHaveBeenCalledTimes(LEGACY_REVISIONS.length);
+  });
+});
+
+test('without onerror, an error of a handler is written to stderr with its stack', async () => {
+  const written = vi.spyOn(console, 'error').mockImplementation(() => {});
+  onTestFinished(() => written.mockRestore());
+  const thrown = new Error(SECRET);
+  const client = new ModernClient(brokenServer(thrown).service);
+  const requests: [string, JsonObject][] = [
+    ['tools/call', { name: 't' }],
+    ['prompts/get', { name: 'p' }],
+    ['resources/read', { uri: 'a://1' }],
+  ];
+  for (const [method, params] of requests) {
+    written.mockClear();
+    expect(JSON.stringify(await client.request(method, params))).not.toContain('hunter2');
+    expect(written.mock.calls).toEqual([[expect.objectContaining({ cause: thrown })]]);
+  }
+  expect(thrown.stack).toContain('internal-errors.test.ts');
+});
+
+test('a tool tells what any error says where all is exposed', async () => {
+  const client = new ModernClient(brokenServer(new Error(SECRET), { exposeErrors: true, onerror: () => {} }).service);
+  const { response } = await client.request('tools/call', { name: 't' });
+  expect(response.result).toMatchObject({ isError: true, content: [{ text: SECRET }] });
+});
+
+test('the error of a handler whose caller has left is not reported', async () => {
+  const onerror = vi.fn<(error: Error) => void>();
+  const server = new McpServer({ name: 'test', version: '1', onerror });
+  const waits = (signal: AbortSignal) =>
+    new Promise<string>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('fetch was aborted', { cause: signal.reason })));
+    });
+  server.tool('t', {}, (_, { signal }) => waits(signal));
+  server.prompt('p', {}, (_, { signal }) => waits(signal));
+  const { client } = await opened(server.service);
+  await client.send(
+    { id: 1, method: 'tools/call', params: { name: 't' } },
+    { id: 2, method: 'prompts/get', params: { name: 'p' } },
+  );
+  for (const requestId of [1, 2]) await client.send({ method: 'notifications/cancelled', params: { requestId } });
+  expect(onerror).not.toHaveBeenCalled();
 });

@@ -144,7 +144,7 @@ test('where the acknowledgement cannot be sent, nobody listens', async () => {
       throw new Error('broken pipe');
     },
   });
-  await expect(one.done).rejects.toThrow('broken pipe');
+  await expect(one.done).rejects.toMatchObject({ cause: { message: 'broken pipe' } });
   server.tool('u', {}, () => 1);
   await settled();
   expect(one.exchange.notified).toHaveLength(1);

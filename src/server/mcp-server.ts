@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { compose, type Caller, type Exchange, type Middleware, type Service } from '../core/exchange.ts';
+import { invoke } from '../core/invoke.ts';
 import { Refusal } from '../core/refusal.ts';
 import { stderrReport } from '../core/stderr-report.ts';
 import { isObject, type JsonObject, type Request as RpcRequest } from '../jsonrpc/message.ts';
@@ -16,6 +17,7 @@ import type { InboundOptions } from '../wire/serve.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { checkEntry, checkServerOptions, checkUri } from './checks.ts';
 import { complete, type Completers } from './completion.ts';
+import { HandlerErrors } from './handler-errors.ts';
 import { Listeners, MAX_NAMES, type ListKind } from './listeners.ts';
 import { Prompts, type PromptArguments, type PromptConfig, type PromptHandler } from './prompts.ts';
 import { compact, type Registered } from './registry.ts';
@@ -65,7 +67,13 @@ export interface McpServerOptions extends Implementation, WireOptions {
   /** How HTTP is served, by `listen`, `fetch` and `node`. */
   http?: HttpOptions;
   /**
-   * Told of every error that no caller can be told of. Default: writes them to stderr, at most 20 in 10 seconds and then how
+   * Whether callers are told what any error says that a handler or middleware throws. Without it they are told that there was
+   * one, and what a `UserError` or an `RpcError` says: messages of other errors hold paths, addresses and queries. For
+   * development. Default false.
+   */
+  exposeErrors?: boolean;
+  /**
+   * Told of every error that no caller is told of, those of handlers among them, as `cause`. Default: writes them to stderr, at most 20 in 10 seconds and then how
    * many more there were.
    */
   onerror?: (error: Error) => void;
@@ -77,12 +85,17 @@ export interface McpServerOptions extends Implementation, WireOptions {
  */
 export class McpServer {
   /** The server as a function. Any number of transports may use it at once. */
-  readonly service: Service = (exchange) => this.#entrance(exchange);
+  readonly service: Service = (exchange) =>
+    invoke(this.#entrance, exchange).catch((thrown: unknown) => {
+      // What a notification leads to is said to nobody; whoever serves it reports it.
+      throw isNotificationMethod(exchange.method) ? thrown : this.#errors.told(thrown, exchange.method, exchange);
+    });
 
   readonly #info: Implementation;
   readonly #instructions: string | undefined;
   readonly #capabilities: JsonObject;
   readonly #discoverHints: JsonObject;
+  readonly #errors: HandlerErrors;
   readonly #listeners: Listeners;
   readonly #tasks: TaskDesk;
   readonly #tools: Tools;
@@ -103,6 +116,7 @@ export class McpServer {
       cache = {},
       tasks = {},
       http = {},
+      exposeErrors = false,
       onerror = stderrReport(),
       ...others
     } = options;
@@ -113,6 +127,7 @@ export class McpServer {
     this.#instructions = instructions;
     this.#capabilities = capabilities;
     this.#discoverHints = cacheHints(cache.discover ?? {}, 'server/discover');
+    this.#errors = new HandlerErrors({ expose: exposeErrors, onerror });
     this.#listeners = new Listeners();
     this.#tasks = new TaskDesk(tasks, onerror);
     this.#tasks.onchange = (principal, task) => this.#listeners.taskChanged(principal, task);
@@ -121,7 +136,7 @@ export class McpServer {
       cache: cache[kind],
       changed: () => this.#listeners.changed(kind),
     });
-    this.#tools = new Tools(registry('tools'), onerror, this.#tasks);
+    this.#tools = new Tools(registry('tools'), onerror, this.#errors, this.#tasks);
     this.#resources = new Resources(registry('resources'));
     this.#prompts = new Prompts(registry('prompts'));
     const bounds = { maxParked, maxParkedPerPrincipal, maxSubscriptions, maxSubscriptionsPerPrincipal };

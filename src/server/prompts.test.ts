@@ -31,7 +31,9 @@ describe('what a prompt returns', () => {
   test('anything else is an error of the server', async () => {
     const { server, get } = setUp();
     server.prompt('p', {}, () => 7 as unknown as string);
-    await expect(get('p')).rejects.toThrow('the handler of prompt p returned neither');
+    await expect(get('p')).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('the handler of prompt p returned neither') },
+    });
   });
 });
 

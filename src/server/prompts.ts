@@ -40,7 +40,7 @@ export type PromptValues<A extends PromptArguments> = {
   [K in keyof A]: A[K] extends { required: true } ? string : string | undefined;
 };
 
-/** Makes a prompt of its arguments. What it throws is an error of the protocol. */
+/** Makes a prompt of its arguments. It throws a `UserError` or an `RpcError` for what the caller should read. */
 export type PromptHandler<A extends PromptArguments> = (
   args: PromptValues<A>,
   ctx: Context,

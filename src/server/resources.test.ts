@@ -50,7 +50,9 @@ describe('what a resource returns', () => {
   test('anything else is an error of the server', async () => {
     const { server, read } = setUp();
     server.resource(uri, { name: 'one' }, () => 7 as unknown as string);
-    await expect(read(uri)).rejects.toThrow(`the handler of resource ${uri} returned neither`);
+    await expect(read(uri)).rejects.toMatchObject({
+      cause: { message: expect.stringContaining(`the handler of resource ${uri} returned neither`) },
+    });
   });
 });
 

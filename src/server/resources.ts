@@ -48,10 +48,10 @@ export type ResourceReply =
   | InputRequiredResult
   | undefined;
 
-/** Reads a resource. What it throws is an error of the protocol. */
+/** Reads a resource. It throws a `UserError` or an `RpcError` for what the caller should read. */
 export type ResourceHandler = (uri: string, ctx: Context) => ResourceReply | Promise<ResourceReply>;
 
-/** Reads a resource of a template; the variables are decoded. What it throws is an error of the protocol. */
+/** Reads a resource of a template; the variables are decoded. It throws as a `ResourceHandler` does. */
 export type TemplateHandler<T extends string> = (
   variables: Variables<T>,
   ctx: Context,

@@ -8,6 +8,7 @@ import { memoryTaskStore } from '../store/memory-tasks.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { inputRequired } from './input-required.ts';
 import { McpServer, type McpServerOptions } from './mcp-server.ts';
+import { UserError } from './user-error.ts';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
 const ABLE: JsonObject = { elicitation: {}, sampling: {}, roots: {}, extensions: { [TASKS]: {} } };
@@ -151,9 +152,19 @@ describe('a call', () => {
     [
       'a tool error is a result',
       () => {
-        throw new Error('no disk');
+        throw new UserError('no disk');
       },
       { status: 'completed', result: { isError: true, content: [{ type: 'text', text: 'no disk' }] } },
+    ],
+    [
+      'an error that is not for the caller is one without its message',
+      () => {
+        throw new Error('no disk at 10.0.0.7');
+      },
+      {
+        status: 'completed',
+        result: { isError: true, content: [{ type: 'text', text: 'Tool breaks failed with an internal error' }] },
+      },
     ],
     [
       'an error of the protocol is a failure',

@@ -7,6 +7,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpServer } from './mcp-server.ts';
 import type { StandardSchema } from './schema.ts';
 import { Tools, type ToolConfig } from './tools.ts';
+import { UserError } from './user-error.ts';
 
 function setUp() {
   const errors: Error[] = [];
@@ -54,7 +55,7 @@ describe('what a tool without output returns', () => {
   });
 
   test('what cannot be written as JSON is a tool error', async () => {
-    const { server, call } = setUp();
+    const { server, call, errors } = setUp();
     server.tool('circle', {}, () => {
       const circle: JsonObject = {};
       return Object.assign(circle, { circle });
@@ -63,8 +64,9 @@ describe('what a tool without output returns', () => {
     expect(await call('circle')).toMatchObject({ isError: true });
     expect(await call('function')).toMatchObject({
       isError: true,
-      content: [{ text: 'a tool cannot return a function' }],
+      content: [{ text: 'Tool function failed with an internal error' }],
     });
+    expect(errors.at(-1)?.message).toBe('Tool function failed: a tool cannot return a function');
   });
 });
 
@@ -201,9 +203,12 @@ describe('errors', () => {
   });
 
   test('what a handler throws is a tool error, but an RpcError is a protocol error', async () => {
-    const { server, call } = setUp();
+    const { server, call, errors } = setUp();
     server.tool('error', {}, () => {
-      throw new Error('no such city');
+      throw new Error('no such city in postgres://db.internal');
+    });
+    server.tool('user', {}, () => {
+      throw new UserError('no such city');
     });
     server.tool('string', {}, () => {
       const thrown: unknown = 'plain';
@@ -212,8 +217,15 @@ describe('errors', () => {
     server.tool('rpc', {}, () => {
       throw new RpcError(McpErrorCode.UrlElicitationRequired, 'go there first', { data: { elicitations: [] } });
     });
-    expect(await call('error')).toEqual({ content: [{ type: 'text', text: 'no such city' }], isError: true });
-    expect(await call('string')).toEqual({ content: [{ type: 'text', text: 'plain' }], isError: true });
+    const error = (text: string) => ({ content: [{ type: 'text', text }], isError: true });
+    expect(await call('user')).toEqual(error('no such city'));
+    expect(errors).toEqual([]);
+    expect(await call('error')).toEqual(error('Tool error failed with an internal error'));
+    expect(await call('string')).toEqual(error('Tool string failed with an internal error'));
+    expect(errors.map(({ message }) => message)).toEqual([
+      'Tool error failed: no such city in postgres://db.internal',
+      'Tool string failed: plain',
+    ]);
     expect(await rejected(call('rpc'))).toEqual({
       code: McpErrorCode.UrlElicitationRequired,
       message: 'go there first',

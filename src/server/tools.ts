@@ -8,6 +8,7 @@ import { text, toolError, toolResult } from './content.ts';
 import { Context } from './context.ts';
 import type { Arguments, Structured } from './infer.ts';
 import type { InputRequiredResult } from './input-required.ts';
+import { HandlerErrors } from './handler-errors.ts';
 import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
 import {
   complaint,
@@ -73,8 +74,9 @@ export type ToolReply<O extends AnySchema | undefined> = O extends AnySchema
 type BareResult<T> = T extends { result: infer R extends string | number | boolean } ? R : never;
 
 /**
- * Does the work of a tool. Its arguments are checked. An `RpcError` that it throws is an error of the protocol; anything
- * else is a result that says so to the model (server/tools: Error Handling).
+ * Does the work of a tool. Its arguments are checked. A `UserError` that it throws is a result with its message for the
+ * model (server/tools: Error Handling), an `RpcError` is an error of the protocol. Of any other error the model is told only
+ * that there was one; `onerror` gets it.
  */
 export type ToolHandler<I extends AnySchema | undefined, O extends AnySchema | undefined> = (
   args: Arguments<I>,
@@ -98,16 +100,19 @@ const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 export class Tools {
   readonly registry: Registry<ToolConfig, ToolEntry>;
   readonly #onerror: (error: Error) => void;
+  readonly #errors: HandlerErrors;
   readonly #tasks: TaskDesk;
 
   constructor(
     options: Pick<RegistryOptions, 'pageSize' | 'cache' | 'changed'>,
     onerror: (error: Error) => void,
+    errors = new HandlerErrors({ expose: false, onerror }),
     tasks = new TaskDesk({}, onerror),
   ) {
     this.#tasks = tasks;
     this.registry = new Registry({ ...options, kind: 'Tool', list: 'tools' });
     this.#onerror = onerror;
+    this.#errors = errors;
   }
 
   add(name: string, config: ToolConfig, handler: ToolEntry['handler']): Registered<ToolConfig> {
@@ -171,7 +176,8 @@ export class Tools {
       return tool.output === undefined ? toolResult(reply) : await this.#structured(tool, tool.output, reply);
     } catch (error) {
       if (error instanceof RpcError) throw error;
-      return toolError(error instanceof Error ? error.message || error.name : String(error));
+      const { message, name } = this.#errors.told(error, `Tool ${tool.name}`, exchange);
+      return toolError(message || name);
     }
   }
 

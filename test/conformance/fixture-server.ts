@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { McpServer } from 'everwire/server';
+import { McpServer, UserError } from 'everwire/server';
 import { registerInputRequired } from './fixture-input-required.ts';
 import { registerSkills } from './fixture-skills.ts';
 import { registerStateless } from './fixture-stateless.ts';
@@ -65,7 +65,7 @@ server.tool('test_multiple_content_types', { description: 'Answers text, an imag
 });
 
 server.tool('test_error_handling', { description: 'Always fails' }, () => {
-  throw new Error('This tool intentionally returns an error for testing');
+  throw new UserError('This tool intentionally returns an error for testing');
 });
 
 const jsonSchema = {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ErrorCode, RpcError, type McpServer } from 'everwire/server';
+import { ErrorCode, RpcError, UserError, type McpServer } from 'everwire/server';
 
 /** Registers the tool by which the suite's scenarios of tasks see what is none. */
 export function registerGreeting(server: McpServer): void {
@@ -29,7 +29,7 @@ export function registerTasks(server: McpServer): void {
   const failing = { description: 'Fails after a second', task: { required: true, pollIntervalMs: 200 } };
   server.tool('failing_job', failing, async (_, ctx) => {
     await delay(1000, undefined, { signal: ctx.signal });
-    throw new Error('This job fails');
+    throw new UserError('This job fails');
   });
 
   const refused = { description: 'Ends with an error of the protocol', task: { pollIntervalMs: 200 } };

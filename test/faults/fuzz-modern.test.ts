@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { encodeHeaderValue } from '../../src/protocol/header-value.ts';
 import { McpServer } from '../../src/server/index.ts';
+import { UserError } from '../../src/server/user-error.ts';
 import { createHttpHandler } from '../../src/transport/http/handler.ts';
 import { nodeListener } from '../../src/transport/http/node.ts';
 import { createInbound, type InboundOptions } from '../../src/wire/serve.ts';
@@ -55,7 +56,7 @@ async function fuzzed(options: InboundOptions = {}) {
   const integer = { type: 'integer', 'x-mcp-header': 'A' } as const;
   const input = { type: 'object', properties: { a: integer, b: { type: 'integer' } }, required: ['a', 'b'] } as const;
   server.tool('add', { input }, ({ a, b }) => String(a + b));
-  server.tool('fail', {}, () => Promise.reject(new Error('as it should')));
+  server.tool('fail', {}, () => Promise.reject(new UserError('as it should')));
   server.tool('ask', {}, async (_, ctx) => {
     await ctx.log('info', 'asks');
     const [roots, answer] = await Promise.all([

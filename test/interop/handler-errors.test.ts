@@ -19,7 +19,7 @@ const CODES = [
 ];
 
 function throwing(eras: 'legacy' | 'modern' = 'modern'): McpServer {
-  const server = new McpServer({ name: 'throws', version: '1', eras });
+  const server = new McpServer({ name: 'throws', version: '1', eras, onerror: () => {} });
   const fail = (code: number): never => {
     throw new RpcError(code, `code ${code}`, { data: { code } });
   };
@@ -27,6 +27,8 @@ function throwing(eras: 'legacy' | 'modern' = 'modern'): McpServer {
   server.tool('throw', { input }, (args) => fail(args['code'] as number));
   server.prompt('throw', { arguments: { code: { required: true } } }, ({ code }) => fail(Number(code)));
   server.resourceTemplate('throw://{code}', { name: 'throw' }, ({ code }) => fail(Number(code)));
+  server.tool('break', {}, () => Promise.reject(new Error('no disk at 10.0.0.7')));
+  server.prompt('break', {}, () => Promise.reject(new Error('no disk at 10.0.0.7')));
   onTestFinished(() => server.close());
   return server;
 }
@@ -80,6 +82,21 @@ describe.each(WAYS)('the official client before %s', (_name, start) => {
         expect(statuses.at(-1)).toBe(200);
       }
     }
+  });
+
+  test('is not told what an error says that is not meant for it', async () => {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    await client.connect(new StreamableHTTPClientTransport(new URL(await start())));
+    onTestFinished(() => client.close());
+    const text = 'Tool break failed with an internal error';
+    expect(await client.callTool({ name: 'break' })).toMatchObject({
+      isError: true,
+      content: [{ type: 'text', text }],
+    });
+    await expect(client.getPrompt({ name: 'break' })).rejects.toMatchObject({
+      code: ErrorCode.InternalError,
+      message: expect.stringMatching(/prompts\/get failed with an internal error$/),
+    });
   });
 
   test('gets status 404 for a method that the server does not have', async () => {

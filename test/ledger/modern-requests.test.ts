@@ -352,10 +352,10 @@ describe('errors', () => {
     server.resource('a://1', { name: 'one' }, broken);
     const { call } = modernHttp(server.service);
     const completion = { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'x', value: '' } };
-    const error = { code: -32603, message: 'the disk is full' };
-    expect((await call(1, 'prompts/get', { name: 'p' })).error).toEqual(error);
-    expect((await call(1, 'resources/read', { uri: 'a://1' })).error).toEqual(error);
-    expect((await call(1, 'completion/complete', completion)).error).toEqual(error);
+    const error = (method: string) => ({ code: -32603, message: `${method} failed with an internal error` });
+    expect((await call(1, 'prompts/get', { name: 'p' })).error).toEqual(error('prompts/get'));
+    expect((await call(1, 'resources/read', { uri: 'a://1' })).error).toEqual(error('resources/read'));
+    expect((await call(1, 'completion/complete', completion)).error).toEqual(error('completion/complete'));
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { McpServer, type LogLevel } from 'everwire/server';
+import { McpServer, UserError, type LogLevel } from 'everwire/server';
 
 /** One red pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -31,7 +31,7 @@ export function featureServer(sessions: () => number = () => 0): McpServer {
   server.tool('echo', echo, ({ text }) => text);
 
   server.tool('fail', {}, () => {
-    throw new Error('as it should');
+    throw new UserError('as it should');
   });
 
   const icons = [{ src: `data:image/png;base64,${PNG}`, mimeType: 'image/png', sizes: ['1x1'] }];
