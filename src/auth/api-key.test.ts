@@ -1,8 +1,9 @@
 import { inspect } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { POST_HEADERS, TestHttp, initialize } from '../../test/support/http.ts';
 import { scripted } from '../../test/support/service.ts';
 import type { AuthInfo } from '../protocol/types.ts';
+import type { HttpHandlerOptions } from '../transport/http/handler.ts';
 import { apiKeyAuth, type ApiKeyOptions } from './api-key.ts';
 
 const ADA = 'ada-key-0123456789abcdef';
@@ -90,9 +91,38 @@ test('a key has the scopes that it was given', async () => {
   expect(await status(over(options), { 'x-api-key': ADA })).toBe(200);
 });
 
-test('a key whose end has come lets nobody in', async () => {
-  const ended = { [ADA]: { principal: 'ada', scopes: [], expiresAt: Date.now() / 1000 - 1 } };
-  expect(await status(over({ keys: ended }), { 'x-api-key': ADA })).toBe(401);
+test('a key lets in until its end has come', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const http = over({ keys: { [ADA]: { principal: 'ada', scopes: [], expiresAt: 2000 } } });
+  vi.setSystemTime(1_999_999);
+  expect(await status(http, { 'x-api-key': ADA })).toBe(200);
+  vi.setSystemTime(2_000_000);
+  expect(await status(http, { 'x-api-key': ADA })).toBe(401);
+});
+
+test.each([
+  ['DELETE', '/mcp'],
+  ['GET', '/mcp'],
+  ['GET', '/page'],
+])('whoever lacks a scope that everything needs gets nowhere: %s %s', async (method, path) => {
+  const { service } = scripted();
+  const pages: HttpHandlerOptions['pages'] = (at) =>
+    at === '/page' ? { gated: true, answer: (call) => call.respond(200, {}) } : undefined;
+  const http = new TestHttp(service, { gate: apiKeyAuth({ keys, scopes: ['files:write'] }), pages });
+  const refused = await http.send(method, path, { 'x-api-key': ADA });
+  expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+    403,
+    'Bearer error="insufficient_scope", scope="files:write"',
+  ]);
+  expect((await http.send(method, path, { 'x-api-key': BOB })).status).not.toBe(403);
+});
+
+test('what is too long for a key is none', async () => {
+  expect(await status(over({ keys }), { 'x-api-key': 'a'.repeat(16 * 1024) })).toBe(401);
+  expect(await status(over({ keys }), { 'x-api-key': 'a'.repeat(16 * 1024 + 1) })).toBe(400);
+  expect(() => apiKeyAuth({ keys: { ['a'.repeat(16 * 1024)]: 'ada' } })).not.toThrow();
+  expect(() => apiKeyAuth({ keys: { ['a'.repeat(16 * 1024 + 1)]: 'ada' } })).toThrow('must consist');
 });
 
 test.each([

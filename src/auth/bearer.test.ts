@@ -325,3 +325,18 @@ test.each<[string, Partial<BearerOptions>]>([
 test('without an issuer and without a verifier it is said what is missing', () => {
   expect(() => bearerAuth({ resource: RESOURCE } as BearerOptions)).toThrow('Give either issuer or verify');
 });
+
+test('whoever lacks a scope that everything needs gets nowhere, with a request or without', async () => {
+  const verify = (token: string) =>
+    Promise.resolve({ principal: 'ada', scopes: token === 'good' ? ['mcp'] : ['other'] });
+  const { base } = await serving({ resource: RESOURCE, ...SERVERS, verify, scopes: ['mcp'] });
+  for (const method of ['GET', 'DELETE']) {
+    const send = (token: string) =>
+      fetch(`${base}/mcp`, { method, headers: { ...POST_HEADERS, authorization: `Bearer ${token}` } });
+    const refused = await send('poor');
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get('www-authenticate')).toContain('error="insufficient_scope", scope="mcp"');
+    // Let in, to where the session is missed.
+    expect((await send('good')).status).toBe(400);
+  }
+});

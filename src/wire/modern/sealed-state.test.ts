@@ -104,6 +104,13 @@ test('those who share a key open what the other sealed, and nobody else does', (
   }
 });
 
+test('what another version sealed with the same key is opened, while both are in service', () => {
+  vi.setSystemTime(999);
+  const text =
+    'ew1.KPgFAVNXdF0ZVYkRJ0UbgYmgNKAqfhv0p69wIqFnnQbcvRuUC9VujNMKMAFwhB8gr-OTDb0yGj5kFnEdNNCeqB-undvevHUKwzNAZ8Z5P7nsLXL4KUJyYsAasU0iJmkiFJ-Bdg';
+  expect(new StateSeal(KEY, 1000).open(text, BINDING)).toMatchObject({ exchange: 'x', round: 3 });
+});
+
 test('a key that could be guessed is refused, without being shown', () => {
   const make = (key: string | Uint8Array) => () => new StateSeal(key, 1000);
   expect(make('fifteen bytes..')).toThrow(new RangeError('stateKey must have at least 16 bytes'));

@@ -54,7 +54,7 @@ export class StateSeal {
     const text = JSON.stringify({ ...state, principal, digest, until: Date.now() + this.#lifetime });
     return (
       PREFIX +
-      Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url')
+      Buffer.concat([iv, cipher.update(Buffer.from(text)), cipher.final(), cipher.getAuthTag()]).toString('base64url')
     );
   }
 
