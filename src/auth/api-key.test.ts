@@ -106,7 +106,6 @@ test.each([
   ['GET', '/mcp'],
   ['GET', '/page'],
 ])('whoever lacks a scope that everything needs gets nowhere: %s %s', async (method, path) => {
-  const { service } = scripted();
   const pages: HttpHandlerOptions['pages'] = (at) =>
     at === '/page' ? { gated: true, answer: (call) => call.respond(200, {}) } : undefined;
   const http = new TestHttp(service, { gate: apiKeyAuth({ keys, scopes: ['files:write'] }), pages });

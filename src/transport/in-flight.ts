@@ -13,7 +13,7 @@ export class InFlight {
     return this.#ids.size;
   }
 
-  has(id: RequestId): boolean {
+  has(id: RequestId | undefined): boolean {
     return this.#ids.has(id);
   }
 

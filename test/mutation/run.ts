@@ -18,7 +18,7 @@ for (const [file, tests] of chosen) {
     plugins: ['@stryker-mutator/vitest-runner'],
     vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
     concurrency: Number(env['MUTATION_CONCURRENCY'] ?? 1),
-    timeoutMS: 10_000,
+    timeoutMS: 5_000,
     thresholds: { high: 95, low: 90, break: 90 },
     reporters: ['clear-text', 'json', 'html'],
     clearTextReporter: { logTests: false, reportScoreTable: false, allowColor: false },

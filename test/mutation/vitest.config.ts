@@ -7,8 +7,8 @@ const { MUTATION_TESTS = '[]' } = process.env;
 const config = mergeConfig(base, {
   test: {
     // A mutant that hangs is ended by Stryker; one that fails a wait is noticed sooner.
-    testTimeout: 20_000,
-    hookTimeout: 10_000,
+    testTimeout: 5_000,
+    hookTimeout: 5_000,
   },
 });
 config.test.include = JSON.parse(MUTATION_TESTS) as string[];

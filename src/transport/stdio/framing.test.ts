@@ -168,6 +168,74 @@ test('nothing is delivered, answered or reported after stop, not even from the s
   expect([bench.delivered, bench.answered, bench.reported]).toEqual([[notification('n')], [], []]);
 });
 
+describe('once it is stopped, nothing more is said', () => {
+  type Said = 'deliver' | 'answer' | 'report' | 'lost';
+  const tooLong = 'x'.repeat(1001);
+  const two = [notification('n'), notification('n')];
+
+  test.each<[string, boolean, unknown[], Said, Said[]]>([
+    ['of a line that is answered', true, ['rubbish'], 'answer', ['answer']],
+    ['of one that is reported', true, ['rubbish', 'rubbish'], 'report', ['answer', 'report']],
+    ['of one that is too long', true, [tooLong, tooLong], 'answer', ['answer']],
+    ['of one that is lost', false, [tooLong, tooLong], 'lost', ['lost']],
+    ['of one that is too long after a message', false, [notification('n'), tooLong], 'deliver', ['deliver']],
+    ['of an id in use', true, [request(1, 'a'), request(1, 'a')], 'answer', ['deliver', 'answer']],
+    ['of a malformed response', false, [{ jsonrpc: '2.0', id: 1, result: 5 }], 'report', ['report']],
+    ['of a batch', true, [two], 'deliver', ['deliver']],
+    ['of the rest of a batch', true, [[request(1, 'a'), 5], cancelled(1)], 'deliver', ['deliver']],
+  ])('%s', (_, server, values, last, expected) => {
+    const said: Said[] = [];
+    const note = (what: Said) => (): void => {
+      said.push(what);
+      if (what === last) framing.stop();
+    };
+    const sink = { deliver: note('deliver'), answer: note('answer'), report: note('report'), lost: note('lost') };
+    const framing: Framing = new Framing(sink, { answerInvalid: server, maxMessageBytes: 1000 });
+    framing.setProtocolVersion('2025-03-26');
+    const text = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+    framing.push(Buffer.from(`${text.join('\n')}\n{"jsonrpc":"2.0","method":"last"}`));
+    framing.end();
+    framing.end();
+    expect(said.filter((each) => each !== 'report' || last !== 'deliver')).toEqual(expected);
+  });
+});
+
+test('the last line needs no end, and tells its size', () => {
+  const sizes: number[] = [];
+  const deliver = (_: Message, bytes: number): void => void sizes.push(bytes);
+  const rest = { answer: () => {}, report: () => {}, lost: () => {} };
+  const framing = new Framing({ deliver, ...rest }, { answerInvalid: true, maxMessageBytes: 1000 });
+  framing.setProtocolVersion('2025-03-26');
+  const line = JSON.stringify(notification('n'));
+  const batch = JSON.stringify([notification('n'), notification('n')]);
+  framing.push(Buffer.from(`${batch}\n${line}`));
+  expect(sizes).toEqual([batch.length / 2, batch.length / 2]);
+  framing.end();
+  expect(sizes).toEqual([batch.length / 2, batch.length / 2, line.length]);
+});
+
+test('what may have been meant as an answer fails what a client waits for, and is refused by a server', () => {
+  const neither = { jsonrpc: '2.0', id: 7 };
+  const client = new Bench({ answerInvalid: false });
+  client.push(neither);
+  expect([client.delivered, client.answered]).toEqual([[refused(expect.stringContaining('Invalid response'), 7)], []]);
+  expect(client.reported).toEqual([expect.stringContaining('needs a "method"')]);
+  const server = new Bench();
+  server.push(neither);
+  expect([server.delivered, server.answered]).toEqual([[], [refused(expect.stringContaining('needs a "method"'), 7)]]);
+});
+
+test('only a cancellation cancels a request of a batch, and one that names nothing cancels nothing', () => {
+  const bench = new Bench({ revision: '2025-03-26' });
+  bench.push([request(1, 'a'), request(2, 'b')]);
+  expect(bench.send(resultResponse(1, {}))).toBeUndefined();
+  bench.push(notification('notifications/other', { requestId: 2 }), request(3, 'ask', { requestId: 2 }));
+  bench.push(notification('notifications/cancelled'), cancelled(9));
+  expect(bench.answered).toEqual([]);
+  bench.push(cancelled(2));
+  expect(bench.answered).toEqual([[resultResponse(1, {})]]);
+});
+
 describe('a batch', () => {
   test.each([
     [undefined, 'none is negotiated yet'],
@@ -287,6 +355,8 @@ test('a message that cannot be written as JSON is not sent, and its request is i
   expect(() => bench.framing.encode(resultResponse(1, cyclic))).toThrow(TypeError);
   expect(() => bench.framing.encode(resultResponse(1, { big: 1n }))).toThrow(TypeError);
   expect(() => bench.framing.encode(undefined as unknown as Message)).toThrow(TypeError);
+  const unwritable = { ...resultResponse(1, {}), toJSON: () => undefined };
+  expect(() => bench.framing.encode(unwritable)).toThrow('The message cannot be written as JSON');
   expect(bench.framing.inFlight.has(1)).toBe(true);
   expect(bench.send(errorResponse(1, { code: -32603, message: 'x' }))).toBeDefined();
   expect(bench.framing.inFlight.size).toBe(0);
