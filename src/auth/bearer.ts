@@ -4,7 +4,8 @@ import type { Gate, Refusal } from '../transport/http/gate.ts';
 import { bearerCredential, MALFORMED } from './credential.ts';
 import { checkClockTolerance, jwtVerifier, type JwtIssuer } from './jwt.ts';
 import { ProtectedResource, type ResourceOptions } from './protected-resource.ts';
-import { redacted, withoutSecret } from './redact.ts';
+import { withoutSecret } from './redact.ts';
+import { scrubber } from './scrub.ts';
 import { Scopes, suffices, type ScopeOptions } from './scopes.ts';
 import { checkAuthInfo, InvalidToken, type TokenVerifier } from './token-verifier.ts';
 
@@ -77,7 +78,7 @@ class BearerGate implements Gate {
       const { expiresAt = Infinity } = checkAuthInfo(auth);
       if (expiresAt + this.#clockTolerance <= Date.now() / 1000) throw new InvalidToken('The access token has expired');
     } catch (error) {
-      if (error instanceof InvalidToken) return this.#resource.invalidToken(redacted(error.message, token));
+      if (error instanceof InvalidToken) return this.#resource.invalidToken(scrubber([token])(error.message));
       throw this.#failure(error, token);
     }
     const expanded = this.#scopes.expand(auth);

@@ -14,7 +14,7 @@ import type { Observer } from './bridge-observer.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
 import { Failure } from './failure.ts';
 import { announce, serveStdio } from './run.ts';
-import { sayThrough } from './say.ts';
+import { sayThrough, scrubWith } from './say.ts';
 import { atEnd } from './shutdown.ts';
 
 /** What is served: one server, or many as one. */
@@ -36,6 +36,7 @@ export interface ServedMembers {
 /** The log of a bridge. What else the process says goes through it from now on. */
 export async function bridgeLog({ log: { level, format }, secrets }: BridgeSettings): Promise<CleanLog> {
   const log = await createLog({ level, format, secrets });
+  scrubWith((text) => log.scrub(text));
   if (format === 'json') sayThrough((line) => log.write('error', line));
   return log;
 }

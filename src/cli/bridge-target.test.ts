@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { createLog } from '../operate/logs.ts';
 import { boundedCommand } from './bridge-target.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 
@@ -6,7 +7,7 @@ const settings = {
   ownVariables: ['BRIDGE_KEY', 'BRIDGE_TOKEN'],
   log: { format: 'plain' },
 } as unknown as BridgeSettings;
-const log = { write: () => {} };
+const log = await createLog({ level: 'silent' });
 
 test('a command is not given the secrets of the bridge, unless its settings say so', () => {
   onTestFinished(() => void vi.unstubAllEnvs());

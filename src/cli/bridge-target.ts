@@ -1,6 +1,7 @@
 import type { BridgeOptions } from '../bridge/bridge.ts';
 import type { CommandTarget } from '../client/target.ts';
-import type { Log } from '../operate/logs.ts';
+import type { CleanLog } from '../operate/logs.ts';
+import { printableLine } from '../operate/printable.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 import { StderrRelay } from './stderr-relay.ts';
@@ -17,11 +18,11 @@ export function boundedCommand(
   name: string,
   prefix: string,
   { maxMemory, ownVariables, log: { format } }: BridgeSettings,
-  log: Log,
+  log: CleanLog,
 ): CommandTarget {
   const pass = (line: string): void => {
     if (format === 'json') log.write('info', line, { server: name, from: 'stderr' });
-    else process.stderr.write(`${prefix}${line}\n`);
+    else process.stderr.write(`${prefix}${printableLine(log.scrub(line))}\n`);
   };
   const relay = new StderrRelay(pass, () => process.stderr.writableLength);
   const env = { ...absent(ownVariables), ...command.env };
@@ -51,7 +52,7 @@ export async function authorizerFor(
   url: URL,
   headers: Readonly<Record<string, string>>,
   { login, stdio }: BridgeSettings,
-  log: Log,
+  log: CleanLog,
 ): Promise<Authorizer | undefined> {
   if (Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return undefined;
   const { bridgeLogin } = await import('./login.ts');
@@ -59,7 +60,10 @@ export async function authorizerFor(
   const attended = stdio || (process.stderr.isTTY ?? false);
   return bridgeLogin(
     url,
-    (line) => log.write('warn', line),
+    {
+      tell: (line) => log.write('warn', line),
+      address: (line, address) => log.address('warn', line, address),
+    },
     login && attended ? 'browser' : login ? 'nobody' : 'no-login',
   );
 }

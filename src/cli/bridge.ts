@@ -2,7 +2,7 @@ import { basename, extname } from 'node:path';
 import { createBridge } from '../bridge/bridge.ts';
 import type { Target } from '../client/target.ts';
 import type { Service } from '../core/exchange.ts';
-import type { Log } from '../operate/logs.ts';
+import type { CleanLog } from '../operate/logs.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import { Method } from '../protocol/methods.ts';
 import { createObserver } from './bridge-observer.ts';
@@ -64,7 +64,7 @@ interface Behind {
  *
  * @throws Failure with code 2 where they mean none.
  */
-function behind(words: string[], settings: BridgeSettings, log: Log): Behind {
+function behind(words: string[], settings: BridgeSettings, log: CleanLog): Behind {
   const [first, ...args] = words;
   if (first === undefined) throw Failure.usage('a server is missing: a URL, a command behind --, or --config');
   if (/^https?:\/\//i.test(first)) return { ...atUrl(first, args), target: first };
@@ -86,7 +86,7 @@ function atUrl(text: string, others: string[]): Omit<Behind, 'target'> {
 }
 
 /** Over stdio there is one session, and one server: where that does not start, there is nothing to serve. */
-function stoppingWith(service: Service, problem: (error: Error) => string, log: Log): Service {
+function stoppingWith(service: Service, problem: (error: Error) => string, log: CleanLog): Service {
   return async (exchange) => {
     try {
       return await service(exchange);

@@ -4,7 +4,6 @@ import type { ClientFlags } from './client-options.ts';
 import { converse } from './converse.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { suggestion } from '../protocol/nearest.ts';
-import { harmless } from './screen.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 import { checkArguments, toolArguments } from './tool-arguments.ts';
 
@@ -36,7 +35,7 @@ export async function call(words: SplitWords, flags: CallFlags): Promise<void> {
       await output.value(result);
     } else if (result.isError) {
       const text = result.content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
-      terminal.tell(`everwire: ${name} failed: ${harmless(text)}`);
+      terminal.tell(`everwire: ${name} failed: ${text}`);
     } else {
       for (const block of result.content) await output.block(block);
       const { structuredContent } = result;

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { scrubber } from '../auth/scrub.ts';
 import { openBrowser } from '../auth/client/open-browser.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
@@ -13,7 +14,8 @@ import { fillIn } from './form.ts';
 import { Output } from './output.ts';
 import { answerByHand } from './sample.ts';
 import { rootsOf } from './roots.ts';
-import { say } from './say.ts';
+import { say, scrubWith } from './say.ts';
+import { secretsOf } from './secrets.ts';
 import { atEnd, stop } from './shutdown.ts';
 import type { Target } from './target.ts';
 import { Terminal } from './terminal.ts';
@@ -44,6 +46,7 @@ export async function converse(
   flags: ClientFlags,
   work: (conversation: Conversation) => Promise<ExitCode>,
 ): Promise<void> {
+  scrubWith(scrubber(secretsOf(target)));
   const controller = new AbortController();
   const { signal } = controller;
   const terminal = new Terminal();

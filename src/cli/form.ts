@@ -3,7 +3,7 @@ import type { FormRequest } from '../client/handlers.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { ElicitResult } from '../protocol/types.ts';
 import { yesOrNo, type Person } from './person.ts';
-import { harmless, oneLine } from './screen.ts';
+import { oneLine, wordsOf } from './screen.ts';
 
 /** What a field may hold. */
 type Value = string | number | boolean | string[];
@@ -33,7 +33,7 @@ export async function fillIn(
   const { properties, required } = request.requestedSchema;
   const fields = Object.entries<unknown>(isObject(properties) ? properties : {});
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);
-  person.tell(`${oneLine(server)} asks: ${harmless(request.message)}`);
+  person.tell(`${oneLine(server)} asks: ${wordsOf(request.message)}`);
   if (fields.length > 0) person.tell('(!decline declines, !cancel or Ctrl-D dismisses the question)');
   let content: Record<string, Value> = {};
   for (let again = false; ; again = true) {

@@ -12,6 +12,13 @@ import type { Terminal } from './terminal.ts';
 /** How long a person may take to log in, in milliseconds. No other limit of time counts it. */
 const LOGIN_TIMEOUT = 300_000;
 
+/** Tells a person what a login needs of them. */
+export interface Teller {
+  readonly tell: (line: string) => void;
+  /** Shows an address whole, on a line of its own. */
+  readonly address: (line: string, address: URL) => void;
+}
+
 /**
  * Gets access tokens for a server that wants them, and keeps them in files of the person's own (0600).
  *
@@ -19,24 +26,23 @@ const LOGIN_TIMEOUT = 300_000;
  * refreshed.
  */
 export function loginFor(url: URL, terminal: Terminal, allowed: boolean): Authorizer {
-  const tell = (line: string): void => terminal.tell(line);
-  return login(url, allowed && terminal.watched ? inBrowser(tell, url) : nobody(url, allowed));
+  const teller: Teller = {
+    tell: (line) => terminal.tell(line),
+    address: (line, address) => terminal.tell(`${line}:\n${address.href}`),
+  };
+  return login(url, allowed && terminal.watched ? inBrowser(teller, url) : nobody(url, allowed));
 }
 
 /**
  * The same for a bridge, which has no terminal where a host runs it. Bridges that run at once share one login: the first
  * that needs it sends the person to a browser, and the others wait for what comes of it.
  *
- * @param tell says a line to whoever runs it.
+ * @param teller tells whoever runs it.
  * @param way whether the person may be sent to a browser; where not, `no-login` because that is not wanted, and `nobody`
  * because there is none.
  */
-export function bridgeLogin(
-  url: URL,
-  tell: (line: string) => void,
-  way: 'browser' | 'nobody' | 'no-login',
-): Authorizer {
-  return login(url, way === 'browser' ? inBrowser(tell, url) : nobody(url, way === 'nobody'));
+export function bridgeLogin(url: URL, teller: Teller, way: 'browser' | 'nobody' | 'no-login'): Authorizer {
+  return login(url, way === 'browser' ? inBrowser(teller, url) : nobody(url, way === 'nobody'));
 }
 
 function login(url: URL, user: User): Authorizer {
@@ -48,13 +54,18 @@ function login(url: URL, user: User): Authorizer {
   });
 }
 
-function inBrowser(tell: (line: string) => void, { host }: URL): User {
+function inBrowser({ tell, address }: Teller, { host }: URL): User {
   return loopbackRedirect({
     title: 'Everwire',
     timeout: LOGIN_TIMEOUT,
     open: async (url) => {
-      tell(`${host} wants you to log in:\n  ${url.href}`);
-      if (!(await openBrowser(url))) tell('No browser could be opened. Please open the address yourself.');
+      address(`${host} wants you to log in`, url);
+      if (await openBrowser(url)) return;
+      // A person at another machine has to forward that port.
+      const back = new URL(url.searchParams.get('redirect_uri')!);
+      tell(
+        `No browser could be opened. Please open the address yourself; it leads back to ${back.host} on this machine.`,
+      );
     },
   });
 }

@@ -3,7 +3,8 @@ import path from 'node:path';
 import type { Writable } from 'node:stream';
 import type { ContentBlock, ResourceContents } from '../protocol/types.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { bytes, harmless, oneLine } from './screen.ts';
+import { printable } from '../operate/printable.ts';
+import { bytes, oneLine, wordsOf } from './screen.ts';
 import { table } from './table.ts';
 
 export interface OutputFlags {
@@ -30,17 +31,18 @@ export class Output {
   }
 
   /** Writes text as it is, or made harmless where it goes to a terminal, and ends its line. Resolves when it is out. */
-  text(text: string): Promise<void> {
-    const shown = this.#stdout.isTTY ? harmless(text) : text;
+  text(value: unknown): Promise<void> {
+    const text = wordsOf(value);
+    const shown = this.#stdout.isTTY ? printable(text) : text;
     return this.#write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
   }
 
-  /** Writes any JSON: over several lines, or in one where it is one of many. */
+  /** Writes any JSON: over several lines, or in one where it is one of many. No terminal is spoken to by it. */
   value(value: unknown, { line = false } = {}): Promise<void> {
-    return this.#write(`${JSON.stringify(value, undefined, line ? undefined : 2)}\n`);
+    return this.#write(`${printable(JSON.stringify(value, undefined, line ? undefined : 2))}\n`);
   }
 
-  table(rows: readonly (readonly string[])[]): Promise<void> {
+  table(rows: readonly (readonly unknown[])[]): Promise<void> {
     return this.#write(table(rows, this.#stdout.isTTY ? this.#stdout.columns || undefined : undefined));
   }
 
@@ -56,7 +58,7 @@ export class Output {
         return this.contents(block.resource, { save: false });
       case 'resource_link': {
         const more = [block.title ?? block.name, block.mimeType, Number.isFinite(block.size) ? bytes(block.size!) : ''];
-        const told = more.filter((each) => each !== undefined && each !== '').join(', ');
+        const told = more.map(wordsOf).filter(Boolean).join(', ');
         return this.text(`[link to ${oneLine(block.uri)}: ${oneLine(told)}]`);
       }
       default:
@@ -81,7 +83,10 @@ export class Output {
   }
 
   async #save(data: Buffer, mimeType: string): Promise<void> {
-    if (this.#file === '-') return this.#write(data);
+    if (this.#file === '-') {
+      if (!this.#stdout.isTTY) return this.#write(data);
+      throw new Failure(ExitCode.Refused, `${mimeType} is not written to a terminal: name a file, or redirect stdout`);
+    }
     this.#files += 1;
     const file = numbered(this.#file!, this.#files);
     try {

@@ -1,6 +1,6 @@
 /** Someone at a terminal, who can be told things and asked for lines. */
 export interface Person {
-  /** Writes a line. What a server said in it is to be made harmless before. */
+  /** Writes a line, and makes visible in it what would speak to the terminal. */
   tell(line: string): void;
   /**
    * Asks for a line.

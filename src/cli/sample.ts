@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { SampleParams, SampleResult, SamplingMessage } from '../protocol/sampling.ts';
 import { agrees, type Person } from './person.ts';
-import { bytes, harmless, oneLine } from './screen.ts';
+import { bytes, oneLine } from './screen.ts';
 
 /** The code for a person who refuses (2025-11-25, client/sampling: Error Handling). */
 const REJECTED = -1;
@@ -23,8 +23,7 @@ export async function answerByHand(
   }
   person.tell(`${oneLine(server)} asks a model (at most ${String(params.maxTokens)} tokens):`);
   if (typeof params.systemPrompt === 'string') person.tell(`  system: ${indented(params.systemPrompt)}`);
-  for (const message of params.messages)
-    person.tell(`  ${oneLine(String(message.role))}: ${indented(textOf(message))}`);
+  for (const message of params.messages) person.tell(`  ${oneLine(message.role)}: ${indented(textOf(message))}`);
   const agreed = await agrees(person, 'Answer in its place?', false, signal);
   if (agreed !== true) throw rejected();
   person.tell('Write the answer; a line with a single dot ends it.');
@@ -61,5 +60,5 @@ function textOf({ content }: SamplingMessage): string {
 }
 
 function indented(text: string): string {
-  return harmless(text).replaceAll('\n', '\n    ');
+  return text.replaceAll('\n', '\n    ');
 }

@@ -1,13 +1,26 @@
+import { scrubber } from '../auth/scrub.ts';
 import { printable } from '../operate/printable.ts';
 
-let write = (line: string): void => void process.stderr.write(`everwire: ${printable(line)}\n`);
+let scrub = scrubber([]);
+let write = (text: string): void =>
+  void process.stderr.write(`${shown(`everwire: ${text}`).replaceAll('\n', '\n  ')}\n`);
 
-/** One line for the person at the terminal. Stdout belongs to the protocol. */
-export function say(line: string): void {
-  write(line);
+/** A text from outside as it may be shown to the person: without secrets, and with nothing in it that speaks to the terminal. */
+export function shown(text: string): string {
+  return printable(scrub(text));
+}
+
+/** Tells the person at the terminal something; further lines are indented. Stdout belongs to the protocol. */
+export function say(text: string): void {
+  write(text);
 }
 
 /** Has all that is said from now on go to a log instead. */
-export function sayThrough(log: (line: string) => void): void {
+export function sayThrough(log: (text: string) => void): void {
   write = log;
+}
+
+/** Takes secrets out of all that is shown from now on. */
+export function scrubWith(scrubSecrets: (text: string) => string): void {
+  scrub = scrubSecrets;
 }

@@ -1,17 +1,14 @@
-/** Text that comes from a peer, for a terminal. */
+import { printable } from '../operate/printable.ts';
 
-/** Makes visible what would speak to the terminal: all control characters but line breaks and tabs. */
-export function harmless(text: string): string {
-  return text.replaceAll('\r\n', '\n').replace(
-    // oxlint-disable-next-line no-control-regex -- they are what is looked for
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+/** Makes any value a line of text that speaks to no terminal. A peer may send another type than the specification has. */
+export function oneLine(value: unknown): string {
+  return printable(wordsOf(value)).replace(/\s+/g, ' ').trim();
 }
 
-/** The same in one line. */
-export function oneLine(text: string): string {
-  return harmless(text).replace(/\s+/g, ' ').trim();
+/** A text as it is, nothing for nothing, and all else as JSON. */
+export function wordsOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
 /** The beginning of a line that has to fit. */

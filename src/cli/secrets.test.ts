@@ -4,7 +4,7 @@ import { secretsIn, secretsOf } from './secrets.ts';
 const VALUE = 's3cret-0123456789';
 
 function ofVariable(name: string, value = VALUE): string[] {
-  return secretsOf({ kind: 'command', name: 'mine', command: 'x', args: [], env: { [name]: value }, tools: {} });
+  return secretsOf({ kind: 'command', env: { [name]: value } });
 }
 
 describe('of variables', () => {

@@ -1,5 +1,5 @@
 /** What of the settings of servers no line of a log may hold. */
-import type { ServerConfig } from '../bridge/config/config.ts';
+import type { CommandTarget, UrlTarget } from './target.ts';
 
 /** Shorter ones can be guessed, and could not be told from words in a log. */
 export const MIN_SECRET = 8;
@@ -13,12 +13,21 @@ export function secretsIn(value: string): string[] {
   return [value, value.replace(/^\S+\s+/, '')].filter((secret) => secret.length >= MIN_SECRET);
 }
 
-/** The values of a server's headers, and of variables that by their names are secrets; the passwords of addresses in all. */
-export function secretsOf(server: ServerConfig): string[] {
-  if (server.kind === 'url') return Object.values(server.headers).flatMap(secretsIn);
-  return Object.entries(server.env).flatMap(([name, value]) =>
-    ANYWHERE.test(name) || AS_A_WORD.test(name) ? [secretsIn(value), passwordIn(value)].flat() : passwordIn(value),
-  );
+type Configured = Pick<UrlTarget, 'kind' | 'url' | 'headers'> | Pick<CommandTarget, 'kind' | 'env'>;
+
+/**
+ * The values of a server's headers, and of variables and parameters of its address that by their names are secrets; the
+ * passwords of addresses in all.
+ */
+export function secretsOf(server: Configured): string[] {
+  if (server.kind === 'command') return Object.entries(server.env).flatMap(secretsOfNamed);
+  const parameters = [...new URL(server.url).searchParams];
+  return [...Object.values(server.headers).flatMap(secretsIn), ...parameters.flatMap(secretsOfNamed)];
+}
+
+function secretsOfNamed([name, value]: [string, string]): string[] {
+  const named = ANYWHERE.test(name) || AS_A_WORD.test(name);
+  return named ? [...secretsIn(value), ...passwordIn(value)] : passwordIn(value);
 }
 
 /** `postgres://ada:<password>@host/db`, as it is written and as it is meant. */

@@ -8,7 +8,7 @@ const MAX_COLUMN = 60;
  *
  * @param width of the terminal, in columns; lines are cut to it. Undefined for no limit: what goes into a pipe is whole.
  */
-export function table(rows: readonly (readonly string[])[], width?: number): string {
+export function table(rows: readonly (readonly unknown[])[], width?: number): string {
   const words = rows.map((row) => row.map(oneLine));
   const columns = Math.max(0, ...words.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) => {

@@ -46,6 +46,14 @@ describe('a person', () => {
     expect(await terminal.ask('More: ', signal)).toBe('next');
   });
 
+  test('is shown what a server says, and no more', () => {
+    const { terminal, screen } = terminalOf();
+    terminal.tell('a \u001b]8;;https://bad.example\u0007link\u202e');
+    void terminal.ask('b\u009b2J: ', signal).catch(() => {});
+    expect(screen.text).toContain('a \\u001b]8;;https://bad.example\\u0007link\\u202e\n');
+    expect(screen.text).toContain('b\\u009b2J: ');
+  });
+
   test('who ends the input says nothing, and can be asked again', async () => {
     const { terminal, keys } = terminalOf();
     const first = terminal.ask('Name: ', signal);

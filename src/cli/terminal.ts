@@ -3,7 +3,8 @@ import type { LogMessage } from '../client/handlers.ts';
 import type { Task } from '../protocol/tasks.ts';
 import type { Person } from './person.ts';
 import { ProgressBar, type Progress } from './progress-bar.ts';
-import { oneLine } from './screen.ts';
+import { shown } from './say.ts';
+import { oneLine, wordsOf } from './screen.ts';
 
 type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 type Screen = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
@@ -37,7 +38,8 @@ export class Terminal implements Person {
   }
 
   tell(line: string): void {
-    this.#bar.around(() => this.#screen.write(`${line}\n`));
+    const safe = shown(line);
+    this.#bar.around(() => this.#screen.write(`${safe}\n`));
   }
 
   progress(progress: Progress): void {
@@ -56,8 +58,8 @@ export class Terminal implements Person {
   }
 
   log({ level, logger, data }: LogMessage): void {
-    const text = typeof data === 'string' ? data : JSON.stringify(data);
-    this.tell(oneLine(`[${level}]${logger === undefined ? '' : ` ${logger}:`} ${text}`));
+    const from = logger === undefined ? '' : ` ${wordsOf(logger)}:`;
+    this.tell(oneLine(`[${wordsOf(level)}]${from} ${wordsOf(data)}`));
   }
 
   /** Lets one question have the terminal at a time, however many there are. */
@@ -94,7 +96,7 @@ export class Terminal implements Person {
         resolve(line);
       };
       this.#reader ??= this.#open();
-      this.#reader.setPrompt(prompt);
+      this.#reader.setPrompt(shown(prompt));
       this.#reader.prompt();
     });
   }

@@ -1,7 +1,7 @@
 import type { UrlRequest } from '../client/handlers.ts';
 import type { ElicitResult } from '../protocol/types.ts';
 import { agrees, type Person } from './person.ts';
-import { harmless, oneLine } from './screen.ts';
+import { oneLine, wordsOf } from './screen.ts';
 
 /**
  * Shows a person the address that a server wants them to go to, in full, and opens it where they agree (2026-07-28,
@@ -18,7 +18,7 @@ export async function visit(
   signal: AbortSignal,
 ): Promise<ElicitResult> {
   const url = new URL(request.url);
-  person.tell(`${oneLine(server)} asks you to visit an address: ${harmless(request.message)}`);
+  person.tell(`${oneLine(server)} asks you to visit an address: ${wordsOf(request.message)}`);
   person.tell(`  ${url.href}`);
   // Neither a program of this machine nor one of its files is for a server to open.
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {

@@ -39,6 +39,16 @@ describe('a log', () => {
     expect(lines.join('')).toContain('https://[redacted]@host/path?[redacted]#part failed');
   });
 
+  test('shows an address that a person has to visit whole, on a line of its own or in a field', async () => {
+    const address = new URL('https://login.example/authorize?state=x&code_challenge=y\u202e');
+    const plain = await logging();
+    plain.log.address('warn', 'please log in\nnow', address);
+    expect(plain.lines.join('')).toBe(`everwire: please log in\\nnow\n${address.href}\n`);
+    const json = await logging({ format: 'json' });
+    json.log.address('warn', 'please log in', address);
+    expect(JSON.parse(json.lines.join(''))).toMatchObject({ msg: 'please log in', address: address.href });
+  });
+
   test('keeps secrets that it hears of later', async () => {
     const { log, lines } = await logging({ secrets: ['s3cret-first'] });
     log.hide(['s3cret-later']);

@@ -1,6 +1,6 @@
 import { bounded } from './outcome.ts';
-import { printable } from './printable.ts';
-import { scrubber } from './scrub.ts';
+import { scrubber, withoutQueries } from '../auth/scrub.ts';
+import { printable, printableLine } from './printable.ts';
 
 /** How severe a line is. */
 export type LogSeverity = 'debug' | 'info' | 'warn' | 'error';
@@ -26,6 +26,13 @@ export interface Log {
 
 /** A log that takes credentials out of whatever is written to it. */
 export interface CleanLog extends Log {
+  /**
+   * Writes a message and an address that a person has to visit, whole, with its query: on a line of its own, or as the field
+   * `address` in JSON. For addresses that this process made.
+   */
+  address(severity: LogSeverity, message: string, address: URL): void;
+  /** Takes the known secrets, and what follows `Bearer` and the like, out of a text that goes elsewhere. */
+  scrub(text: string): string;
   /** Keeps these texts out of all lines from now on, too, each as `LogOptions.secrets` has it. */
   hide(secrets: readonly string[]): void;
 }
@@ -56,7 +63,7 @@ export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
   const { write = (line: string) => void process.stderr.write(line) } = options;
   let hidden = secrets;
   let scrub = scrubber(hidden);
-  const clean = (text: string): string => bounded(scrub(bounded(text, MAX_TEXT * 2)), MAX_TEXT);
+  const clean = (text: string): string => bounded(withoutQueries(scrub(bounded(text, MAX_TEXT * 2))), MAX_TEXT);
   const sink = format === 'json' ? await jsonSink(level, write) : plainSink(level, write);
   return {
     write: (severity, message, fields = {}) => {
@@ -65,6 +72,8 @@ export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
       );
       sink(severity, clean(message), shown);
     },
+    address: (severity, message, { href }) => sink(severity, clean(message), [], href),
+    scrub: (text) => scrub(text),
     hide: (more) => {
       hidden = [...new Set([...hidden, ...more])];
       scrub = scrubber(hidden);
@@ -72,16 +81,22 @@ export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
   };
 }
 
-type Sink = (severity: LogSeverity, message: string, fields: [string, string | number | boolean][]) => void;
+type Sink = (
+  severity: LogSeverity,
+  message: string,
+  fields: [string, string | number | boolean][],
+  address?: string,
+) => void;
 
 function plainSink(level: LogThreshold, write: (line: string) => void): Sink {
   const least = LOG_LEVELS.indexOf(level);
-  return (severity, message, fields) => {
+  return (severity, message, fields, address) => {
     if (LOG_LEVELS.indexOf(severity) < least) return;
     const pairs = fields.map(
       ([key, value]) => ` ${key}=${/[\s"=]/.test(String(value)) ? JSON.stringify(value) : value}`,
     );
-    write(`${printable(`everwire: ${message}${pairs.join('')}`)}\n`);
+    write(`${printableLine(`everwire: ${message}${pairs.join('')}`)}\n`);
+    if (address !== undefined) write(`${printableLine(address)}\n`);
   };
 }
 
@@ -96,7 +111,7 @@ async function jsonSink(level: LogThreshold, write: (line: string) => void): Pro
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write },
+    { write: (line: string) => write(printable(line)) },
   );
-  return (severity, message, fields) => logger[severity](Object.fromEntries(fields), message);
+  return (severity, message, fields, address) => logger[severity]({ ...Object.fromEntries(fields), address }, message);
 }

@@ -43,6 +43,12 @@ test.each([
   expect(stdout).toEqual([]);
 });
 
+test('an option that is almost one', async () => {
+  const { code, stderr } = await everwire('demo', '--portt', '1');
+  expect(code).toBe(2);
+  expect(stderr).toEqual(["everwire: unknown option '--portt'", '  (Did you mean --port?)']);
+});
+
 test('a host that is not of this machine', async () => {
   const { code, stderr } = await everwire('demo', '--port', '0', '--host', '192.0.2.1');
   expect(code).toBe(1);

@@ -86,6 +86,8 @@ describe.skipIf(process.platform === 'win32')('a bridge to a server that wants a
     await Promise.all(applications.map(({ ready }) => ready));
     for (const { client } of applications) expect(await who(client)).toBe(`${authorization.issuer}#alice`);
     expect(applications.filter(({ said }) => said.join('').includes('wants you to log in'))).toHaveLength(1);
+    // Who has no browser here opens it elsewhere.
+    expect(applications.flatMap(({ said }) => said.join('').split('\n'))).toContain(address);
 
     const later = desktop('--no-login');
     await later.ready;

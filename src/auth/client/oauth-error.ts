@@ -1,4 +1,4 @@
-import { redacted } from '../redact.ts';
+import { scrubber } from '../scrub.ts';
 
 /**
  * Why no access token can be had:
@@ -53,6 +53,6 @@ const MAX_DESCRIPTION = 300;
  */
 export function described(error: string, description: unknown, secrets: readonly string[]): string {
   const text = typeof description === 'string' && description !== '' ? `${error}: ${description}` : error;
-  const clean = secrets.reduce(redacted, text).replace(/[^\x20-\x7e\u00a0-\uffff]+/g, ' ');
+  const clean = scrubber(secrets)(text).replace(/[^\x20-\x7e\u00a0-\uffff]+/g, ' ');
   return clean.length > MAX_DESCRIPTION ? `${clean.slice(0, MAX_DESCRIPTION)}…` : clean;
 }

@@ -8,7 +8,10 @@ const URLS = /\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s"'<>`]+/gi;
 /** The end of a line; variables often have it written out. */
 const LINE_END = /\r\n?|\n|\\r\\n|\\n/;
 
-/** Makes a function that takes credentials out of a text: those that are known, and what has the look of one. */
+/**
+ * Makes a function that takes credentials out of a text: the known ones, as they are or as they are written in JSON or in an
+ * address, what follows `Bearer` and the like, and users of URLs. Known secrets of fewer than 8 characters stay.
+ */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const known = new Set(secrets.flatMap(partsOf).flatMap(writtenForms));
   // The longest first: one may be part of another.
@@ -16,7 +19,7 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
   return (text) => {
     let clean = text;
     for (const form of forms) clean = clean.replaceAll(form, REDACTED);
-    return clean.replace(URLS, withoutSecrets).replace(CREDENTIALS, `$1$2${REDACTED}`);
+    return clean.replace(URLS, withoutUser).replace(CREDENTIALS, `$1$2${REDACTED}`);
   };
 }
 
@@ -40,7 +43,12 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** The query of a URL holds whatever its maker wanted to say, tokens among it; before the host there may be a password. */
-function withoutSecrets(url: string): string {
-  return url.replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#@]*@/i, `$1${REDACTED}@`).replace(/\?[^#]*/, `?${REDACTED}`);
+/** Before the host of a URL there may be a password. */
+function withoutUser(url: string): string {
+  return url.replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#@]*@/i, `$1${REDACTED}@`);
+}
+
+/** Takes the queries of URLs out of a text: they hold whatever their maker wanted to say, tokens among it. */
+export function withoutQueries(text: string): string {
+  return text.replace(URLS, (url) => url.replace(/\?[^#]*/, `?${REDACTED}`));
 }
