@@ -3,6 +3,7 @@ import { Meta } from '../protocol/methods.ts';
 import type { ClientFlags } from './client-options.ts';
 import { converse } from './converse.ts';
 import { ExitCode, Failure } from './failure.ts';
+import { wordsOf } from './screen.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 
 /** `everwire discover`: who a server is, what it speaks and what it can do. */
@@ -18,14 +19,14 @@ export async function discover(words: SplitWords, flags: ClientFlags): Promise<v
     }
     const { supportedVersions, capabilities, instructions, _meta: meta } = discovered;
     const info: unknown = meta?.[Meta.ServerInfo];
-    const { name = '', title, version = '' } = isObject(info) ? info : {};
+    const { name, title, version } = isObject(info) ? info : {};
     await output.table([
-      ['server', [title ?? name, version].filter(Boolean).join(' ')],
-      ['speaks', supportedVersions.join(', ')],
+      ['server', [title ?? name, version].map(wordsOf).filter(Boolean).join(' ')],
+      ['speaks', supportedVersions.map(wordsOf).join(', ')],
       ['spoken', revision],
       ...Object.entries(capabilities).map(([capability, details]) => [capability, detailsOf(details)]),
     ]);
-    if (instructions !== undefined) await output.text(`\n${instructions}`);
+    if (instructions !== undefined) await output.text(`\n${wordsOf(instructions)}`);
     return ExitCode.Ok;
   });
 }

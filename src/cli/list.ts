@@ -4,7 +4,7 @@ import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/types
 import type { ClientFlags } from './client-options.ts';
 import { converse } from './converse.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { bytes } from './screen.ts';
+import { bytes, wordsOf } from './screen.ts';
 import { suggestion } from '../protocol/nearest.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 import { ToolSchema } from './tool-schema.ts';
@@ -22,17 +22,17 @@ interface List {
 interface Listed {
   readonly entries: readonly unknown[];
   /** For people. */
-  readonly rows: readonly string[][];
+  readonly rows: readonly unknown[][];
 }
 
-function listed<Entry>(row: (entry: Entry) => string[]): (entries: Entry[]) => Listed {
+function listed<Entry>(row: (entry: Entry) => unknown[]): (entries: Entry[]) => Listed {
   return (entries) => ({ entries, rows: entries.map(row) });
 }
 
-const toolRows = listed((tool: Tool) => [tool.name, signature(tool), tool.description ?? tool.title ?? '']);
+const toolRows = listed((tool: Tool) => [tool.name, signature(tool), tool.description ?? tool.title]);
 
 const resourceRows = listed(({ uri, mimeType = '', size, name, title, description }: Resource) => {
-  const kind = !Number.isFinite(size) ? mimeType : `${mimeType} ${bytes(size!)}`.trim();
+  const kind = !Number.isFinite(size) ? mimeType : `${wordsOf(mimeType)} ${bytes(size!)}`.trim();
   return [uri, kind, described(title ?? name, description)];
 });
 
@@ -40,8 +40,8 @@ const templateRows = listed(({ uriTemplate, mimeType = '', name, title, descript
   return [uriTemplate, mimeType, described(title ?? name, description)];
 });
 
-const promptRows = listed(({ name, arguments: args = [], description, title = '' }: Prompt) => {
-  return [name, args.map((arg) => `${arg.name}${arg.required ? '' : '?'}`).join(', '), description ?? title];
+const promptRows = listed(({ name, arguments: args, description, title }: Prompt) => {
+  return [name, (args ?? []).map((arg) => `${arg.name}${arg.required ? '' : '?'}`).join(', '), description ?? title];
 });
 
 const LISTS: Readonly<Record<string, List>> = {
@@ -105,6 +105,6 @@ function signature({ inputSchema }: Tool): string {
   }).join(', ');
 }
 
-function described(title: string, description: string | undefined): string {
-  return description === undefined ? title : `${title}: ${description}`;
+function described(title: unknown, description: unknown): string {
+  return [title, description].map(wordsOf).filter(Boolean).join(': ');
 }

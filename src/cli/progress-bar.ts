@@ -60,7 +60,7 @@ export class ProgressBar {
 function barOf({ progress, total, message }: Progress): string {
   const said = message === undefined ? '' : `  ${oneLine(message)}`;
   // A total that is none, or that was passed, tells no part of a whole.
-  if (total === undefined || !(total > 0) || !(progress >= 0)) return `… ${amount(progress)}${said}`;
+  if (typeof total !== 'number' || !(total > 0) || !(progress >= 0)) return `… ${amount(progress)}${said}`;
   const part = Math.min(1, progress / total);
   const full = Math.round(part * BAR);
   const percent = `${Math.floor(part * 100)} %`.padStart(5);

@@ -4,6 +4,7 @@ import { converse } from './converse.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { suggestion } from '../protocol/nearest.ts';
 import { pairs } from './pairs.ts';
+import { wordsOf } from './screen.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 
 /** `everwire prompt`: a prompt with its arguments filled in. */
@@ -26,7 +27,7 @@ export async function prompt(words: SplitWords, flags: ClientFlags): Promise<voi
       return ExitCode.Ok;
     }
     for (const { role, content } of result.messages) {
-      await output.text(`${role}:`);
+      await output.text(`${wordsOf(role)}:`);
       await output.block(content);
     }
     return ExitCode.Ok;
@@ -34,7 +35,8 @@ export async function prompt(words: SplitWords, flags: ClientFlags): Promise<voi
 }
 
 /** @throws Failure with code 2 that names an argument that is missing, or unknown, and what the prompt wants. */
-export function checkPairs({ name, arguments: args = [] }: Prompt, given: ReadonlyMap<string, string>): void {
+export function checkPairs({ name, arguments: known }: Prompt, given: ReadonlyMap<string, string>): void {
+  const args = known ?? [];
   const wanted =
     args.map((each) => (each.required ? `${each.name} (required)` : each.name)).join(', ') || 'no arguments';
   const names = args.map((each) => each.name);

@@ -30,7 +30,7 @@ export class ToolSchema {
 
   get required(): ReadonlySet<string> {
     const { required } = this.json;
-    return new Set(Array.isArray(required) ? required.map(String) : []);
+    return new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []);
   }
 
   /** Whether a property that is not described may be meant. */

@@ -100,6 +100,23 @@ describe.runIf(able).each(['modern', 'legacy'])('a terminal is not spoken to by 
   });
 });
 
+const WORDS = COMMANDS.filter(([words]) => !words.includes('--json'));
+const SOME = WORDS.filter(([[command, , name]]) => ['list', 'discover'].includes(command!) || name === 'plain');
+
+describe.runIf(able).each([
+  [{ a: 1 }, WORDS],
+  [null, SOME],
+  [[true], SOME],
+])('of a server that says %j for texts all is told by', (odd, commands) => {
+  test.each(commands.map(([words, code]) => [words.join(' '), words, code] as const))('%s', async (_, words, code) => {
+    const { code: ended, stdout, stderr } = await onTerminal(...words, '--config', configured('legacy', odd));
+    expect(stdout + stderr).not.toMatch(
+      /is not a function|is not iterable|Cannot read|object Object|undefined|\n {4}at /,
+    );
+    expect(ended, stderr).toBe(code);
+  });
+});
+
 describe('a terminal is not spoken to by what answers over HTTP:', () => {
   // A header holds neither C0 nor DEL, and what is above Latin-1 not either.
   const inHeader = `odd${String.fromCharCode(...range(0x80, 0x9f))} ${SECRET}`;
