@@ -48,8 +48,8 @@ function unknownCommand(word: string): never {
   throw new CommanderError(ExitCode.Usage, 'everwire.unknownCommand', message);
 }
 
-// Whoever reads our messages may leave before us.
-process.stderr.on('error', () => {});
+// Whoever reads the output or the messages may leave before us, as `head` does, and has what they wanted.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 // Before anything is started that would have to be ended.
 stopOnSignals();

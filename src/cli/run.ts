@@ -31,7 +31,11 @@ export async function serveStdio(served: Pick<Servable, 'connect'>): Promise<voi
   const transport = stdioServerTransport();
   atEnd(() => transport.close());
   await served.connect(transport);
-  const closed = transport.onclose;
+  const { onclose: closed, onerror: report } = transport;
+  transport.onerror = (error) => {
+    // That the client is gone ends the server, and is no error.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') report?.(error);
+  };
   transport.onclose = () => {
     closed?.();
     void stop();

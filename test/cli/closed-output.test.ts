@@ -1,0 +1,43 @@
+import { afterEach, expect, test } from 'vitest';
+import { programs, root, startNode, type RunningProcess } from '../support/process.ts';
+
+let running: RunningProcess | undefined;
+
+afterEach(() => running?.stop());
+
+const features = ['--', process.execPath, ...programs.features, '--stdio'];
+const COMMANDS = [
+  ['--help'],
+  ['--version'],
+  ...['demo', 'bridge', 'list', 'call', 'read', 'prompt', 'complete', 'listen', 'ping', 'discover'].map((name) => [
+    name,
+    '--help',
+  ]),
+  ['list', ...features],
+  ['list', '--json', ...features],
+  ['call', 'count', 'to=2', ...features],
+  ['discover', ...features],
+  ['demo', '--stdio'],
+  ['bridge', '--stdio', ...features],
+];
+
+test.each(COMMANDS.map((words) => [words.join(' ').replaceAll(root, ''), words] as const))(
+  'nobody reads what %s writes, and it ends without a word',
+  async (_, words) => {
+    running = startNode([...programs.everwire, ...words]);
+    running.child.stdout!.destroy();
+    running.child.stdin!.end(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`);
+    const { code, signal } = await running.exited;
+    expect({ code, signal, stderr: running.stderr.filter((line) => !line.includes('server ')) }).toEqual({
+      code: 0,
+      signal: null,
+      stderr: [],
+    });
+  },
+);
+
+test('what goes to stderr may be read by nobody, too', async () => {
+  running = startNode([...programs.everwire, 'call', 'none', ...features]);
+  running.child.stderr!.destroy();
+  expect(await running.exited).toEqual({ code: 2, signal: null });
+});
