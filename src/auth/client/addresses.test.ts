@@ -22,6 +22,8 @@ test.each([
   ['fd00::1', 'private'],
   ['ff02::1', 'private'],
   ['64:ff9b::a00:1', 'private'],
+  ['::ffff:0:127.0.0.1', 'private'],
+  ['::ffff:0:a9fe:a9fe', 'private'],
   ['2002:a00:1::', 'private'],
   ['no address', 'private'],
   ['172.32.0.1', 'public'],

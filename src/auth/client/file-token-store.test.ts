@@ -5,6 +5,7 @@ import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { tokenStoreSuite } from '../../testing/token-store-suite.ts';
+import { processesHere } from './lock-file.ts';
 import { FileTokenStore } from './file-token-store.ts';
 
 vi.mock('node:fs/promises', { spy: true });
@@ -81,17 +82,40 @@ describe('a lock', () => {
   const enter = (signal?: AbortSignal): Promise<string> =>
     new FileTokenStore(folder).locked(KEY, () => Promise.resolve('entered'), signal);
 
+  /** Nobody enters while the lock is there. */
+  const expectRespected = async (lock: string): Promise<void> => {
+    const held = await readFile(lock, 'utf8');
+    const leaving = new AbortController();
+    vi.mocked(stat).mockClear();
+    const entering = enter(leaving.signal);
+    // Any number of looks would do.
+    await expect.poll(() => vi.mocked(stat).mock.calls.filter(([file]) => file === lock).length).toBeGreaterThan(2);
+    leaving.abort();
+    await expect(entering).rejects.toThrow(/abort/i);
+    expect(await readFile(lock, 'utf8')).toBe(held);
+  };
+
   test('is broken where the process that held it is gone', async () => {
     const child = spawn(process.execPath, ['-e', '']);
     await once(child, 'exit');
     const lock = await lockPath();
-    await writeFile(lock, JSON.stringify({ id: 'x', pid: child.pid, host: hostname() }));
+    await writeFile(lock, JSON.stringify({ id: 'x', pid: child.pid, processes: processesHere() }));
     expect(await enter()).toBe('entered');
+  });
+
+  test('is not judged by its process where that may be in another container of the same host name', async () => {
+    const child = spawn(process.execPath, ['-e', '']);
+    await once(child, 'exit');
+    const lock = await lockPath();
+    for (const processes of ['pid:[1] of another machine', undefined]) {
+      await writeFile(lock, JSON.stringify({ id: 'x', pid: child.pid, host: hostname(), processes }));
+      await expectRespected(lock);
+    }
   });
 
   test('is broken where it gave no sign of life for long', async () => {
     const lock = await lockPath();
-    await writeFile(lock, JSON.stringify({ id: 'x', pid: process.pid, host: 'another machine' }));
+    await writeFile(lock, JSON.stringify({ id: 'x', pid: process.pid, processes: 'another machine' }));
     const old = new Date(Date.now() - 31_000);
     await utimes(lock, old, old);
     expect(await enter()).toBe('entered');
@@ -110,17 +134,9 @@ describe('a lock', () => {
 
   test('is respected where its holder lives, here or elsewhere', async () => {
     const lock = await lockPath();
-    for (const host of [hostname(), 'another machine']) {
-      const held = JSON.stringify({ id: 'x', pid: process.pid, host });
-      await writeFile(lock, held);
-      const leaving = new AbortController();
-      vi.mocked(stat).mockClear();
-      const entering = enter(leaving.signal);
-      // Any number of looks would do.
-      await expect.poll(() => vi.mocked(stat).mock.calls.filter(([file]) => file === lock).length).toBeGreaterThan(2);
-      leaving.abort();
-      await expect(entering).rejects.toThrow(/abort/i);
-      expect(await readFile(lock, 'utf8')).toBe(held);
+    for (const processes of [processesHere(), 'another machine']) {
+      await writeFile(lock, JSON.stringify({ id: 'x', pid: process.pid, processes }));
+      await expectRespected(lock);
     }
   });
 

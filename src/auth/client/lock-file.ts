@@ -1,31 +1,48 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { readFile, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Milliseconds after which a lock is nobody's whose holder has given no sign of life. */
+/** A lock without a heartbeat for this many milliseconds is stale. */
 const STALE = 30_000;
-/** Milliseconds between two signs of life. */
-const SIGN = 5000;
+/** Milliseconds between two heartbeats. */
+const HEARTBEAT = 5000;
 /** Milliseconds between two looks at a lock that somebody holds: from this to twice this. */
 const POLL = 25;
 
 interface Holder {
   readonly id: string;
   readonly pid: number;
-  readonly host: string;
+  /** Where its process id means something, see `processesHere`. */
+  readonly processes: string | undefined;
 }
 
 /**
- * Holds a lock among processes, which is a file that only one can create. A lock is broken where the process that made it
- * is gone, or gave no sign of life for 30 seconds.
+ * Names the processes among which the id of this one is unique: those of a machine, or of a container, which may share both
+ * its files and its host name with others. Undefined where that cannot be known.
+ */
+export function processesHere(): string | undefined {
+  if (process.platform !== 'linux') return hostname();
+  try {
+    // Each boot of a kernel has its own, and each namespace of process ids on it.
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Holds a lock among processes, which is a file that only one can create. A lock is broken where it had no
+ * heartbeat for 30 seconds, or the process that made it is gone, where that can be known.
  *
  * @param path of the lock; its folder must exist.
  * @returns a function that gives the lock back.
  * @throws the signal's reason.
  */
 export async function holdLock(path: string, signal?: AbortSignal): Promise<() => Promise<void>> {
-  const holder: Holder = { id: randomUUID(), pid: process.pid, host: hostname() };
+  const holder: Holder = { id: randomUUID(), pid: process.pid, processes: processesHere() };
   for (;;) {
     signal?.throwIfAborted();
     if (await create(path, holder)) break;
@@ -36,7 +53,7 @@ export async function holdLock(path: string, signal?: AbortSignal): Promise<() =
     const now = new Date();
     // Without it the lock can be broken, and then it is somebody else's.
     utimes(path, now, now).catch(() => {});
-  }, SIGN);
+  }, HEARTBEAT);
   alive.unref();
   return async () => {
     clearInterval(alive);
@@ -79,10 +96,11 @@ async function breakLock(path: string, holder: Holder): Promise<void> {
 async function isStale(path: string): Promise<boolean> {
   if ((await age(path)) > STALE) return true;
   const holder = await read(path);
-  return holder !== undefined && holder.host === hostname() && !isAlive(holder.pid);
+  if (holder?.processes === undefined || holder.processes !== processesHere()) return false;
+  return !isAlive(holder.pid);
 }
 
-/** Milliseconds since the last sign of life; -Infinity where there is no lock. */
+/** Milliseconds since the last heartbeat; -Infinity where there is no lock. */
 async function age(path: string): Promise<number> {
   try {
     return Date.now() - (await stat(path)).mtimeMs;

@@ -17,6 +17,12 @@ export interface HostRules {
   readonly allowIpHosts?: boolean;
 }
 
+/**
+ * A name or an address, with or without a port (RFC 9110, section 7.2). URLs are more lenient: they leave tabs out, and take
+ * what comes behind the host.
+ */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
+
 /** Answers of a predicate by header value. Clients repeat themselves; hostile ones do not get to fill the memory. */
 function remembered(decide: (value: string) => boolean): (value: string) => boolean {
   const known = new Map<string, boolean>();
@@ -37,8 +43,8 @@ function remembered(decide: (value: string) => boolean): (value: string) => bool
 export function hostGuard(rules: HostRules): (host: string) => boolean {
   const allowed = new Set((rules.allowedHosts ?? []).map((host) => host.toLowerCase()));
   return remembered((host) => {
-    const url = parse(`http://${host}`);
-    if (!url || url.pathname !== '/' || url.username !== '' || url.search !== '' || url.hash !== '') return false;
+    const url = HOST.test(host) ? parse(`http://${host}`) : undefined;
+    if (!url) return false;
     if (isLoopback(url.hostname) || allowed.has(url.hostname) || allowed.has(host.toLowerCase())) return true;
     return rules.allowIpHosts === true && isIp(url.hostname);
   });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { POST_HEADERS, TestHttp, initialize } from '../../../test/support/http.ts';
 import { deferred, scripted } from '../../../test/support/service.ts';
 import { createHttpHandler, type HttpHandlerOptions } from './handler.ts';
+import { hostGuard } from './guards.ts';
 
 const { service } = scripted();
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
@@ -70,6 +71,20 @@ test('hosts and origins are allowed by name', async () => {
   expect((await http.post(initialize(), { ...headers, origin: 'https://app.example.evil' })).status).toBe(403);
   expect((await http.post(initialize(), { host: '192.0.2.1' })).status).toBe(403);
 });
+
+test.each(['local\thost', 'localhost#', 'localhost?', 'localhost/', 'localhost\\', 'local%68ost', 'x@localhost', ''])(
+  'a Host that is no host is refused: %j',
+  (host) => {
+    expect(hostGuard({})(host)).toBe(false);
+  },
+);
+
+test.each(['localhost', 'LOCALHOST:8000', 'localhost:', '127.0.0.1:80', '[::1]:8000', 'app.localhost'])(
+  'a Host on this machine is allowed: %j',
+  (host) => {
+    expect(hostGuard({})(host)).toBe(true);
+  },
+);
 
 test.each([
   ['PUT', '/mcp', 'GET, POST, DELETE'],
