@@ -13,6 +13,8 @@ export interface MessageExtra {
   readonly principal?: string | undefined;
   /** What else is known of the sender, where it showed a credential. */
   readonly auth?: AuthInfo | undefined;
+  /** The address at the other end of the connection, where the transport knows one: a proxy's, where there is one. */
+  readonly address?: string | undefined;
   /**
    * A header of the HTTP request that carried the message, by its name in lower case; credentials are not shown. Absent
    * over other transports.

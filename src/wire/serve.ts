@@ -29,7 +29,10 @@ export interface InboundOptions extends LegacyInboundOptions {
    * does not remember it. Default: none may.
    */
   readonly replays?: (request: Pick<Exchange, 'method' | 'params'>) => boolean;
-  /** Requests that may wait for their callers to come again with answers. Default 1000. */
+  /**
+   * Requests that may wait for their callers to come again with answers. Default 1000. Where there is no place left, a
+   * principal, or an address of callers without one, that has fewer than another gets the place of the other's oldest.
+   */
   readonly maxParked?: number;
   /** Of one principal. Default 100. */
   readonly maxParkedPerPrincipal?: number;

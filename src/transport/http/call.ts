@@ -17,6 +17,8 @@ export interface HttpCall {
   readonly auth: AuthInfo | undefined;
   /** About how many bytes of memory the body takes once it is parsed; 0 until it has been read. */
   readonly bodyBytes: number;
+  /** Where the connection comes from, where that is known: a client's address, or a proxy's. */
+  readonly address: string | undefined;
   /** The client went away, as far as that shows. */
   readonly gone: boolean;
   /**

@@ -15,6 +15,7 @@ const CREDENTIALS: ReadonlySet<string> = new Set([
 export class CallExtra implements MessageExtra {
   readonly principal: string | undefined;
   readonly auth: AuthInfo | undefined;
+  readonly address: string | undefined;
   readonly bytes: number;
   readonly header: (name: string) => string | undefined;
 
@@ -22,6 +23,7 @@ export class CallExtra implements MessageExtra {
   constructor(call: HttpCall, among = 1) {
     this.principal = call.principal;
     this.auth = call.auth;
+    this.address = call.address;
     this.bytes = call.bodyBytes / among;
     this.header = (name) => (CREDENTIALS.has(name) ? undefined : call.header(name));
   }

@@ -30,6 +30,8 @@ class FetchCall implements HttpCall {
   readonly query: string;
   readonly principal: string | undefined;
   readonly auth: AuthInfo | undefined;
+  /** A `Request` says nothing of its connection. */
+  readonly address = undefined;
   bodyBytes = 0;
   readonly #request: Request;
   readonly #host: string;

@@ -135,6 +135,17 @@ test('pipelined requests are answered in order', async () => {
   await expect.poll(() => [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id)).toEqual(['1', '2', '3']);
 });
 
+test('a message without a session shows which address it came from', async () => {
+  const addresses: unknown[] = [];
+  const { url } = await onNode(scripted().service, {
+    onrequest: (_message, extra) => void addresses.push(extra.address),
+  });
+  const headers = { ...POST_HEADERS, 'mcp-protocol-version': '2026-07-28' };
+  const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/odd' });
+  expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(202);
+  expect(addresses).toEqual(['127.0.0.1']);
+});
+
 test('of pipelined requests one is done after the other', async () => {
   const go = deferred();
   const work = () => go.promise.then(() => ({}));

@@ -66,6 +66,10 @@ class NodeCall implements HttpCall {
     return this.#request.authInfo;
   }
 
+  get address(): string | undefined {
+    return this.#request.socket?.remoteAddress;
+  }
+
   get gone(): boolean {
     return this.#response.destroyed;
   }

@@ -24,6 +24,10 @@ export class PassedCall implements HttpCall {
     return this.#call.bodyBytes;
   }
 
+  get address(): string | undefined {
+    return this.#call.address;
+  }
+
   get gone(): boolean {
     return this.#call.gone;
   }

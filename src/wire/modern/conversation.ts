@@ -45,6 +45,7 @@ export class Conversation implements Parked {
   readonly id = randomUUID();
   readonly exchange: ModernExchange;
   readonly principal: string | undefined;
+  readonly address: string | undefined;
   readonly #requestBytes: number;
   #answerBytes = 0;
   /** Of the questions that the caller was sent away with last. */
@@ -68,8 +69,10 @@ export class Conversation implements Parked {
     recollection: Recollection | undefined,
   ) {
     this.exchange = exchange;
+    const { extra } = exchange.round ?? {};
     this.principal = exchange.caller.principal;
-    this.#requestBytes = exchange.round?.extra?.bytes ?? 0;
+    this.address = extra?.address;
+    this.#requestBytes = extra?.bytes ?? 0;
     this.#parking = parking;
     this.#inquire = inquire;
     this.#recollection = recollection;

@@ -499,6 +499,18 @@ describe('what waits is bounded', () => {
     expect((await client.request('tools/call', CALL)).response.result).toBeDefined();
   });
 
+  test('by where callers without a principal are: one who asks much leaves room for others, and loses the oldest', async () => {
+    const client = new ModernClient(waiting, { maxParked: 10 });
+    const ask = (address: string) => client.request('tools/call', CALL, { address });
+    const first = await ask('192.0.2.1');
+    for (let n = 1; n < 10; n += 1) await ask('192.0.2.1');
+    expect((await ask('192.0.2.1')).response.error).toMatchObject({ code: -32603 });
+    for (let n = 0; n < 5; n += 1) expect((await ask('192.0.2.2')).response.result?.resultType).toBe('input_required');
+    expect((await ask('192.0.2.2')).response.error).toMatchObject({ message: expect.stringContaining('Too many') });
+    expect(client.inbound.parked).toBe(10);
+    expect(await client.error('tools/call', retry(first))).toMatchObject({ code: -32602 });
+  });
+
   test('in size', async () => {
     const client = new ModernClient(waiting);
     await client.request('tools/call', CALL, { bytes: 60 * 1024 * 1024 });

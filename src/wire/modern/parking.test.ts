@@ -13,7 +13,14 @@ interface Waiting extends Parked {
 let count = 0;
 function waiting(principal?: string, bytes = 0): Waiting {
   const reasons: string[] = [];
-  return { id: String((count += 1)), principal, bytes, reasons, giveUp: ({ message }) => void reasons.push(message) };
+  return {
+    id: String((count += 1)),
+    principal,
+    address: undefined,
+    bytes,
+    reasons,
+    giveUp: ({ message }) => void reasons.push(message),
+  };
 }
 
 const parking = (options: Partial<ParkingOptions> = {}): Parking<Waiting> =>

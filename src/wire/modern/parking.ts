@@ -4,6 +4,8 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 export interface Parked {
   readonly id: string;
   readonly principal: string | undefined;
+  /** Where a caller without a principal is, if that is known. */
+  readonly address: string | undefined;
   /** Of the request that it is about, with the answers so far and the questions that are open. The same for as long as it is parked. */
   readonly bytes: number;
   giveUp(reason: Error): void;
@@ -33,7 +35,8 @@ interface Place<P extends Parked> {
 
 /**
  * The exchanges whose callers are away with questions: bounded in number, size and time. A full table gives up the one that
- * has waited the longest, if that was a minute or more, before it refuses new ones.
+ * has waited the longest, if that was a minute or more; otherwise the oldest of the principal or address that has the most,
+ * for one that has fewer. It refuses what then still has no place.
  */
 export class Parking<P extends Parked> {
   readonly #options: ParkingOptions;
@@ -61,8 +64,8 @@ export class Parking<P extends Parked> {
     // Nobody is to make room for what will not fit.
     if (parked.bytes > MAX_BYTES) throw full();
     const { lifetime, maxParked } = this.#options;
-    if (principal !== undefined) while (!this.#fits(principal, parked.bytes)) this.#makeRoom(principal);
-    while (this.#places.size >= maxParked || this.#bytes + parked.bytes > MAX_BYTES) this.#makeRoom(undefined);
+    if (principal !== undefined) while (!this.#fits(principal, parked.bytes)) this.#makeRoomOf(principal);
+    while (this.#places.size >= maxParked || this.#bytes + parked.bytes > MAX_BYTES) this.#makeRoomFor(parked);
     const timer = setTimeout(
       () => parked.giveUp(gone(`the caller did not come back with its answers within ${lifetime} ms`)),
       lifetime,
@@ -97,16 +100,47 @@ export class Parking<P extends Parked> {
     return count < this.#options.maxParkedPerPrincipal && (count === 0 || bytes <= MAX_BYTES_PER_PRINCIPAL);
   }
 
-  /** @param principal whose place is to be given up; anyone's where there is none. */
-  #makeRoom(principal: string | undefined): void {
+  /** Gives up one of a principal that has all its places, for another of its own. */
+  #makeRoomOf(principal: string): void {
     for (const { parked, since } of this.#places.values()) {
-      if (principal !== undefined && parked.principal !== principal) continue;
+      if (parked.principal !== principal) continue;
       if (Date.now() - since < EVICTABLE_AFTER) break;
-      this.delete(parked);
-      return parked.giveUp(gone('too many others came after it'));
+      return this.#evict(parked);
     }
     throw full();
   }
+
+  /** Gives up one where the table is full. */
+  #makeRoomFor(newcomer: P): void {
+    const [first] = this.#places.values();
+    const evicted = first && Date.now() - first.since >= EVICTABLE_AFTER ? first.parked : this.#oldestOfMost(newcomer);
+    if (!evicted) throw full();
+    this.#evict(evicted);
+  }
+
+  /** The oldest of whoever has the most places; none where the newcomer would then have as many. */
+  #oldestOfMost(newcomer: P): P | undefined {
+    const shares = new Map<string, P[]>();
+    for (const { parked } of this.#places.values()) {
+      const share = shareOf(parked);
+      const others = shares.get(share);
+      if (others) others.push(parked);
+      else shares.set(share, [parked]);
+    }
+    let most: readonly P[] = [];
+    for (const all of shares.values()) if (all.length > most.length) most = all;
+    const own = shares.get(shareOf(newcomer))?.length ?? 0;
+    return most.length > own + 1 ? most[0] : undefined;
+  }
+
+  #evict(parked: P): void {
+    this.delete(parked);
+    parked.giveUp(gone('too many others came after it'));
+  }
+}
+
+function shareOf({ principal, address = '' }: Parked): string {
+  return principal === undefined ? `address ${address}` : `principal ${principal}`;
 }
 
 function full(): RpcError {
