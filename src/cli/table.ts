@@ -10,9 +10,12 @@ const MAX_COLUMN = 60;
  */
 export function table(rows: readonly (readonly unknown[])[], width?: number): string {
   const words = rows.map((row) => row.map(oneLine));
-  const columns = Math.max(0, ...words.map((row) => row.length));
+  const columns = most(words, (row) => row.length);
   const widths = Array.from({ length: columns }, (_, column) => {
-    return Math.min(MAX_COLUMN, Math.max(...words.map((row) => widthOf(row[column] ?? ''))));
+    return Math.min(
+      MAX_COLUMN,
+      most(words, (row) => widthOf(row[column] ?? '')),
+    );
   });
   return words
     .map((row) => {
@@ -21,4 +24,9 @@ export function table(rows: readonly (readonly unknown[])[], width?: number): st
       return `${width === undefined ? line : cut(line, width)}\n`;
     })
     .join('');
+}
+
+/** Of rows that may be more than a function takes arguments. */
+function most(rows: readonly string[][], measure: (row: string[]) => number): number {
+  return rows.reduce((highest, row) => Math.max(highest, measure(row)), 0);
 }

@@ -4,6 +4,12 @@ import * as fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { IdTable } from './id-table.ts';
 
+test('holds as many ids as there are', () => {
+  const table = new IdTable<string, number>();
+  for (let index = 0; index < 200_000; index += 1) table.set(`a${index}`, index);
+  expect(table.values()).toHaveLength(200_000);
+});
+
 test('is a map, whatever the ids are and in whatever order they come and go', () => {
   // Ids that share places, far from each other and of both kinds.
   const ids = [0, 1, 2, 64, 65, 128, 2 ** 32, 2 ** 53 - 1, -1, '0', '1', 'a'];

@@ -69,7 +69,7 @@ export class IdTable<Id extends string | number, Value> {
     for (const [place, id] of this.#ids.entries()) {
       if (id !== undefined) found.push([id, this.#values[place] as Value]);
     }
-    found.push(...(this.#others ?? []));
+    for (const entry of this.#others ?? []) found.push(entry);
     return found.toSorted(([a], [b]) => rank(a) - rank(b));
   }
 

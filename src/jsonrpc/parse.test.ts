@@ -32,8 +32,31 @@ describe('parsing', () => {
     },
   );
 
-  test('what is nested deeply is read', () => {
-    expect(() => parseJson('['.repeat(5000) + ']'.repeat(5000))).not.toThrow();
+  const nested = (depth: number, inner = ''): string => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
+  const tooDeep = 'a message may not be nested deeper than 1000 values';
+
+  test('what is nested 1000 values deep is read, however many brackets its texts have', () => {
+    expect(parseJson(nested(1000))).toEqual(JSON.parse(nested(1000)));
+    const text = JSON.stringify({ text: `${'['.repeat(5000)}\\"\\\\`, more: '\\' });
+    expect(parseJson(text)).toEqual(JSON.parse(text));
+    const wide = JSON.stringify(Array.from({ length: 5000 }, () => [[{}]]));
+    expect(parseJson(wide)).toEqual(JSON.parse(wide));
+  });
+
+  test('what is nested deeper is refused under its id', () => {
+    const deep = nested(1_000_000, '"]"');
+    expect(failure(() => parseJson(deep))).toMatchObject({ code: -32600, id: undefined });
+    const request = `{"jsonrpc":"2.0","id":7,"method":"a","params":{"a":${deep},"b":[${deep},1]}}`;
+    expect(failure(() => parseJson(request))).toMatchObject({
+      code: -32600,
+      id: 7,
+      message: `Invalid request: ${tooDeep}`,
+    });
+    const response = `{"jsonrpc":"2.0","result":{"a":${deep}},"id":7}`;
+    const refused = failure(() => parseJson(response));
+    expect(refused).toBeInstanceOf(InvalidResponse);
+    expect(refused.failure).toMatchObject({ id: 7, error: { message: `Invalid response: ${tooDeep}` } });
+    expect(failure(() => parseJson('['.repeat(1_000_000)))).toMatchObject({ code: -32700 });
   });
 });
 

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { MAX_DEPTH, withoutDepths } from './depth.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import {
   errorResponse,
@@ -44,7 +45,8 @@ function failureOf(message: string, id: RequestId | undefined): ErrorResponse | 
 /**
  * Decodes and parses one JSON text.
  *
- * @throws InvalidMessage with code −32700 where it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON.
+ * @throws InvalidMessage with code −32700 where it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON;
+ * with −32600, and the id of the message, where it is nested deeper than 1000 values.
  */
 export function parseJson(text: Uint8Array | string): unknown {
   if (typeof text !== 'string') {
@@ -52,6 +54,14 @@ export function parseJson(text: Uint8Array | string): unknown {
     const bytes = Buffer.isBuffer(text) ? text : Buffer.from(text.buffer, text.byteOffset, text.byteLength);
     text = bytes.toString();
   }
+  const shallow = withoutDepths(text);
+  if (shallow === undefined) return parse(text);
+  const value = parse(shallow);
+  const why = `a message may not be nested deeper than ${MAX_DEPTH} values`;
+  throw isObject(value) ? wrong(value, why) : invalidRequest(why);
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createBridge, type BridgeOptions } from 'everwire/bridge';
+import { createBridge, createFleet, type BridgeOptions } from 'everwire/bridge';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import { TestExchange } from '../support/exchange.ts';
 import { json, scripted, type Asked, type ScriptedServer } from '../support/http-server.ts';
 import { ModernClient } from '../support/modern.ts';
 import { hello, served } from '../support/wire.ts';
@@ -172,4 +173,30 @@ describe.each(['session', 'modern'] as const)('a session upstream that is gone, 
     // Those who share a connection; a client without a session may have a few.
     expect(sessionsOf(server.asked) - before).toBeLessThanOrEqual(client === 'session' ? 1 : 4);
   });
+});
+
+test('a server of a fleet whose list is nested deeper than the stack is left out of the list, with a warning', async () => {
+  const sound = await upstream('modern');
+  const deep = await scripted((asked, response) => {
+    const { id, method } = asked.body as JsonObject;
+    if (method === 'server/discover') {
+      const result = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: info };
+      return json(response, { jsonrpc: '2.0', id, result });
+    }
+    const schema = `${'{"items":'.repeat(1_000_000)}{}${'}'.repeat(1_000_000)}`;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(
+      `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":[{"name":"a","inputSchema":${schema}}]}}`,
+    );
+  });
+  const warnings: string[] = [];
+  const members = [deep, sound].map(({ url }, index) => {
+    const bridge = createBridge({ target: url });
+    onTestFinished(() => bridge.close());
+    return { name: `server-${index}`, service: bridge.service };
+  });
+  const fleet = createFleet({ members, onwarning: (warning) => void warnings.push(warning) });
+  const list = await fleet.service(new TestExchange('tools/list', {}, { caller: { revision: '2026-07-28' } }));
+  expect(list['tools']).toMatchObject([{ name: 'work' }]);
+  expect(warnings).toEqual([expect.stringContaining('nested deeper than 1000 values')]);
 });

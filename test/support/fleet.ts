@@ -42,7 +42,7 @@ export async function list(fleet: Fleet, method: string, key: string, id: string
   const found: string[] = [];
   for (let cursor: string | undefined; ;) {
     const result = await ask(fleet, method, cursor === undefined ? {} : { cursor });
-    found.push(...result[key].map((entry: JsonObject) => entry[id]));
+    for (const entry of result[key]) found.push(entry[id]);
     cursor = result['nextCursor'];
     if (cursor === undefined) return found;
   }

@@ -72,6 +72,12 @@ describe('the tools of several servers', () => {
     expect(fleet.member('nobody')).toBeUndefined();
   });
 
+  test('are listed where one server has very many in a page', async () => {
+    const many = Array.from({ length: 200_000 }, (_, index) => `t${index}`);
+    const { fleet } = fleetOf({ git: toolServer('git', ['log']), hub: toolServer('hub', many) });
+    expect(await tools(fleet)).toHaveLength(200_001);
+  });
+
   test('are listed page by page where they are many, with names that were compared before', async () => {
     const pages = (name: string, count: number): Answers => ({
       'tools/list': ({ params }) => {

@@ -56,7 +56,7 @@ export class MergedLists {
     let nextCursor: string | undefined;
     all: for (const [index, found] of walks.entries()) {
       for (const page of found?.pages ?? []) {
-        result.push(...this.#named(kind, members[index]!, page, view));
+        for (const entry of this.#named(kind, members[index]!, page, view)) result.push(entry);
         ttlMs = Math.min(ttlMs, page.ttlMs);
         isPublic &&= page.isPublic;
         const unfinished = page === found!.pages.at(-1) && page.next !== undefined;

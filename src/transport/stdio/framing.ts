@@ -108,7 +108,7 @@ export class Framing {
     } catch (error) {
       // Stryker disable next-line ConditionalExpression: nothing else is thrown
       if (!(error instanceof InvalidMessage)) throw error;
-      return this.#invalid(error);
+      return this.#malformed(error);
     }
     if (Array.isArray(value)) return this.#batch(value, text.length);
     let message: Message;
@@ -161,7 +161,7 @@ export class Framing {
     } catch (error) {
       // Stryker disable next-line ConditionalExpression: nothing else is thrown
       if (!(error instanceof InvalidMessage)) throw error;
-      return this.#invalid(error);
+      return this.#malformed(error);
     }
     const { messages, requests, errors } = batch;
     this.#answers.add(batch);

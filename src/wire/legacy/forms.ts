@@ -43,7 +43,7 @@ export function plainForm(schema: JsonObject): PlainForm {
       continue;
     }
     const made = booleans(name, field, taken);
-    fields.push(...made);
+    for (const one of made) fields.push(one);
     choices.push({
       name,
       required: demanded.includes(name),
