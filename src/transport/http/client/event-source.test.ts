@@ -58,4 +58,15 @@ describe('event streams', () => {
     expect(() => read([`data: ${line}${line}\n\n`], 100)).toThrow(EventTooLarge);
     expect(read([`data: ${line}\n\n`, `data: ${line}\n\n`], 100).events).toHaveLength(2);
   });
+
+  test.each(['data:\n', 'data\r\n', 'data:\r', 'data: x\n', 'event: a\n', ':\n'])(
+    'may hold no event of more short lines than fit: %j',
+    (line) => {
+      const whole = line.repeat(150);
+      const bytes = [...Buffer.from(whole + whole)].map((byte) => Uint8Array.of(byte));
+      expect(() => read([whole, whole], 64 * 200)).toThrow(EventTooLarge);
+      expect(() => read(bytes, 64 * 200)).toThrow(EventTooLarge);
+      expect(() => read([`${whole}\n\n`, whole, '\n\n', whole], 64 * 200)).not.toThrow();
+    },
+  );
 });

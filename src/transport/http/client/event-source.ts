@@ -17,6 +17,9 @@ export interface EventSourceOptions {
   readonly maxEventLength: number;
 }
 
+/** What a line costs beside its text, in code units: an event has at most as many lines as its bound has of these. */
+const LINE = 64;
+
 /** An event is larger than it may be. */
 export class EventTooLarge extends Error {
   override readonly name = 'EventTooLarge';
@@ -32,6 +35,9 @@ export class EventSourceReader {
   readonly #parser;
   readonly #maxEventLength: number;
   #started = false;
+  /** Lines since the last event. */
+  #lines = 0;
+  #atLineStart = true;
   /** The last chunk ended with a carriage return, which was taken for the end of its line: a line feed would belong to it. */
   #returned = false;
   #tooLarge = false;
@@ -64,8 +70,22 @@ export class EventSourceReader {
     // What ends with a carriage return would wait for the next chunk, which may never come.
     this.#returned = text.endsWith('\r');
     if (this.#returned) text = text.replaceAll(/\r\n?/g, '\n');
-    this.#parser.feed(text);
+    this.#count(text);
+    if (!this.#tooLarge) this.#parser.feed(text);
     if (this.#tooLarge)
       throw new EventTooLarge(`An event of the server is larger than ${this.#maxEventLength} characters`);
+  }
+
+  /** The parser counts the text of an event alone, and its empty lines of data would cost far more than they have. */
+  #count(text: string): void {
+    const lines = text.replaceAll(/\r\n?/g, '\n');
+    let at = 0;
+    for (let end = lines.indexOf('\n'); end !== -1; end = lines.indexOf('\n', at)) {
+      const isEmpty = end === at && (at > 0 || this.#atLineStart);
+      this.#lines = isEmpty ? 0 : this.#lines + 1;
+      if (this.#lines * LINE > this.#maxEventLength) this.#tooLarge = true;
+      at = end + 1;
+    }
+    this.#atLineStart = at === lines.length;
   }
 }
