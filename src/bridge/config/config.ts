@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { JsonProblem, parseConfigJson } from './json.ts';
 import { ConfigError, Place, type Findings } from './place.ts';
+import { readRegularFile } from './regular-file.ts';
 import { isDisabled, readServer, type ServerConfig } from './server.ts';
 import { Filler, type Input, type Variables } from './variables.ts';
 
@@ -22,8 +22,6 @@ export interface FleetConfig {
   readonly warnings: readonly string[];
 }
 
-/** Bytes of a file. Some hosts keep much else in theirs. */
-const MAX_FILE = 32 * 1024 * 1024;
 const MAX_SERVERS = 500;
 const MAX_SERVER_NAME = 100;
 /** The letters of a separator are none of a hash, so that a name can be taken apart. */
@@ -115,16 +113,13 @@ export class ConfigFile {
 }
 
 function textOf(file: string): string {
-  let bytes: Buffer;
   try {
-    bytes = readFileSync(file);
+    return readRegularFile(file).toString('utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const missing = code === 'ENOENT' || code === 'ENOTDIR';
     throw new ConfigError(file, [missing ? 'there is no such file' : message], { cause: error });
   }
-  if (bytes.length > MAX_FILE) throw new ConfigError(file, [`it is larger than ${MAX_FILE} bytes`]);
-  return bytes.toString('utf8');
 }
 
 function parsed(text: string, file: string): unknown {

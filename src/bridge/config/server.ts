@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
@@ -6,6 +5,7 @@ import { isHeaderName, isHeaderValue } from '../../protocol/header-syntax.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import type { ToolSelection } from '../fleet/selection.ts';
 import type { Place } from './place.ts';
+import { readRegularFile } from './regular-file.ts';
 import type { Filler } from './variables.ts';
 
 interface AnyServer {
@@ -210,7 +210,7 @@ function readEnvFile(value: unknown, file: string, place: Place, filler: Filler)
       path.dirname(file),
       filler.fill(text, (problem) => place.wrong(problem)),
     );
-    return parseEnv(readFileSync(found, 'utf8')) as Record<string, string>;
+    return parseEnv(readRegularFile(found).toString('utf8')) as Record<string, string>;
   } catch (error) {
     place.wrong(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'it is no file of variables'}`);
     return {};

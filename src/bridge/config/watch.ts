@@ -1,5 +1,6 @@
-import { readFileSync, statSync, watch, type FSWatcher } from 'node:fs';
+import { statSync, watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
+import { readRegularFile } from './regular-file.ts';
 
 export interface ConfigWatchOptions {
   /** Told that the file has other contents now, or that it is there again, or gone. */
@@ -94,7 +95,7 @@ class FileWatch implements ConfigWatch {
 /** Undefined where it cannot be read. */
 function contentsOf(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return readRegularFile(file).toString('utf8');
   } catch {
     return undefined;
   }

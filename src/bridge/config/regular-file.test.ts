@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readConfig } from './config.ts';
+import { readRegularFile } from './regular-file.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'everwire-file-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test('a file is read up to the bound, and refused beyond it', () => {
+  const file = path.join(folder, 'a');
+  for (const length of [0, 1, 65_536, 100_000]) {
+    writeFileSync(file, 'x'.repeat(length));
+    expect(readRegularFile(file, 100_000)).toHaveLength(length);
+  }
+  expect(() => readRegularFile(file, 99_999)).toThrow('it is larger than 99999 bytes');
+});
+
+test.skipIf(process.platform === 'win32')('a pipe without a writer is refused, and not waited for', () => {
+  const pipe = path.join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  expect(() => readConfig(pipe)).toThrow(`${pipe}: it is not a regular file`);
+});
+
+test.skipIf(process.platform === 'win32')('a device without an end is refused', () => {
+  expect(() => readConfig('/dev/zero')).toThrow('/dev/zero: it is not a regular file');
+});
+
+test('a folder is refused', () => {
+  expect(() => readConfig(folder)).toThrow(`${folder}: it is a directory`);
+});
