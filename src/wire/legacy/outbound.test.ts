@@ -544,6 +544,24 @@ describe('listening', () => {
     expect(listener.exchange.notified.slice(1).map(({ params }) => params!['data'])).toEqual([2]);
   });
 
+  test('whose a log message is takes no longer to know where many calls are in flight', async () => {
+    const { server, start, transport } = await ready();
+    const calls = await Promise.all(
+      Array.from({ length: 4000 }, () => start('tools/call', {}, { caller: { logLevel: 'info' } })),
+    );
+    server.take();
+    const before = process.cpuUsage();
+    for (let data = 0; data < 12_000; data += 1) {
+      transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data } }, {});
+    }
+    // To look through all calls for each of them took several seconds; this takes less than 100 ms.
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(1500);
+    await settled();
+    expect(calls.at(-1)!.exchange.notified.length).toBeGreaterThan(0);
+    expect(calls.slice(0, -1).every(({ exchange }) => exchange.notified.length === 0)).toBe(true);
+  });
+
   test('a notification that nobody here knows is that of the only call of a caller without a session', async () => {
     const { server, start } = await ready();
     const listener = await start('subscriptions/listen', {});

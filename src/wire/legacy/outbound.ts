@@ -23,6 +23,7 @@ import { NoticeQueue } from '../notice-queue.ts';
 import { Recent } from '../recent.ts';
 import type { Attribution } from './attribution.ts';
 import { withoutSender } from './meta.ts';
+import { Newest } from '../newest.ts';
 import type { OwnRequest } from './own-request.ts';
 import { TaskSessions } from './task-sessions.ts';
 import { TaskTokens } from './task-tokens.ts';
@@ -111,6 +112,10 @@ class LegacyOutbound implements Upstream {
   readonly #pending: PendingRequests;
   /** In the order in which they began. */
   readonly #calls = new IdTable<RequestId, Call>();
+  readonly #newest = { all: new Newest<Call>(), tools: new Newest<Call>(), wanting: new Newest<Call>() };
+  /** Of callers with a session. */
+  readonly #ofSessions = new Set<Call>();
+  readonly #byExchange = new Map<Exchange, Call>();
   /** Requests in flight by the progress token that the server was given for them. */
   readonly #tokens = new Map<RequestId, RequestId>();
   #lastToken = 0;
@@ -226,7 +231,7 @@ class LegacyOutbound implements Upstream {
     const { id, result: answered } = this.#request(method, params, this.#limits);
     const result = this.#logsLate(exchange) ? delayed(answered) : answered;
     const call: Call = { exchange, token, notices: undefined };
-    this.#calls.set(id, call);
+    this.#begin(id, call);
     if (upstreamToken !== undefined) this.#tokens.set(upstreamToken, id);
     const cancel = (): void => {
       const reason = RpcError.from(abortReason(exchange));
@@ -239,7 +244,7 @@ class LegacyOutbound implements Upstream {
     const done = (answer?: JsonObject): void => {
       call.notices?.flush();
       offAbort(exchange, cancel);
-      this.#calls.delete(id);
+      this.#end(id, call);
       if (upstreamToken !== undefined) {
         this.#tokens.delete(upstreamToken);
         if (this.#givenUp.requests.has(id)) this.#givenUp.tokens.add(upstreamToken);
@@ -250,6 +255,24 @@ class LegacyOutbound implements Upstream {
     };
     result.then(done, () => done());
     return visiting ? result.catch(visitsOf) : result;
+  }
+
+  #begin(id: RequestId, call: Call): void {
+    const { exchange } = call;
+    const { session, logLevel } = exchange.caller;
+    this.#calls.set(id, call);
+    this.#byExchange.set(exchange, call);
+    this.#newest.all.add(call);
+    if (exchange.method === Method.CallTool) this.#newest.tools.add(call);
+    if (session) this.#ofSessions.add(call);
+    else if (logLevel !== undefined) this.#newest.wanting.add(call);
+  }
+
+  #end(id: RequestId, call: Call): void {
+    this.#calls.delete(id);
+    if (this.#byExchange.get(call.exchange) === call) this.#byExchange.delete(call.exchange);
+    for (const newest of Object.values(this.#newest)) newest.delete(call);
+    this.#ofSessions.delete(call);
   }
 
   #logsLate({ caller: { session, logLevel } }: Exchange): boolean {
@@ -364,13 +387,8 @@ class LegacyOutbound implements Upstream {
   }
 
   #newestCall(): Exchange | undefined {
-    let newest: Exchange | undefined;
-    let newestTool: Exchange | undefined;
-    for (const { exchange } of this.#calls.values()) {
-      newest = exchange;
-      if (exchange.method === 'tools/call') newestTool = exchange;
-    }
-    return newestTool ?? newest;
+    const { all, tools } = this.#newest;
+    return (tools.last ?? all.last)?.exchange;
   }
 
   #onlyCall(): Call | undefined {
@@ -386,19 +404,12 @@ class LegacyOutbound implements Upstream {
   /** Whose a log message is, where somebody knows. */
   #attributed(): Call | undefined {
     const exchange = this.#options.attribution?.message();
-    if (exchange) for (const call of this.#calls.values()) if (call.exchange === exchange) return call;
-    return undefined;
+    return exchange && this.#byExchange.get(exchange);
   }
 
   /** A caller without a session hears log messages with its calls, or not at all; all others hear them with the session. */
   #newestThatWants(): Call | undefined {
-    let newest: Call | undefined;
-    for (const call of this.#calls.values()) {
-      const { session, logLevel } = call.exchange.caller;
-      if (session) return undefined;
-      if (logLevel !== undefined) newest = call;
-    }
-    return newest;
+    return this.#ofSessions.size > 0 ? undefined : this.#newest.wanting.last;
   }
 
   #notice({ method, params = {} }: Notification, related: RequestId | undefined): void {

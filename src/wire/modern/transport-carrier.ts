@@ -13,6 +13,7 @@ import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { KNOWN_NOTICES, Meta, Method, Notice } from '../../protocol/methods.ts';
 import type { CarriedRequest, Carrier } from '../../transport/carrier.ts';
 import type { Transport } from '../../transport/transport.ts';
+import { Newest } from '../newest.ts';
 import { Recent } from '../recent.ts';
 
 export interface TransportCarrierOptions {
@@ -49,6 +50,12 @@ export class TransportCarrier implements Carrier {
   readonly #onerror: (error: Error) => void;
   /** In the order in which they began. */
   readonly #entries = new IdTable<RequestId, Entry>();
+  /** Those in flight that subscribe to nothing; of these, those that want log messages; and of those the calls of tools. */
+  readonly #newest = {
+    requests: new Newest<RequestId>(),
+    logged: new Newest<RequestId>(),
+    tools: new Newest<RequestId>(),
+  };
   /** Requests in flight by their progress tokens. */
   readonly #tokens = new Map<unknown, RequestId>();
   /** Requests that were cancelled last, and subscriptions that ended: what is said of them late is no surprise. */
@@ -98,6 +105,7 @@ export class TransportCarrier implements Carrier {
       const oncancel = (): void => this.#cancel(id, signal.reason);
       const token: unknown = params['_meta']?.[Meta.ProgressToken];
       this.#entries.set(id, { request, token, resolve, reject, oncancel });
+      this.#begun(id, request);
       if (token !== undefined) this.#tokens.set(token, id);
       signal.addEventListener('abort', oncancel);
       this.#transport
@@ -122,6 +130,7 @@ export class TransportCarrier implements Carrier {
     const entry = this.#entries.get(id);
     if (!entry) return undefined;
     this.#entries.delete(id);
+    for (const newest of Object.values(this.#newest)) newest.delete(id);
     if (entry.token !== undefined) this.#tokens.delete(entry.token);
     entry.request.signal.removeEventListener('abort', entry.oncancel);
     return entry;
@@ -185,25 +194,21 @@ export class TransportCarrier implements Carrier {
    * transports/stdio: Receiving Messages), and so it is that of the only one beside subscriptions.
    */
   #only(method: string): RequestId | undefined {
-    if (KNOWN_NOTICES.has(method)) return undefined;
-    let only: RequestId | undefined;
-    for (const [id, { request }] of this.#entries.entries()) {
-      if (request.method === Method.Listen) continue;
-      if (only !== undefined) return undefined;
-      only = id;
-    }
-    return only;
+    const { requests } = this.#newest;
+    return KNOWN_NOTICES.has(method) || requests.size !== 1 ? undefined : requests.last;
   }
 
   #logged(): RequestId | undefined {
-    let newest: RequestId | undefined;
-    let newestTool: RequestId | undefined;
-    for (const [id, { request }] of this.#entries.entries()) {
-      if (request.params['_meta']?.[Meta.LogLevel] === undefined || request.method === Method.Listen) continue;
-      newest = id;
-      if (request.method === Method.CallTool) newestTool = id;
-    }
-    return newestTool ?? newest;
+    const { logged, tools } = this.#newest;
+    return tools.last ?? logged.last;
+  }
+
+  #begun(id: RequestId, { method, params }: CarriedRequest): void {
+    if (method === Method.Listen) return;
+    this.#newest.requests.add(id);
+    if (params['_meta']?.[Meta.LogLevel] === undefined) return;
+    this.#newest.logged.add(id);
+    if (method === Method.CallTool) this.#newest.tools.add(id);
   }
 
   #close(): void {

@@ -1,0 +1,33 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Newest } from './newest.ts';
+
+test('the newest of those that are there is known, in whatever order they go', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 50 }), { maxLength: 500 }), (steps) => {
+      const newest = new Newest<object>();
+      let there: object[] = [];
+      for (const step of steps) {
+        // About as many go as come.
+        const gone = there[step - 25];
+        if (gone) {
+          newest.delete(gone);
+          there = there.filter((one) => one !== gone);
+        } else {
+          const one = {};
+          newest.add(one);
+          there.push(one);
+        }
+        expect(newest.last).toBe(there.at(-1));
+      }
+    }),
+  );
+});
+
+test('what is not there is not missed', () => {
+  const newest = new Newest<string>();
+  newest.delete('a');
+  newest.add('b');
+  newest.delete('a');
+  expect(newest.last).toBe('b');
+});
