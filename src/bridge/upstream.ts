@@ -1,8 +1,9 @@
 import { EraCheck } from '../client/era-check.ts';
 import { ConnectionError, mayRepeat, TimeoutError } from '../client/errors.ts';
+import { keepListening } from '../client/keep-listening.ts';
 import { Link } from '../client/link.ts';
 import type { Opener } from '../client/requester.ts';
-import { derive, type Exchange, type Service } from '../core/exchange.ts';
+import type { Exchange, Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
@@ -10,7 +11,6 @@ import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import type { Attribution } from '../wire/legacy/attribution.ts';
 import type { Upstream } from '../wire/upstream.ts';
-import { acknowledgedOnce } from './acknowledged-once.ts';
 import type { BridgeIdentity } from './identity.ts';
 
 export interface ReopenedUpstreamOptions {
@@ -34,11 +34,12 @@ export class EraChanged extends RpcError {}
  */
 export class ReopenedUpstream {
   readonly #link: Link;
-  readonly #closing = new AbortController();
   readonly #eraCheck: EraCheck;
+  readonly #onerror: (error: Error) => void;
   #rested = false;
 
   constructor({ opener, identity, attribution, onerror, onreopen }: ReopenedUpstreamOptions) {
+    this.#onerror = onerror;
     this.#eraCheck = new EraCheck({
       probe: (upstream) => probe(upstream, identity),
       drop: (upstream) => this.#link.retire(upstream),
@@ -47,6 +48,7 @@ export class ReopenedUpstream {
     this.#link = new Link({
       open: (signal) => opener.open({ ...identity, attribution, onerror }, signal),
       reopens: opener.reopens,
+      remote: opener.remote,
       onopen: () => {
         if (opened && !this.#rested) onreopen();
         opened = true;
@@ -54,7 +56,11 @@ export class ReopenedUpstream {
       },
       onlost: ({ closeReason }) => {
         const why = closeReason ? `: ${closeReason.message}` : '';
-        onerror(new Error(`The server was lost${why}; it is started again for the next request`));
+        onerror(
+          new Error(
+            `The server was lost${why}; it is ${opener.remote ? 'connected to' : 'started'} again for the next request`,
+          ),
+        );
       },
       onerror,
     });
@@ -87,7 +93,6 @@ export class ReopenedUpstream {
 
   async close(): Promise<void> {
     const reason = new RpcError(CONNECTION_CLOSED, 'The bridge has closed the connection to the server');
-    this.#closing.abort(reason);
     await this.#link.close(reason);
   }
 
@@ -122,24 +127,16 @@ export class ReopenedUpstream {
     if (this.era !== era) throw new EraChanged(code, message, { cause: error });
   }
 
-  /** Listens to one connection after the other, and acknowledges once. */
   async #listen(exchange: Exchange): Promise<JsonObject> {
-    const through = derive(exchange, { notify: acknowledgedOnce(exchange) });
-    const { signal } = exchange;
-    for (;;) {
-      const upstream = await this.connect();
-      try {
-        return await upstream.service(through);
-      } catch (error) {
-        if (signal.aborted) return {};
-        if (!upstream.closed && this.#link.current === upstream) throw asRpcError(error);
-      }
-      try {
-        await this.#link.next(upstream, AbortSignal.any([signal, this.#closing.signal]));
-      } catch (error) {
-        if (signal.aborted) return {};
-        throw asRpcError(error);
-      }
+    try {
+      return await keepListening(exchange, {
+        link: this.#link,
+        service: this.#link.service,
+        explains: (error, upstream) => this.#eraCheck.explains(error, upstream),
+        onerror: this.#onerror,
+      });
+    } catch (error) {
+      throw asRpcError(error);
     }
   }
 }

@@ -103,7 +103,8 @@ async function open(
     maxTimeout: 0,
     logLevel: flags.logLevel,
     signal,
-    restart: false,
+    // A command that ends has nothing more to say. A server at a URL may be restarted while it is listened to.
+    restart: target.kind === 'url',
     verdicts: fileVerdicts(
       path.join(dataFolder(), 'verdicts.json'),
       target.kind === 'command' ? path.resolve(target.cwd ?? '.') : undefined,

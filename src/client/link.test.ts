@@ -204,8 +204,8 @@ describe('a link that makes no second connection', () => {
   test('tells whoever waits for the next that there will be none', async () => {
     const { link, first } = await single();
     const refused = vi.fn<(error: Error) => void>();
-    void link.next(first, new AbortController().signal).catch(refused);
     first.onclose?.();
+    void link.awaitCall(new AbortController().signal).catch(refused);
     await vi.advanceTimersByTimeAsync(0);
     expect(refused.mock.calls).toEqual([[expect.objectContaining({ name: 'ConnectionError' })]]);
   });

@@ -10,6 +10,11 @@ export interface LinkOptions {
   readonly open: (signal: AbortSignal) => Promise<Upstream>;
   /** Whether a connection that was lost is followed by another, for the next call. */
   readonly reopens: boolean;
+  /**
+   * Whether the server runs by itself. Who only listens connects to it anew, too; a process of ours is started for a call
+   * alone. Default: false.
+   */
+  readonly remote?: boolean | undefined;
   /** Called with each connection before any call goes through it. */
   readonly onopen: (upstream: Upstream) => void;
   /** Called when a connection is lost that nobody closed. */
@@ -47,6 +52,8 @@ export class Link {
   #current: Upstream | undefined;
   #last: Upstream | undefined;
   #connecting: Promise<Upstream> | undefined;
+  /** The connection was closed because nobody used it. */
+  #resting = false;
   #openedAt = 0;
   #quickFailures = 0;
   #failedAt = 0;
@@ -97,11 +104,23 @@ export class Link {
     return upstream ? this.#through(upstream, exchange) : this.#reconnected(exchange);
   };
 
-  /** Resolves when there is another connection than this; rejects when there will be none. */
-  async next(than: Upstream, signal: AbortSignal): Promise<void> {
-    while (!this.#current || this.#current === than) {
-      signal.throwIfAborted();
+  /** Fires with the reason when the link is closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /**
+   * Waits for the next connection, where only a call may make it; or until the signal fires.
+   *
+   * @returns false, at once, where there is a connection, or whoever listens may make it.
+   * @throws why there will be none.
+   */
+  async awaitCall(signal: AbortSignal): Promise<boolean> {
+    let waited = false;
+    while (!signal.aborted) {
       if (!this.usable) throw this.#unusable();
+      if (this.#current || (this.#options.remote && !this.#resting)) return waited;
+      waited = true;
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           signal.removeEventListener('abort', wake);
@@ -112,6 +131,7 @@ export class Link {
         this.#waiting.push(wake);
       });
     }
+    return waited;
   }
 
   /** Closes the connection that stands, where another can be had: the next call makes it. What is in flight fails. */
@@ -119,6 +139,7 @@ export class Link {
     const upstream = this.#current;
     if (!upstream || !this.#options.reopens) return;
     this.#current = undefined;
+    this.#resting = true;
     await upstream.close();
   }
 
@@ -201,6 +222,7 @@ export class Link {
     }
     this.#uses.set(upstream, { calls: 0 });
     this.#current = this.#last = upstream;
+    this.#resting = false;
     onopen(upstream);
     this.#wake();
     return upstream;

@@ -84,6 +84,7 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
   const key = transport === 'sse' ? undefined : url.origin + url.pathname;
   return {
     reopens: true,
+    remote: true,
     open: async (identity, closing) => {
       const target = (await ways())(identity.onerror);
       return inTime(url, options, closing, (signal) =>

@@ -22,6 +22,7 @@ import { Call, type CallHost, type CallLimits, type CallListener } from './call.
 import { ConnectionError, InvalidResultError, mayRepeat, NoConnection } from './errors.ts';
 import { EraCheck } from './era-check.ts';
 import type { Change, LogMessage } from './handlers.ts';
+import { keepListening } from './keep-listening.ts';
 import { KnownTools } from './known-tools.ts';
 import { Link } from './link.ts';
 import type { ClientOptions, ReadOptions } from './options.ts';
@@ -32,6 +33,8 @@ import { ResultCache } from './result-cache.ts';
 export interface Opener {
   /** Whether it can do so more than once. */
   readonly reopens: boolean;
+  /** Whether the server runs by itself. Default: false. */
+  readonly remote?: boolean;
   open(identity: Identity, signal: AbortSignal): Promise<Upstream>;
 }
 
@@ -102,6 +105,7 @@ export class Requester implements CallHost {
     this.link = new Link({
       open: (signal) => opener.open(this, signal),
       reopens: opener.reopens && restart,
+      remote: opener.remote,
       onopen: (upstream) => this.#opened(upstream),
       // The next may be to another server, and cursors of pages that are kept are good in their session alone.
       onlost: () => this.cache?.clear(),
@@ -267,6 +271,15 @@ export class Requester implements CallHost {
       ? link.service(exchange)
       : this.#sentAnew(exchange);
   };
+
+  /** Serves a subscription, over one connection after the other. */
+  readonly listen: Service = (exchange) =>
+    keepListening(exchange, {
+      link: this.link,
+      service: this.#service,
+      explains: (error, upstream) => this.#eraCheck.explains(error, upstream),
+      onerror: this.onerror,
+    });
 
   /** Over a connection that may be of another era than when the exchange was made: then the caller is another, too. */
   async #sentAnew(exchange: Exchange): Promise<JsonObject> {

@@ -1,19 +1,20 @@
 import { Method } from '../protocol/methods.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
-import type { Upstream } from '../wire/upstream.ts';
 import { ConnectionError } from './errors.ts';
 import type { Change } from './handlers.ts';
 import type { RequestOptions } from './options.ts';
 import type { Requester } from './requester.ts';
 
 /**
- * Changes that a client hears of, until it or the server ends that. Where the connection is lost it goes on with the next
- * one, which a command gets with the next call; what changed in the meantime is not heard.
+ * Changes that a client hears of, until it ends that or the server refuses. Where the server ends the stream, or is lost,
+ * the client opens it again after a growing pause, from half a second to half a minute, and reports that to `onerror` once.
+ * A command is started again by the next call only. After each gap the handler is told that everything in `filter` has
+ * changed, as that may be so.
  */
 export interface Subscription {
   /** What the server agreed to tell of: it leaves out what it does not support. */
   readonly filter: SubscriptionFilter;
-  /** Resolves when it is over: with the error that ended it, if it was one. Never rejects. */
+  /** Resolves when it is over: with the refusal that ended it, or undefined where the client ended it. Never rejects. */
   readonly closed: Promise<Error | undefined>;
   /** Ends it; resolves when it is over. */
   close(): Promise<void>;
@@ -40,43 +41,17 @@ export async function openSubscription(
     agree = resolve;
   });
 
-  /** The connection that it went over last. */
-  let upstream: Upstream | undefined;
-
-  const listenOnce = async (): Promise<void> => {
-    const limits = { ...requester.limits({ timeout }), maxTimeout: 0, signal: ending.signal };
-    const call = requester.newCall(Method.Listen, { notifications: filter }, limits, {
-      onchange: handler,
-      onacknowledged: (accepted) => {
-        honoured = accepted;
-        call.stayOpen();
-        agree();
-      },
-    });
-    // The limits are those of the connection that may have to be made, too.
-    await requester.run(call, async (exchange) => {
-      upstream = await requester.link.connect();
-      exchange.signal.throwIfAborted();
-      return requester.service(exchange);
-    });
-  };
-
-  const listen = async (): Promise<void> => {
-    const { link } = requester;
-    const isOver = (one: Upstream): boolean => one.closed || link.current !== one;
-    for (;;) {
-      try {
-        return await listenOnce();
-      } catch (error) {
-        const goesOn =
-          error instanceof ConnectionError && honoured && upstream !== undefined && isOver(upstream) && link.usable;
-        if (!goesOn || ending.signal.aborted) throw error;
-      }
-      await link.next(upstream!, ending.signal);
-    }
-  };
-
-  const over = listen().finally(() => signal?.removeEventListener('abort', end));
+  // The limits are those of the connection that may have to be made, too.
+  const limits = { ...requester.limits({ timeout }), maxTimeout: 0, signal: ending.signal };
+  const call = requester.newCall(Method.Listen, { notifications: filter }, limits, {
+    onchange: handler,
+    onacknowledged: (accepted) => {
+      honoured = accepted;
+      call.stayOpen();
+      agree();
+    },
+  });
+  const over = requester.run(call, requester.listen).finally(() => signal?.removeEventListener('abort', end));
   const closed = over.then(
     () => undefined,
     (error: Error) => (ending.signal.aborted ? undefined : error),

@@ -8,6 +8,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { createMcpHandler, McpServer as McpServerV2 } from '@modelcontextprotocol/server';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { connect } from '../../src/client/connect.ts';
 import { McpServer } from '../../src/server/mcp-server.ts';
 import { httpCarrier } from '../../src/transport/http/client/http-carrier.ts';
 import { SseClient } from '../../src/transport/http/client/sse-client.ts';
@@ -180,32 +181,16 @@ test('a subscription outlives its stream', async () => {
   const address = await listening((request, response) => {
     relay(request, response).catch(() => response.destroy());
   });
-  const upstream = await connected(address);
-  const heard = { acknowledged: deferred(), again: deferred(), changed: deferred() };
-  const notices: string[] = [];
-  const exchange = new TestExchange(
-    'subscriptions/listen',
-    { notifications: { toolsListChanged: true } },
-    {
-      caller: { revision: upstream.revision },
-      onnotify: (method) => {
-        notices.push(method);
-        if (notices.length === 1) heard.acknowledged.resolve();
-        if (notices.length === 2) heard.again.resolve();
-        if (notices.length === 3) heard.changed.resolve();
-      },
-    },
-  );
-  const over = upstream.service(exchange);
-  await heard.acknowledged.promise;
+  const client = await connect(address, { onerror: () => {} });
+  onTestFinished(() => client.close());
+  const heard = [deferred(), deferred()];
+  let changes = 0;
+  await client.subscribe({ toolsListChanged: true }, () => heard[changes++]?.resolve());
   streams[0]!.destroy();
-  await heard.again.promise;
-  await upstream.service(new TestExchange('tools/call', { name: 'grow' }, { caller: { revision: upstream.revision } }));
-  await heard.changed.promise;
-  exchange.abort();
-  expect(await over).toEqual({});
-  const changed = 'notifications/tools/list_changed';
-  expect(notices).toEqual(['notifications/subscriptions/acknowledged', changed, changed]);
+  await heard[0]!.promise;
+  await client.callTool('grow');
+  await heard[1]!.promise;
+  expect(changes).toBe(2);
 });
 
 test.each<[string, () => Promise<string>, string]>([

@@ -2,7 +2,7 @@ import type { Exchange, Service } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
-import { acknowledgedOnce } from '../acknowledged-once.ts';
+import { acknowledgedOnce } from '../../client/acknowledged-once.ts';
 import type { Members } from './members.ts';
 import { PartExchange } from './part.ts';
 

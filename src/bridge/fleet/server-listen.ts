@@ -1,7 +1,9 @@
+import { mayPass } from '../../client/keep-listening.ts';
+import { Resubscription } from '../../client/resubscription.ts';
 import type { Exchange } from '../../core/exchange.ts';
-import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
+import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
 import { isWithin } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
@@ -9,16 +11,6 @@ import { CHANGES } from './kinds.ts';
 import type { FleetMember, Members } from './members.ts';
 import { PartExchange } from './part.ts';
 import { isSame } from './same.ts';
-
-/** Milliseconds before a server is listened to again: at first, and at most. */
-const FIRST_DELAY = 500;
-const MAX_DELAY = 30_000;
-/** One that was listened to for so long (milliseconds) was a good one. */
-const STABLE_AFTER = 5000;
-/** So many attempts in a row may fail. */
-const MAX_FAILURES = 20;
-/** Errors that may be gone the next time. With any other a server refuses. */
-const PASSING: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorCode.InternalError]);
 
 /** What one server is asked for, and what the URIs are called that the caller asked for. */
 export interface Wanted {
@@ -33,7 +25,7 @@ export interface ServerListenOptions {
   readonly onnotice: (listen: ServerListen, method: string, params: JsonObject) => Promise<void>;
   /** The server listens, `again` where it was listened to or asked before: what it said in between nobody heard. */
   readonly onacknowledged: (listen: ServerListen, again: boolean) => void;
-  /** The server refuses, or was lost too often: it is not listened to any more. */
+  /** The server refuses: it is not listened to any more. */
   readonly onend: (listen: ServerListen) => void;
 }
 
@@ -49,6 +41,7 @@ export class ServerListen {
   readonly #whole: Exchange;
   readonly #options: ServerListenOptions;
   readonly #stopped = new AbortController();
+  readonly #resubscription = new Resubscription();
   #wanted: Wanted;
   #settle!: () => void;
 
@@ -87,47 +80,41 @@ export class ServerListen {
     this.#stopped.abort();
   }
 
-  /** Resolves when it is stopped, or does not go on by itself. */
+  /** Resolves when it is stopped, or the server refuses. */
   async run(): Promise<void> {
     const { members, onend } = this.#options;
     const { signal } = this.#stopped;
-    let failures = 0;
     for (let again = false; !signal.aborted; again = true) {
-      const { lost, ended, lasted } = await this.#once(again);
+      const { lost, ended, acknowledged } = await this.#once(again);
       if (signal.aborted) break;
-      const acknowledged = lasted !== undefined;
-      if (!acknowledged && !PASSING.has(lost.code)) {
+      if (!acknowledged && !mayPass(lost)) {
         this.refused = lost;
         onend(this);
         break;
       }
-      failures = acknowledged && lasted >= STABLE_AFTER ? 0 : failures + 1;
       // A server may end a subscription at any time, and is there all the same.
       if (!(acknowledged && ended)) members.failed(this.member, Method.Listen, lost);
       if (!acknowledged) this.refused ??= lost;
       this.#settle();
-      if (failures > MAX_FAILURES) {
-        members.warn(`the server ${JSON.stringify(this.member.name)} is not listened to any more: ${lost.message}`);
-        onend(this);
-        break;
-      }
-      await pause(failures, signal);
+      this.#resubscription.ended();
+      await this.#resubscription.pause(signal);
       this.refused = undefined;
     }
     this.#settle();
   }
 
-  /** One subscription. Resolves with why it is over, and how many milliseconds it lasted once it was acknowledged. */
-  async #once(again: boolean): Promise<{ lost: RpcError; ended: boolean; lasted: number | undefined }> {
+  /** One subscription. Resolves with why it is over. */
+  async #once(again: boolean): Promise<{ lost: RpcError; ended: boolean; acknowledged: boolean }> {
     const { members, onnotice, onacknowledged } = this.#options;
     const { signal } = this.#stopped;
-    let acknowledgedAt: number | undefined;
+    let acknowledged = false;
     const params = { notifications: this.#wanted.filter };
     const exchange = new PartExchange(this.#whole, Method.Listen, params, (method, said = {}) => {
       if (signal.aborted) return Promise.resolve();
       if (method !== Notice.Acknowledged) return onnotice(this, method, said);
-      if (acknowledgedAt !== undefined) return Promise.resolve();
-      acknowledgedAt = performance.now();
+      if (acknowledged) return Promise.resolve();
+      acknowledged = true;
+      this.#resubscription.acknowledged();
       this.honoured = isObject(said['notifications']) ? said['notifications'] : {};
       onacknowledged(this, again);
       this.#settle();
@@ -145,21 +132,6 @@ export class ServerListen {
       (error: unknown) => RpcError.from(error),
     );
     signal.removeEventListener('abort', stop);
-    return { lost, ended, lasted: acknowledgedAt === undefined ? undefined : performance.now() - acknowledgedAt };
+    return { lost, ended, acknowledged };
   }
-}
-
-/** Waits before the next attempt, shortened at random, or until the signal fires. */
-function pause(failures: number, signal: AbortSignal): Promise<void> {
-  const longest = Math.min(FIRST_DELAY * 2 ** Math.max(0, failures - 1), MAX_DELAY);
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, longest * (0.5 + Math.random() / 2));
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
-  });
 }

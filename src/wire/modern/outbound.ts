@@ -25,7 +25,7 @@ import { Deadline } from './deadline.ts';
 import { discover, discoveryError, isDiscoverResult, type Discovery } from './discover.ts';
 import { NAMED } from './headers.ts';
 import { checkedResult } from './outbound-results.ts';
-import { keepSubscribed } from './subscription.ts';
+import { subscribe } from './subscription.ts';
 import { callsTool, ToolHeaderCache, type ToolHeaders } from './tool-headers.ts';
 
 export interface ModernOutboundOptions {
@@ -110,7 +110,6 @@ class ModernOutbound implements Upstream {
   readonly #tools: ToolHeaderCache;
   #discovered: DiscoverResult;
   #lastToken = 0;
-  readonly #closing = new AbortController();
 
   constructor(carrier: Carrier, revision: Revision, discovered: DiscoverResult, options: ModernOutboundOptions) {
     this.#carrier = carrier;
@@ -121,10 +120,7 @@ class ModernOutbound implements Upstream {
     this.#handshakeTimeout = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
     this.#onerror = options.onerror ?? (() => {});
     this.#tools = new ToolHeaderCache((params) => this.#listTools(params), this.#onerror);
-    carrier.onclose = () => {
-      this.#closing.abort();
-      this.onclose?.();
-    };
+    carrier.onclose = () => this.onclose?.();
   }
 
   /** What the server said of itself last. */
@@ -217,19 +213,21 @@ class ModernOutbound implements Upstream {
 
   #listen(exchange: Exchange): Promise<JsonObject> {
     const { params, caller } = exchange;
-    return keepSubscribed(
+    return subscribe(
       exchange,
-      (signal, onnotification) =>
-        this.#carrier.request({
+      async (signal, onnotification) => {
+        const response = await this.#carrier.request({
           method: Method.Listen,
           params: { ...params, _meta: this.#meta(params['_meta'], caller, undefined) },
           headers: this.#headers(Method.Listen, params, undefined),
           signal,
           onnotification,
-        }),
+        });
+        if ('error' in response) throw received(response.error);
+        return response.result;
+      },
       {
         timeout: this.#handshakeTimeout,
-        closing: this.#closing.signal,
         onchange: (method) => {
           if (method === Notice.ToolsListChanged) this.#tools.forget();
         },

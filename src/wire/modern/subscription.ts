@@ -1,48 +1,34 @@
 import { RpcError } from '../../jsonrpc/errors.ts';
-import { isObject, type JsonObject, type Notification, type Response } from '../../jsonrpc/message.ts';
+import { isObject, type JsonObject, type Notification } from '../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { Meta, Method, Notice } from '../../protocol/methods.ts';
-import { asksFor, changesOf } from '../../protocol/subscriptions.ts';
+import { asksFor } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import { Deadline } from './deadline.ts';
 
-/** Sends one `subscriptions/listen`; resolves when it ends. */
+/** Sends one `subscriptions/listen`; resolves with the result that ends it. */
 export type OpenSubscription = (
   signal: AbortSignal,
   onnotification: (notification: Notification) => void,
-) => Promise<Response>;
+) => Promise<JsonObject>;
 
 export interface SubscriptionOptions {
   /** Milliseconds that the server may take to acknowledge; 0 for ever. */
   readonly timeout: number;
-  /** Fires when there is nobody to open it at anew. */
-  readonly closing: AbortSignal;
   /** Hears of each change, whoever else does. */
   readonly onchange: (method: string) => void;
   readonly onerror: (error: Error) => void;
 }
 
-const FIRST_DELAY = 500;
-const MAX_DELAY = 30_000;
-/** A stream that lived this long (milliseconds) was a good one: the next is opened without much ado. */
-const STABLE_AFTER = 5000;
-/** So many attempts in a row may fail. */
-const MAX_FAILURES = 20;
-
 /**
- * Serves one `subscriptions/listen` exchange with as many requests as it takes: where the stream is lost without a
- * response, it is opened anew, after a delay that grows from half a second to half a minute with each failure and is
- * shortened at random (2026-07-28, patterns/subscriptions: Graceful Closure). The exchange hears of the first
- * acknowledgment only; after a gap it is told that all it listens to may have changed.
- *
- * Only what was asked for gets through, and nothing before the acknowledgment.
+ * Serves one `subscriptions/listen` exchange. Only what was asked for gets through, and nothing before the acknowledgment.
  *
  * @returns what the server ended it with, or an empty result where the exchange's signal fired.
- * @throws RpcError as sent by the server; or why it could not be opened: at first, or 20 times in a row.
+ * @throws RpcError as sent by the server, or why the stream was lost.
  */
-export async function keepSubscribed(
+export async function subscribe(
   exchange: Exchange,
   open: OpenSubscription,
   options: SubscriptionOptions,
@@ -50,36 +36,20 @@ export async function keepSubscribed(
   const { signal } = exchange;
   const notices = new NoticeQueue(exchange, options.onerror);
   const filter: SubscriptionFilter = isObject(exchange.params['notifications']) ? exchange.params['notifications'] : {};
-  let acknowledged = false;
-  let failures = 0;
-  while (!signal.aborted) {
-    const stream = new Stream(filter, options);
-    stream.onacknowledged = (honoured) => {
-      if (!acknowledged) notices.push(Notice.Acknowledged, { notifications: honoured });
-      else for (const [method, params] of changesOf(honoured)) stream.onnotice(method, params);
-      acknowledged = true;
-    };
-    stream.onnotice = (method, params) => {
-      options.onchange(method);
-      notices.push(method, params);
-    };
-    let lost: RpcError | undefined;
-    const response = await stream.run(open, signal).catch((thrown: unknown) => {
-      lost = RpcError.from(thrown);
-    });
+  const stream = new Stream(filter, options);
+  stream.onacknowledged = (honoured) => notices.push(Notice.Acknowledged, { notifications: honoured });
+  stream.onnotice = (method, params) => {
+    options.onchange(method);
+    notices.push(method, params);
+  };
+  try {
+    return withoutSubscription(await stream.run(open, signal));
+  } catch (error) {
+    if (signal.aborted) return {};
+    throw RpcError.from(error);
+  } finally {
     notices.flush();
-    if (response && 'error' in response) throw RpcError.fromObject(response.error);
-    if (response) return withoutSubscription(response.result);
-    if (signal.aborted) break;
-    failures = stream.stable ? 0 : failures + 1;
-    if (!acknowledged || options.closing.aborted || failures > MAX_FAILURES) throw lost!;
-    options.onerror(
-      new RpcError(lost!.code, `A subscription was lost and is opened anew: ${lost!.message}`, { cause: lost }),
-    );
-    await pause(failures, [signal, options.closing]);
-    if (options.closing.aborted && !signal.aborted) throw lost!;
   }
-  return {};
 }
 
 /** One request of a subscription. */
@@ -90,7 +60,7 @@ class Stream {
   readonly #options: SubscriptionOptions;
   readonly #controller = new AbortController();
   #deadline: Deadline | undefined;
-  #acknowledgedAt: number | undefined;
+  #acknowledged = false;
   /** The server has said that it ends it, without a response so far. */
   #ended = false;
 
@@ -99,12 +69,7 @@ class Stream {
     this.#options = options;
   }
 
-  /** Whether it lived long enough to trust the next one. */
-  get stable(): boolean {
-    return this.#acknowledgedAt !== undefined && Date.now() - this.#acknowledgedAt >= STABLE_AFTER;
-  }
-
-  async run(open: OpenSubscription, signal: AbortSignal): Promise<Response> {
+  async run(open: OpenSubscription, signal: AbortSignal): Promise<JsonObject> {
     const cancel = (): void => this.#controller.abort(RpcError.from(signal.reason));
     signal.addEventListener('abort', cancel);
     this.#deadline = new Deadline({ timeout: this.#options.timeout, maxTimeout: 0 }, (limit) =>
@@ -115,7 +80,7 @@ class Stream {
     try {
       return await open(this.#controller.signal, (notification) => this.#receive(notification));
     } catch (error) {
-      if (this.#ended) return { jsonrpc: '2.0', id: 0, result: {} };
+      if (this.#ended) return {};
       throw this.#controller.signal.aborted ? this.#controller.signal.reason : error;
     } finally {
       signal.removeEventListener('abort', cancel);
@@ -131,13 +96,13 @@ class Stream {
       return this.#controller.abort();
     }
     if (method === Notice.Acknowledged) {
-      if (this.#acknowledgedAt !== undefined) return;
-      this.#acknowledgedAt = Date.now();
+      if (this.#acknowledged) return;
+      this.#acknowledged = true;
       this.#deadline?.clear();
       return this.onacknowledged(isObject(params['notifications']) ? params['notifications'] : {});
     }
     if (!asksFor(this.#filter, method, params)) return;
-    if (this.#acknowledgedAt === undefined) {
+    if (!this.#acknowledged) {
       return this.#options.onerror(
         new Error(`${method} came before the subscription was acknowledged: it was ignored`),
       );
@@ -153,19 +118,4 @@ function withoutSubscription(params: JsonObject): JsonObject {
   const { [Meta.SubscriptionId]: _, ...others } = meta;
   const { _meta, ...rest } = params;
   return Object.keys(others).length === 0 ? rest : { ...rest, _meta: others };
-}
-
-/** Waits before the next attempt, or until one of the signals fires. */
-function pause(failures: number, signals: readonly AbortSignal[]): Promise<void> {
-  const longest = Math.min(FIRST_DELAY * 2 ** Math.max(0, failures - 1), MAX_DELAY);
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      for (const signal of signals) signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, longest * (0.5 + Math.random() / 2));
-    for (const signal of signals) signal.addEventListener('abort', done);
-    if (signals.some(({ aborted }) => aborted)) done();
-  });
 }

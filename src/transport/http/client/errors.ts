@@ -12,10 +12,13 @@ export class HttpStatusError extends Error {
   readonly response: ErrorResponse | undefined;
   /** Whether it is a status with which a request is turned away before anything is done for it. */
   readonly notRun: boolean;
+  /** Whether the server has trouble, which may be gone the next time. Else it has said no. */
+  readonly temporary: boolean;
 
   constructor(status: number, message: string, response?: ErrorResponse) {
     super(message);
     this.status = status;
+    this.temporary = status >= 500 || status === 408 || status === 429;
     this.response = response;
     this.notRun = TURNED_AWAY.has(status) || (status >= 300 && status < 400);
   }
@@ -68,7 +71,7 @@ export class SilenceError extends Error {
  * trouble. Not where the server has said no.
  */
 export function isTemporary(error: unknown): boolean {
-  if (error instanceof HttpStatusError) return error.status >= 500 || error.status === 408 || error.status === 429;
+  if (error instanceof HttpStatusError) return error.temporary;
   return error instanceof NotSent || error instanceof AnswerLost || error instanceof SilenceError;
 }
 

@@ -1,0 +1,244 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import type { Exchange } from '../core/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { HttpStatusError } from '../transport/http/client/errors.ts';
+import type { Upstream } from '../wire/upstream.ts';
+import { keepListening } from './keep-listening.ts';
+import { Link } from './link.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
+const notifications = { toolsListChanged: true, resourceSubscriptions: ['a:'] };
+const ALL_CHANGED = [
+  { method: 'notifications/tools/list_changed', params: {} },
+  { method: 'notifications/resources/updated', params: { uri: 'a:' } },
+];
+
+/** What becomes of one subscription; a test has it in its hands. */
+interface Stream {
+  readonly exchange: Exchange;
+  readonly at: number;
+  readonly end: (error?: Error) => void;
+}
+
+/** Somebody who listens to a server, by which connections and subscriptions are ended as a test wants it. */
+function listener({ remote = true, foreign = false } = {}) {
+  const streams: Stream[] = [];
+  const upstreams: Upstream[] = [];
+  const errors: string[] = [];
+  let unreachable: Error | undefined;
+  const link = new Link({
+    open: () => {
+      if (unreachable) return Promise.reject(unreachable);
+      const upstream = {
+        service: (exchange: Exchange) =>
+          new Promise((resolve, reject) => {
+            const end = (error?: Error): void => (error ? reject(error) : resolve({}));
+            streams.push({ exchange, at: Date.now(), end });
+            exchange.signal.addEventListener('abort', () => end());
+          }),
+        revision: '2026-07-28',
+        closed: false,
+        close: () => Promise.resolve(),
+      };
+      upstreams.push(upstream as unknown as Upstream);
+      return Promise.resolve(upstream as unknown as Upstream);
+    },
+    reopens: true,
+    remote,
+    onopen: () => {},
+    onerror: () => {},
+  });
+  const exchange = new TestExchange('subscriptions/listen', { notifications });
+  const over = keepListening(exchange, {
+    link,
+    service: link.service,
+    explains: () => Promise.resolve(foreign),
+    onerror: ({ message }) => void errors.push(message),
+  });
+  over.catch(() => {});
+  const settled = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
+  return {
+    streams,
+    errors,
+    link,
+    exchange,
+    over,
+    settled,
+    acknowledge: async (stream = streams.at(-1)!) => {
+      await stream.exchange.notify(ACKNOWLEDGED, { notifications });
+    },
+    end: async (error?: Error) => {
+      streams.at(-1)!.end(error);
+      await settled();
+    },
+    /** The connection is over, too. */
+    lose: async () => {
+      const upstream = upstreams.at(-1) as { closed: boolean; onclose?: () => void };
+      upstream.closed = true;
+      upstream.onclose?.();
+      streams.at(-1)!.end(new RpcError(-32000, 'Connection closed', { cause: new Error('gone') }));
+      await settled();
+    },
+    unreachable: (error: Error | undefined) => (unreachable = error),
+  };
+}
+
+/** One whose subscription stands, and has stood for a while. */
+async function listening(options?: Parameters<typeof listener>[0]) {
+  const one = listener(options);
+  await one.settled();
+  await one.acknowledge();
+  await vi.advanceTimersByTimeAsync(10_000);
+  return one;
+}
+
+const reset = (): Error => new RpcError(-32603, 'reset', { cause: new Error('reset') });
+
+describe('a subscription', () => {
+  test.each<[string, Error | undefined, string]>([
+    ['ended with a response', undefined, 'the server ended it'],
+    ['whose stream is lost', reset(), 'subscriptions/listen failed: reset'],
+    ['refused for now', new RpcError(-32603, 'Too many subscriptions'), 'Too many subscriptions'],
+  ])('%s is opened again, acknowledged once, and told that all may have changed', async (_, error, why) => {
+    const { streams, exchange, errors, over, acknowledge, end } = await listening();
+    await end(error);
+    expect(streams).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(streams).toHaveLength(2);
+    await acknowledge();
+    expect(exchange.notified).toEqual([{ method: ACKNOWLEDGED, params: { notifications } }, ...ALL_CHANGED]);
+    expect(errors).toEqual([`A subscription has ended, and is opened again: ${why}`]);
+    exchange.abort();
+    expect(await over).toEqual({});
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('that the server ends each time at once is asked for ever more rarely, and that is said once', async () => {
+    const { streams, errors, acknowledge, end } = await listening();
+    await end();
+    for (let second = 0, ended = 1; second < 3600; second += 1) {
+      await vi.advanceTimersByTimeAsync(1000);
+      if (streams.length === ended) continue;
+      await acknowledge();
+      await end();
+      ended += 1;
+    }
+    // An hour has 240 quarters of a minute.
+    expect(streams.length).toBeGreaterThan(120);
+    expect(streams.length).toBeLessThan(250);
+    expect(errors).toHaveLength(1);
+  });
+
+  test('outlives a day without the server, and asks for it no more often than each quarter of a minute', async () => {
+    const { streams, errors, unreachable, lose, acknowledge, exchange } = await listening();
+    unreachable(new Error('refused'));
+    await lose();
+    await vi.advanceTimersByTimeAsync(86_400_000);
+    expect(streams).toHaveLength(1);
+    expect(errors).toHaveLength(1);
+    unreachable(undefined);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(streams).toHaveLength(2);
+    await acknowledge();
+    expect(exchange.notified.slice(1)).toEqual(ALL_CHANGED);
+  });
+
+  test('that lasted is followed by another soon, however often the one before failed', async () => {
+    const { streams, errors, acknowledge, end } = await listening();
+    for (let count = 0; count < 6; count += 1) {
+      await end(reset());
+      await vi.advanceTimersByTimeAsync(30_000);
+    }
+    await acknowledge();
+    await vi.advanceTimersByTimeAsync(5000);
+    const before = streams.length;
+    await end(reset());
+    await vi.advanceTimersByTimeAsync(500);
+    expect(streams).toHaveLength(before + 1);
+    expect(errors).toHaveLength(2);
+  });
+
+  test.each<[string, Error]>([
+    ['an error', new RpcError(-32601, 'Method not found')],
+    ['a status', new HttpStatusError(403, 'The server answered with status 403')],
+  ])('that the server refuses with %s is over', async (_, error) => {
+    const { over, end } = await listening();
+    await end(error);
+    await expect(over).rejects.toThrow(error.message);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('that is refused by a server which speaks another era by now is opened there', async () => {
+    const { streams, end } = await listening({ foreign: true });
+    await end(new HttpStatusError(404, 'The server answered with status 404'));
+    await vi.advanceTimersByTimeAsync(500);
+    expect(streams).toHaveLength(2);
+  });
+
+  test.each<[string, Error | undefined, string]>([
+    ['lost', reset(), 'reset'],
+    ['ended', undefined, 'The server ended the subscription before it acknowledged it'],
+  ])('that is %s before it is acknowledged fails', async (_, error, why) => {
+    const { over, settled, end } = listener();
+    await settled();
+    await end(error);
+    await expect(over).rejects.toThrow(why);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('ends in its pause with the exchange', async () => {
+    const { streams, exchange, over, end } = await listening();
+    await end();
+    exchange.abort();
+    expect(await over).toEqual({});
+    expect([streams.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  test('fails in its pause where the link is closed', async () => {
+    const { over, link, end } = await listening();
+    await end();
+    await link.close(new Error('closed by its owner'));
+    await expect(over).rejects.toThrow('closed by its owner');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a process of ours', () => {
+  test('that is gone is started again by a call alone, and listened to then', async () => {
+    const { streams, errors, link, lose } = await listening({ remote: false });
+    await lose();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(streams).toHaveLength(1);
+    await link.connect();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(streams).toHaveLength(2);
+    expect(errors).toEqual([]);
+  });
+
+  test('that ends the subscription before it goes is not started again either', async () => {
+    const { streams, link, end, lose } = await listening({ remote: false });
+    await end();
+    await lose();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(streams).toHaveLength(1);
+    await link.connect();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(streams).toHaveLength(2);
+  });
+});
+
+test('a connection that was closed for want of use is made again by a call alone', async () => {
+  const { streams, link, end } = await listening();
+  const resting = link.rest();
+  await end(new RpcError(-32000, 'Connection closed', { cause: new Error('gone') }));
+  await resting;
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect(streams).toHaveLength(1);
+  await link.connect();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(streams).toHaveLength(2);
+});

@@ -1,0 +1,84 @@
+import { derive, type Exchange, type Service } from '../core/exchange.ts';
+import { causesOf } from '../jsonrpc/causes.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
+import { Notice } from '../protocol/methods.ts';
+import type { Upstream } from '../wire/upstream.ts';
+import { acknowledgedOnce } from './acknowledged-once.ts';
+import { ConnectionError, InvalidResultError } from './errors.ts';
+import type { Link } from './link.ts';
+import { Resubscription } from './resubscription.ts';
+
+export interface KeepListeningOptions {
+  readonly link: Link;
+  /** Listens once, over the connection that the link has. */
+  readonly service: Service;
+  /** Whether a refusal only means that the server speaks another era by now. The link then connects anew. */
+  readonly explains: (error: unknown, upstream: Upstream) => Promise<boolean>;
+  /** Hears of each loss once, however long it lasts. */
+  readonly onerror: (error: Error) => void;
+}
+
+/** Codes of errors that may be gone the next time. With any other a server refuses. */
+const PASSING: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorCode.InternalError]);
+
+/**
+ * Serves one `subscriptions/listen` exchange with as many subscriptions as it takes, over as many connections. Once the
+ * server has acknowledged the first, only its refusal or the exchange's own end ends it: the next one is opened after a
+ * growing pause, be the stream lost, or ended with a response by a server that shuts down (2026-07-28,
+ * patterns/subscriptions: Graceful Closure). The exchange hears of one acknowledgment; after each gap it is told that all
+ * that it listens to may have changed.
+ *
+ * @returns an empty result, where the exchange's signal fired.
+ * @throws what the server refuses it with, why it could not be opened at first, or why the link was closed.
+ */
+export async function keepListening(
+  exchange: Exchange,
+  { link, service, explains, onerror }: KeepListeningOptions,
+): Promise<JsonObject> {
+  const { signal } = exchange;
+  const resubscription = new Resubscription();
+  const tell = acknowledgedOnce(exchange);
+  let acknowledged = false;
+  const through = derive(exchange, {
+    notify: (method, params) => {
+      if (method === Notice.Acknowledged) {
+        acknowledged = true;
+        resubscription.acknowledged();
+      }
+      return tell(method, params);
+    },
+  });
+  let upstream: Upstream | undefined;
+  while (!signal.aborted) {
+    let lost: Error;
+    try {
+      upstream = await link.connect();
+      if (signal.aborted) break;
+      await service(through);
+      lost = acknowledged
+        ? new ConnectionError('the server ended it')
+        : new InvalidResultError('The server ended the subscription before it acknowledged it');
+    } catch (error) {
+      lost = error as Error;
+    }
+    if (signal.aborted) break;
+    const passes = mayPass(lost) || (upstream !== undefined && (await explains(lost, upstream)));
+    if (!acknowledged || !passes || !link.usable) throw lost;
+    if (await link.awaitCall(signal)) continue;
+    if (resubscription.ended()) {
+      onerror(new ConnectionError(`A subscription has ended, and is opened again: ${lost.message}`, { cause: lost }));
+    }
+    await resubscription.pause(signal, link.closing);
+    // The server may have gone in the pause.
+    await link.awaitCall(signal);
+  }
+  return {};
+}
+
+/** Whether there may be another answer the next time: the server was lost, or has trouble. It did not say no. */
+export function mayPass(error: unknown): boolean {
+  for (const each of causesOf(error)) if ('temporary' in each) return each.temporary === true;
+  return error instanceof RpcError ? PASSING.has(error.code) : !(error instanceof InvalidResultError);
+}

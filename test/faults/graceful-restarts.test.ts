@@ -1,0 +1,133 @@
+import { createServer } from 'node:http';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { connect } from 'everwire/client';
+import { RawClient } from '../interop/raw-client.ts';
+import {
+  descendants,
+  eventually,
+  programs,
+  root,
+  startNode,
+  startServer,
+  type RunningServer,
+} from '../support/process.ts';
+
+/** Servers that end each subscription in good order, and are there again a moment later at the same address. */
+
+type Eras = 'modern' | 'legacy';
+
+const servers: RunningServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+});
+
+async function started(words: readonly string[]): Promise<RunningServer> {
+  const server = await startServer(words);
+  servers.push(server);
+  return server;
+}
+
+const serverOf = (eras: Eras, port = '0'): Promise<RunningServer> =>
+  started([`${root}test/fixtures/restarting.mjs`, port, eras]);
+
+const bridgeTo = ({ url }: RunningServer, port = '0'): Promise<RunningServer> =>
+  started([...programs.everwire, 'bridge', '--port', port, url]);
+
+const portOf = ({ url }: RunningServer): string => new URL(url).port;
+
+async function touch({ url }: RunningServer): Promise<void> {
+  expect((await fetch(new URL('/touch', url), { method: 'POST' })).status).toBe(200);
+}
+
+/** How often a client of ours has heard of the resource. */
+async function listening(url: string): Promise<() => number> {
+  const client = await connect(url, { onerror: () => {} });
+  onTestFinished(() => client.close());
+  let heard = 0;
+  await client.subscribe('state:now', () => (heard += 1));
+  return () => heard;
+}
+
+/** How often a session of 2025-11-25 has. */
+async function session({ url, sseUrl }: RunningServer): Promise<() => number> {
+  const client = await RawClient.connect('2025-11-25', 'http', { stdio: [], url, sseUrl });
+  onTestFinished(() => client.close().catch(() => {}));
+  await client.request('resources/subscribe', { uri: 'state:now' });
+  return () => client.notices.filter(({ method }) => method === 'notifications/resources/updated').length;
+}
+
+/** What may have been missed is told, and then the next change is, though nobody calls anything. */
+async function hears(server: RunningServer, heard: () => number): Promise<void> {
+  await eventually(() => heard() === 1, 'what may have been missed is told', 20_000);
+  await touch(server);
+  await eventually(() => heard() === 2, 'the next change is heard');
+}
+
+describe('whoever is subscribed to a server that is shut down and started again', () => {
+  test.each<Eras>(['modern', 'legacy'])('hears of its changes again (%s)', async (eras) => {
+    const server = await serverOf(eras);
+    const heard = await listening(server.url);
+    await server.stop();
+    await hears(await serverOf(eras, portOf(server)), heard);
+  });
+
+  test.each<Eras>(['modern', 'legacy'])('hears of its changes again through a bridge (%s)', async (eras) => {
+    const server = await serverOf(eras);
+    const heard = await listening((await bridgeTo(server)).url);
+    await server.stop();
+    await hears(await serverOf(eras, portOf(server)), heard);
+  });
+
+  test.each<Eras>(['modern', 'legacy'])('hears of its changes again in a session of a bridge (%s)', async (eras) => {
+    const server = await serverOf(eras);
+    const heard = await session(await bridgeTo(server));
+    await server.stop();
+    await hears(await serverOf(eras, portOf(server)), heard);
+  });
+
+  test('hears of its changes again where it is the bridge that was started again', async () => {
+    const server = await serverOf('modern');
+    const bridge = await bridgeTo(server);
+    const heard = await listening(bridge.url);
+    await bridge.stop();
+    await bridgeTo(server, portOf(bridge));
+    await hears(server, heard);
+  });
+});
+
+describe('everwire listen', () => {
+  test('goes on with the server that was started again, and says so', async () => {
+    const server = await serverOf('modern');
+    const command = startNode([...programs.everwire, 'listen', server.url, 'state:now']);
+    onTestFinished(() => void command.stop());
+    await command.line(/listening to state:now/);
+    await server.stop();
+    await command.line(/^everwire: A subscription has ended, and is opened again: /);
+    const next = await serverOf('modern', portOf(server));
+    await hears(next, () => command.stdout.filter((line) => line === 'updated state:now').length);
+    expect(command.child.exitCode).toBe(null);
+  });
+
+  test('ends with an error where its server does: a command is not started again', async () => {
+    const mortal = `${root}test/fixtures/mortal.mjs`;
+    const command = startNode([...programs.everwire, 'listen', 'mortal://a', '--', process.execPath, mortal]);
+    onTestFinished(() => void command.stop());
+    await command.line(/listening to mortal:/);
+    for (const pid of descendants(command.pid)) process.kill(pid, 'SIGKILL');
+    expect(await command.exited).toEqual({ code: 3, signal: null });
+    expect(command.stderr.at(-1)).toMatch(/SIGKILL/);
+  });
+
+  test('ends with an error where the server that was started again refuses', async () => {
+    const server = await serverOf('modern');
+    const command = startNode([...programs.everwire, 'listen', server.url, 'state:now']);
+    onTestFinished(() => void command.stop());
+    await command.line(/listening to state:now/);
+    await server.stop();
+    const http = createServer((_, response) => response.writeHead(403).end());
+    onTestFinished(() => void http.close());
+    await new Promise<void>((resolve) => http.listen(Number(portOf(server)), '127.0.0.1', resolve));
+    expect(await command.exited).toEqual({ code: 4, signal: null });
+    expect(command.stderr.at(-1)).toContain('403');
+  });
+});
