@@ -32,7 +32,7 @@ export interface Target {
   readonly sseUrl: string;
   /** Takes the place of the network under Streamable HTTP. */
   readonly fetch?: (request: Request) => Promise<Response>;
-  /** Connects to it in memory; only for the 1.x client. */
+  /** Connects to it in memory. */
   readonly memory?: () => Promise<TransportV1>;
 }
 
@@ -121,6 +121,8 @@ const NOTICE_TIMEOUT = 10_000;
 /** What a client declares and speaks beside what all do. */
 export interface Wanted {
   readonly capabilities?: JsonObject;
+  /** Who it says it is. Default: `INFO`. */
+  readonly info?: typeof INFO;
   /** The revisions that a 2.x client knows. */
   readonly revisions?: readonly string[];
 }
@@ -188,10 +190,10 @@ async function connectV1(
   state: State,
   kind: TransportKind,
   target: Target,
-  { capabilities = CAPABILITIES }: Wanted,
+  { capabilities = CAPABILITIES, info = INFO }: Wanted,
 ): Promise<OfficialClient> {
   const { stdio, url, sseUrl } = target;
-  const client = new ClientV1(INFO, { capabilities });
+  const client = new ClientV1(info, { capabilities });
   client.fallbackNotificationHandler = state.onnotification;
   client.onerror = (error) => state.errors.push(error);
   const { question } = state;
@@ -238,10 +240,10 @@ async function connectV2(
   clientKind: Exclude<ClientKind, 'sdk 1.x'>,
   kind: TransportKind,
   target: Target,
-  { capabilities = CAPABILITIES, revisions }: Wanted,
+  { capabilities = CAPABILITIES, info = INFO, revisions }: Wanted,
 ): Promise<OfficialClient> {
   const { stdio, url, sseUrl } = target;
-  const client = new ClientV2(INFO, {
+  const client = new ClientV2(info, {
     capabilities,
     versionNegotiation: { mode: MODES[clientKind] },
     ...(revisions && { supportedProtocolVersions: [...revisions] }),
@@ -261,7 +263,9 @@ async function connectV2(
       ? new StdioV2({ command: process.execPath, args: [...stdio], stderr: 'ignore' })
       : kind === 'http'
         ? new HttpV2(new URL(url), networkOf(target))
-        : new SseV2(new URL(sseUrl));
+        : kind === 'sse'
+          ? new SseV2(new URL(sseUrl))
+          : ((await target.memory!()) as StdioV2);
   await client.connect(transport);
   const methods = client as unknown as Methods;
   const modern = client.getProtocolEra() === 'modern';

@@ -1,0 +1,68 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { isAlive, programs, root, startServer, type RunningServer } from '../support/process.ts';
+import type { Target } from '../interop/clients.ts';
+
+const fixture = (name: string): string => `${root}test/fixtures/${name}.mjs`;
+const SEQUENTIAL_THINKING = `${root}node_modules/@modelcontextprotocol/server-sequential-thinking/dist/index.js`;
+
+/** Servers that keep state in their process, each start of which is written down, and gates that calls wait at. */
+export class World {
+  readonly #folder = mkdtempSync(path.join(tmpdir(), 'everwire-life-'));
+  readonly #servers: RunningServer[] = [];
+  #gates = 0;
+
+  /** The `node` arguments of our own server. */
+  get stateful(): string[] {
+    return [fixture('counted'), this.#folder, fixture('stateful'), this.#folder];
+  }
+
+  get sequentialThinking(): string[] {
+    return [fixture('counted'), this.#folder, SEQUENTIAL_THINKING];
+  }
+
+  /** A gate at which no call waits yet. */
+  gate(): { name: string; open: () => void } {
+    const name = `gate-${(this.#gates += 1)}`;
+    return { name, open: () => writeFileSync(path.join(this.#folder, name), '') };
+  }
+
+  /** The processes that were started, in order. */
+  get started(): number[] {
+    const file = path.join(this.#folder, 'started');
+    return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(Number) : [];
+  }
+
+  get alive(): number[] {
+    return this.started.filter(isAlive);
+  }
+
+  /** Starts a server over HTTP. */
+  async serve(args: readonly string[]): Promise<RunningServer> {
+    const server = await startServer(args);
+    this.#servers.push(server);
+    return server;
+  }
+
+  /** Stops what was started. */
+  async end(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.stop()));
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** The `node` arguments of a bridge. */
+export function bridgeTo(child: readonly string[], ...options: string[]): string[] {
+  return [...programs.everwire, 'bridge', ...options, '--', process.execPath, ...child];
+}
+
+/** Where a server is that listens. */
+export function at({ url, sseUrl }: Pick<RunningServer, 'url' | 'sseUrl'>): Target {
+  return { stdio: [], url, sseUrl };
+}
+
+/** Where a server is that each client starts for itself. */
+export function over(stdio: readonly string[]): Target {
+  return { stdio, url: '', sseUrl: '' };
+}
