@@ -152,10 +152,14 @@ export class LegacyInbound implements Connection {
    * Requirements).
    */
   #wait(message: Request | Notification, extra: MessageExtra | undefined): void {
-    this.#waitingBytes += extra?.bytes ?? 0;
-    const room = this.#waiting.length < MAX_WAITING && this.#waitingBytes <= MAX_WAITING_BYTES;
-    if (room) this.#waiting.push({ message, extra });
-    else if ('id' in message) this.#refuse(message.id, 'Too many requests before the answer to initialize');
+    const bytes = extra?.bytes ?? 0;
+    const own = this.#waitingBytes + bytes;
+    const room = this.#waiting.length < MAX_WAITING && own <= MAX_WAITING_BYTES && this.#total.hasRoom(bytes, own);
+    if (room) {
+      this.#waiting.push({ message, extra });
+      this.#waitingBytes = own;
+      this.#total.add(bytes);
+    } else if ('id' in message) this.#refuse(message.id, 'Too many requests before the answer to initialize');
     else this.#onerror(new Error(`${message.method} was dropped: too much came before the answer to initialize`));
   }
 
@@ -295,10 +299,15 @@ export class LegacyInbound implements Connection {
     if (this.#phase !== 'opening') return;
     this.#phase = phase;
     this.#answer(exchange, response);
+    for (const { message, extra } of this.#takeWaiting()) this.receive(message, extra);
+  }
+
+  #takeWaiting(): readonly Waiting[] {
     const waiting = this.#waiting;
+    this.#total.add(-this.#waitingBytes);
     this.#waiting = [];
     this.#waitingBytes = 0;
-    for (const { message, extra } of waiting) this.receive(message, extra);
+    return waiting;
   }
 
   async #setLevel({ level }: JsonObject): Promise<JsonObject> {
@@ -466,7 +475,7 @@ export class LegacyInbound implements Connection {
   close(): void {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
-    this.#waiting = [];
+    this.#takeWaiting();
     const reason = new RpcError(CONNECTION_CLOSED, 'Connection closed');
     this.#questions.close(reason);
     for (const exchange of this.#requests.values()) exchange.abort(reason);

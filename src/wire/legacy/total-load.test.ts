@@ -66,6 +66,39 @@ test('many sessions together hold no more bytes of requests than are taken, unti
   expect(await late.call(3, 20 * MB)).toMatchObject({ result: {} });
 });
 
+test('what comes behind an initialize that is being answered counts too, until it is taken up or the session ends', async () => {
+  const ready = deferred();
+  const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
+  const inbound = createInbound(service);
+  const opening = async () => {
+    const sent: JsonObject[] = [];
+    const transport: Transport = {
+      start: () => Promise.resolve(),
+      send: async (message) => void sent.push(message),
+      close: async () => transport.onclose?.(),
+    };
+    await inbound.onsession!(transport);
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+    transport.onmessage!({ jsonrpc: '2.0', id: 'initialize', method: 'initialize', params }, { bytes: 200 });
+    const call = (id: number): JsonObject | undefined => {
+      transport.onmessage!({ jsonrpc: '2.0', id, method: 'echo' }, { bytes: 15 * MB });
+      return sent.find((message) => message['id'] === id);
+    };
+    return { call, sent, transport };
+  };
+  const sessions = [];
+  for (let session = 0; session < 17; session += 1) sessions.push(await opening());
+  for (const { call } of sessions) expect(call(1)).toBeUndefined();
+  const late = await opening();
+  expect(late.call(1)).toMatchObject({ error: { code: -32600 } });
+  await sessions[0]!.transport.close();
+  expect(late.call(2)).toBeUndefined();
+  ready.resolve();
+  await settled();
+  expect(late.sent.find(({ id }) => id === 2)).toHaveProperty('result');
+  expect((await opening()).call(3)).toBeUndefined();
+});
+
 test('a session that ends gives its room back', async () => {
   const { open } = setUp();
   const sessions = await Promise.all([open(), open(), open(), open()]);
