@@ -239,13 +239,12 @@ export class StreamableSession implements Transport, ReplyOwner {
   }
 
   /**
-   * Ends the connection of a stream, which the client comes back for (2025-11-25, transports: Sending Messages, 6).
-   * Does nothing in revisions where the client would not.
+   * Ends the connection of a stream, which the client comes back for (2025-11-25, transports: Sending Messages, 6): for
+   * revisions where it does.
    *
    * @param id the request whose stream it is; none for the stream of the session.
    */
   pauseStream(id?: RequestId): void {
-    if (!this.profile?.primingEvent) return;
     const paused = id === undefined ? this.#streams?.get(STANDALONE) : this.#replies.get(id);
     paused?.pause(this.#options.retry);
   }

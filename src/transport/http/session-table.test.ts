@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { SessionTable, type TableSession } from './sessions.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+interface TestSession extends TableSession {
+  connected: boolean;
+  lastSeen: number;
+}
+
+function opened(idleTimeout: number) {
+  const errors: Error[] = [];
+  const table = new SessionTable<TestSession>({ maxSessions: 2, idleTimeout, onerror: (error) => errors.push(error) });
+  const open = (id: string, close = () => Promise.resolve()): TestSession => {
+    const session = {
+      connected: false,
+      lastSeen: Date.now(),
+      close: () => {
+        table.delete(id);
+        return close();
+      },
+    };
+    table.add(id, session);
+    return session;
+  };
+  return { table, open, errors };
+}
+
+describe('a session', () => {
+  test('ends when it was idle for its time, and at most a quarter more', () => {
+    vi.useFakeTimers({ now: 0 });
+    const { table, open } = opened(1000);
+    open('a');
+    vi.advanceTimersByTime(999);
+    expect(table.size).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect(table.size).toBe(0);
+    vi.advanceTimersByTime(1);
+    open('b');
+    vi.advanceTimersByTime(100);
+    open('c');
+    vi.advanceTimersByTime(1149);
+    expect([table.get('b'), table.get('c') !== undefined]).toEqual([undefined, true]);
+    vi.advanceTimersByTime(101);
+    expect([table.size, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test('that is connected does not end', () => {
+    vi.useFakeTimers({ now: 0 });
+    const { table, open } = opened(1000);
+    open('a').connected = true;
+    vi.advanceTimersByTime(10_000);
+    expect(table.size).toBe(1);
+  });
+
+  test('whose end fails is gone, and the error is reported', async () => {
+    vi.useFakeTimers({ now: 0 });
+    const { open, errors } = opened(1000);
+    open('a', () => Promise.reject(new Error('broken')));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(errors).toEqual([new Error('broken')]);
+  });
+
+  test('does not keep the process', () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    const { table, open } = opened(1000);
+    open('a');
+    expect(timers()).toBe(before);
+    table.delete('a');
+  });
+});
+
+test('a full table makes room where a session was silent for a minute, and for the one that was so for longest', () => {
+  vi.useFakeTimers({ now: 0 });
+  const { table, open } = opened(1_000_000);
+  expect(table.makeRoom()).toBe(true);
+  const first = open('first');
+  const second = open('second');
+  first.lastSeen = 1;
+  vi.setSystemTime(59_999);
+  expect([table.makeRoom(), table.size]).toEqual([false, 2]);
+  vi.setSystemTime(60_000);
+  expect([table.makeRoom(), table.get('first'), table.get('second')]).toEqual([true, first, undefined]);
+  open('third').lastSeen = Date.now();
+  first.connected = true;
+  vi.setSystemTime(200_000);
+  expect([table.makeRoom(), table.get('first'), table.get('third')]).toEqual([true, first, undefined]);
+  expect(second.lastSeen).toBe(0);
+});
