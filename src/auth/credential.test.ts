@@ -7,7 +7,9 @@ test.each([
   ['Basic YWRhOnNlY3JldA==', undefined],
   ['Digest username="ada", uri="/mcp"', undefined],
   ['BearerToken abc', undefined],
+  ['Basic bearer abc', undefined],
   ['Bearer abc', 'abc'],
+  [`Bearer ${'a'.repeat(16 * 1024)}`, 'a'.repeat(16 * 1024)],
   ['bearer abc', 'abc'],
   ['BEARER   a.b-c_d~e+f/g== ', 'a.b-c_d~e+f/g=='],
 ])('%j holds %j', (header, token) => {
