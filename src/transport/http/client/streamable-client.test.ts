@@ -152,6 +152,27 @@ describe('a session', () => {
     expect(await thrownBy(opened.client.send(request(2, 'ping')))).toBeInstanceOf(SessionGone);
   });
 
+  test.each([
+    [204, undefined],
+    [200, 'text/html'],
+    [200, 'application/json'],
+    [202, undefined],
+    [405, undefined],
+  ])('goes on without a stream where GET is answered with %d and the type %s', async (status, type) => {
+    const server = await scripted((asked, response) => {
+      if (asked.method === 'GET') response.writeHead(status, type === undefined ? {} : { 'content-type': type }).end();
+      else if (asked.body.method === 'notifications/initialized') response.writeHead(202).end();
+      else json(response, answerTo(asked), 200, SESSION);
+    });
+    const opened = await open(server.url);
+    await handshake(opened);
+    await vi.waitUntil(() => server.asked.some(({ method }) => method === 'GET'));
+    await opened.client.send(request(1, 'ping'));
+    expect(await opened.answer(1)).toHaveProperty('result');
+    expect(opened.errors).toEqual([]);
+    expect(server.asked.filter(({ method }) => method === 'GET')).toHaveLength(1);
+  });
+
   test('ends where the stream that it had is found no more', async () => {
     let streams = 0;
     const server = await scripted((asked, response) => {
