@@ -287,7 +287,7 @@ export class ChildTransport implements Transport {
         stdout.resume();
       },
     });
-    stream.onmessage = (message) => this.onmessage?.(message);
+    stream.onmessage = (message, extra) => this.onmessage?.(message, extra);
     stream.onerror = (error) => this.#report(error);
     stream.onclose = () => void this.#shutDown();
     this.#stream = stream;

@@ -113,16 +113,47 @@ describe('a line that is no message', () => {
     expect(bench.reported).toHaveLength(3);
   });
 
-  test('that is too long is answered and skipped by a server, and lost to a client', () => {
+  test('that is too long is answered and skipped by a server', () => {
     const long = request(1, 'x'.repeat(200));
     const server = new Bench({ maxMessageBytes: 100 });
     server.push(long, request(2, 'ok'));
     expect(server.answered).toEqual([refused('Invalid request: a message may have at most 100 bytes')]);
     expect(server.delivered).toEqual([request(2, 'ok')]);
+  });
 
+  test.each([true, false])(
+    'that is too long fails the request that it answers (id before the result: %s)',
+    (before) => {
+      const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
+      const result = { text: 'x'.repeat(200) };
+      client.push(
+        before ? { jsonrpc: '2.0', id: 1, result } : { result, jsonrpc: '2.0', id: 1 },
+        resultResponse(2, {}),
+      );
+      const why = 'Invalid response: a message may have at most 100 bytes';
+      expect(client.delivered).toEqual([refused(why, 1), resultResponse(2, {})]);
+      expect([client.reported, client.lost, client.answered]).toEqual([[why], [], []]);
+    },
+  );
+
+  test('that is too long and answers nothing is reported by a client, and a request refused', () => {
     const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
-    client.push(long);
-    expect([client.lost, client.answered]).toEqual([['Invalid request: a message may have at most 100 bytes'], []]);
+    const long = 'x'.repeat(200);
+    client.push(long, notification(long), request(1, long), notification('n'));
+    expect(client.delivered).toEqual([notification('n')]);
+    expect(client.reported).toHaveLength(3);
+    expect(client.answered).toEqual([refused('Invalid request: a message may have at most 100 bytes', 1)]);
+    expect(client.lost).toEqual([]);
+  });
+
+  test.each([
+    ['an answer without an id', { jsonrpc: '2.0', error: { code: 1, message: 'x'.repeat(200) } }],
+    ['a batch', [resultResponse(1, { text: 'x'.repeat(200) })]],
+  ])('that is too long and may answer anything is lost to a client: %s', (_, line) => {
+    const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
+    client.push(line);
+    expect(client.lost).toEqual(['Invalid request: a message may have at most 100 bytes']);
+    expect([client.delivered, client.answered]).toEqual([[], []]);
   });
 
   test('is one that is nested too deep', () => {
@@ -178,7 +209,8 @@ describe('once it is stopped, nothing more is said', () => {
     ['of a line that is answered', true, ['rubbish'], 'answer', ['answer']],
     ['of one that is reported', true, ['rubbish', 'rubbish'], 'report', ['answer', 'report']],
     ['of one that is too long', true, [tooLong, tooLong], 'answer', ['answer']],
-    ['of one that is lost', false, [tooLong, tooLong], 'lost', ['lost']],
+    ['of one that is lost', false, [{ error: tooLong }, { error: tooLong }], 'lost', ['lost']],
+    ['of an answer that is too long', false, [{ id: 1, result: tooLong }], 'report', ['report']],
     ['of one that is too long after a message', false, [notification('n'), tooLong], 'deliver', ['deliver']],
     ['of an id in use', true, [request(1, 'a'), request(1, 'a')], 'answer', ['deliver', 'answer']],
     ['of a malformed response', false, [{ jsonrpc: '2.0', id: 1, result: 5 }], 'report', ['report']],
@@ -249,6 +281,19 @@ describe('a batch', () => {
     bench.push([request(1, 'a'), notification('n')]);
     expect(bench.answered).toEqual([refused(`Invalid request: batches exist only in revision 2025-03-26, ${spoken}`)]);
     expect(bench.delivered).toEqual([]);
+  });
+
+  test('that a client refuses fails the requests that it answers', () => {
+    const client = new Bench({ revision: '2025-11-25', answerInvalid: false });
+    const failed = errorResponse(3, { code: 4, message: 'no' });
+    client.push(
+      [resultResponse(1, {}), notification('n'), request(2, 'a'), failed, 7, { id: {} }],
+      resultResponse(4, {}),
+    );
+    const why = 'Invalid request: batches exist only in revision 2025-03-26, this connection speaks 2025-11-25';
+    const error = (id: RequestId) => refused(`The response came in a batch that was refused: ${why}`, id);
+    expect(client.delivered).toEqual([error(1), error(3), resultResponse(4, {})]);
+    expect([client.reported, client.answered]).toEqual([[why], []]);
   });
 
   test('is taken apart in 2025-03-26, and answered by one when the last of its answers is there', () => {

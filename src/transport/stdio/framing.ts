@@ -1,20 +1,31 @@
 import { BatchAnswers, type OpenedBatch } from '../../jsonrpc/batch.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import { errorResponse, isRequest, isRequestId, type Message, type RequestId } from '../../jsonrpc/message.ts';
+import {
+  errorResponse,
+  isObject,
+  isRequest,
+  isRequestId,
+  type Message,
+  type RequestId,
+} from '../../jsonrpc/message.ts';
 import { InvalidMessage, InvalidResponse, checkMessage, invalidRequest, parseJson } from '../../jsonrpc/parse.ts';
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
 import { LineReader } from './lines.ts';
+import type { Envelope } from './skim.ts';
 import { stringify } from '../../jsonrpc/stringify.ts';
 
 export interface FramingSink {
-  /** @param bytes about how large it was. */
-  deliver(message: Message, bytes: number): void;
+  /**
+   * @param bytes about how large it was.
+   * @param cause of an error response in place of the peer's own: why that is lost.
+   */
+  deliver(message: Message, bytes: number, cause?: Error): void;
   /** What the transport itself has to say to the peer: one line of JSON. */
   answer(json: string): void;
   report(error: Error): void;
-  /** A line above the bound was skipped, and the peer is not told of it: whatever was in it will not come again. */
+  /** A line above the bound was skipped that may have answered anything: whatever was in it will not come again. */
   lost(error: InvalidMessage): void;
 }
 
@@ -46,15 +57,15 @@ export class Framing {
   constructor(sink: FramingSink, { answerInvalid, maxMessageBytes }: FramingOptions) {
     this.#sink = sink;
     this.#answerInvalid = answerInvalid;
+    const tooLong = `a message may have at most ${maxMessageBytes} bytes`;
     this.#lines = new LineReader(
       {
         line: (text) => this.#line(text),
         invalidUtf8: () => this.#invalid(new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8')),
         tooLong: () => {
-          const error = invalidRequest(`a message may have at most ${maxMessageBytes} bytes`);
-          if (answerInvalid) this.#invalid(error);
-          else if (!this.#stopped) sink.lost(error);
+          if (answerInvalid) this.#invalid(invalidRequest(tooLong));
         },
+        ...(answerInvalid ? {} : { skipped: (envelope) => this.#skipped(envelope, tooLong) }),
       },
       maxMessageBytes,
     );
@@ -100,6 +111,18 @@ export class Framing {
     if (!this.#stopped) this.#sink.report(error);
   }
 
+  /** Of a message that was too long: fails the request that it answers. */
+  #skipped({ kind, id, hasMethod }: Envelope, why: string): void {
+    if (this.#stopped) return;
+    const error = invalidRequest(why, id);
+    // Requests, notifications and what is no message at all answer nothing.
+    if (kind === 'other' || hasMethod) return this.#malformed(error);
+    if (id === undefined) return this.#sink.lost(error);
+    const response = new InvalidResponse(why, id);
+    this.#sink.report(response);
+    if (!this.#stopped) this.#deliver(response.failure!, 0, response);
+  }
+
   #line(text: string): void {
     if (this.#stopped) return;
     let value: unknown;
@@ -139,9 +162,9 @@ export class Framing {
     if (!this.#stopped) this.#sink.report(error);
   }
 
-  #deliver(message: Message, bytes: number): void {
+  #deliver(message: Message, bytes: number, cause?: Error): void {
     this.inFlight.add(message);
-    this.#sink.deliver(message, bytes);
+    this.#sink.deliver(message, bytes, cause);
     if ('method' in message && message.method === 'notifications/cancelled') {
       const id: unknown = message.params?.['requestId'];
       const rest = isRequestId(id) ? this.#answers.abandon(id) : undefined;
@@ -161,13 +184,24 @@ export class Framing {
     } catch (error) {
       // Stryker disable next-line ConditionalExpression: nothing else is thrown
       if (!(error instanceof InvalidMessage)) throw error;
-      return this.#malformed(error);
+      this.#malformed(error);
+      return this.#failAll(elements, error);
     }
     const { messages, requests, errors } = batch;
     this.#answers.add(batch);
     if (requests.length === 0 && errors.length > 0) this.#sink.answer(JSON.stringify(errors));
     for (const message of messages) {
       if (!this.#stopped) this.#deliver(message, bytes / batch.messages.length);
+    }
+  }
+
+  /** Fails the requests that a refused batch answers: nothing better will come for them. */
+  #failAll(elements: readonly unknown[], cause: InvalidMessage): void {
+    if (this.#answerInvalid) return;
+    const error = { code: cause.code, message: `The response came in a batch that was refused: ${cause.message}` };
+    for (const element of elements) {
+      if (!isObject(element) || element['method'] !== undefined || !isRequestId(element['id'])) continue;
+      if (!this.#stopped) this.#deliver(errorResponse(element['id'], error), 0, cause);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { constants, isUtf8 } from 'node:buffer';
+import { MessageSkim, type Envelope } from './skim.ts';
 
 /** What a reader finds, in the order in which it came. */
 export interface LineSink {
@@ -8,6 +9,8 @@ export interface LineSink {
   invalidUtf8(): void;
   /** A line above the bound. Told once, as soon as it is known; the line itself is skipped. */
   tooLong(): void;
+  /** Such a line is over. With this, what it was is read from it as it comes by. */
+  skipped?(envelope: Envelope): void;
 }
 
 const NEWLINE = 10;
@@ -26,6 +29,7 @@ export class LineReader {
   #buffer = Buffer.alloc(0);
   #held = 0;
   #skipping = false;
+  #skim: MessageSkim | undefined;
 
   /** @param maxBytes the bound of one line, without its newline. */
   constructor(sink: LineSink, maxBytes: number) {
@@ -73,8 +77,10 @@ export class LineReader {
   }
 
   #single(line: Buffer): void {
-    if (line.length > this.#maxBytes) this.#sink.tooLong();
-    else if (!isUtf8(line)) this.#sink.invalidUtf8();
+    if (line.length > this.#maxBytes) {
+      this.#skip(line);
+      this.#skipped();
+    } else if (!isUtf8(line)) this.#sink.invalidUtf8();
     else {
       const text = line.toString();
       this.#emit(text, 0, text.length);
@@ -88,13 +94,12 @@ export class LineReader {
 
   /** Keeps the bytes of a line that goes on. The buffer doubles, so that a line in a million chunks is copied in linear time. */
   #hold(bytes: Buffer): void {
-    if (this.#skipping) return;
+    if (this.#skipping) return this.#skim?.push(bytes);
     const size = this.#held + bytes.length;
     if (size > this.#maxBytes) {
-      this.#skipping = true;
+      const held = this.#buffer.subarray(0, this.#held);
       this.#release(0);
-      this.#sink.tooLong();
-      return;
+      return this.#skip(held, bytes);
     }
     if (size > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(Math.min(Math.max(size, 2 * this.#buffer.length, 1024), this.#maxBytes));
@@ -107,12 +112,27 @@ export class LineReader {
 
   #finish(): void {
     if (this.#skipping) {
-      this.#skipping = false;
+      this.#skipped();
     } else if (this.#held > 0) {
       const line = this.#buffer.subarray(0, this.#held);
       this.#release(KEEP);
       this.#single(line);
     }
+  }
+
+  #skip(...parts: readonly Uint8Array[]): void {
+    this.#skipping = true;
+    this.#sink.tooLong();
+    if (!this.#sink.skipped) return;
+    this.#skim = new MessageSkim();
+    for (const part of parts) this.#skim.push(part);
+  }
+
+  #skipped(): void {
+    const skim = this.#skim;
+    this.#skipping = false;
+    this.#skim = undefined;
+    if (skim) this.#sink.skipped?.(skim.envelope);
   }
 
   #release(keep: number): void {

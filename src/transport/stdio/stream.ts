@@ -10,8 +10,9 @@ export interface StreamTransportOptions {
    * Which side this is. Default `server`.
    *
    * A `server` answers lines that are no messages, skips one that is too long, and where the input ends answers what
-   * is in flight before it closes. A `client` reports such lines, answers of them only malformed requests, closes at one
-   * that is too long (nobody could be told whose answer was in it), and closes where the input ends.
+   * is in flight before it closes. A `client` reports such lines, answers of them only malformed requests, and closes where
+   * the input ends. A response that is too long fails its request; where its id cannot be read, the client closes, since it
+   * may have answered any request.
    */
   readonly role?: 'server' | 'client';
   /** The bound of one incoming message, in bytes. Default 16 MiB. */
@@ -91,7 +92,7 @@ export class StreamTransport implements Transport {
     this.#outgoing = new Outgoing(output, maxPendingBytes, this.#server ? queueWrite : setImmediate);
     this.#framing = new Framing(
       {
-        deliver: (message, bytes) => this.#deliver(message, bytes),
+        deliver: (message, bytes, cause) => this.#deliver(message, bytes, cause),
         answer: (json) => void this.#write(json, true).catch((error: Error) => this.#lost(error)),
         report: (error) => this.#report(error),
         lost: (error) => this.fail(error),
@@ -209,9 +210,9 @@ export class StreamTransport implements Transport {
     if (!this.#reason) this.#report(error);
   }
 
-  #deliver(message: Message, bytes: number): void {
+  #deliver(message: Message, bytes: number, cause: Error | undefined): void {
     try {
-      this.onmessage?.(message, bytes > SMALL ? { bytes } : undefined);
+      this.onmessage?.(message, cause ? { cause } : bytes > SMALL ? { bytes } : undefined);
     } catch (error) {
       this.#report(error as Error);
     }

@@ -12,7 +12,7 @@ import {
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { KNOWN_NOTICES, Meta, Method, Notice } from '../../protocol/methods.ts';
 import type { CarriedRequest, Carrier } from '../../transport/carrier.ts';
-import type { Transport } from '../../transport/transport.ts';
+import type { MessageExtra, Transport } from '../../transport/transport.ts';
 import { Newest } from '../newest.ts';
 import { Recent } from '../recent.ts';
 
@@ -86,7 +86,7 @@ export class TransportCarrier implements Carrier {
   /** Sets the transport's callbacks and starts it. @throws what its `start` throws. */
   start(): Promise<void> {
     const transport = this.#transport;
-    transport.onmessage = (message: Message) => this.#receive(message);
+    transport.onmessage = (message: Message, extra?: MessageExtra) => this.#receive(message, extra?.cause);
     transport.onerror = this.#onerror;
     transport.onclose = () => this.#close();
     return transport.start();
@@ -136,17 +136,21 @@ export class TransportCarrier implements Carrier {
     return entry;
   }
 
-  #receive(message: Message): void {
-    if (!('method' in message)) return this.#settle(message);
+  #receive(message: Message, cause: Error | undefined): void {
+    if (!('method' in message)) return this.#settle(message, cause);
     if (!('id' in message)) return this.#notice(message);
     // A client MUST NOT write responses (2026-07-28, transports/stdio: Sending Messages).
     this.#onerror(new Error(`The server asked for ${message.method}, which it must not: it was ignored`));
   }
 
-  #settle(response: Response): void {
+  /** @param cause of an error that is not the peer's own. */
+  #settle(response: Response, cause: Error | undefined): void {
     // An error without an id says that a message was not understood. Of one request in flight it is the answer.
     const id = response.id ?? (this.#entries.size === 1 ? this.#entries.keys()[0] : undefined);
     const entry = id === undefined ? undefined : this.#take(id);
+    if (entry && cause && 'error' in response) {
+      return entry.reject(new RpcError(response.error.code, response.error.message, { cause }));
+    }
     if (entry) return entry.resolve('error' in response ? errorResponse(id, response.error) : response);
     if (this.#givenUp.requests.has(response.id)) return;
     const what = 'error' in response ? `: ${response.error.message}` : '';

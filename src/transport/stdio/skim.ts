@@ -1,0 +1,103 @@
+import { isRequestId, type RequestId } from '../../jsonrpc/message.ts';
+
+/** What can be known of a message that was not kept. */
+export interface Envelope {
+  /** What the text begins as: one message, a batch, or nothing that is JSON-RPC. */
+  readonly kind: 'message' | 'batch' | 'other';
+  /** Undefined where there is none, or it cannot be read. */
+  readonly id: RequestId | undefined;
+  /** Whether it has a method, and so is no response. */
+  readonly hasMethod: boolean;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+/** Bytes of a key or a plain value that are kept. An id that has more is none of ours. */
+const MAX_TOKEN = 64;
+
+/**
+ * Reads the id of a message from its bytes as they come by, and keeps nothing else: servers write it before the result or
+ * behind it. What is not JSON gives no id, or one that nobody waits for.
+ */
+export class MessageSkim {
+  #root: number | undefined;
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  #key: string | undefined;
+  #token: number[] = [];
+  #id: RequestId | undefined;
+  #hasMethod = false;
+
+  push(bytes: Uint8Array): void {
+    for (const byte of bytes) {
+      if (this.#inString) {
+        this.#keep(byte);
+        if (this.#escaped) this.#escaped = false;
+        else if (byte === BACKSLASH) this.#escaped = true;
+        else if (byte === QUOTE) this.#inString = false;
+      } else this.#structure(byte);
+    }
+  }
+
+  get envelope(): Envelope {
+    const kind = this.#root === OPEN_OBJECT ? 'message' : this.#root === OPEN_LIST ? 'batch' : 'other';
+    return { kind, id: this.#id, hasMethod: this.#hasMethod };
+  }
+
+  #structure(byte: number): void {
+    if (byte <= 0x20) return;
+    this.#root ??= byte;
+    switch (byte) {
+      case QUOTE:
+        this.#inString = true;
+        return this.#keep(byte);
+      case OPEN_OBJECT:
+      case OPEN_LIST:
+        this.#depth += 1;
+        return;
+      case CLOSE_OBJECT:
+      case CLOSE_LIST:
+        this.#member();
+        this.#depth -= 1;
+        return;
+      case COLON:
+        if (this.#depth === 1) this.#key = this.#take() as string | undefined;
+        return;
+      case COMMA:
+        return this.#member();
+      default:
+        this.#keep(byte);
+    }
+  }
+
+  /** A member of the message is over. */
+  #member(): void {
+    if (this.#depth !== 1 || this.#root !== OPEN_OBJECT) return;
+    const value = this.#take();
+    if (this.#key === 'id') this.#id = isRequestId(value) ? value : undefined;
+    if (this.#key === 'method') this.#hasMethod = true;
+    this.#key = undefined;
+  }
+
+  #keep(byte: number): void {
+    if (this.#depth === 1 && this.#token.length <= MAX_TOKEN) this.#token.push(byte);
+  }
+
+  /** The key or the plain value that has come; undefined where it is something else, or too long. */
+  #take(): unknown {
+    const token = Buffer.from(this.#token).toString();
+    this.#token = [];
+    try {
+      return token.length > MAX_TOKEN ? undefined : JSON.parse(token);
+    } catch {
+      return undefined;
+    }
+  }
+}
