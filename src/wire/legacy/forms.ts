@@ -51,11 +51,12 @@ export function plainForm(schema: JsonObject): PlainForm {
       fields: optionsOf(name, field).map(({ value }, index) => [made[index]![0], value] as const),
     });
   }
-  const left = demanded.filter((name) => !choices.some((choice) => choice.name === name));
+  const chosen = new Set<unknown>(choices.map(({ name }) => name));
+  const left = demanded.filter((name) => !chosen.has(name));
   const plain: JsonObject = { ...schema, properties: Object.fromEntries(fields) };
   if (left.length > 0) plain['required'] = left;
   else delete plain['required'];
-  return { schema: plain, restore: (content) => choices.reduce(putTogether, content) };
+  return { schema: plain, restore: (content) => putTogether(content, choices) };
 }
 
 function plainField(field: JsonObject): JsonObject {
@@ -69,18 +70,24 @@ function plainField(field: JsonObject): JsonObject {
 /** A field for each option, named and titled for both. */
 function booleans(name: string, field: JsonObject, taken: Set<string>): [string, JsonObject][] {
   const { title = name, description, default: chosen } = field;
+  const preset = Array.isArray(chosen) ? new Set<unknown>(chosen) : undefined;
   return optionsOf(name, field).map((option) => {
     let own = `${name}.${option.value}`;
     while (taken.has(own)) own += '_';
     taken.add(own);
     const shown: JsonObject = { type: 'boolean', title: `${String(title)}: ${option.title}` };
     if (description !== undefined) shown['description'] = description;
-    if (Array.isArray(chosen)) shown['default'] = chosen.includes(option.value);
+    if (preset) shown['default'] = preset.has(option.value);
     return [own, shown];
   });
 }
 
-function optionsOf(name: string, { items }: JsonObject): readonly Option[] {
+/** The options of a choice, each once. */
+function optionsOf(name: string, field: JsonObject): readonly Option[] {
+  return [...new Map(listedOptions(name, field).map((option) => [option.value, option])).values()];
+}
+
+function listedOptions(name: string, { items }: JsonObject): readonly Option[] {
   const listed: unknown = isObject(items) ? items['enum'] : undefined;
   if (Array.isArray(listed)) return listed.map((value: unknown) => ({ value: String(value), title: String(value) }));
   const options = isObject(items) ? titled(items['anyOf'] ?? items['oneOf']) : undefined;
@@ -99,11 +106,14 @@ function titled(options: unknown): readonly Option[] | undefined {
   });
 }
 
-function putTogether(content: JsonObject, { name, required, mayBeEmpty, fields }: Several): JsonObject {
-  const own = fields.map(([field]) => field);
-  const answered = own.some((field) => content[field] !== undefined);
-  const chosen = fields.filter(([field]) => content[field] === true).map(([, value]) => value);
-  const rest = without(content, own);
-  // Nothing chosen of a choice that may be left out, but not be empty: it was left out.
-  return chosen.length > 0 || required || (answered && mayBeEmpty) ? { ...rest, [name]: chosen } : rest;
+function putTogether(content: JsonObject, choices: readonly Several[]): JsonObject {
+  const own = new Set(choices.flatMap(({ fields }) => fields.map(([field]) => field)));
+  const entries = Object.entries<unknown>(content).filter(([key]) => !own.has(key));
+  for (const { name, required, mayBeEmpty, fields } of choices) {
+    const answered = fields.some(([field]) => content[field] !== undefined);
+    const chosen = fields.filter(([field]) => content[field] === true).map(([, value]) => value);
+    // Nothing chosen of a choice that may be left out, but not be empty: it was left out.
+    if (chosen.length > 0 || required || (answered && mayBeEmpty)) entries.push([name, chosen]);
+  }
+  return Object.fromEntries(entries);
 }
