@@ -1,4 +1,5 @@
-import type { Service } from '../core/exchange.ts';
+import { compose, type Service } from '../core/exchange.ts';
+import { cleanErrors } from '../operate/clean-errors.ts';
 import { createLog, type CleanLog, type Log } from '../operate/logs.ts';
 import type { Metrics } from '../operate/metrics.ts';
 import { pagesAt } from '../operate/page.ts';
@@ -50,18 +51,20 @@ export async function serveBridge(
   served: Served,
   observer: Observer,
   settings: BridgeSettings,
-  log: Log,
+  log: CleanLog,
 ): Promise<void> {
   const warn = unrepeated((line) => log.write('warn', line));
   const onerror = ({ message }: Error): void => warn(message);
   // What a server asks in its result is sealed by it, where it wants to.
   const inboundOptions: InboundOptions = { sealState: false, stateKey: settings.stateKey, onerror };
-  const inbound = inboundTo(observer.served(served.service), inboundOptions);
+  // Over stdio the client is of whoever runs the bridge.
+  const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
+  const inbound = inboundTo(observer.served(compose(served.service, clean)), inboundOptions);
   if (settings.stdio) return serveStdio(inbound);
   const { path, maxSessions, idleTimeout, drainTimeout } = settings;
   const find = (name: string): Service | undefined => {
     const service = served.members?.find(name);
-    return service && observer.served(service);
+    return service && observer.served(compose(service, clean));
   };
   const mounts = new Mounts({
     find,

@@ -4,6 +4,7 @@ import type { CleanLog } from '../operate/logs.ts';
 import { printableLine } from '../operate/printable.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
+import { secretsIn } from './secrets.ts';
 import { StderrRelay } from './stderr-relay.ts';
 
 /**
@@ -58,7 +59,7 @@ export async function authorizerFor(
   const { bridgeLogin } = await import('./login.ts');
   // A host that starts the bridge for a person has no terminal, and a service has nobody to log in.
   const attended = stdio || (process.stderr.isTTY ?? false);
-  return bridgeLogin(
+  const authorizer = bridgeLogin(
     url,
     {
       tell: (line) => log.write('warn', line),
@@ -66,4 +67,16 @@ export async function authorizerFor(
     },
     login && attended ? 'browser' : login ? 'nobody' : 'no-login',
   );
+  return {
+    get attendedUntil() {
+      return authorizer.attendedUntil;
+    },
+    headers: async (request, signal) => {
+      const given = await authorizer.headers(request, signal);
+      // The server may repeat it in an error.
+      log.hide(secretsIn(given['authorization'] ?? ''));
+      return given;
+    },
+    refused: (request, reply, signal) => authorizer.refused(request, reply, signal),
+  };
 }

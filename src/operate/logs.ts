@@ -61,8 +61,8 @@ export interface LogOptions {
 export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
   const { format = 'plain', level = 'info', secrets = [] } = options;
   const { write = (line: string) => void process.stderr.write(line) } = options;
-  let hidden = secrets;
-  let scrub = scrubber(hidden);
+  const hidden = new Set(secrets);
+  let scrub = scrubber(secrets);
   const clean = (text: string): string => bounded(withoutQueries(scrub(bounded(text, MAX_TEXT * 2))), MAX_TEXT);
   const sink = format === 'json' ? await jsonSink(level, write) : plainSink(level, write);
   return {
@@ -75,8 +75,9 @@ export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
     address: (severity, message, { href }) => sink(severity, clean(message), [], href),
     scrub: (text) => scrub(text),
     hide: (more) => {
-      hidden = [...new Set([...hidden, ...more])];
-      scrub = scrubber(hidden);
+      if (more.every((secret) => hidden.has(secret))) return;
+      for (const secret of more) hidden.add(secret);
+      scrub = scrubber([...hidden]);
     },
   };
 }

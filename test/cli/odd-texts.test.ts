@@ -161,6 +161,12 @@ describe.each(['plain', 'json'])('a log (%s) of', (format) => {
     running.push(bridge);
     const answers = await asked(bridge, options.includes('--stdio'));
     expect(answers).toHaveLength(CALLS.length);
+    // What a tool returns is for the client; what fails tells it no secret of the bridge.
+    const failed = answers.filter((answer) => 'error' in answer || JSON.stringify(answer).includes('"isError":true'));
+    expect(failed).toHaveLength(3);
+    expect(failed.filter((answer) => JSON.stringify(answer).includes(SECRET))).toEqual([]);
+    const stderr = JSON.stringify(answers.at(-1)).split('exited with code 3')[1]!;
+    expect(stderr.includes('odd')).toBe(options.includes('--stdio'));
     await bridge.stop();
     const said = bridge.stderr.join('\n');
     expect({ unsafe: unsafe(said), secret: said.includes(SECRET) }, said).toEqual({ unsafe: [], secret: false });
@@ -207,7 +213,7 @@ async function asked(bridge: RunningProcess, stdio: boolean): Promise<object[]> 
       'mcp-name': call.params.name,
     };
     const text = await (await fetch(url!, { method: 'POST', headers, body: JSON.stringify(call) })).text();
-    const data = [...text.matchAll(/^data: ?(\{.*)$/gm)].map(([, json]) => json!);
+    const data = text.split('\n').flatMap((line) => /^data: ?(\{.*)$/s.exec(line)?.[1] ?? []);
     const messages = (data.length > 0 ? data : [text]).map((json) => JSON.parse(json) as { id?: unknown });
     found.push(...messages.filter(({ id }) => id === call.id));
   }

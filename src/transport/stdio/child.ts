@@ -63,9 +63,12 @@ class ChildEnded extends Error {
   override readonly name = 'ChildEnded';
   /** The last lines that it wrote to stderr, as many as fit into a message; empty where there were none. */
   readonly stderr: string;
+  /** The message without what the child wrote. */
+  readonly summary: string;
 
-  constructor(message: string, stderr: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(summary: string, last: string | undefined, stderr: string, options?: ErrorOptions) {
+    super(last === undefined ? summary : `${summary}: ${last}`, options);
+    this.summary = summary;
     this.stderr = stderr;
   }
 }
@@ -333,7 +336,7 @@ export class ChildTransport implements Transport {
     const { code, signal } = this.#exit;
     const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
     const { lastLine: last, lastLines: stderr } = this.#stderr;
-    return new ChildEnded(`${this.#name} ${how}${last === undefined ? '' : `: ${last}`}`, stderr, { cause: broken });
+    return new ChildEnded(`${this.#name} ${how}`, last, stderr, { cause: broken });
   }
 
   #guard(callback: () => void): void {

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { scrubber } from '../auth/scrub.ts';
+import { compose, type Exchange, type Service } from '../core/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { cleanErrors } from './clean-errors.ts';
+
+const SECRET = 's3cret-of-the-configuration';
+const scrub = scrubber([SECRET]);
+
+function served(service: Service, stderr = false): Promise<unknown> {
+  return compose(service, cleanErrors({ scrub, stderr }))({} as Exchange);
+}
+
+test('an error keeps its code, and no secret in its message or its data', async () => {
+  const data = { [SECRET]: [`a ${SECRET}`, 7, null], url: 'https://login.example/?state=x' };
+  const failing = (): never => {
+    throw new RpcError(-32_042, `no ${SECRET}, Bearer abcdefghij`, { data });
+  };
+  await expect(served(failing)).rejects.toMatchObject({
+    code: -32_042,
+    message: 'no [redacted], Bearer [redacted]',
+    data: { '[redacted]': ['a [redacted]', 7, null], url: 'https://login.example/?state=x' },
+  });
+});
+
+test('an error without a secret passes as it is', async () => {
+  const error = new RpcError(-32_000, 'no', { data: { a: 1 } });
+  await expect(served(() => Promise.reject(error))).rejects.toBe(error);
+});
+
+test('a failure of a tool has no secret, and a result is what the server says', async () => {
+  const content = [{ type: 'text', text: SECRET }];
+  expect(await served(async () => ({ content, isError: true }))).toEqual({
+    content: [{ type: 'text', text: '[redacted]' }],
+    isError: true,
+  });
+  expect(await served(async () => ({ content }))).toEqual({ content });
+});
+
+test('what a process wrote to stderr is for whoever runs it alone, and without secrets', async () => {
+  const stderr = `first\nlast ${SECRET}`;
+  const cause = Object.assign(new Error(`node exited with code 3: last ${SECRET}`), {
+    summary: 'node exited with code 3',
+    stderr,
+  });
+  const failing = (): never => {
+    throw new RpcError(-32_000, `Connection closed: ${cause.message}\n${stderr}`, { cause });
+  };
+  await expect(served(failing)).rejects.toThrow(/^Connection closed: node exited with code 3$/);
+  await expect(served(failing, true)).rejects.toThrow(
+    'node exited with code 3: last [redacted]\nfirst\nlast [redacted]',
+  );
+});

@@ -1,0 +1,62 @@
+import type { Middleware } from '../core/exchange.ts';
+import { causesOf } from '../jsonrpc/causes.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+
+/** What clients are told of errors. */
+export interface CleanErrorsOptions {
+  /** Takes secrets out of a text. */
+  readonly scrub: (text: string) => string;
+  /** Whether they may read what a process wrote to stderr before it ended: where they are whoever runs it. */
+  readonly stderr: boolean;
+}
+
+/**
+ * Takes secrets out of the errors that go to clients, their data and the failures of tools among them: a server may repeat
+ * the credential that it was sent, and a process that ends may write its configuration to stderr.
+ */
+export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
+  return (next) => async (exchange) => {
+    try {
+      const result = await next(exchange);
+      return result['isError'] === true ? { ...result, ...(scrubbed(failureIn(result), scrub) as JsonObject) } : result;
+    } catch (thrown) {
+      const error = RpcError.from(thrown);
+      const message = scrub(stderr ? error.message : withoutLastWords(error));
+      const data = scrubbed(error.data, scrub);
+      if (message === error.message && data === error.data) throw thrown;
+      throw new RpcError(error.code, message, { data, cause: thrown });
+    }
+  };
+}
+
+function failureIn({ content, structuredContent }: JsonObject): JsonObject {
+  return structuredContent === undefined ? { content } : { content, structuredContent };
+}
+
+/** A message without what a process wrote to stderr before it ended, which the error of its end has. */
+function withoutLastWords(error: Error): string {
+  let { message } = error;
+  for (const { message: whole, summary, stderr } of causesOf(error) as Iterable<Partial<Ended> & Error>) {
+    if (typeof summary !== 'string' || typeof stderr !== 'string') continue;
+    message = message.replaceAll(whole, summary);
+    if (stderr !== '') message = message.replaceAll(`\n${stderr}`, '');
+  }
+  return message;
+}
+
+interface Ended {
+  readonly summary: string;
+  readonly stderr: string;
+}
+
+/** A JSON value with all of its texts scrubbed, and itself where there was nothing to scrub. */
+function scrubbed(value: unknown, scrub: (text: string) => string): unknown {
+  const written = JSON.stringify(value);
+  if (written === undefined || scrub(written) === written) return value;
+  return JSON.parse(written, (_, each: unknown) => {
+    if (typeof each === 'string') return scrub(each);
+    if (!isObject(each)) return each;
+    return Object.fromEntries(Object.entries(each).map(([name, inner]) => [scrub(name), inner]));
+  });
+}
