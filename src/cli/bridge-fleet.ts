@@ -67,7 +67,7 @@ function read(file: string): FleetConfig {
 
 function targetOf(server: ServerConfig, settings: BridgeSettings, log: CleanLog): Target {
   if (server.kind === 'url') return { url: server.url, transport: server.transport };
-  const { name, command, args, env, cwd } = server;
-  const way = { command, args, env, ...(cwd !== undefined && { cwd }) };
+  const { name, command, args, env, cwd, withheld } = server;
+  const way = { command, args, env, ...(cwd !== undefined && { cwd }), ...(withheld && { withheld }) };
   return boundedCommand(way, name, `[${name}] `, settings, log);
 }

@@ -17,3 +17,11 @@ test('a command is not given the secrets of the bridge, unless its settings say 
   const target = boundedCommand({ command: 'x', env }, 'x', '', settings, log);
   expect(target.env).toEqual({ BRIDGE_KEY: undefined, BRIDGE_TOKEN: 's3cret-token', OTHER: '1' });
 });
+
+test('a command is not given what is withheld from it', () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('OTHERS_TOKEN', 's3cret-token');
+  const withheld = ['OTHERS_TOKEN', 'NOT_SET'];
+  const target = boundedCommand({ command: 'x', withheld }, 'x', '', settings, log);
+  expect(Object.entries(target.env!)).toEqual([['OTHERS_TOKEN', undefined]]);
+});

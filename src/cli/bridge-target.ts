@@ -6,16 +6,21 @@ import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 import { secretsIn } from './secrets.ts';
 import { StderrRelay } from './stderr-relay.ts';
+import { absent } from './withheld.ts';
 
 /**
  * A command behind a bridge, within its bounds: it and all that it starts end with this process whatever becomes of that.
- * Of the environment it gets all but the secrets of the bridge itself, where its own settings do not name them.
+ * Of the environment it gets all but the secrets of the bridge itself and what is withheld, where its own settings do not
+ * name them.
  *
  * @param name by which the log tells what it writes to stderr.
  * @param prefix before each such line for people.
  */
 export function boundedCommand(
-  command: Pick<CommandTarget, 'command' | 'args' | 'env' | 'cwd'>,
+  {
+    withheld = [],
+    ...command
+  }: Pick<CommandTarget, 'command' | 'args' | 'env' | 'cwd'> & { withheld?: readonly string[] },
   name: string,
   prefix: string,
   { maxMemory, ownVariables, log: { format } }: BridgeSettings,
@@ -26,16 +31,8 @@ export function boundedCommand(
     else process.stderr.write(`${prefix}${printableLine(log.scrub(line))}\n`);
   };
   const relay = new StderrRelay(pass, () => process.stderr.writableLength);
-  const env = { ...absent(ownVariables), ...command.env };
+  const env = { ...absent([...ownVariables, ...withheld]), ...command.env };
   return { ...command, env, maxMemory, watchdog: true, onstderr: relay.line };
-}
-
-/** Variables to be taken away, as this process has them: on Windows they have the same name in any case. */
-function absent(names: readonly string[]): Record<string, undefined> {
-  const known = (name: string): string => (process.platform === 'win32' ? name.toUpperCase() : name);
-  const taken = new Set(names.map(known));
-  const here = Object.keys(process.env).filter((name) => taken.has(known(name)));
-  return Object.fromEntries(here.map((name) => [name, undefined]));
 }
 
 /** When a connection that nobody asks anything on is closed; what is not said is as `BridgeOptions` has it. */

@@ -89,8 +89,8 @@ function targetOf(server: ServerConfig): Target {
     const { url, headers, transport } = server;
     return { kind: 'url', url, headers, ...(transport && { transport }) };
   }
-  const { command, args, env, cwd } = server;
-  return { kind: 'command', command, args, env, ...(cwd === undefined ? {} : { cwd }) };
+  const { kind, command, args, env, cwd, withheld } = server;
+  return { kind, command, args, env, ...(cwd !== undefined && { cwd }), ...(withheld && { withheld }) };
 }
 
 /** Puts variables of the environment in: `${env:NAME}`, or `${NAME}` as some hosts write it, `${NAME:-default}` too. */

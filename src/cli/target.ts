@@ -13,6 +13,8 @@ export interface CommandTarget {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Variables of our environment that it is not given. */
+  readonly withheld?: readonly string[];
 }
 
 /** The server that a command line means. */

@@ -46,6 +46,25 @@ describe('the files that hosts have', () => {
     expect({ names, separator, warnings }).toEqual({ names: 'clash', separator: '__', warnings: [] });
   });
 
+  test('with variables that each server has to itself', () => {
+    const { servers } = parse(
+      JSON.stringify({
+        inputs: [{ id: 'their-key', default: 'x' }],
+        mcpServers: {
+          one: { command: 'x', args: ['${HOME:-a}/${SHARED:-a}'], env: { KEY: '${env:ONE_TOKEN:-a}' } },
+          two: { command: 'x', env: { PATH: '${PATH:-a}:/bin', KEY: '${input:their-key}', SHARED: '${SHARED:-a}' } },
+          far: { url: 'https://a.example', headers: { Authorization: 'Bearer ${FAR_TOKEN:-a}' } },
+          off: { command: 'x', args: ['${OFF_TOKEN}'], disabled: true },
+        },
+      }),
+    );
+    expect(servers.map((server) => server.kind === 'command' && server.withheld)).toEqual([
+      ['EVERWIRE_INPUT_THEIR_KEY', 'FAR_TOKEN', 'OFF_TOKEN'],
+      ['ONE_TOKEN', 'FAR_TOKEN', 'OFF_TOKEN'],
+      false,
+    ]);
+  });
+
   test('of VS Code, with inputs and the folder that is open', () => {
     const json = {
       inputs: [

@@ -3,7 +3,7 @@ import { JsonProblem, parseConfigJson } from './json.ts';
 import { ConfigError, Place, type Findings } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
 import { isDisabled, readServer, type ServerConfig } from './server.ts';
-import { Filler, type Input, type Variables } from './variables.ts';
+import { Filler, variablesOf, type Input, type Variables } from './variables.ts';
 
 export { ConfigError } from './place.ts';
 export type { CommandServer, ServerConfig, UrlServer } from './server.ts';
@@ -49,6 +49,8 @@ export class ConfigFile {
   readonly #section: string;
   readonly #settings: unknown;
   readonly #filler: Filler;
+  /** By the name of the entry that names them. */
+  readonly #variablesOf = new Map<string, ReadonlySet<string>>();
 
   /** @throws ConfigError where it cannot be read, or is no JSON. */
   static read(file: string, variables: Variables = {}): ConfigFile {
@@ -108,7 +110,23 @@ export class ConfigFile {
 
   #read(name: string, findings: Findings): ServerConfig | undefined {
     const place = new Place(this.#section, findings).at(name);
-    return readServer(name, this.#entries![name], this.file, place, this.#filler);
+    const server = readServer(name, this.#entries![name], this.file, place, this.#filler);
+    if (server?.kind !== 'command') return server;
+    const withheld = this.#ofOthers(name);
+    return withheld.length === 0 ? server : { ...server, withheld };
+  }
+
+  /** The variables that other entries name, disabled ones too, and this one does not. */
+  #ofOthers(name: string): string[] {
+    const own = this.#variables(name);
+    const all = new Set(this.names!.flatMap((each) => Array.from(this.#variables(each))));
+    return [...all].filter((each) => !own.has(each));
+  }
+
+  #variables(name: string): ReadonlySet<string> {
+    let found = this.#variablesOf.get(name);
+    if (!found) this.#variablesOf.set(name, (found = variablesOf(this.#entries![name])));
+    return found;
   }
 }
 

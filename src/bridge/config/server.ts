@@ -20,6 +20,8 @@ export interface CommandServer extends AnyServer {
   readonly args: readonly string[];
   /** Added to the environment of this process. They may be secrets. */
   readonly env: Readonly<Record<string, string>>;
+  /** Variables of that environment that are named by other entries of the file and not by this one: they are theirs. */
+  readonly withheld?: readonly string[];
   /** Default: where this process runs. */
   readonly cwd?: string;
 }

@@ -179,9 +179,8 @@ class ConfiguredFleet implements OpenFleet {
   }
 
   async #keepOrOpen(server: ServerConfig, known: Opened | undefined): Promise<Opened> {
-    // Which of its tools are shown is no matter of the connection.
-    const { tools: _, ...way } = server;
-    const key = JSON.stringify(way);
+    // Which of its tools are shown is no matter of the connection, and what others name is no reason to start it again.
+    const key = JSON.stringify({ ...server, tools: undefined, withheld: undefined });
     if (known?.key === key && !known.failed) return known;
     try {
       return { key, connection: await this.#options.connect(server.name, server), failed: false };
