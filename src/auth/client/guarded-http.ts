@@ -2,6 +2,7 @@ import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP } from 'node:net';
+import { proxyFor, watchProxy } from '../../transport/http/client/proxy.ts';
 import { isLoopback } from '../../transport/http/guards.ts';
 import { reachOf, type Reach } from './addresses.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -23,7 +24,8 @@ export interface GuardedHttpOptions {
    */
   readonly allowPrivateNetwork?: boolean | undefined;
   /**
-   * What sends the requests. Default: `node:http`, which checks every address that a name leads to when it connects. A
+   * What sends the requests. Default: `node:http`, which checks every address that a name leads to when it connects. Behind
+   * a proxy of the environment it cannot: the proxy resolves names. A
    * function of one's own must do that itself: it is only kept from addresses that are written as such.
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
@@ -128,10 +130,12 @@ export class GuardedHttp {
     return bounded(response.status, response.headers, (response.body as AsyncIterable<Uint8Array> | null) ?? []);
   }
 
-  #sent(url: URL, { method, headers, body, signal }: Ask): Promise<Response> {
+  async #sent(url: URL, { method, headers, body, signal }: Ask): Promise<Response> {
+    // A proxy resolves names itself, in its own network: only addresses that are written as such stay checked.
+    const proxy = await proxyFor(url);
     const { request } = url.protocol === 'https:' ? https : http;
     return new Promise((done, fail) => {
-      const options = { method, headers, signal, agent: false as const, lookup: this.#lookup };
+      const options = { method, headers, signal, agent: proxy?.agent ?? (false as const), lookup: this.#lookup };
       const sending = request(url, options, (reply) => {
         const head = new Headers();
         for (const [name, value] of Object.entries(reply.headersDistinct)) {
@@ -139,6 +143,7 @@ export class GuardedHttp {
         }
         bounded(reply.statusCode ?? 0, head, reply).then(done, fail);
       });
+      if (proxy) watchProxy(sending, proxy);
       sending.on('error', fail);
       sending.once('upgrade', (_reply, socket) => {
         socket.destroy();

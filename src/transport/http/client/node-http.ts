@@ -6,6 +6,7 @@ import { startTimer, type Timer } from '../../../jsonrpc/timer.ts';
 import type { Cancellation } from './cancellation.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest, type HttpSend } from './http.ts';
+import { proxyFor, watchProxy, type Proxy } from './proxy.ts';
 
 export interface NodeHttpOptions {
   /** For name resolution, connection and TLS together. Milliseconds, default 10 000; 0 for ever. */
@@ -13,7 +14,7 @@ export interface NodeHttpOptions {
   /** The head of a response, in bytes. Default 16 KiB. */
   readonly maxHeaderBytes?: number;
   /** In place of agents of its own, which keep an idle connection a second less than the server says, or 4
-   * seconds: for a proxy, or certificates. */
+   * seconds: for certificates, or a proxy that the environment does not name. */
   readonly httpAgent?: http.Agent;
   readonly httpsAgent?: https.Agent;
 }
@@ -59,14 +60,18 @@ function shortIdle<T extends http.Agent>(agent: T): T {
 export function nodeHttp(options: NodeHttpOptions = {}): HttpSend {
   const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
   let { httpAgent, httpsAgent } = options;
-  const once = (request: HttpRequest): Promise<HttpReply> => {
+  const once = async (request: HttpRequest): Promise<HttpReply> => {
     const secure = request.url.protocol === 'https:';
-    const agent = secure
-      ? (httpsAgent ??= shortIdle(new https.Agent(AGENT_OPTIONS)))
-      : (httpAgent ??= shortIdle(new http.Agent(AGENT_OPTIONS)));
     const given = (secure ? options.httpsAgent : options.httpAgent) !== undefined;
-    const headers = (given ? undefined : headerList(request)) ?? { 'accept-encoding': 'identity', ...request.headers };
-    return exchange(request, headers, secure, agent, connectTimeout, maxHeaderBytes);
+    const proxy = given ? undefined : await proxyFor(request.url);
+    const agent =
+      proxy?.agent ??
+      (secure
+        ? (httpsAgent ??= shortIdle(new https.Agent(AGENT_OPTIONS)))
+        : (httpAgent ??= shortIdle(new http.Agent(AGENT_OPTIONS))));
+    const plain = given || proxy ? undefined : headerList(request);
+    const headers = plain ?? { 'accept-encoding': 'identity', ...request.headers };
+    return exchange(request, headers, secure, agent, proxy, connectTimeout, maxHeaderBytes);
   };
   return async (request) => {
     for (let stale = 0; ; stale += 1) {
@@ -101,6 +106,7 @@ function exchange(
   headers: http.OutgoingHttpHeaders | readonly string[],
   secure: boolean,
   agent: http.Agent,
+  proxy: Proxy | undefined,
   connectTimeout: number,
   maxHeaderSize: number,
 ): Promise<HttpReply> {
@@ -126,14 +132,20 @@ function exchange(
         client.destroy();
       };
     }
+    const late = (): void => {
+      client.destroy(new Error(`no connection within ${connectTimeout} ms`));
+    };
+    if (proxy) {
+      watchProxy(client, proxy);
+      timer = startTimer(connectTimeout, late);
+    }
     client.on('socket', (socket) => {
+      clearTimeout(timer);
       if (client.reusedSocket || !socket.connecting) {
         connected = true;
         return;
       }
-      timer = startTimer(connectTimeout, () => {
-        client.destroy(new Error(`no connection within ${connectTimeout} ms`));
-      });
+      timer = startTimer(connectTimeout, late);
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         connected = true;
         clearTimeout(timer);
@@ -152,6 +164,7 @@ function exchange(
       if (!answered) reject(sendError(new Error('it was closed'), connected, false, false, url));
     });
     client.on('response', (response) => {
+      if (client.destroyed) return;
       answered = true;
       takeHint(response);
       const encoding = response.headers['content-encoding'];

@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { createServer, request, type IncomingHttpHeaders, type Server } from 'node:http';
+import { createServer as createHttps } from 'node:https';
+import { connect, type AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { canCertify, certificate } from '../../../../test/support/certificate.ts';
+import { GuardedHttp } from '../../../auth/client/guarded-http.ts';
+import { nodeHttp } from './node-http.ts';
+
+const NAMES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
+beforeEach(() => {
+  for (const name of NAMES) vi.stubEnv(name, undefined);
+});
+afterEach(() => void vi.unstubAllEnvs());
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A proxy in whose network every name leads to one server, and what it was asked for. */
+async function proxyTo(port: number, status = 200) {
+  const asked: string[] = [];
+  const headers: IncomingHttpHeaders[] = [];
+  const server = createServer((incoming, response) => {
+    asked.push(`${incoming.method} ${incoming.url}`);
+    headers.push(incoming.headers);
+    if (status !== 200) {
+      response.writeHead(status).end();
+      return;
+    }
+    const { pathname } = new URL(incoming.url!);
+    const { method, headers: sent } = incoming;
+    incoming.pipe(
+      request({ port, host: '127.0.0.1', path: pathname, method, headers: sent }, (reply) => {
+        response.writeHead(reply.statusCode!, reply.headers);
+        reply.pipe(response);
+      }),
+    );
+  });
+  server.on('connect', (incoming, socket) => {
+    asked.push(`CONNECT ${incoming.url}`);
+    headers.push(incoming.headers);
+    socket.on('error', () => {});
+    if (status !== 200) {
+      socket.end(`HTTP/1.1 ${status} No\r\n\r\n`);
+      return;
+    }
+    const far = connect(port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      far.pipe(socket).pipe(far);
+    });
+    far.on('error', () => socket.destroy());
+    onTestFinished(() => {
+      far.destroy();
+      socket.destroy();
+    });
+  });
+  return { asked, headers, port: await listening(server) };
+}
+
+const answering = (): Server => createServer((_, response) => response.end('hello'));
+const get = async (url: string): Promise<string> => {
+  const reply = await nodeHttp()({ method: 'POST', url: new URL(url), headers: {}, body: '{}' });
+  return reply.text(100);
+};
+
+test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY'])('%s carries what goes over http', async (name) => {
+  const proxy = await proxyTo(await listening(answering()));
+  vi.stubEnv(name, `http://127.0.0.1:${proxy.port}`);
+  expect(await get('http://mcp.test/mcp')).toBe('hello');
+  expect(proxy.asked).toEqual(['POST http://mcp.test/mcp']);
+});
+
+test.runIf(canCertify)('HTTPS_PROXY carries what goes over https, and sees none of it', async () => {
+  const target = createHttps(certificate('server'), (_, response) => response.end('hello'));
+  const proxy = await proxyTo(await listening(target));
+  vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${proxy.port}`);
+  // The certificate is one for loopback.
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+  expect(await get('https://mcp.test/mcp')).toBe('hello');
+  expect(proxy.asked).toEqual(['CONNECT mcp.test:443']);
+});
+
+test('NO_PROXY names what goes without a proxy, and loopback always does', async () => {
+  const port = await listening(answering());
+  const proxy = await proxyTo(port);
+  vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${proxy.port}`);
+  expect(await get(`http://127.0.0.1:${port}/mcp`)).toBe('hello');
+  expect(await get(`http://localhost:${port}/mcp`)).toBe('hello');
+  vi.stubEnv('NO_PROXY', 'example.com,.test');
+  await expect(get('http://mcp.test/mcp')).rejects.toThrow('http://mcp.test/mcp cannot be reached');
+  expect(proxy.asked).toEqual([]);
+});
+
+test('the proxy gets the credentials of its address', async () => {
+  const proxy = await proxyTo(await listening(answering()));
+  vi.stubEnv('HTTP_PROXY', `http://ada:secret@127.0.0.1:${proxy.port}`);
+  expect(await get('http://mcp.test/mcp')).toBe('hello');
+  expect(proxy.headers[0]!['proxy-authorization']).toBe(`Basic ${btoa('ada:secret')}`);
+});
+
+test.each(['http', 'https'])('a proxy that refuses is named without its password (%s)', async (scheme) => {
+  const proxy = await proxyTo(0, 407);
+  const address = `http://ada:secret@127.0.0.1:${proxy.port}`;
+  vi.stubEnv('HTTP_PROXY', address);
+  vi.stubEnv('HTTPS_PROXY', address);
+  const error = await get(`${scheme}://mcp.test/mcp`).catch((thrown: Error) => thrown);
+  expect(String(error)).toContain(`the proxy http://127.0.0.1:${proxy.port} refused with status 407`);
+  expect(String(error)).not.toContain('secret');
+});
+
+test('what OAuth asks goes through the proxy, but not to a private address', async () => {
+  const proxy = await proxyTo(0, 503);
+  vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${proxy.port}`);
+  const http = new GuardedHttp({ server: new URL('https://mcp.test/') });
+  await expect(http.get(new URL('https://issuer.test/'), {})).rejects.toThrow('refused with status 503');
+  await expect(http.get(new URL('https://10.0.0.1/'), {})).rejects.toMatchObject({ code: 'blocked' });
+  expect(proxy.asked).toEqual(['CONNECT issuer.test:443']);
+});

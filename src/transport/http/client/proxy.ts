@@ -1,0 +1,65 @@
+import type * as http from 'node:http';
+import { isLoopback } from '../guards.ts';
+import { NotSent } from './http.ts';
+
+/** A proxy for requests, and what it is called in errors: never with its password. */
+export interface Proxy {
+  readonly name: string;
+  /** Whether it passes bytes on, as it does for https. Else it answers for the server, or with a status of its own. */
+  readonly tunnels: boolean;
+  readonly agent: http.Agent;
+}
+
+const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'];
+const KEEP_ALIVE = { keepAlive: true };
+const proxies = new Map<string, Proxy>();
+
+/**
+ * The proxy that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` name for an address, in upper or lower case.
+ * Loopback never has one: a proxy would look for the server on its own machine.
+ *
+ * @throws NotSent where it cannot be used.
+ */
+export async function proxyFor(url: URL): Promise<Proxy | undefined> {
+  const { env } = process;
+  if (!VARIABLES.some((name) => env[name] || env[name.toUpperCase()]) || isLoopback(url.hostname)) return undefined;
+  const { getProxyForUrl } = await import('proxy-from-env');
+  const address = getProxyForUrl(url.href);
+  if (address === '') return undefined;
+  const key = `${url.protocol} ${address}`;
+  const known = proxies.get(key);
+  if (known) return known;
+  const made = await proxyAt(address, url.protocol === 'https:');
+  proxies.set(key, made);
+  return made;
+}
+
+async function proxyAt(address: string, secure: boolean): Promise<Proxy> {
+  const proxy = URL.canParse(address) ? new URL(address) : undefined;
+  if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') {
+    throw new NotSent('The environment names a proxy that is no http or https URL');
+  }
+  const name = proxy.origin;
+  if (secure) {
+    const { HttpsProxyAgent } = await import('https-proxy-agent');
+    return { name, tunnels: true, agent: new HttpsProxyAgent(proxy, KEEP_ALIVE) };
+  }
+  const { HttpProxyAgent } = await import('http-proxy-agent');
+  return { name, tunnels: false, agent: new HttpProxyAgent(proxy, KEEP_ALIVE) };
+}
+
+/** Ends a request that the proxy does not let through: what it answers is not the server's answer. */
+export function watchProxy(client: http.ClientRequest, { name, tunnels }: Proxy): void {
+  const refuse = (status: number | undefined): void => {
+    client.destroy(new Error(`the proxy ${name} refused with status ${status}`));
+  };
+  if (tunnels) {
+    client.on('proxyConnect', ({ statusCode }: { statusCode: number }) => {
+      if (statusCode !== 200) refuse(statusCode);
+    });
+  } else {
+    client.prependListener('response', ({ statusCode }) => {
+      if (statusCode === 407) refuse(statusCode);
+    });
+  }
+}
