@@ -169,6 +169,7 @@ async function ours(
     ...(fetch && { fetch: (input, init) => fetch(new Request(input, init)) }),
     onelicit: person.elicit,
     onsample: () => answers.sampling({}) as never,
+    onerror: () => {},
     onroots: () => answers.roots({})['roots'],
   });
   return {

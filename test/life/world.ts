@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { isAlive, programs, root, startServer, type RunningServer } from '../support/process.ts';
@@ -11,6 +12,7 @@ const SEQUENTIAL_THINKING = `${root}node_modules/@modelcontextprotocol/server-se
 export class World {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'everwire-life-'));
   readonly #servers: RunningServer[] = [];
+  readonly #addresses: Server[] = [];
   #gates = 0;
 
   /** The `node` arguments of our own server. */
@@ -45,11 +47,51 @@ export class World {
     return server;
   }
 
+  /** An address at which one server follows another. Its port is never free, so that nobody else takes it in between. */
+  async address(): Promise<Address> {
+    let current: RunningServer | undefined;
+    const front = createServer((socket) => {
+      if (!current) {
+        socket.destroy();
+        return;
+      }
+      const onward = connect(Number(new URL(current.url).port), '127.0.0.1');
+      for (const [end, other] of [
+        [socket, onward],
+        [onward, socket],
+      ] as const) {
+        end.on('error', () => other.destroy()).on('close', () => other.destroy());
+        end.pipe(other);
+      }
+    });
+    this.#addresses.push(front);
+    await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+    const origin = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+    const serve = async (args: readonly string[]): Promise<void> => void (current = await this.serve(args));
+    const stop = async (): Promise<unknown> => {
+      const former = current;
+      const exit = await former?.stop();
+      current = undefined;
+      return exit;
+    };
+    return { url: `${origin}/mcp`, sseUrl: `${origin}/sse`, serve, stop };
+  }
+
   /** Stops what was started. */
   async end(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.stop()));
+    await Promise.all(this.#addresses.map((front) => new Promise((resolve) => front.close(resolve))));
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+export interface Address {
+  readonly url: string;
+  readonly sseUrl: string;
+  /** Starts a server behind it. */
+  readonly serve: (args: readonly string[]) => Promise<void>;
+  /** Has the server end, as a supervisor does; resolves with how it ended. */
+  readonly stop: () => Promise<unknown>;
 }
 
 /** The `node` arguments of a bridge. */
