@@ -9,7 +9,6 @@ test.each([
   ['BearerToken abc', undefined],
   ['Basic bearer abc', undefined],
   ['Bearer abc', 'abc'],
-  [`Bearer ${'a'.repeat(16 * 1024)}`, 'a'.repeat(16 * 1024)],
   ['bearer abc', 'abc'],
   ['BEARER   a.b-c_d~e+f/g== ', 'a.b-c_d~e+f/g=='],
 ])('%j holds %j', (header, token) => {
@@ -25,7 +24,12 @@ test.each([
   'Bearer a=b',
   'Bearer "a"',
   'Bearer ä',
-  `Bearer ${'a'.repeat(16 * 1024 + 1)}`,
 ])('%j is no one credential', (header) => {
   expect(bearerCredential(header)).toBe(MALFORMED);
+});
+
+test('a credential has a bound', () => {
+  const longest = 'a'.repeat(16 * 1024);
+  expect(bearerCredential(`Bearer ${longest}`)).toBe(longest);
+  expect(bearerCredential(`Bearer ${longest}a`)).toBe(MALFORMED);
 });

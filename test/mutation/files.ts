@@ -20,7 +20,7 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/auth/urls.ts': ['src/auth/{bearer,jwt}.test.ts'],
   'src/auth/client/guarded-http.ts': ['src/auth/client/{guarded-http,guarded-http-names}.test.ts'],
   'src/auth/client/addresses.ts': ['src/auth/client/addresses.test.ts'],
-  'src/auth/client/acquisition.ts': ['src/auth/client/oauth.test.ts'],
+  'src/auth/client/acquisition.ts': ['src/auth/client/{acquisition,oauth}.test.ts'],
   'src/wire/modern/sealed-state.ts': ['src/wire/modern/sealed-state.test.ts'],
   'src/wire/modern/state-key.ts': ['src/wire/modern/sealed-state.test.ts'],
   'src/transport/stdio/framing.ts': ['src/transport/stdio/framing.test.ts'],
