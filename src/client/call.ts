@@ -1,5 +1,5 @@
 import { AbortableExchange } from '../core/abortable.ts';
-import type { AskOptions, Caller, Exchange, Service } from '../core/exchange.ts';
+import { NotAsked, type AskOptions, type Caller, type Exchange, type Service } from '../core/exchange.ts';
 import { invoke } from '../core/invoke.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -31,7 +31,7 @@ export interface CallHost {
   readonly attendedUntil?: number;
   /** Hears what belongs to the call. */
   notice(call: Call, method: string, params: JsonObject): void;
-  /** Answers a question in the middle of the call. */
+  /** Answers a question in the middle of the call, and holds each call that may have asked it meanwhile. */
   answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject>;
 }
 
@@ -117,12 +117,6 @@ export class Call extends AbortableExchange implements Exchange {
     this.#reject?.(reason);
   }
 
-  /** No time runs out any more, but the hard maximum: for what is meant to stay open. */
-  stayOpen(): void {
-    this.#questions += 1;
-    this.#arm();
-  }
-
   /** The server has shown that it works on the call. */
   extend(): void {
     if (this.#live) this.#arm();
@@ -134,15 +128,20 @@ export class Call extends AbortableExchange implements Exchange {
   }
 
   async ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
-    if (!this.#live) throw this.ended ?? answered();
+    if (!this.#live) throw new NotAsked(method, this.method);
+    return this.#host.answer(this, method, params, options);
+  }
+
+  /** No time runs out but the hard maximum: while a person thinks about a question, or for what is meant to stay open. */
+  hold(): void {
     this.#questions += 1;
-    this.#arm();
-    try {
-      return await this.#host.answer(this, method, params, options);
-    } finally {
-      this.#questions -= 1;
-      this.extend();
-    }
+    this.extend();
+  }
+
+  /** Takes back one `hold`. */
+  release(): void {
+    this.#questions -= 1;
+    this.extend();
   }
 
   #arm(timeout = this.#limits.timeout): void {

@@ -230,8 +230,17 @@ export class Requester implements CallHost {
     }
   }
 
-  answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject> {
-    return this.questions.answer(call.method, method, params, this.revision, call.signal, options);
+  async answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject> {
+    const outlives = options?.outlivesRequest === true;
+    // The server did not say which of the calls asked: none of them runs out of time while a person thinks.
+    const held = outlives ? this.#calls.values() : [call];
+    const signal = outlives ? this.closing.signal : call.signal;
+    for (const each of held) each.hold();
+    try {
+      return await this.questions.answer(call.method, method, params, this.revision, signal, options);
+    } finally {
+      for (const each of held) each.release();
+    }
   }
 
   /** Ends all calls with the reason; resolves when the connection is gone. */

@@ -47,7 +47,7 @@ export async function openSubscription(
     onchange: handler,
     onacknowledged: (accepted) => {
       honoured = accepted;
-      call.stayOpen();
+      call.hold();
       agree();
     },
   });

@@ -1,3 +1,4 @@
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import type { Revision } from '../protocol/revisions.ts';
@@ -41,6 +42,18 @@ export interface AskOptions {
    * request; one is made up where none is given.
    */
   readonly key?: string | undefined;
+  /**
+   * Whether the question stays open when its request has been answered: another request of the same caller may have asked
+   * it, and still waits. Default false: the question ends with its request.
+   */
+  readonly outlivesRequest?: boolean | undefined;
+}
+
+/** A question did not reach the caller, because its request had ended. Another request may ask it. */
+export class NotAsked extends RpcError {
+  constructor(method: string, request: string) {
+    super(ErrorCode.InvalidRequest, `${method} was not asked: the ${request} request that it belongs to has ended`);
+  }
 }
 
 /**
@@ -65,7 +78,7 @@ export interface Exchange {
    * Asks the caller for something in the middle of the request: elicitation, sampling, roots.
    *
    * @throws RpcError with the caller's error; where the caller lacks the capability, and nothing is sent then, with
-   * −32601, or −32021 from 2026-07-28.
+   * −32601, or −32021 from 2026-07-28. NotAsked where the request had ended before the caller was asked.
    */
   ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject>;
   /**

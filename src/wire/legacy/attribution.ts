@@ -1,20 +1,19 @@
 import type { Exchange } from '../../core/exchange.ts';
 
 /**
- * Says whose something is that a server of a handshake revision sent without saying to which call it belongs: over stdio
- * nothing does, and over Streamable HTTP what does not come on the stream of a call.
+ * Assigns what a server of a handshake revision sends without naming a call, on a connection that several clients share:
+ * everything over stdio, and over Streamable HTTP what does not come on the stream of a call.
  */
 export interface Attribution {
   /**
-   * Whose a question is. Undefined where no call is in flight that it could be of: then it goes to whoever began to listen
-   * last, if anybody does.
+   * The call that a question belongs to, or another of the same client.
    *
-   * @param signal fires when the server does not ask any more.
-   * @throws RpcError for the server, where nobody can know.
+   * @param signal fires when the server takes the question back.
+   * @throws RpcError −32603 for the server, where it cannot be known.
    */
-  question(signal: AbortSignal): Exchange | undefined | Promise<Exchange | undefined>;
-  /** The server has answered a call that was given up: it asks nothing more for it. */
+  question(signal: AbortSignal): Exchange | Promise<Exchange>;
+  /** The server has answered a cancelled call: it asks nothing more for it. */
   over(exchange: Exchange): void;
-  /** Whose a log message is; undefined where it could be anybody's. */
+  /** The call that a log message belongs to; undefined where it could belong to several clients. */
   message(): Exchange | undefined;
 }

@@ -118,6 +118,6 @@ test('a connection that closes ends what is in flight', async () => {
   await client.transport.close();
   await settled();
   for (const exchange of seen.slice(-2)) expect(exchange.signal.aborted).toBe(true);
-  await expect(seen.at(-1)!.ask('roots/list', {})).rejects.toThrow('Connection closed');
+  await expect(seen.at(-1)!.ask('roots/list', {})).rejects.toThrow('has ended');
   await seen.at(-1)!.notify('notifications/message', {});
 });

@@ -1,7 +1,6 @@
 import { AbortableExchange } from '../../core/abortable.ts';
-import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject, RequestId } from '../../jsonrpc/message.ts';
-import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
+import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../core/exchange.ts';
 import { Meta, Method, Notice } from '../../protocol/methods.ts';
 import type { AuthInfo, SubscriptionFilter } from '../../protocol/types.ts';
 import type { MessageExtra } from '../../transport/transport.ts';
@@ -12,20 +11,24 @@ export interface Connection {
   readonly caller: Caller;
   /** Sends a notification, on the stream of `related` or on that of the session. Reports a loss; need not be awaited. */
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void>;
-  /** Asks the client, on the stream of `related` or on that of the session, in the name of `asking`. */
-  ask(question: Question, related: RequestId | undefined, asking: Asking): Promise<JsonObject>;
+  /** Asks the client in the name of `asking`, on its stream. */
+  ask(question: Question, asking: Asking): Promise<JsonObject>;
 }
 
 export interface Question {
   readonly method: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal | undefined;
+  /** See `AskOptions`. */
+  readonly outlivesRequest: boolean;
 }
 
 /** One who waits for answers from the client, so that it can be told to stop waiting. */
 export interface Asking {
   readonly ended: Error | undefined;
   questions: Set<(reason: Error) => void> | undefined;
+  /** The request whose stream carries what belongs to it; undefined for the stream of the session. */
+  readonly stream: RequestId | undefined;
 }
 
 abstract class ConnectionExchange extends AbortableExchange implements Exchange, Asking {
@@ -57,6 +60,7 @@ abstract class ConnectionExchange extends AbortableExchange implements Exchange,
     for (const giveUp of this.questions ?? []) giveUp(reason);
   }
 
+  abstract get stream(): RequestId | undefined;
   abstract notify(method: string, params?: JsonObject): Promise<void>;
   abstract ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject>;
 }
@@ -88,6 +92,10 @@ export class RequestExchange extends ConnectionExchange {
     return (this.#caller ??= withAuth(super.caller, auth));
   }
 
+  override get stream(): RequestId | undefined {
+    return this.#answered ? undefined : this.id;
+  }
+
   /** The response is on its way. */
   answer(): void {
     this.#answered = true;
@@ -96,17 +104,17 @@ export class RequestExchange extends ConnectionExchange {
   notify(method: string, params?: JsonObject): Promise<void> {
     // Progress MUST stop after completion (basic/utilities/progress: Behavior Requirements); a cancelled call is nobody's.
     if (this.ended || (this.#answered && method === Notice.Progress)) return Promise.resolve();
-    return this.connection.notify(method, params, this.#answered ? undefined : this.id);
+    return this.connection.notify(method, params, this.stream);
   }
 
   ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
-    if (this.#answered) {
-      return Promise.reject(
-        new RpcError(ErrorCode.InvalidRequest, `${method} came after its ${this.method} request was answered`),
-      );
-    }
-    return this.connection.ask({ method, params, signal: options?.signal }, this.id, this);
+    if (this.#answered || this.ended) return Promise.reject(new NotAsked(method, this.method));
+    return this.connection.ask(question(method, params, options), this);
   }
+}
+
+function question(method: string, params: JsonObject, { signal, outlivesRequest = false }: AskOptions = {}): Question {
+  return { method, params, signal, outlivesRequest };
 }
 
 /** The caller of a session, as a request shows it whose credential is not that of the first. */
@@ -123,12 +131,16 @@ function withAuth(caller: Caller, auth: AuthInfo): Caller {
 
 /** A notification of the client that belongs to no exchange: what the service says to it goes on the stream of the session. */
 export class NoticeExchange extends ConnectionExchange {
+  override get stream(): undefined {
+    return undefined;
+  }
+
   notify(method: string, params?: JsonObject): Promise<void> {
     return this.connection.notify(method, params, undefined);
   }
 
   ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
-    return this.connection.ask({ method, params, signal: options?.signal }, undefined, this);
+    return this.connection.ask(question(method, params, options), this);
   }
 }
 

@@ -402,7 +402,7 @@ export class LegacyInbound implements Connection {
     return inTurn(sent);
   }
 
-  ask({ method, params, signal }: Question, related: RequestId | undefined, asking: Asking): Promise<JsonObject> {
+  ask({ method, params, signal, outlivesRequest }: Question, asking: Asking): Promise<JsonObject> {
     if (asking.ended) return Promise.reject(asking.ended);
     if (signal?.aborted) return Promise.reject(signal.reason);
     const missing = missingCapability(method, params, this.caller.capabilities, this.#profile);
@@ -425,18 +425,19 @@ export class LegacyInbound implements Connection {
       method,
       asked.params,
       this.#limits,
-      (message) => this.#sendQuestion(message, related),
-      (expired, reason) => this.#withdraw(expired, reason, related),
+      (message) => this.#sendQuestion(message, asking.stream),
+      (expired, reason) => this.#withdraw(expired, reason, asking.stream),
     );
     const giveUp = (reason: Error): void => {
-      if (this.#questions.cancel(id, reason)) this.#withdraw(id, reason.message, related);
+      if (this.#questions.cancel(id, reason)) this.#withdraw(id, reason.message, asking.stream);
     };
     const taken = (): void => giveUp(signal!.reason);
-    (asking.questions ??= new Set()).add(giveUp);
+    if (!outlivesRequest) (asking.questions ??= new Set()).add(giveUp);
     signal?.addEventListener('abort', taken);
     const token: unknown = params['_meta']?.[Meta.ProgressToken];
     if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
-    if (asking instanceof RequestExchange) (this.#askers ??= new Map()).set(id, asking);
+    // An answer that comes after the request has nobody's memory to count against.
+    if (asking instanceof RequestExchange && !outlivesRequest) (this.#askers ??= new Map()).set(id, asking);
     return (restore ? result.then(restore) : result).finally(() => {
       this.#askers?.delete(id);
       asking.questions?.delete(giveUp);

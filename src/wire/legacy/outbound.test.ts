@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
 import { deferred, settled } from '../../../test/support/service.ts';
 import { Peer } from '../../../test/support/wire.ts';
+import { NotAsked } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { memoryTransportPair } from '../../transport/memory.ts';
@@ -348,7 +349,8 @@ describe('questions of the server', () => {
       const answer: any = server.take().at(-1);
       return answer.result.name;
     };
-    const listener = await start('subscriptions/listen', {}, answering('listener'));
+    const session = { id: 's', signal: new AbortController().signal };
+    const listener = await start('subscriptions/listen', {}, { ...answering('listener'), caller: { session } });
     server
       .take()
       .forEach(
@@ -365,9 +367,32 @@ describe('questions of the server', () => {
     listener.exchange.abort();
   });
 
-  test('that nobody is there to answer are refused', async () => {
+  test('that come before any call are asked with the first that can carry them', async () => {
+    const { server, start } = await ready();
+    await server.send({ id: 's1', method: 'roots/list' });
+    // Without a session a caller cannot be asked in the middle of a list.
+    await start('tools/list', {}, answering('list'));
+    await start('tools/call', {}, answering('call'));
+    expect(server.take().at(-1)).toMatchObject({ id: 's1', result: { name: 'call' } });
+  });
+
+  test('go out with another call where the one that they went out with was answered before its caller was asked', async () => {
+    const { server, start } = await ready();
+    await start('tools/call', { name: 'older' }, answering('older'));
+    const newer = deferred<JsonObject>();
+    await start('tools/call', { name: 'newer' }, { onask: () => newer.promise });
+    const [, call] = server.take();
+    await server.send({ id: 's1', method: 'roots/list' }, { id: (call as { id: number }).id, result: {} });
+    newer.reject(new NotAsked('roots/list', 'tools/call'));
+    await settled();
+    expect(server.take()).toMatchObject([{ id: 's1', result: { name: 'older' } }]);
+  });
+
+  test('that nobody is there to answer are refused after half a minute', async () => {
     const { server } = await ready();
     await server.send({ id: 's1', method: 'roots/list' });
+    expect(server.take()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(30_000);
     expect(server.take()).toEqual([
       { jsonrpc: '2.0', id: 's1', error: { code: -32603, message: expect.stringContaining('roots/list') } },
     ]);

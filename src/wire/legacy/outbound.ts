@@ -13,8 +13,8 @@ import {
   type RequestId,
 } from '../../jsonrpc/message.ts';
 import { abortReason, isAborted, offAbort, onAbort } from '../../core/abortable.ts';
-import type { Exchange, Service } from '../../core/exchange.ts';
-import { isNotificationMethod, KNOWN_NOTICES, Meta, Method, Notice } from '../../protocol/methods.ts';
+import { NotAsked, type Exchange, type Service } from '../../core/exchange.ts';
+import { isNotificationMethod, KNOWN_NOTICES, MAY_ASK, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, type Revision, type RevisionProfile } from '../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../transport/transport.ts';
@@ -68,9 +68,10 @@ export interface OutboundOptions {
  * `notifications/initialized` goes out with the first exchange, so that what the server says or asks from then on
  * finds someone to hear it.
  *
- * A request *from* the server belongs to the call on whose stream it comes (Streamable HTTP), else to the one call in
- * flight. Where there are several, stdio does not tell which: it is whose the `attribution` says, else it goes to the newest
- * `tools/call`, else to the newest call. Where there is none, it goes to the newest `subscriptions/listen`.
+ * A request *from* the server belongs to the call on whose stream it comes (Streamable HTTP). Otherwise nothing says which
+ * call it belongs to. All calls of a connection are those of one client, unless an `attribution` tells several apart, so the
+ * question goes out with the newest `tools/call`, or else the newest call, and does not end with it. Where no call is in
+ * flight, the newest `subscriptions/listen` carries it, or else the next call.
  *
  * @throws RpcError where the handshake fails or takes too long; the transport is closed then.
  */
@@ -88,6 +89,8 @@ export async function connectLegacy(transport: Transport, options: OutboundOptio
 const HANDSHAKE_TIMEOUT = 60_000;
 /** Questions of the server that may be open at a time. */
 const MAX_QUESTIONS = 1000;
+/** Milliseconds that a question from outside of calls waits for a call that can carry it. */
+const EARLY_QUESTION = 30_000;
 /** Milliseconds that an answer waits for log messages of its call that come on another stream. */
 const LATE = 10;
 /** A call in flight, and the token under which the server reports its progress. */
@@ -112,7 +115,7 @@ class LegacyOutbound implements Upstream {
   readonly #pending: PendingRequests;
   /** In the order in which they began. */
   readonly #calls = new IdTable<RequestId, Call>();
-  readonly #newest = { all: new Newest<Call>(), tools: new Newest<Call>(), wanting: new Newest<Call>() };
+  readonly #newest = { askable: new Newest<Call>(), tools: new Newest<Call>(), wanting: new Newest<Call>() };
   /** Of callers with a session. */
   readonly #ofSessions = new Set<Call>();
   readonly #byExchange = new Map<Exchange, Call>();
@@ -125,6 +128,8 @@ class LegacyOutbound implements Upstream {
   readonly #givenUp = { requests: new Recent(), tokens: new Recent(), calls: new Recent<Exchange>() };
   /** Questions of the server that are being answered. */
   readonly #questions = new Map<RequestId, AbortController>();
+  /** Questions that came before any call that can carry them. */
+  readonly #early = new Set<(exchange: Exchange) => void>();
   readonly #listeners: UpstreamListeners;
   #initialized = false;
   #closing = false;
@@ -240,6 +245,7 @@ class LegacyOutbound implements Upstream {
       this.#giveUp(id, reason.message);
     };
     onAbort(exchange, cancel);
+    if (canAsk(exchange)) for (const begin of this.#early) begin(exchange);
     // Registered before anybody else hears of the result: progress MUST stop after completion (basic/utilities/progress).
     const done = (answer?: JsonObject): void => {
       call.notices?.flush();
@@ -262,7 +268,7 @@ class LegacyOutbound implements Upstream {
     const { session, logLevel } = exchange.caller;
     this.#calls.set(id, call);
     this.#byExchange.set(exchange, call);
-    this.#newest.all.add(call);
+    if (canAsk(exchange)) this.#newest.askable.add(call);
     if (exchange.method === Method.CallTool) this.#newest.tools.add(call);
     if (session) this.#ofSessions.add(call);
     else if (logLevel !== undefined) this.#newest.wanting.add(call);
@@ -358,14 +364,48 @@ class LegacyOutbound implements Upstream {
     related: RequestId | undefined,
     signal: AbortSignal,
   ): Promise<JsonObject> {
+    const own = this.#callOf(related)?.exchange;
+    if (own) return own.ask(method, params, { signal });
+    for (;;) {
+      const exchange = await this.#likelyAsker(method, signal);
+      signal.throwIfAborted();
+      // With several calls in flight any of them may have asked: the question does not end with the one that carries it.
+      const guessed = this.#calls.size > 1;
+      try {
+        return await exchange.ask(method, params, { signal, outlivesRequest: guessed });
+      } catch (error) {
+        if (!guessed || !(error instanceof NotAsked) || this.#calls.size === 0) throw error;
+      }
+    }
+  }
+
+  /** The call, or else the listener, through which the client of a question is asked. */
+  #likelyAsker(method: string, signal: AbortSignal): Exchange | Promise<Exchange> {
     const { attribution } = this.#options;
-    const caller =
-      this.#callOf(related)?.exchange ??
-      (attribution ? await attribution.question(signal) : this.#newestCall()) ??
-      this.#listeners.newest;
-    if (!caller) throw new RpcError(ErrorCode.InternalError, `Nobody is there to answer ${method}`);
-    signal.throwIfAborted();
-    return caller.ask(method, params, { signal });
+    if (attribution) return attribution.question(signal);
+    const listener = this.#listeners.newest;
+    return this.#newestCall() ?? (listener && canAsk(listener) ? listener : this.#nextCall(method, signal));
+  }
+
+  /** Some servers ask as soon as the session is open. A caller without a session is asked with its first call. */
+  #nextCall(method: string, signal: AbortSignal): Promise<Exchange> {
+    return new Promise<Exchange>((resolve, reject) => {
+      const giveUp = (reason: unknown): void => {
+        this.#early.delete(begin);
+        clearTimeout(timer);
+        signal.removeEventListener('abort', taken);
+        reject(reason as Error);
+      };
+      const taken = (): void => giveUp(signal.reason);
+      const nobody = new RpcError(ErrorCode.InternalError, `Nobody is there to answer ${method}`);
+      const timer = setTimeout(() => giveUp(nobody), EARLY_QUESTION);
+      const begin = (exchange: Exchange): void => {
+        resolve(exchange);
+        giveUp(undefined);
+      };
+      signal.addEventListener('abort', taken);
+      this.#early.add(begin);
+    });
   }
 
   /** Answers a question, unless the server took it back meanwhile. */
@@ -387,8 +427,8 @@ class LegacyOutbound implements Upstream {
   }
 
   #newestCall(): Exchange | undefined {
-    const { all, tools } = this.#newest;
-    return (tools.last ?? all.last)?.exchange;
+    const { askable, tools } = this.#newest;
+    return (tools.last ?? askable.last)?.exchange;
   }
 
   #onlyCall(): Call | undefined {
@@ -479,6 +519,11 @@ class LegacyOutbound implements Upstream {
     this.#questions.clear();
     this.onclose?.();
   }
+}
+
+/** Whether a caller can be asked in the middle of a request: without a session only where the request may ask (2026-07-28, patterns/mrtr). */
+function canAsk({ caller, method }: Exchange): boolean {
+  return caller.session !== undefined || MAY_ASK.has(method);
 }
 
 /** Past what has been sent by now: a timer alone could be over before anything is read. */

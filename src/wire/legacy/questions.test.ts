@@ -104,7 +104,9 @@ test('a question that comes after the answer is refused', async () => {
   const scripts = scripted();
   const { client } = await opened(scripts.service, { capabilities: everything });
   await client.request(1, 'echo');
-  await expect(scripts.seen.at(-1)!.ask('roots/list', {})).rejects.toThrow('after its echo request was answered');
+  await expect(scripts.seen.at(-1)!.ask('roots/list', {})).rejects.toThrow(
+    'the echo request that it belongs to has ended',
+  );
 });
 
 test('an input_required result is asked and the request retried with the answers', async () => {

@@ -2,7 +2,7 @@ import { Refusal } from '../../core/refusal.ts';
 import { randomUUID } from 'node:crypto';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
-import type { AskOptions } from '../../core/exchange.ts';
+import { NotAsked, type AskOptions } from '../../core/exchange.ts';
 import { Method } from '../../protocol/methods.ts';
 import { sizeOf } from '../size.ts';
 import { checkAnswer } from './answers.ts';
@@ -21,6 +21,8 @@ interface Question {
   readonly method: string;
   readonly params: JsonObject;
   readonly digest: string;
+  /** See `AskOptions`. */
+  readonly outlivesRequest: boolean;
   resolve(answer: JsonObject): void;
   reject(error: Error): void;
 }
@@ -83,7 +85,11 @@ export class Conversation implements Parked {
     return this.#requestBytes + this.#answerBytes + this.#questionBytes;
   }
 
-  ask(method: string, params: JsonObject, { key: given, signal }: AskOptions = {}): Promise<JsonObject> {
+  ask(
+    method: string,
+    params: JsonObject,
+    { key: given, signal, outlivesRequest = false }: AskOptions = {},
+  ): Promise<JsonObject> {
     const key = given ?? this.#name(method);
     if (this.#open.has(key) || this.#answered.has(key)) {
       const message = `${method} was not asked: the request has another question named ${JSON.stringify(key)}`;
@@ -110,6 +116,7 @@ export class Conversation implements Parked {
         method,
         params,
         digest: asked,
+        outlivesRequest,
         resolve: (response) => {
           settled();
           resolve(response);
@@ -143,20 +150,26 @@ export class Conversation implements Parked {
     // What is more than in the first round are answers, which are kept.
     this.#answerBytes += Math.max(0, (round.extra?.bytes ?? 0) - this.#requestBytes);
     this.exchange.resume(round);
-    if (this.#outcome) return this.#outcome();
     for (const [key, question] of answers) {
       this.#open.delete(key);
       this.#answered.set(key, [question.digest, responses[key]]);
       question.resolve(responses[key]);
     }
+    if (this.#outcome) return this.#outcome();
     // What is missing is asked again, unless the handler can do without.
     this.#schedule();
   }
 
   /** The handler has finished. Returns whether the caller is away; then the outcome is kept for it. */
   finish(outcome: () => void): boolean {
-    this.#dismiss(new RpcError(ErrorCode.InvalidRequest, 'The request has been answered'));
-    if (this.exchange.round || this.exchange.ended) return false;
+    const away = !this.exchange.round && !this.exchange.ended;
+    for (const [key, question] of [...this.#open]) {
+      // The caller is still thinking about it, and brings the answer along when it comes for the outcome.
+      if (away && question.outlivesRequest) continue;
+      this.#open.delete(key);
+      question.reject(new NotAsked(question.method, this.exchange.method));
+    }
+    if (!away) return false;
     this.#outcome = outcome;
     return true;
   }

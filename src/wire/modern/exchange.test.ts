@@ -220,7 +220,7 @@ describe('after its end', () => {
     const { exchange, first } = opened();
     exchange.answered();
     await exchange.notify('notifications/vendor/odd');
-    await expect(exchange.ask('roots/list', {})).rejects.toThrow('has been answered');
+    await expect(exchange.ask('roots/list', {})).rejects.toThrow('has ended');
     expect(heard(first)).toEqual([]);
   });
 

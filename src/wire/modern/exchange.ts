@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, isRequestId, notification, type JsonObject, type RequestId } from '../../jsonrpc/message.ts';
 import { AbortableExchange } from '../../core/abortable.ts';
-import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
+import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../core/exchange.ts';
 import { inTurn } from '../../core/turn.ts';
 import { reaches } from '../../protocol/logging.ts';
 import { Meta, Method, Notice } from '../../protocol/methods.ts';
@@ -134,7 +134,7 @@ export class ModernExchange extends AbortableExchange implements Exchange {
   }
 
   ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
-    if (this.ended) return Promise.reject(this.ended);
+    if (this.ended) return Promise.reject(new NotAsked(method, this.method));
     if (options?.signal?.aborted) return Promise.reject(options.signal.reason);
     return this.#ask(this, method, params, options);
   }
