@@ -332,7 +332,7 @@ test.each([
       },
       capabilities,
     );
-    const { bridge, errors, opened: ends } = bridged(to(service), { sessionIdleTimeout: 10_000, connections });
+    const { bridge, errors, opened: ends } = bridged(to(service), { idleTimeout: 10_000, connections });
     const { client } = await opened(bridge.service);
     await client.send({ id: 1, method: 'wait' });
     await vi.advanceTimersByTimeAsync(60_000);
@@ -360,7 +360,7 @@ test.each([
 test.each([0, Infinity, 2 ** 40])(
   'where it is never to rest, or later than a timer can wait, it stays: %d',
   async (never) => {
-    const { bridge, opened: ends } = bridged(to(scripted().service), { sessionIdleTimeout: never, idleTimeout: never });
+    const { bridge, opened: ends } = bridged(to(scripted().service), { idleTimeout: never });
     await opened(bridge.service);
     await bridge.service(new TestExchange('echo', {}, { caller: { revision: '2026-07-28' } }));
     await vi.advanceTimersByTimeAsync(3_600_000);

@@ -1,15 +1,16 @@
 import { openerFor } from '../client/open.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { Opener } from '../client/requester.ts';
-import type { Target } from '../client/target.ts';
+import { kindOf, type Target } from '../client/target.ts';
 import { isAborted } from '../core/abortable.ts';
 import type { Caller, Exchange, Service, Session } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { MAX_TIMER } from '../jsonrpc/timer.ts';
-import { canBeAsked, identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
-import { Pool, type PoolOptions } from './pool.ts';
+import { Method } from '../protocol/methods.ts';
+import { Connection } from './connection.ts';
+import { identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
 import { EraChanged } from './upstream.ts';
 
 /** What is behind a bridge, how it is spoken to, and for whom. */
@@ -20,25 +21,32 @@ export interface BridgeOptions extends Pick<
   /** The server: a URL, a command, a server of this process, or a function that makes a transport of its own for each connection. */
   readonly target: Target;
   /**
-   * For whom a connection to a server with a handshake is. `per-session`: for one session; callers without sessions
-   * (2026-07-28) share some where they are one principal, one program and can be asked the same things. `shared`: one for
-   * all. A number: so many for all. Default `per-session`.
+   * Who has a connection to a server with a handshake. `per-session`: each client one of its own. `shared`: all clients one.
+   * A number: all clients so many; each client keeps to one of them. Default `per-session`.
    *
-   * Calls that share a connection are told apart when the server asks something: those of tools that ask go one after the
-   * other, but do not wait for one another's answers.
+   * A client is a session; without sessions (2026-07-28) it is all callers of one principal that run the same program, by
+   * the name, version and capabilities that they declare. Calls of one client run in parallel, and any question of the server
+   * on its connection is put to it. On a connection that several clients share, questions are attributed, and calls of tools
+   * that ask take turns for that.
    */
   readonly connections?: 'per-session' | 'shared' | number | undefined;
+  /**
+   * Who the callers without a principal are. `one-client`: all of them are one and the same, as on stdio. `same-user`: one
+   * user, for whom each program is a client, as on loopback. `strangers`: anybody, so that questions are attributed on their
+   * connections too. Default `strangers`.
+   */
+  readonly anonymous?: 'one-client' | 'same-user' | 'strangers' | undefined;
   /** Milliseconds that it may take to connect. Default 60 000. */
   readonly connectTimeout?: number | undefined;
-  /** Milliseconds after which a connection that callers without a session used, and nobody needs, is closed; 0: never. Default 300 000. */
+  /**
+   * Milliseconds after which a connection is closed that nobody uses or listens to; the next request makes another. What the
+   * server kept for it is lost then. Default: 0, for never.
+   */
   readonly idleTimeout?: number | undefined;
   /**
-   * Milliseconds after which a connection of one session, or one for all, is closed where nothing was asked on it; the next
-   * request makes another. What the server kept for it is lost then, and what it would have said meanwhile is not heard:
-   * who listens is told that all may have changed. Default: 0, for never.
+   * Connections for clients without a session, at the most. Beyond them the one that has been idle the longest is closed,
+   * which `onerror` hears; where none is idle, the request is refused. Default 100.
    */
-  readonly sessionIdleTimeout?: number | undefined;
-  /** Connections for callers without a session, at the most; the one that is idle the longest goes first. Default 100. */
   readonly maxConnections?: number | undefined;
   /** Hears of what no caller can be told. Default: nobody. */
   readonly onerror?: ((error: Error) => void) | undefined;
@@ -52,21 +60,19 @@ export interface Bridge {
   readonly upstreams: number;
   /** How often a connection that was lost was made again. */
   readonly restarts: number;
-  /** Calls that wait for others on the same connection. */
+  /** Calls that wait for those of other clients on the same connection. */
   readonly waiting: number;
   /**
-   * Connects once, to see that the server is there and answers.
+   * Finds out whether the server is there and answers. Connects where no connection stands. A connection to a URL is kept
+   * until the first client has its own, and becomes that of the first client where the server refuses a second one.
    *
-   * @throws RpcError where it does not.
+   * @throws RpcError where the server does not answer.
    */
   check(): Promise<void>;
   /** Closes all connections to the server; what is in flight fails. Resolves when they are gone. */
   close(): Promise<void>;
 }
 
-/** Connections for the same callers without a session. */
-const MAX_OF_ONE = 4;
-const IDLE_TIMEOUT = 300_000;
 const MAX_CONNECTIONS = 100;
 
 /**
@@ -80,216 +86,250 @@ export function createBridge(options: BridgeOptions): Bridge {
   return new ServerBridge(options);
 }
 
-interface SessionPool {
-  readonly pool: Pool;
-  /** Called when the session is over. */
-  readonly end: () => void;
-}
+/** What tells a client from others: the signal of its session, or what it says of itself. For shared connections their number. */
+type ClientKey = AbortSignal | string | number;
 
 class ServerBridge implements Bridge {
   readonly #options: BridgeOptions;
   readonly #opener: Opener;
+  /** Whether the server is at a URL: it may have room for one session only. */
+  readonly #remote: boolean;
   readonly #onerror: (error: Error) => void;
-  /** One for all, where that is wanted. */
-  readonly #common: Pool | undefined;
-  /** A server without sessions knows none of its callers: they need not be kept apart. */
-  #stateless: Pool | undefined;
-  readonly #ofSessions = new Map<Session, SessionPool>();
-  readonly #ofCallers = new Map<string, Pool>();
-  /** Those on their way out, and those of `check`. */
+  readonly #connections = new Map<ClientKey, Connection>();
+  /** Of a server without sessions: it knows none of its callers, so all who have no session share it. */
+  #stateless: Connection | undefined;
+  /** What `check` has opened, until the first client has a connection. */
+  #checked: Connection | undefined;
+  #checking: Promise<void> | undefined;
+  /** How many shared connections there are; undefined where each client has its own. */
+  readonly #shared: number | undefined;
+  /** Which of the shared connections a session keeps to. */
+  readonly #places = new WeakMap<Session, number>();
+  /** The sessions of each shared connection. */
+  readonly #sessions: number[];
   readonly #closing = new Set<Promise<void>>();
-  readonly #probes = new Set<Pool>();
   #sweep: ReturnType<typeof setInterval> | undefined;
-  #rest: ReturnType<typeof setInterval> | undefined;
   #closed = false;
   restarts = 0;
 
   constructor(options: BridgeOptions) {
-    const { target, connections = 'per-session', onerror = () => {}, connectTimeout, sessionIdleTimeout = 0 } = options;
+    const { target, connections = 'per-session', onerror = () => {}, connectTimeout, idleTimeout = 0 } = options;
     if (typeof connections === 'number' && !(Number.isInteger(connections) && connections > 0))
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;
     this.#onerror = onerror;
     this.#opener = openerFor(target, { ...options, connectTimeout });
-    if (connections !== 'per-session') {
-      this.#common = this.#pool(OWN_IDENTITY, connections === 'shared' ? 1 : connections, 'strangers');
+    this.#remote = kindOf(target) === 'url';
+    this.#shared = connections === 'per-session' ? undefined : connections === 'shared' ? 1 : connections;
+    this.#sessions = Array.from({ length: this.#shared ?? 0 }, () => 0);
+    if (idleTimeout > 0) {
+      const interval = Math.min(Math.max(1, idleTimeout / 4), MAX_TIMER);
+      this.#sweep = setInterval(() => this.#closeIdle(Date.now() - idleTimeout), interval).unref();
     }
-    if (sessionIdleTimeout > 0) this.#rest = lookingAgain(() => this.#restIdle(sessionIdleTimeout), sessionIdleTimeout);
   }
 
   get upstreams(): number {
-    return this.#pools().reduce((sum, pool) => sum + pool.connected, 0);
+    return this.#all().filter(({ connected }) => connected).length;
   }
 
   get waiting(): number {
-    return this.#pools().reduce((sum, pool) => sum + pool.waiting, 0);
+    return this.#all().reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  readonly service: Service = (exchange) => {
-    if (this.#closed) return Promise.reject(isClosed());
-    const { session } = exchange.caller;
-    if (this.#common) return twice(this.#common.service, exchange);
-    return session ? this.#forSession(exchange, session) : this.#forCaller(exchange);
+  readonly service: Service = async (exchange) => {
+    try {
+      return await this.#answer(exchange);
+    } catch (error) {
+      // It did not run, since the server is of another era by now: it is made again, as that era has it.
+      if (!(error instanceof EraChanged) || isAborted(exchange)) throw error;
+      return this.#answer(exchange);
+    }
   };
 
-  async check(): Promise<void> {
-    if (this.#closed) throw isClosed();
-    if (this.#common) return this.#common.connect();
-    const probe = this.#pool(OWN_IDENTITY, 1, 'one');
-    this.#probes.add(probe);
-    try {
-      await probe.connect();
-    } finally {
-      this.#probes.delete(probe);
-      await probe.close();
-    }
+  check(): Promise<void> {
+    if (this.#closed) return Promise.reject(isClosed());
+    if (this.#shared !== undefined) return this.#connection(0, OWN_IDENTITY, true).connect();
+    return (this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined;
+    }));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweep);
-    clearInterval(this.#rest);
-    const pools = [...this.#pools(), ...this.#probes];
-    this.#ofSessions.clear();
-    this.#ofCallers.clear();
-    this.#stateless = undefined;
-    await Promise.all([...this.#closing, ...pools.map((pool) => pool.close())]);
+    for (const connection of this.#all()) this.#release(connection);
+    await Promise.all(this.#closing);
   }
 
-  #pools(): Pool[] {
-    const single = [this.#common, this.#stateless].filter((pool) => pool !== undefined);
-    const ofSessions = [...this.#ofSessions.values()].map(({ pool }) => pool);
-    return [...single, ...ofSessions, ...this.#ofCallers.values()];
+  #all(): Connection[] {
+    const others = [this.#stateless, this.#checked].filter((connection) => connection !== undefined);
+    return [...this.#connections.values(), ...others];
   }
 
-  #pool(identity: BridgeIdentity, max: number, sharers: PoolOptions['sharers'], hasRoom?: () => boolean): Pool {
-    const onreopen = (): void => void (this.restarts += 1);
-    return new Pool({ opener: this.#opener, identity, max, sharers, hasRoom, onerror: this.#onerror, onreopen });
-  }
-
-  async #forSession(exchange: Exchange, session: Session): Promise<JsonObject> {
-    const pool = this.#ofSessions.get(session)?.pool ?? this.#addSession(exchange.caller, session);
+  async #check(): Promise<void> {
+    if (this.#checked?.connected) return;
+    const connection = (this.#checked ??= this.#open(OWN_IDENTITY, this.#isMixed(undefined)));
     try {
-      return await twice(pool.service, exchange);
+      await connection.connect();
+    } catch (error) {
+      this.#release(connection);
+      throw error;
+    }
+    // Without a session nothing would be kept, and another process can be started at any time.
+    if (this.#remote && connection.era === 'legacy') return;
+    this.#release(connection);
+    await Promise.all(this.#closing);
+  }
+
+  async #answer(exchange: Exchange): Promise<JsonObject> {
+    if (this.#closed) throw isClosed();
+    const { caller } = exchange;
+    const { session } = caller;
+    if (this.#shared !== undefined) {
+      return this.#connection(this.#placeOf(caller, this.#shared), OWN_IDENTITY, true).service(exchange);
+    }
+    const key = session && this.#options.anonymous !== 'one-client' ? session.signal : keyOf(caller);
+    try {
+      const connection = await this.#connected(key, caller);
+      return await connection.service(exchange);
     } catch (error) {
       // No session comes about; the next attempt starts from nothing.
-      if (exchange.method === 'server/discover') this.#removeSession(session);
+      if (session && exchange.method === Method.Discover) this.#forget(key);
       throw error;
     }
   }
 
-  #addSession(caller: Caller, session: Session): Pool {
-    if (session.signal.aborted) throw new RpcError(ErrorCode.InternalError, 'The session is over');
-    const pool = this.#pool(identityOf(caller), 1, 'one');
-    const end = (): void => this.#removeSession(session);
-    this.#ofSessions.set(session, { pool, end });
-    session.signal.addEventListener('abort', end);
-    return pool;
+  /** Each client keeps to one of the shared connections: a session to the one with the fewest when it came. */
+  #placeOf(caller: Caller, count: number): number {
+    const { session } = caller;
+    if (!session) return count === 1 ? 0 : hash(keyOf(caller)) % count;
+    let place = this.#places.get(session);
+    if (place !== undefined) return place;
+    place = this.#sessions.indexOf(Math.min(...this.#sessions));
+    this.#places.set(session, place);
+    const sessions = this.#sessions;
+    sessions[place] = sessions[place]! + 1;
+    session.signal.addEventListener('abort', () => void (sessions[place] = sessions[place]! - 1), { once: true });
+    return place;
   }
 
-  #removeSession(session: Session): void {
-    const of = this.#ofSessions.get(session);
-    if (!of) return;
-    this.#ofSessions.delete(session);
-    session.signal.removeEventListener('abort', of.end);
-    this.#release(of.pool.close());
-  }
-
-  #forCaller(exchange: Exchange): Promise<JsonObject> {
-    return twice(this.#throughPool, exchange);
-  }
-
-  readonly #throughPool: Service = async (exchange) => {
-    if (this.#stateless) {
-      // It may be another after a restart.
-      if (!this.#stateless.ready) await this.#stateless.connect();
-      if (this.#stateless?.era === 'modern') return this.#stateless.service(exchange);
-      const former = this.#stateless;
-      this.#stateless = undefined;
-      if (former) this.#release(former.close());
+  /** The connection of a client, after it is known which era the server is of. */
+  async #connected(key: AbortSignal | string, caller: Caller): Promise<Connection> {
+    const common = caller.session ? undefined : await this.#statelessConnection();
+    if (common) return common;
+    const mixed = !caller.session && this.#isMixed(caller.principal);
+    const connection = this.#connection(key, identityOf(caller), mixed);
+    if (connection.era !== undefined) return connection;
+    try {
+      await connection.connect();
+    } catch (error) {
+      return this.#takeChecked(key, connection, error);
     }
-    const pool = this.#callerPool(exchange.caller);
-    if (pool.era === undefined) await pool.connect();
-    if (pool.era === 'modern' && !this.#stateless) {
-      this.#stateless = pool;
-      for (const [key, each] of this.#ofCallers) if (each === pool) this.#ofCallers.delete(key);
-    }
-    return pool.service(exchange);
-  };
+    if (this.#checked) this.#release(this.#checked);
+    if (caller.session || connection.era === 'legacy' || this.#stateless) return connection;
+    this.#connections.delete(key);
+    this.#stateless = connection;
+    return connection;
+  }
 
-  #callerPool(caller: Caller): Pool {
-    const key = keyOf(caller);
-    const known = this.#ofCallers.get(key);
+  /** Whether callers without a session who show the same principal may be different people. */
+  #isMixed(principal: string | undefined): boolean {
+    const { anonymous = 'strangers' } = this.#options;
+    return principal === undefined && anonymous === 'strangers';
+  }
+
+  /** The connection of all who have no session, where the server has none either. It may be another after a restart. */
+  async #statelessConnection(): Promise<Connection | undefined> {
+    const connection = this.#stateless;
+    if (!connection) return undefined;
+    if (!connection.connected) await connection.connect();
+    if (connection.era === 'modern') return connection;
+    if (this.#stateless === connection) this.#release(connection);
+    return undefined;
+  }
+
+  /** A server that takes no second connection is left with the one of `check`. @throws the error where there is none. */
+  #takeChecked(key: AbortSignal | string, refused: Connection, error: unknown): Connection {
+    const checked = this.#checked;
+    if (!checked?.connected || this.#connections.get(key) !== refused) throw error;
+    this.#checked = undefined;
+    this.#connections.set(key, checked);
+    this.#release(refused);
+    return checked;
+  }
+
+  #connection(key: ClientKey, identity: BridgeIdentity, mixed: boolean): Connection {
+    const known = this.#connections.get(key);
     if (known) return known;
-    this.#makeRoom();
-    const asked = canBeAsked(caller.capabilities);
-    const pool = this.#pool(identityOf(caller), asked ? MAX_OF_ONE : 1, asked ? 'alike' : 'one', () => this.#hasRoom);
-    this.#ofCallers.set(key, pool);
-    const { idleTimeout = IDLE_TIMEOUT } = this.#options;
-    if (idleTimeout > 0) this.#sweep ??= lookingAgain(() => this.#closeIdle(idleTimeout), idleTimeout);
-    return pool;
+    if (typeof key === 'string') this.#makeRoom();
+    if (typeof key === 'object') {
+      if (key.aborted) throw new RpcError(ErrorCode.InternalError, 'The session is over');
+      key.addEventListener('abort', this.#sessionOver);
+    }
+    const connection = this.#open(identity, mixed);
+    this.#connections.set(key, connection);
+    return connection;
   }
 
-  /** Whether callers without a session may have another connection. */
-  get #hasRoom(): boolean {
-    const { maxConnections = MAX_CONNECTIONS } = this.#options;
-    let connections = 0;
-    for (const { size } of this.#ofCallers.values()) connections += Math.max(1, size);
-    return connections < maxConnections;
+  #open(identity: BridgeIdentity, mixed: boolean): Connection {
+    const onreopen = (): void => void (this.restarts += 1);
+    return new Connection({ opener: this.#opener, identity, mixed, onerror: this.#onerror, onreopen });
   }
 
   /** @throws RpcError −32000 where all connections are needed. */
   #makeRoom(): void {
-    if (this.#hasRoom) return;
     const { maxConnections = MAX_CONNECTIONS } = this.#options;
-    const [idlest] = [...this.#ofCallers]
-      .filter(([, pool]) => !pool.busy)
+    const callers = [...this.#connections].filter(([key]) => typeof key === 'string');
+    if (callers.length < maxConnections) return;
+    const [idlest] = callers
+      .filter(([, { idle, heard }]) => idle && !heard)
       .toSorted(([, a], [, b]) => a.lastUsed - b.lastUsed);
     if (!idlest) {
       const message = `All ${maxConnections} connections to the server are in use; try again later`;
       throw new RpcError(CONNECTION_CLOSED, message);
     }
-    const [key, pool] = idlest;
-    this.#ofCallers.delete(key);
-    this.#release(pool.close());
+    this.#forget(idlest[0]);
+    this.#onerror(
+      new Error(`More than ${maxConnections} clients use the server: the one idle the longest lost its connection`),
+    );
   }
 
-  #restIdle(idleTimeout: number): void {
-    const since = Date.now() - idleTimeout;
-    for (const { pool } of this.#ofSessions.values()) this.#release(pool.rest(since));
-    if (this.#common) this.#release(this.#common.rest(since));
-  }
+  readonly #sessionOver = ({ target }: Event): void => this.#forget(target as AbortSignal);
 
-  #closeIdle(idleTimeout: number): void {
-    const since = Date.now() - idleTimeout;
-    for (const [key, pool] of this.#ofCallers) {
-      this.#release(pool.shrink(since));
-      if (pool.size === 0) this.#ofCallers.delete(key);
+  #closeIdle(since: number): void {
+    for (const [key, connection] of this.#connections) {
+      if (!connection.idle || connection.lastUsed > since) continue;
+      if (typeof key === 'string' && !connection.heard) this.#forget(key);
+      else connection.rest().catch(this.#onerror);
     }
-    if (this.#ofCallers.size > 0) return;
-    clearInterval(this.#sweep);
-    this.#sweep = undefined;
   }
 
-  #release(closed: Promise<void>): void {
-    const closing: Promise<void> = closed.catch(this.#onerror).finally(() => this.#closing.delete(closing));
+  #forget(key: ClientKey): void {
+    if (typeof key === 'object') key.removeEventListener('abort', this.#sessionOver);
+    const connection = this.#connections.get(key);
+    this.#connections.delete(key);
+    if (connection) this.#release(connection);
+  }
+
+  /** Closes a connection; nobody is given it any more. */
+  #release(connection: Connection): void {
+    if (this.#stateless === connection) this.#stateless = undefined;
+    if (this.#checked === connection) this.#checked = undefined;
+    const closing: Promise<void> = connection
+      .close()
+      .catch(this.#onerror)
+      .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 }
 
-/** What did not run because the server is of another era by now is made again, as that era has it. */
-function twice(service: Service, exchange: Exchange): Promise<JsonObject> {
-  return service(exchange).catch((error: unknown) => {
-    if (!(error instanceof EraChanged) || isAborted(exchange)) throw error;
-    return service(exchange);
-  });
+/** The same number for the same text, from 0 to 2³² − 1. */
+function hash(text: string): number {
+  let value = 0;
+  for (let at = 0; at < text.length; at += 1) value = (Math.imul(value, 31) + text.charCodeAt(at)) >>> 0;
+  return value;
 }
 
 function isClosed(): RpcError {
   return new RpcError(CONNECTION_CLOSED, 'The bridge is closed');
-}
-
-/** Looks, a few times within what is waited for, for what has been idle for that long. */
-function lookingAgain(look: () => void, idleTimeout: number): ReturnType<typeof setInterval> {
-  return setInterval(look, Math.min(Math.max(1, idleTimeout / 4), MAX_TIMER)).unref();
 }

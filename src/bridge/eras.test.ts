@@ -158,7 +158,7 @@ test('a visit that a server of 2025-11-25 demands is a question to a client of 2
 test.each<[string, Partial<BridgeOptions>, number]>([
   ['shared', { connections: 'shared' }, 1],
   ['pooled', { connections: 3 }, 3],
-  ['of its callers', {}, 4],
+  ['of strangers', {}, 1],
 ])(
   'on a connection that is %s each question reaches its own caller, however many are open',
   async (_, options, most) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import type { Caller } from '../core/exchange.ts';
-import { canBeAsked, identityOf, keyOf } from './identity.ts';
+import { identityOf, keyOf } from './identity.ts';
 
 const caller = (more: Partial<Caller>): Caller => new TestExchange('m', {}, { caller: more }).caller;
 
@@ -39,14 +39,4 @@ test('of a caller without a session nobody is promised to hear that its roots ha
   expect(identityOf(caller({ capabilities })).capabilities).toEqual({ roots: { x: 1 }, sampling: {} });
   const session = { id: 's', signal: new AbortController().signal };
   expect(identityOf(caller({ capabilities, session })).capabilities).toBe(capabilities);
-});
-
-test.each([
-  [{ elicitation: {} }, true],
-  [{ roots: { listChanged: true } }, true],
-  [{ sampling: {} }, true],
-  [{ elicitation: true, extensions: {} }, false],
-  [{}, false],
-])('of capabilities %j it is known whether there is anything to ask', (capabilities, can) => {
-  expect(canBeAsked(capabilities)).toBe(can);
 });

@@ -48,20 +48,16 @@ function withoutNews(capabilities: JsonObject): JsonObject {
 const MAX_HELLO = 64 * 1024;
 
 /**
- * What callers without a session must have in common to share one on a server: who they are, and what they can do.
+ * What callers have in common that are one client: who they are, which program they run, and what it can do.
  *
  * @throws RpcError −32602 where they say too much of themselves.
  */
 export function keyOf({ principal, clientInfo, capabilities }: Caller): string {
-  const key = JSON.stringify([principal ?? null, clientInfo?.name, clientInfo?.version, canonical(capabilities)]);
+  const can = canonical(withoutNews(capabilities));
+  const key = JSON.stringify([principal ?? null, clientInfo?.name, clientInfo?.version, can]);
   if (key.length <= MAX_HELLO) return key;
   const message = `Invalid params: what the client says of itself is larger than ${MAX_HELLO} characters`;
   throw new RpcError(ErrorCode.InvalidParams, message);
-}
-
-/** Whether there is anything that a caller with these capabilities can be asked. */
-export function canBeAsked(capabilities: JsonObject): boolean {
-  return ['elicitation', 'sampling', 'roots'].some((name) => isObject(capabilities[name]));
 }
 
 /** With the members of each object in one order. */

@@ -7,7 +7,7 @@ import { unrepeated } from '../operate/repetition.ts';
 import { createObserver } from './bridge-observer.ts';
 import { serveBridge, type ServedMembers } from './bridge-serve.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
-import { authorizerFor, boundedCommand, restingOf } from './bridge-target.ts';
+import { authorizerFor, boundedCommand, connectionsOf } from './bridge-target.ts';
 import { Failure } from './failure.ts';
 import { secretsOf } from './secrets.ts';
 import { atEnd } from './shutdown.ts';
@@ -26,9 +26,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
       target: targetOf(server, settings, log),
       headers,
       ...(server.kind === 'url' && { authorizer: await authorizerFor(new URL(server.url), headers, settings, log) }),
-      ...restingOf(settings),
-      connections: settings.connections,
-      connectTimeout: settings.connectTimeout,
+      ...connectionsOf(settings),
       onerror: ({ message }) => warn(message),
     });
     return { service: observer.server(name, bridge), close: () => bridge.close() };

@@ -66,9 +66,9 @@ export function withBridgeOptions(command: Command): Command {
 
     .optionsGroup('The server behind it:')
     .option('--config <file>', 'all servers of this mcp.json as one, and each at /servers/<name>/mcp')
-    .option('--per-session', 'one connection, or process, for each session (the default)')
-    .option('--shared', 'one for all sessions')
-    .addOption(new Option('--pool <number>', 'so many for all sessions').argParser(positive))
+    .option('--per-session', 'one connection, or process, for each client (the default)')
+    .option('--shared', 'one for all clients')
+    .addOption(new Option('--pool <number>', 'this many for all clients; each client keeps to one').argParser(positive))
     .addOption(
       each(
         '--header <header>',
@@ -80,7 +80,7 @@ export function withBridgeOptions(command: Command): Command {
     .addOption(
       new Option(
         '--server-idle-timeout <seconds>',
-        'end what no request came for in this long, and start it again when one comes; what it kept is lost (default: 300 where clients have no session, else never)',
+        'end a server that got no request for this long, and start it again for the next; its state is lost (default: never)',
       ).argParser(secondsIn),
     )
     .addOption(

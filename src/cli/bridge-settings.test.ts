@@ -51,6 +51,7 @@ describe('settings', () => {
       access: { tokens: [], keys: [], issuer: undefined },
       config: undefined,
       connections: 'per-session',
+      anonymous: 'same-user',
       headers: {},
       login: true,
       connectTimeout: 60_000,
@@ -109,6 +110,14 @@ describe('settings', () => {
     expect(read('--host', '0.0.0.0', '--allow-unauthenticated').host).toBe('0.0.0.0');
     expect(read('--host', '0.0.0.0', '--bearer', SECRET).host).toBe('0.0.0.0');
     expect(read('--host', '0.0.0.0', '--stdio').stdio).toBe(true);
+  });
+
+  test('take callers without a credential for one user only where nobody else can be among them', () => {
+    expect(read('--stdio').anonymous).toBe('one-client');
+    expect(read('--host', 'localhost').anonymous).toBe('same-user');
+    expect(read('--host', '0.0.0.0', '--allow-unauthenticated').anonymous).toBe('strangers');
+    // Whoever passes requests on to loopback brings others along.
+    expect(read('--allow-host', 'mcp.example').anonymous).toBe('strangers');
   });
 
   test('allow pages of origins, those of extensions among them', () => {

@@ -19,6 +19,8 @@ export interface BridgeSettings {
   /** The file that lists the servers, where it is not one. */
   readonly config: string | undefined;
   readonly connections: 'per-session' | 'shared' | number;
+  /** Who the callers are that show no credential. */
+  readonly anonymous: 'one-client' | 'same-user' | 'strangers';
   /** For a server with a URL. They may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
   /** Whether a person may be asked to log in to a server with a URL. */
@@ -111,6 +113,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     access,
     config: flags.config,
     connections: readConnections(flags),
+    anonymous: anonymousCallers(flags),
     headers,
     login: flags.login,
     connectTimeout: flags.handshakeTimeout * 1000,
@@ -152,6 +155,12 @@ function checkWhereItIsServed(flags: BridgeFlags): void {
   for (const [option, value] of Object.entries(given)) {
     if (value !== undefined) throw Failure.usage(`${option} is for HTTP, and --stdio serves none`);
   }
+}
+
+/** On loopback all are the same user, unless a further Host header shows that somebody else's requests are passed on to it. */
+function anonymousCallers({ stdio, host, allowHost }: BridgeFlags): BridgeSettings['anonymous'] {
+  if (stdio) return 'one-client';
+  return staysHere(host) && allowHost.length === 0 ? 'same-user' : 'strangers';
 }
 
 function staysHere(host: string): boolean {

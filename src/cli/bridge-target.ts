@@ -35,11 +35,14 @@ export function boundedCommand(
   return { ...command, env, maxMemory, watchdog: true, onstderr: relay.line };
 }
 
-/** When a connection that nobody asks anything on is closed; what is not said is as `BridgeOptions` has it. */
-export function restingOf({
-  serverIdleTimeout: idle,
-}: BridgeSettings): Pick<BridgeOptions, 'idleTimeout' | 'sessionIdleTimeout'> {
-  return idle === undefined ? {} : { idleTimeout: idle, sessionIdleTimeout: idle };
+/** Who shares a connection to a server, and how long it may take to make and lies idle. */
+export function connectionsOf({
+  connections,
+  anonymous,
+  connectTimeout,
+  serverIdleTimeout: idleTimeout,
+}: BridgeSettings): Pick<BridgeOptions, 'connections' | 'anonymous' | 'connectTimeout' | 'idleTimeout'> {
+  return { connections, anonymous, connectTimeout, idleTimeout };
 }
 
 /**

@@ -9,7 +9,7 @@ import { createObserver } from './bridge-observer.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { bridgeLog, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
-import { authorizerFor, boundedCommand, restingOf } from './bridge-target.ts';
+import { authorizerFor, boundedCommand, connectionsOf } from './bridge-target.ts';
 import { Failure } from './failure.ts';
 import { atEnd, stop } from './shutdown.ts';
 
@@ -26,9 +26,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   const warn = unrepeated((line) => log.write('warn', line));
   const bridged = createBridge({
     target,
-    connections: settings.connections,
-    connectTimeout: settings.connectTimeout,
-    ...restingOf(settings),
+    ...connectionsOf(settings),
     headers: settings.headers,
     ...(typeof target === 'string' && {
       authorizer: await authorizerFor(new URL(target), settings.headers, settings, log),

@@ -394,7 +394,7 @@ class LegacyOutbound implements Upstream {
         this.#early.delete(begin);
         clearTimeout(timer);
         signal.removeEventListener('abort', taken);
-        reject(reason as Error);
+        reject(reason);
       };
       const taken = (): void => giveUp(signal.reason);
       const nobody = new RpcError(ErrorCode.InternalError, `Nobody is there to answer ${method}`);

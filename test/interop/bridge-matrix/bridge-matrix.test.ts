@@ -30,7 +30,7 @@ describe.each(KINDS.map((up) => [up.heading, up] as const))('a bridge to a serve
   beforeAll(async () => {
     upstream = await startUpstream(up);
     const onerror = (error: Error): void => void errors.push(error);
-    bridge = createBridge({ target: upstream.target, onerror });
+    bridge = createBridge({ target: upstream.target, anonymous: 'same-user', onerror });
     front = await openFront(bridge.service, onerror);
   });
 

@@ -1,6 +1,6 @@
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
-import { listening, scripted } from '../../test/support/service.ts';
+import { scripted } from '../../test/support/service.ts';
 import type { Caller, Exchange, Service, Session } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
@@ -63,16 +63,67 @@ test('sessions are spread over the connections of all, whenever they come', asyn
   expect([ends.length, bridge.upstreams]).toEqual([3, 3]);
 });
 
-test('there are no more connections than there may be, though calls have to wait for one', async () => {
+test('a client without sessions keeps to one of the connections of all, as it would be without them', async () => {
+  const { bridge, ends } = bridged(scripted().service, { connections: 3 });
+  for (let n = 0; n < 5; n += 1) await bridge.service(from('p', 'echo', {}, able));
+  expect(ends).toHaveLength(1);
+});
+
+test('one client has one connection, on which its calls run in parallel', async () => {
   const { open, opened } = gate();
-  const { service } = scripted({ 'tools/call': () => opened.then(() => ({ content: [] })) }, { tools: {} });
-  const { bridge, ends } = bridged(service, { maxConnections: 2 });
+  let running = 0;
+  const service = scripted({
+    'tools/call': async () => {
+      running += 1;
+      await opened;
+      return { content: [] };
+    },
+  }).service;
+  const { bridge, ends } = bridged(service, { anonymous: 'same-user' });
   const calls = [1, 2, 3, 4].map(() => bridge.service(from('p', 'tools/call', { name: 'x' }, able)));
-  await expect.poll(() => bridge.upstreams).toBe(2);
-  await expect.poll(() => bridge.waiting).toBe(2);
+  await expect.poll(() => running).toBe(4);
   open();
   await Promise.all(calls);
-  expect(ends).toHaveLength(2);
+  expect(ends).toHaveLength(1);
+  // Another program, and one that can do something else, are other clients; so is another principal.
+  await bridge.service(from('q', 'echo', {}, able));
+  await bridge.service(from('p', 'echo'));
+  await bridge.service(from('p', 'echo', {}, { ...able, principal: 'ann' }));
+  expect(ends).toHaveLength(4);
+});
+
+test('the one client of a bridge has one connection, whether it has a session or not', async () => {
+  const { bridge, ends } = bridged(scripted().service, { anonymous: 'one-client' });
+  await bridge.service(from('p', 'server/discover', {}, able));
+  const session: Session = { id: 's', signal: new AbortController().signal };
+  await bridge.service(from('p', 'echo', {}, { ...able, session, revision: '2025-11-25' }));
+  expect(ends).toHaveLength(1);
+});
+
+test('a connection lasts as long as its client may come back', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let count = 0;
+  const { service } = scripted({ count: () => ({ count: (count += 1) }) });
+  const { bridge, ends } = bridged(service);
+  await bridge.service(from('p', 'count'));
+  await vi.advanceTimersByTimeAsync(30 * 24 * 3_600_000);
+  expect(await bridge.service(from('p', 'count'))).toEqual({ count: 2 });
+  expect(ends).toHaveLength(1);
+});
+
+test('where there are too many clients, the one idle the longest loses its connection, and that is reported', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { bridge, ends, errors } = bridged(scripted().service, { maxConnections: 2 });
+  for (const name of ['p', 'q', 'p', 'r']) {
+    await bridge.service(from(name, 'echo'));
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  expect([ends.length, bridge.upstreams, errors.length]).toEqual([3, 2, 1]);
+  expect(errors[0]).toContain('More than 2 clients');
+  await bridge.service(from('p', 'echo'));
+  expect(ends).toHaveLength(3);
 });
 
 test('a connection that is being made is not idle', async () => {
@@ -84,34 +135,6 @@ test('a connection that is being made is not idle', async () => {
   await new Promise((resolve) => void setTimeout(resolve, 20));
   open();
   expect(await first).toEqual({ params: { n: 1 } });
-});
-
-test('who listens hears of all connections, and nothing of those that nobody needs any more', async () => {
-  const heard: Exchange[] = [];
-  const { open, opened } = gate();
-  const { service } = scripted(
-    {
-      'subscriptions/listen': listening(heard),
-      'tools/call': () => opened.then(() => ({ content: [] })),
-    },
-    { tools: { listChanged: true } },
-  );
-  const { bridge, errors } = bridged(service, { idleTimeout: 40 });
-  const listener = from('p', 'subscriptions/listen', { notifications: { toolsListChanged: true } }, able);
-  const listen = bridge.service(listener);
-  await expect.poll(() => heard.length).toBe(1);
-  const calls = [1, 2].map(() => bridge.service(from('p', 'tools/call', { name: 'x' }, able)));
-  await expect.poll(() => heard.length).toBe(2);
-  await heard[1]!.notify('notifications/tools/list_changed');
-  await expect
-    .poll(() => listener.notified.map(({ method }) => method))
-    .toEqual(['notifications/subscriptions/acknowledged', 'notifications/tools/list_changed']);
-  open();
-  await Promise.all(calls);
-  await expect.poll(() => bridge.upstreams).toBe(1);
-  listener.abort();
-  await listen;
-  expect(errors).toEqual([]);
 });
 
 test('a session that never comes about leaves nothing with its caller', async () => {

@@ -1,0 +1,363 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import { deferred, settled } from '../../test/support/service.ts';
+import type { Exchange, Session } from '../core/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { QuestionAttribution } from './question-attribution.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const never = new AbortController().signal;
+
+/** A call, and the two ends of it. Without a session each call is that of another client. */
+function calling(attribution: QuestionAttribution, name: string, session?: Session) {
+  const answers: ((answer: JsonObject) => void)[] = [];
+  const outcome = deferred<JsonObject>();
+  const exchange = new TestExchange(
+    'tools/call',
+    { name },
+    { onask: () => new Promise((resolve) => void answers.push(resolve)), caller: { session } },
+  );
+  const call = {
+    exchange,
+    /** What the server has been given. */
+    given: undefined as Exchange | undefined,
+    reply: (answer: JsonObject) => answers.shift()!(answer),
+    finish: () => outcome.resolve({ name }),
+    fail: () => outcome.reject(new Error('failed')),
+    /** Its client cancels it. */
+    cancel: () => {
+      exchange.abort();
+      outcome.reject(new Error('cancelled'));
+    },
+    done: Promise.resolve<JsonObject>({}),
+  };
+  call.done = attribution.answer((given) => {
+    call.given = given;
+    return outcome.promise;
+  }, exchange);
+  call.done.catch(() => {});
+  return call;
+}
+
+/** Why a question was refused. */
+async function failure(whose: ReturnType<QuestionAttribution['question']>): Promise<unknown> {
+  try {
+    return await whose;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Calls tools that do not ask. */
+async function known(attribution: QuestionAttribution, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    const call = calling(attribution, name);
+    await settled();
+    call.finish();
+    await call.done;
+  }
+}
+
+test('calls of tools not yet known take turns', async () => {
+  const attribution = new QuestionAttribution();
+  const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
+  await settled();
+  expect([one.given !== undefined, two.given, attribution.waiting]).toEqual([true, undefined, 1]);
+  one.finish();
+  await settled();
+  expect([two.given !== undefined, attribution.waiting]).toEqual([true, 0]);
+  two.finish();
+  expect(await two.done).toEqual({ name: 'b' });
+});
+
+test('calls of one session run together, and any question is put to it', async () => {
+  const attribution = new QuestionAttribution();
+  const session = { id: 's', signal: never };
+  const calls = ['a', 'b', 'c'].map((name) => calling(attribution, name, session));
+  await settled();
+  expect(calls.every(({ given }) => given)).toBe(true);
+  expect(await attribution.question(never)).toBe(calls[2]!.given);
+});
+
+test('a call that has run for two seconds holds up only tools that are known to ask', async () => {
+  const attribution = new QuestionAttribution();
+  calling(attribution, 'endless');
+  const two = calling(attribution, 'new');
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(two.given).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(two.given).toBeDefined();
+});
+
+test('a tool that is known to ask waits for a long call, too', async () => {
+  const attribution = new QuestionAttribution();
+  const asking = calling(attribution, 'asking');
+  await settled();
+  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  asking.reply({});
+  await answer;
+  asking.finish();
+  await asking.done;
+  const endless = calling(attribution, 'endless');
+  const again = calling(attribution, 'asking');
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(again.given).toBeUndefined();
+  endless.finish();
+  await settled();
+  expect(again.given).toBeDefined();
+});
+
+test('a tool that never asked is never held up, whatever question is held', async () => {
+  const attribution = new QuestionAttribution();
+  await known(attribution, 'a', 'b', 'quiet');
+  const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
+  await settled();
+  const whose = Promise.resolve(attribution.question(never));
+  const quiet = calling(attribution, 'quiet');
+  await settled();
+  expect(quiet.given).toBeDefined();
+  // It came after the question, so it cannot have asked it.
+  one.finish();
+  expect(await whose).toBe(two.given);
+});
+
+test('where each of two clients may have asked, both questions are refused, and these tools take turns from then on', async () => {
+  const attribution = new QuestionAttribution();
+  await known(attribution, 'a', 'b');
+  const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
+  await settled();
+  const refused = [failure(attribution.question(never)), failure(attribution.question(never))];
+  const message = expect.stringContaining('--per-session');
+  expect(await Promise.all(refused)).toMatchObject([
+    { code: -32603, message },
+    { code: -32603, message },
+  ]);
+  one.finish();
+  two.finish();
+  await settled();
+  const [three, four] = [calling(attribution, 'a'), calling(attribution, 'b')];
+  await settled();
+  expect([three.given !== undefined, four.given]).toEqual([true, undefined]);
+});
+
+test('a question that cannot be attributed within half a minute is refused', async () => {
+  const attribution = new QuestionAttribution();
+  await known(attribution, 'a', 'b');
+  calling(attribution, 'a');
+  calling(attribution, 'b');
+  await settled();
+  const refused = failure(attribution.question(never));
+  await vi.advanceTimersByTimeAsync(29_999);
+  let over = false;
+  void refused.then(() => (over = true));
+  await settled();
+  expect(over).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await refused).toMatchObject({ code: -32603 });
+});
+
+test('a question that the server takes back leaves nothing behind', async () => {
+  const attribution = new QuestionAttribution();
+  await known(attribution, 'a', 'b');
+  calling(attribution, 'a');
+  calling(attribution, 'b');
+  await settled();
+  const controller = new AbortController();
+  const refused = failure(attribution.question(controller.signal));
+  controller.abort(new Error('never mind'));
+  expect(await refused).toMatchObject({ message: 'never mind' });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('while a client thinks others have their turn, and its call has its own again before the server gets the answer', async () => {
+  const attribution = new QuestionAttribution();
+  const one = calling(attribution, 'a');
+  await settled();
+  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  const two = calling(attribution, 'b');
+  // What is asked at once comes at once.
+  await vi.advanceTimersByTimeAsync(9);
+  expect([one.exchange.asked.length, two.given]).toEqual([1, undefined]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(two.given).toBeDefined();
+  let answered = false;
+  void answer.then(() => (answered = true));
+  one.reply({ action: 'accept' });
+  await settled();
+  expect(answered).toBe(false);
+  two.finish();
+  await settled();
+  expect(answered).toBe(true);
+  one.finish();
+  expect(await one.done).toEqual({ name: 'a' });
+  expect(attribution.waiting).toBe(0);
+});
+
+test('a call that comes back with an answer goes before those that have not begun', async () => {
+  const attribution = new QuestionAttribution();
+  const one = calling(attribution, 'a');
+  await settled();
+  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  const two = calling(attribution, 'b');
+  await vi.advanceTimersByTimeAsync(10);
+  const three = calling(attribution, 'c');
+  one.reply({});
+  await settled();
+  two.finish();
+  await answer;
+  await settled();
+  expect(three.given).toBeUndefined();
+});
+
+test('a call that is cancelled while it waits is not made, and keeps nobody waiting', async () => {
+  const attribution = new QuestionAttribution();
+  const one = calling(attribution, 'a');
+  const two = calling(attribution, 'b');
+  const three = calling(attribution, 'c');
+  await settled();
+  two.exchange.abort();
+  await expect(two.done).rejects.toThrow('aborted');
+  one.finish();
+  await settled();
+  expect([two.given, three.given !== undefined]).toEqual([undefined, true]);
+});
+
+test('a call whose server does not wait for the answer does not come back for it', async () => {
+  const attribution = new QuestionAttribution();
+  const one = calling(attribution, 'a');
+  await settled();
+  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  const two = calling(attribution, 'b');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(two.given).toBeDefined();
+  one.reply({ action: 'accept' });
+  await settled();
+  one.finish();
+  await one.done;
+  expect(await answer).toEqual({ action: 'accept' });
+  two.finish();
+  await two.done;
+  const three = calling(attribution, 'c');
+  await settled();
+  expect([three.given !== undefined, attribution.waiting]).toEqual([true, 0]);
+});
+
+test('a client that still thinks about another question leaves its turn again', async () => {
+  const attribution = new QuestionAttribution();
+  const one = calling(attribution, 'a');
+  await settled();
+  for (let n = 0; n < 2; n += 1) void (await attribution.question(never)).ask('elicitation/create', {});
+  await vi.advanceTimersByTimeAsync(10);
+  one.reply({ action: 'accept' });
+  const two = calling(attribution, 'b');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(two.given).toBeDefined();
+});
+
+test('a call that ended while its client thinks takes no turn when the answer comes', async () => {
+  const attribution = new QuestionAttribution();
+  const session = { id: 's', signal: never };
+  const [older, newer] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
+  await settled();
+  // The newer one carries the question of the older one.
+  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  await vi.advanceTimersByTimeAsync(10);
+  newer.finish();
+  await newer.done;
+  newer.reply({});
+  await answer;
+  older.finish();
+  await older.done;
+  const other = calling(attribution, 'c');
+  await settled();
+  expect(other.given).toBeDefined();
+});
+
+test('a question outside of calls is put to nobody', async () => {
+  const attribution = new QuestionAttribution();
+  expect(await failure(attribution.question(never))).toMatchObject({ code: -32603 });
+});
+
+test('a question that could belong to a list waits until the list is answered', async () => {
+  const attribution = new QuestionAttribution();
+  const list = deferred<JsonObject>();
+  const listed = attribution.answer(() => list.promise, new TestExchange('tools/list'));
+  const one = calling(attribution, 'a');
+  await settled();
+  let found = false;
+  const whose = Promise.resolve(attribution.question(never)).finally(() => (found = true));
+  await settled();
+  expect([found, attribution.message()]).toEqual([false, undefined]);
+  list.resolve({});
+  await listed;
+  expect(await whose).toBe(one.given);
+});
+
+test('where only tools run that never asked, the question may belong to a call that waits for an answer', async () => {
+  const attribution = new QuestionAttribution();
+  await known(attribution, 'b');
+  const one = calling(attribution, 'a');
+  await settled();
+  void (await attribution.question(never)).ask('elicitation/create', {});
+  await vi.advanceTimersByTimeAsync(10);
+  const two = calling(attribution, 'b');
+  await settled();
+  expect([two.given !== undefined, attribution.message()]).toEqual([true, undefined]);
+  const whose = Promise.resolve(attribution.question(never));
+  two.finish();
+  expect(await whose).toBe(one.given);
+});
+
+test('a cancelled call holds a question up for two seconds at most', async () => {
+  const attribution = new QuestionAttribution();
+  const one = calling(attribution, 'a');
+  await settled();
+  one.cancel();
+  await settled();
+  const two = calling(attribution, 'b');
+  await settled();
+  expect(two.given).toBeDefined();
+  let found = false;
+  const whose = Promise.resolve(attribution.question(never)).finally(() => (found = true));
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(found).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await whose).toBe(two.given);
+});
+
+test('a cancelled call that the server answers all the same can ask nothing any more', async () => {
+  const attribution = new QuestionAttribution();
+  const one = calling(attribution, 'a');
+  await settled();
+  one.cancel();
+  await settled();
+  expect(await failure(attribution.question(never))).toMatchObject({ code: -32603 });
+  const two = calling(attribution, 'b');
+  await settled();
+  const whose = failure(attribution.question(never));
+  attribution.over(one.given!);
+  expect(await whose).toBe(two.given);
+});
+
+test('a tool that asked and then failed is one that asks', async () => {
+  const attribution = new QuestionAttribution();
+  await known(attribution, 'a', 'b');
+  const one = calling(attribution, 'a');
+  await settled();
+  void (await attribution.question(never)).ask('elicitation/create', {});
+  one.fail();
+  await settled();
+  const [two, three] = [calling(attribution, 'a'), calling(attribution, 'a')];
+  await settled();
+  expect([two.given !== undefined, three.given]).toEqual([true, undefined]);
+});
+
+test('a log message belongs to the newest call of the only client', async () => {
+  const attribution = new QuestionAttribution();
+  const session = { id: 's', signal: never };
+  const [, two] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
+  await settled();
+  expect(attribution.message()).toBe(two.given);
+});
