@@ -7,8 +7,8 @@ import type { Dialect } from './json-schema/keyword.ts';
 const known = new WeakMap<JsonObject, JsonSchema>();
 
 /**
- * JSON Schema as tools' authors and peers write it. A value that takes more than a million steps to check is refused, and
- * the mistake says so: whatever the schema and the value, a check holds the event loop for less than 250 ms.
+ * JSON Schema as tools' authors and peers write it. A value that takes more steps to check than `MAX_STEPS` is refused, and
+ * the issue says so: whatever the schema and the value, a check holds the event loop for less than 250 ms.
  */
 export class PlainSchema {
   readonly json: JsonObject;

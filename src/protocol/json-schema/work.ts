@@ -1,6 +1,6 @@
 /**
- * Steps that one check may take, or that reading one schema may take. What is counted as a step takes about 20 ns, and at
- * most 40, so all of them take less than 250 ms.
+ * The steps that one check may take, and that reading one schema may take. A step takes about 20 ns and at most 40 ns, so a
+ * check takes less than 250 ms.
  */
 export const MAX_STEPS = 5_000_000;
 /** Schemas and values one within the other: deeper ones would fill the stack. */
