@@ -67,14 +67,13 @@ export interface McpServerOptions extends Implementation, WireOptions {
   /** How HTTP is served, by `listen`, `fetch` and `node`. */
   http?: HttpOptions;
   /**
-   * Whether callers are told what any error says that a handler or middleware throws. Without it they are told that there was
-   * one, and what a `UserError` or an `RpcError` says: messages of other errors hold paths, addresses and queries. For
-   * development. Default false.
+   * For development: sends the message of every error that a handler or middleware throws to the caller. Otherwise callers
+   * see the messages of `UserError` and `RpcError` alone, since others may hold paths, addresses and queries. Default false.
    */
   exposeErrors?: boolean;
   /**
-   * Told of every error that no caller is told of, those of handlers among them, as `cause`. Default: writes them to stderr, at most 20 in 10 seconds and then how
-   * many more there were.
+   * Gets every error whose message no caller sees; what a handler threw is its `cause`. Default: writes them to stderr, at
+   * most 20 in 10 seconds, and then how many more there were.
    */
   onerror?: (error: Error) => void;
 }

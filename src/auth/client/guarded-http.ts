@@ -24,9 +24,9 @@ export interface GuardedHttpOptions {
    */
   readonly allowPrivateNetwork?: boolean | undefined;
   /**
-   * What sends the requests. Default: `node:http`, which checks every address that a name leads to when it connects. Behind
-   * a proxy of the environment it cannot: the proxy resolves names. A
-   * function of one's own must do that itself: it is only kept from addresses that are written as such.
+   * What sends the requests. Default: `node:http`, which checks every address that a name resolves to. Behind a proxy of the
+   * environment it cannot, since the proxy resolves names. A function of your own has to check them itself. IP addresses in
+   * URLs are always checked.
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
@@ -48,7 +48,7 @@ export class GuardedHttp {
   readonly #fetch: typeof globalThis.fetch | undefined;
 
   constructor({ server, allowPrivateNetwork = false, fetch }: GuardedHttpOptions) {
-    // Where a name leads shows when it is connected to.
+    // A name (undefined) is checked when it is resolved.
     const reach = new Set<Reach | undefined>([undefined, 'public', literalReach(server.hostname)]);
     if (allowPrivateNetwork) reach.add('private');
     this.#reach = reach;
@@ -131,7 +131,7 @@ export class GuardedHttp {
   }
 
   async #sent(url: URL, { method, headers, body, signal }: Ask): Promise<Response> {
-    // A proxy resolves names itself, in its own network: only addresses that are written as such stay checked.
+    // A proxy resolves names itself, so only IP addresses in URLs stay checked.
     const proxy = await proxyFor(url);
     const { request } = url.protocol === 'https:' ? https : http;
     return new Promise((done, fail) => {
@@ -170,7 +170,7 @@ export class GuardedHttp {
   };
 }
 
-/** Where a host leads that is written as an address, or as a name of loopback; undefined for any other name. */
+/** The reach of a host that is an IP address or a name of loopback; undefined for any other name. */
 function literalReach(hostname: string): Reach | undefined {
   if (isLoopback(hostname)) return 'loopback';
   const bare = hostname.replaceAll(/[[\]]/g, '');
