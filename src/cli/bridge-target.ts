@@ -6,7 +6,7 @@ import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 import { secretsIn } from './secrets.ts';
 import { StderrRelay } from './stderr-relay.ts';
-import { absent } from './withheld.ts';
+import { unsetVariables } from './unset-variables.ts';
 
 /**
  * A command behind a bridge, within its bounds: it and all that it starts end with this process whatever becomes of that.
@@ -31,7 +31,7 @@ export function boundedCommand(
     else process.stderr.write(`${prefix}${printableLine(log.scrub(line))}\n`);
   };
   const relay = new StderrRelay(pass, () => process.stderr.writableLength);
-  const env = { ...absent([...ownVariables, ...withheld]), ...command.env };
+  const env = { ...unsetVariables([...ownVariables, ...withheld]), ...command.env };
   return { ...command, env, maxMemory, watchdog: true, onstderr: relay.line };
 }
 

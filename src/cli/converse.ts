@@ -21,7 +21,7 @@ import type { Target } from './target.ts';
 import { Terminal } from './terminal.ts';
 import { fileVerdicts } from './verdicts.ts';
 import { visit } from './visit.ts';
-import { absent } from './withheld.ts';
+import { unsetVariables } from './unset-variables.ts';
 
 /** How long a server over stdio may be silent before it is taken for one of the handshake revisions, in milliseconds. */
 const PROBE_TIMEOUT = 5000;
@@ -115,7 +115,7 @@ async function open(
   };
   if (target.kind === 'command') {
     const { kind: _kind, withheld = [], ...command } = target;
-    const env = { ...absent(withheld), ...command.env };
+    const env = { ...unsetVariables(withheld), ...command.env };
     return connect({ ...command, env, onstderr: (line) => terminal.tell(line) }, options);
   }
   const { url, transport, headers } = target;

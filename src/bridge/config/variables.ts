@@ -83,19 +83,25 @@ export class Filler {
   }
 }
 
-/** Variables that every program may need, whoever names them: they are withheld from none. */
+/** Variables that every program may need: no server is denied them, even if another server's entry names them. */
 const COMMON =
   /^(?:PATH|PATHEXT|HOME|HOMEDRIVE|HOMEPATH|USER|USERNAME|USERPROFILE|LOGNAME|SHELL|COMSPEC|TERM|LANG|LANGUAGE|LC_\w+|TZ|TMP|TEMP|TMPDIR|PWD|XDG_\w+|DISPLAY|WAYLAND_DISPLAY|(?:LOCAL)?APPDATA|PROGRAM(?:DATA|FILES)\w*|SYSTEM(?:ROOT|DRIVE)|WINDIR|(?:HTTPS?|ALL|NO)_PROXY|NODE_(?:PATH|OPTIONS|EXTRA_CA_CERTS)|SSL_CERT_(?:FILE|DIR))$/i;
 
-/** The environment variables that an entry of a configuration names, but for those that every program may need. */
+/** The environment variables that an entry of a configuration names, except those that every program may need. */
 export function variablesOf(entry: unknown): Set<string> {
   const names = new Set<string>();
   for (const [, first, name] of JSON.stringify(entry).matchAll(VARIABLE)) {
-    const variable =
-      name === undefined ? first! : first === 'env' ? name : first === 'input' ? inputVariable(name) : '/';
-    if (/^\w+$/.test(variable) && !COMMON.test(variable)) names.add(variable);
+    const variable = variableFor(first!, name);
+    if (variable !== undefined && /^\w+$/.test(variable) && !COMMON.test(variable)) names.add(variable);
   }
   return names;
+}
+
+/** The variable that `${first:name}` or `${first}` stands for; undefined where it stands for something else. */
+function variableFor(first: string, name: string | undefined): string | undefined {
+  if (name === undefined) return first;
+  if (first === 'env') return name;
+  return first === 'input' ? inputVariable(name) : undefined;
 }
 
 /** The environment variable that stands for an input: `EVERWIRE_INPUT_API_KEY` for `api-key`. */
