@@ -5,15 +5,15 @@ import { ErrorCode, isRpcError, RpcError } from '../jsonrpc/errors.ts';
 import { UserError } from './user-error.ts';
 
 export interface HandlerErrorsOptions {
-  /** Whether callers are told of every error. */
+  /** Whether callers see every error unchanged. */
   readonly expose: boolean;
   readonly onerror: (error: Error) => void;
 }
 
 /**
- * What becomes of an error that a handler, or middleware, throws. One that is meant for the caller goes there as it is. Any
- * other may say what is nobody's business: paths, addresses, queries. It goes to `onerror`, and the caller is told that
- * there was one.
+ * Decides what a caller sees of an error that a handler or middleware throws. A `UserError` and a JSON-RPC error reach the
+ * caller unchanged. Any other error may hold paths, addresses or queries: it goes to `onerror`, and the caller gets an
+ * internal error instead.
  */
 export class HandlerErrors {
   readonly #options: HandlerErrorsOptions;
@@ -23,14 +23,14 @@ export class HandlerErrors {
   }
 
   /**
-   * The error for the caller; reports it where it is not meant for the caller.
+   * The error for the caller. Reports what the caller is not meant to see.
    *
-   * @param what failed: a tool, a method.
+   * @param what names what failed: a tool, a method.
    */
-  told(thrown: unknown, what: string, exchange: Exchange): Error {
+  forCaller(thrown: unknown, what: string, exchange: Exchange): Error {
     if (isForCaller(thrown)) return thrown;
     const error = thrown instanceof Error ? thrown : new Error(RpcError.from(thrown).message, { cause: thrown });
-    if (!isItsEnd(thrown, exchange)) {
+    if (!causedByAbort(thrown, exchange)) {
       this.#options.onerror(new Error(`${what} failed: ${error.message || error.name}`, { cause: thrown }));
     }
     if (this.#options.expose) return error;
@@ -42,8 +42,8 @@ function isForCaller(thrown: unknown): thrown is Error {
   return thrown instanceof UserError || isRpcError(thrown);
 }
 
-/** Whether this is how a handler ends that obeys its signal: nobody waits for it, and nothing is wrong. */
-function isItsEnd(thrown: unknown, exchange: Exchange): boolean {
+/** Whether a handler threw because its signal fired: nobody waits for it, and nothing is wrong. */
+function causedByAbort(thrown: unknown, exchange: Exchange): boolean {
   if (!isAborted(exchange)) return false;
   const reason = abortReason(exchange);
   for (const each of causesOf(thrown)) if (each === reason) return true;

@@ -87,7 +87,7 @@ export class McpServer {
   readonly service: Service = (exchange) =>
     invoke(this.#entrance, exchange).catch((thrown: unknown) => {
       // What a notification leads to is said to nobody; whoever serves it reports it.
-      throw isNotificationMethod(exchange.method) ? thrown : this.#errors.told(thrown, exchange.method, exchange);
+      throw isNotificationMethod(exchange.method) ? thrown : this.#errors.forCaller(thrown, exchange.method, exchange);
     });
 
   readonly #info: Implementation;

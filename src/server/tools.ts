@@ -176,7 +176,7 @@ export class Tools {
       return tool.output === undefined ? toolResult(reply) : await this.#structured(tool, tool.output, reply);
     } catch (error) {
       if (error instanceof RpcError) throw error;
-      const { message, name } = this.#errors.told(error, `Tool ${tool.name}`, exchange);
+      const { message, name } = this.#errors.forCaller(error, `Tool ${tool.name}`, exchange);
       return toolError(message || name);
     }
   }
