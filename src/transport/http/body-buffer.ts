@@ -1,6 +1,6 @@
 /**
- * The bytes of a body as they come. A body that comes in one piece is not copied. The pieces of another are put together at
- * once: kept by themselves, pieces of one byte would take a hundred times their size.
+ * Collects the bytes of a body. A body that comes in one piece is not copied. Several pieces are joined as they come:
+ * a list of one-byte pieces would take a hundred times their size.
  */
 export class BodyBuffer {
   #bytes: Uint8Array = EMPTY;
@@ -29,7 +29,7 @@ export class BodyBuffer {
     this.#length = length;
   }
 
-  /** What has come so far. Nothing may be added to it afterwards. */
+  /** Returns what has come so far, and empties the buffer. */
   take(): Uint8Array {
     const bytes = this.#bytes.subarray(0, this.#length);
     this.#bytes = EMPTY;

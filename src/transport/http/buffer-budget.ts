@@ -1,12 +1,12 @@
-/** Something that keeps bytes for a client, or of one, until that client reads or sends on. */
+/** Something that keeps bytes in memory until its client reads or sends more. */
 export interface Holder {
   /** How many bytes are counted for it; written by the budget alone. 0 at first. */
   held: number;
-  /** Breaks it off and lets go of what it keeps: its bytes are not counted any more. */
+  /** Ends it and frees what it keeps: its bytes are no longer counted. */
   cutOff(): void;
 }
 
-/** The part of the budget that requests which are being answered may take. */
+/** The part of the budget for requests that are being answered. */
 const REQUEST_PART = 0.5;
 
 /**
@@ -20,7 +20,7 @@ const REQUEST_PART = 0.5;
 export class BufferBudget {
   /** Bytes. */
   readonly limit: number;
-  /** Those whose clients are waited for; the longest first. */
+  /** Holders that wait for their clients, the longest wait first. */
   readonly #waiting = new Set<Holder>();
   #bytes = 0;
   #requestBytes = 0;
@@ -34,8 +34,8 @@ export class BufferBudget {
     return this.#bytes;
   }
 
-  /** Says how many bytes wait for the client of a holder now. With 0 it is waited for no longer. */
-  wait(holder: Holder, bytes: number): void {
+  /** Sets how many bytes a holder keeps for its client now; 0 when it no longer waits. May cut off others. */
+  hold(holder: Holder, bytes: number): void {
     this.#bytes += bytes - holder.held;
     holder.held = bytes;
     if (bytes === 0) {
@@ -46,8 +46,8 @@ export class BufferBudget {
     this.#makeRoom(holder);
   }
 
-  /** Counts a request that is to be answered; false where there is no room for it, and it must be refused. */
-  take(bytes: number): boolean {
+  /** Counts a request that is to be answered. False if there is no room: then the request must be refused. */
+  reserve(bytes: number): boolean {
     if (this.#requestBytes + bytes > this.limit * REQUEST_PART) return false;
     this.#requestBytes += bytes;
     this.#bytes += bytes;
@@ -56,7 +56,7 @@ export class BufferBudget {
   }
 
   /** A request that was counted has been answered. */
-  give(bytes: number): void {
+  release(bytes: number): void {
     this.#requestBytes -= bytes;
     this.#bytes -= bytes;
   }
@@ -65,7 +65,7 @@ export class BufferBudget {
     if (this.#bytes <= this.limit) return;
     for (const holder of this.#waiting) {
       if (holder === newest) continue;
-      this.wait(holder, 0);
+      this.hold(holder, 0);
       holder.cutOff();
       if (this.#bytes <= this.limit) return;
     }

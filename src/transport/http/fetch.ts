@@ -38,8 +38,8 @@ class FetchCall implements HttpCall {
   readonly #resolve: (response: Response) => void;
   readonly #server: Shared;
   readonly #budget: BufferBudget;
-  /** What is counted for the body while the call is being answered. */
-  #taken = 0;
+  /** Bytes that are reserved for the body while the call is being answered. */
+  #reserved = 0;
 
   constructor(
     request: Request,
@@ -96,23 +96,23 @@ class FetchCall implements HttpCall {
           return 'too large';
         }
         buffer.push(value);
-        this.#budget.wait(unfinished, buffer.capacity);
+        this.#budget.hold(unfinished, buffer.capacity);
       }
     } finally {
-      this.#budget.wait(unfinished, 0);
+      this.#budget.hold(unfinished, 0);
     }
     const body = buffer.take();
     // A body that is whole counts as a request from now on, until it is answered.
     const weight = jsonWeight(body);
-    if (!this.#budget.take(weight)) return 'no room';
-    this.bodyBytes = this.#taken = weight;
+    if (!this.#budget.reserve(weight)) return 'no room';
+    this.bodyBytes = this.#reserved = weight;
     return body;
   }
 
   /** The call is answered, or nobody waits for its answer any more. */
   release(): void {
-    this.#budget.give(this.#taken);
-    this.#taken = 0;
+    this.#budget.release(this.#reserved);
+    this.#reserved = 0;
   }
 
   refused(reason: RefusalReason, status: number): void {
@@ -177,7 +177,7 @@ class FetchStream implements HttpStream, Holder {
         },
         pull: () => this.#drained(),
         cancel: () => {
-          this.#budget.wait(this, 0);
+          this.#budget.hold(this, 0);
           this.#close();
         },
       },
@@ -226,7 +226,7 @@ class FetchStream implements HttpStream, Holder {
   destroy(): void {
     if (this.#closed) return;
     this.#controller.error(new Error('The connection was broken off'));
-    this.#budget.wait(this, 0);
+    this.#budget.hold(this, 0);
     this.#close();
   }
 
@@ -248,7 +248,7 @@ class FetchStream implements HttpStream, Holder {
   #count(): void {
     const room = this.#controller.desiredSize ?? HIGH_WATER;
     const behind = room > 0 ? 0 : HIGH_WATER - room;
-    if (behind + this.#kept !== this.held) this.#budget.wait(this, behind + this.#kept);
+    if (behind + this.#kept !== this.held) this.#budget.hold(this, behind + this.#kept);
   }
 
   #close(): void {

@@ -41,8 +41,8 @@ class NodeCall implements HttpCall {
   readonly path: string;
   readonly query: string;
   bodyBytes = 0;
-  /** What is counted for the body while the call is being answered. */
-  #taken = 0;
+  /** Bytes that are reserved for the body while the call is being answered. */
+  #reserved = 0;
 
   constructor(request: NodeRequest, response: ServerResponse, server: Shared) {
     this.#request = request;
@@ -94,7 +94,7 @@ class NodeCall implements HttpCall {
     const refuse = (why: BodyRefusal): void => {
       finished = true;
       buffer.take();
-      budget.wait(unfinished, 0);
+      budget.hold(unfinished, 0);
       done(why);
     };
     const unfinished: Holder = { held: 0, cutOff: () => refuse('no room') };
@@ -105,13 +105,13 @@ class NodeCall implements HttpCall {
       buffer.push(chunk);
       if (buffer.length === declared) return;
       // Where the client breaks off there is neither an end nor anybody to answer.
-      if (unfinished.held === 0) request.once('close', () => budget.wait(unfinished, 0));
-      budget.wait(unfinished, buffer.capacity);
+      if (unfinished.held === 0) request.once('close', () => budget.hold(unfinished, 0));
+      budget.hold(unfinished, buffer.capacity);
     });
     request.on('end', () => {
       if (finished) return;
       finished = true;
-      if (unfinished.held > 0) budget.wait(unfinished, 0);
+      if (unfinished.held > 0) budget.hold(unfinished, 0);
       done(this.#counted(buffer.take()));
     });
   }
@@ -127,15 +127,15 @@ class NodeCall implements HttpCall {
   /** A body that is whole counts as a request from now on, until it is answered. */
   #counted(body: Uint8Array): Uint8Array | BodyRefusal {
     const weight = jsonWeight(body);
-    if (!this.#server.budget.take(weight)) return 'no room';
-    this.bodyBytes = this.#taken = weight;
+    if (!this.#server.budget.reserve(weight)) return 'no room';
+    this.bodyBytes = this.#reserved = weight;
     return body;
   }
 
   /** The call is answered, or nobody waits for its answer any more. */
   release(): void {
-    this.#server.budget.give(this.#taken);
-    this.#taken = 0;
+    this.#server.budget.release(this.#reserved);
+    this.#reserved = 0;
   }
 
   refused(reason: RefusalReason, status: number): void {
@@ -205,8 +205,8 @@ function waitForReader(response: ServerResponse, server: Shared, length: number)
     response.destroy();
   };
   const unread: Holder = { held: 0, cutOff };
-  budget.wait(unread, length);
-  response.once('close', () => budget.wait(unread, 0));
+  budget.hold(unread, length);
+  response.once('close', () => budget.hold(unread, 0));
 }
 
 class NodeStream implements HttpStream, Holder {
@@ -272,11 +272,11 @@ class NodeStream implements HttpStream, Holder {
 
   #count(unread: number): void {
     if (this.#response.destroyed) return;
-    this.#server.budget.wait(this, unread + this.#kept);
+    this.#server.budget.hold(this, unread + this.#kept);
   }
 
   #close(): void {
-    this.#server.budget.wait(this, 0);
+    this.#server.budget.hold(this, 0);
     this.#call.release();
     this.onclose?.();
     this.onclose = undefined;
