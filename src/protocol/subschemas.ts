@@ -121,8 +121,8 @@ export function refuseExternalReferences(
 
 /** What a reference means where it stands, as an address. */
 export function resolved(reference: string, base: string, work: Work): string {
-  work.take(50);
-  work.read(reference.length + base.length);
+  // Characters other than ASCII, as they are or percent-encoded, cost a step each.
+  work.take(50 + reference.length + (base.length >>> 3));
   try {
     return new URL(reference, base).href;
   } catch {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import { collidingNumbers } from './colliding-numbers.ts';
 
 const MANY = 200_000;
 const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index));
@@ -34,6 +35,9 @@ export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, v
   'uniqueItems of objects': () => [{ uniqueItems: true }, list(MANY, (id) => ({ id, b: [id] }))],
   'uniqueItems of large objects': () => [{ uniqueItems: true }, list(20, () => named(5000, (id) => ({ id })))],
   'uniqueItems of long strings': () => [{ uniqueItems: true }, list(16, (id) => text.slice(0, 1_000_000) + id)],
+  'uniqueItems of numbers with one hash': () => [{ uniqueItems: true }, collidingNumbers(40_000)],
+  'an enum of numbers with one hash': () => [{ enum: collidingNumbers(40_000) }, 1],
+  'uniqueItems of short strings': () => [{ uniqueItems: true }, list(MANY * 6, (id) => `a${id}`)],
   'uniqueItems at each level': () => [
     recursive('uniqueItems', true),
     nest(400, (inner) => [inner, named(200, String)]),
@@ -102,6 +106,14 @@ export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, v
     { contains: { type: 'number' }, minContains: MANY, maxContains: MANY },
     list(MANY, (id) => id),
   ],
+  'a character class of many properties': () => [{ pattern: `[${'\\p{L}'.repeat(10_000)}]` }, 'x'],
+  'many character classes of properties': () => [{ pattern: '[\\p{L}\\p{Script=Han}]?'.repeat(3000) }, 'x'],
+  'a character class in a bad order': () => [
+    { pattern: `[${list(25_000, (id) => String.fromCodePoint(0x1f000 - 2 * id)).join('')}]` },
+    'x',
+  ],
+  'a reference of many steps': () => [{ $ref: `#${'/'.repeat(15_000_000)}` }, 1],
+  'an id that is no plain ASCII': () => [{ $id: `http://${'é'.repeat(7_000_000)}` }, 1],
   patternProperties: () => [
     { patternProperties: Object.fromEntries(list(500, (id) => [`^(a|b|ab)*${id}$`, true])) },
     named(20_000, (id) => id),

@@ -44,7 +44,7 @@ export class References {
   find(reference: string, base: string): unknown {
     const { resource, fragment } = this.#parts(reference, base);
     if (fragment === '') return resource?.whole;
-    if (resource && fragment.startsWith('/')) return pointedAt(resource.whole, fragment);
+    if (resource && fragment.startsWith('/')) return pointedAt(resource.whole, fragment, this.#work);
     return resource?.anchors.get(fragment);
   }
 
@@ -75,10 +75,14 @@ function fragmentOf(address: string): string {
 }
 
 /** What a JSON pointer leads to (RFC 6901); undefined where there is nothing. */
-function pointedAt(whole: JsonObject, pointer: string): unknown {
+function pointedAt(whole: JsonObject, pointer: string, work: Work): unknown {
   let at: unknown = whole;
-  for (const step of pointer.slice(1).split('/')) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (let end = 0; end < pointer.length && at !== undefined;) {
+    work.take(10);
+    const start = end + 1;
+    const slash = pointer.indexOf('/', start);
+    end = slash === -1 ? pointer.length : slash;
+    const key = pointer.slice(start, end).replaceAll('~1', '/').replaceAll('~0', '~');
     if (Array.isArray(at)) at = (at as unknown[])[Number(key)];
     else at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
   }
