@@ -13,6 +13,7 @@ import { ExitCode } from './failure.ts';
 import { fillIn } from './form.ts';
 import { Output } from './output.ts';
 import { answerByHand } from './sample.ts';
+import { isReaderGone } from './reader-gone.ts';
 import { rootsOf } from './roots.ts';
 import { say, scrubWith } from './say.ts';
 import { secretsOf } from './secrets.ts';
@@ -62,7 +63,8 @@ export async function converse(
     await finished;
   });
   let read = true;
-  process.stdout.on('error', () => {
+  process.stdout.on('error', (error) => {
+    if (!isReaderGone(error)) return;
     read = false;
     controller.abort(new Interrupted('nobody reads the output'));
   });
@@ -73,7 +75,6 @@ export async function converse(
     });
     process.exitCode = await work({ client, terminal, signal, output: new Output(flags), limits: { signal } });
   } catch (error) {
-    // Who reads no further, as `head` does, has what they wanted.
     if (read) throw failureOf(error, client !== undefined);
   } finally {
     working = false;

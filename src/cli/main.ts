@@ -6,6 +6,7 @@ import { addClientCommands, partCommandLine } from './client-commands.ts';
 import { demo } from './demo.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { withServeOptions, type ServeFlags } from './options.ts';
+import { isReaderGone } from './reader-gone.ts';
 import { say } from './say.ts';
 import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
 
@@ -48,8 +49,15 @@ function unknownCommand(word: string): never {
   throw new CommanderError(ExitCode.Usage, 'everwire.unknownCommand', message);
 }
 
-// Whoever reads the output or the messages may leave before us, as `head` does, and has what they wanted.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+process.stderr.on('error', () => {});
+process.stdout.on('error', (error) => {
+  if (isReaderGone(error)) return;
+  process.once('exit', () => {
+    if (process.exitCode) return;
+    say(`cannot write the output: ${error.message}`);
+    process.exitCode = ExitCode.Refused;
+  });
+});
 
 // Before anything is started that would have to be ended.
 stopOnSignals();

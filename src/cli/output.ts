@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream';
 import type { ContentBlock, ResourceContents } from '../protocol/types.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { printable } from '../operate/printable.ts';
+import { isReaderGone } from './reader-gone.ts';
 import { bytes, oneLine, wordsOf } from './screen.ts';
 import { table } from './table.ts';
 
@@ -100,9 +101,8 @@ export class Output {
   #write(data: string | Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#stdout.write(data, (error) => {
-        // Who reads no further has what they wanted.
-        if (error && (error as NodeJS.ErrnoException).code !== 'EPIPE') reject(error);
-        else resolve();
+        if (!error || isReaderGone(error)) return resolve();
+        reject(new Failure(ExitCode.Refused, `cannot write the output: ${error.message}`, { cause: error }));
       });
     });
   }

@@ -1,6 +1,7 @@
 import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
 import type { Transport } from '../transport/transport.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
+import { isReaderGone } from './reader-gone.ts';
 import { say } from './say.ts';
 import { atEnd, stop } from './shutdown.ts';
 
@@ -33,8 +34,8 @@ export async function serveStdio(served: Pick<Servable, 'connect'>): Promise<voi
   await served.connect(transport);
   const { onclose: closed, onerror: report } = transport;
   transport.onerror = (error) => {
-    // That the client is gone ends the server, and is no error.
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') report?.(error);
+    // It ends the server, and is no error.
+    if (!isReaderGone(error)) report?.(error);
   };
   transport.onclose = () => {
     closed?.();

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { programs, root, startNode, type RunningProcess } from '../support/process.ts';
 
@@ -40,4 +42,16 @@ test('what goes to stderr may be read by nobody, too', async () => {
   running = startNode([...programs.everwire, 'call', 'none', ...features]);
   running.child.stderr!.destroy();
   expect(await running.exited).toEqual({ code: 2, signal: null });
+});
+
+// A device on which each write fails as on a full disk.
+test.skipIf(!existsSync('/dev/full')).each([
+  ['--version', ['--version']],
+  ['list', ['list', ...features]],
+])('output that cannot be written is an error: %s', (_, words) => {
+  const script = 'exec "$0" "$@" > /dev/full';
+  const { status, stderr } = spawnSync('sh', ['-c', script, process.execPath, ...programs.everwire, ...words], {
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('cannot write the output: ENOSPC') });
 });
