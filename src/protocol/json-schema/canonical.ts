@@ -8,7 +8,7 @@ export function keyOf(value: unknown, work: Work): Key {
   if (typeof value === 'string') {
     work.take(8);
     work.read(value.length);
-    // Told apart from the text of a list or an object.
+    // The quote keeps it apart from the text of a list or an object.
     return `"${value}`;
   }
   if (typeof value === 'number') {

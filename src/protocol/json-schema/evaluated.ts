@@ -1,9 +1,9 @@
 import type { Work } from './work.ts';
 
-/** What of an object or a list some keyword has checked, for `unevaluatedProperties` and `unevaluatedItems`. */
+/** The members and items that some keyword has checked, for `unevaluatedProperties` and `unevaluatedItems`. */
 export class Evaluated {
   readonly #members = new Set<string | number>();
-  /** Items before this one were. */
+  /** Items before this index were checked. */
   #first = 0;
   #all = false;
 

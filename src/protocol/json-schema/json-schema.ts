@@ -8,13 +8,13 @@ import { Run } from './run.ts';
 import { TooMuchWork, Work } from './work.ts';
 
 /**
- * Checks values by a JSON Schema: 2020-12, or draft-07. `format`, what content is encoded as, and unknown keywords are
- * annotations, as both dialects allow. Reading a schema and checking a value are bounded in steps, whatever they are.
+ * Checks values by a JSON Schema of 2020-12 or draft-07. `format`, `contentEncoding` and its like, and unknown keywords are
+ * annotations, as both dialects allow. The steps to read any schema and to check any value are bounded.
  */
 export class JsonSchema {
   readonly #root: Node;
 
-  /** @throws TypeError where it is no valid schema, refers out of itself, or is too large. */
+  /** @throws TypeError if the schema is not valid, refers to something outside itself, or is too large. */
   constructor(json: JsonObject, dialect: Dialect, name: string) {
     try {
       this.#root = new Compiler(json, dialect, name).root;
@@ -24,7 +24,7 @@ export class JsonSchema {
     }
   }
 
-  /** What is wrong with a value, up to the first mistake; undefined where nothing is. */
+  /** The first mistake in a value, with those of the alternatives that were tried; undefined if it is valid. */
   check(value: unknown): Run['issues'] | undefined {
     const run = new Run();
     try {
@@ -36,7 +36,7 @@ export class JsonSchema {
   }
 }
 
-/** Makes nodes of the schemas within one schema. */
+/** Compiles a schema and all schemas within it to nodes. */
 class Compiler implements SchemaReader {
   readonly root: Node;
   readonly dialect: Dialect;
@@ -61,7 +61,7 @@ class Compiler implements SchemaReader {
     const known = this.#nodes.get(schema);
     if (known) return known;
     if (isObject(schema)) {
-      // A pointer leads to what stands under no keyword that is known.
+      // A JSON pointer can lead to a schema that no known keyword holds.
       this.#add(subschemasOf(schema, this.#name, this.work, base));
       return this.#nodes.get(schema)!;
     }
@@ -117,7 +117,7 @@ class Compiler implements SchemaReader {
     const known = KEYWORDS[this.dialect];
     const keys = Object.keys(schema);
     this.work.take(40 + 10 * keys.length);
-    // In draft-07 what stands beside `$ref` means nothing (draft-07 core, section 8.3).
+    // In draft-07, keywords beside `$ref` are ignored (draft-07 core, section 8.3).
     if (this.dialect === 'draft-07' && keys.includes('$ref')) return [known.get('$ref')!];
     return keys
       .filter((key) => known.has(key) && schema[key] !== undefined)

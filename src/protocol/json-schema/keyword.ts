@@ -6,17 +6,17 @@ import type { Work } from './work.ts';
 
 export type Dialect = '2020-12' | 'draft-07';
 
-/** Reads the schema that a keyword is of. */
+/** Gives a keyword access to the schema around it. */
 export interface SchemaReader {
   readonly dialect: Dialect;
   readonly work: Work;
-  /** The node of a schema. @throws TypeError where it is none. */
+  /** The node of a schema. @throws TypeError if it is not a schema. */
   node(schema: unknown, keyword: string, base: string): Node;
-  /** What a reference leads to. @throws TypeError where that is nothing. */
+  /** The schema that a reference points to. @throws TypeError if there is none. */
   referred(reference: string, keyword: string, base: string): Node;
-  /** The name by which `$dynamicRef` looks through the dynamic scope; undefined where it is a `$ref`. */
+  /** The anchor that `$dynamicRef` looks up in the dynamic scope; undefined if it works like `$ref`. */
   dynamicName(reference: string, base: string): string | undefined;
-  /** The node of a schema that was read. */
+  /** The node of a schema that was read before. */
   known(schema: JsonObject): Node;
 }
 
@@ -28,13 +28,13 @@ interface Place {
   readonly reader: SchemaReader;
 }
 
-/** Makes a check of what a keyword says; undefined where it says nothing. @throws TypeError where it cannot say that. */
+/** Compiles the value of a keyword to a check; undefined if it restricts nothing. @throws TypeError if it is not valid. */
 export type Build = (said: unknown, place: Place) => Check | undefined;
 
 export interface Keyword {
   readonly keyword: string;
   readonly build: Build;
-  /** When it is checked. */
+  /** Its place in the order of checks. */
   readonly order: number;
 }
 
@@ -69,7 +69,7 @@ export function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-/** A part of the value that is being checked. */
+/** Checks a member of the value that is being checked. */
 export function member(node: Node, value: unknown, key: string | number, run: Run): boolean {
   run.path.push(key);
   const valid = node.check(value, run, undefined);
@@ -77,14 +77,14 @@ export function member(node: Node, value: unknown, key: string | number, run: Ru
   return valid;
 }
 
-/** The members of an object as JSON has them. */
+/** The names of an object's members. */
 export function keysOf(value: object, { work }: Run): string[] {
   const keys = Object.keys(value);
   work.take(5 + 8 * keys.length);
   return keys;
 }
 
-/** What JSON would not show is not there, and neither is what an object inherits. */
+/** Whether an object has a member. What it inherits, or what JSON would leave out, does not count. */
 export function has(value: JsonObject, key: string): boolean {
   return value[key] !== undefined && Object.hasOwn(value, key);
 }

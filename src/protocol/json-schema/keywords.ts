@@ -36,7 +36,7 @@ function inOrder(keywords: readonly (readonly [string, Build])[]): Map<string, K
   return new Map(keywords.map(([keyword, build], order) => [keyword, { keyword, build, order }]));
 }
 
-/** In the order in which they are checked: what is cheap and says most of a mistake first. */
+/** In the order in which they are checked: first what is cheap and explains a mistake best. */
 const COMMON: readonly (readonly [string, Build])[] = [
   ['type', type],
   ['const', constant],
@@ -79,7 +79,7 @@ export const KEYWORDS: Readonly<Record<Dialect, ReadonlyMap<string, Keyword>>> =
     ['dependentRequired', dependent],
     ['dependentSchemas', dependent],
     ['$dynamicRef', dynamicReference],
-    // After all others, whose work they look at.
+    // Last, because they depend on what all others evaluated.
     ['unevaluatedItems', unevaluatedItems],
     ['unevaluatedProperties', unevaluatedProperties],
   ]),

@@ -19,7 +19,7 @@ export const uniqueItems: Build = (said) => {
   };
 };
 
-/** Each of some items; false at the first mistake. */
+/** Checks the items from an index on, up to the first mistake. */
 function each(node: Node, value: readonly unknown[], from: number, run: Run): boolean {
   for (let index = from; index < value.length; index += 1) {
     if (!member(node, value[index], index, run)) return false;
@@ -38,7 +38,7 @@ export const prefixItems: Build = (said, place) => {
   };
 };
 
-/** All items behind the first ones, which another keyword describes. */
+/** Checks all items after the first ones, which another keyword checks. */
 function rest(node: Node, first: number, isNothing: boolean): Check {
   const message = `must NOT have more than ${first} items`;
   return (value, run, seen) => {

@@ -2,29 +2,29 @@ import { Evaluated } from './evaluated.ts';
 import type { Resource } from './references.ts';
 import type { Run } from './run.ts';
 
-/** One keyword of one schema. False where the value is not as it says, which it has told `run` then. */
+/** Checks a value by one keyword of one schema. Returns false after it has reported the mistake to `run`. */
 export type Check = (value: unknown, run: Run, seen: Evaluated | undefined) => boolean;
 
-/** One schema, ready to check values. Made empty and filled afterwards, for schemas refer to one another in circles. */
+/** One schema, ready to check values. Created empty and filled later, because schemas can refer to each other in cycles. */
 export class Node {
   checks: readonly Check[] = [];
-  /** Whether it asks what was evaluated of its value. */
+  /** Whether it has `unevaluatedProperties` or `unevaluatedItems`. */
   asks = false;
-  /** The schema resource that it is of. */
+  /** The schema resource that it belongs to. */
   readonly resource: Resource;
 
   constructor(resource: Resource) {
     this.resource = resource;
   }
 
-  /** @param seen takes what it evaluates of the value; undefined where nobody asks. */
+  /** @param seen collects what it evaluates of the value; undefined if no keyword needs that. */
   check(value: unknown, run: Run, seen: Evaluated | undefined): boolean {
     const { work, scope } = run;
     work.enter();
     work.take(1 + this.checks.length);
     const enters = scope[scope.length - 1] !== this.resource;
     if (enters) scope.push(this.resource);
-    // What its cousins evaluated, a schema must not see.
+    // A schema must not see what its cousins evaluated.
     const own = this.asks ? new Evaluated() : seen;
     let valid = true;
     for (const check of this.checks) {

@@ -91,7 +91,7 @@ export const required: Build = (said, place) => {
   };
 };
 
-/** By property: what an object that has it must have, or be. */
+/** For an object with a certain property: the properties that it must have too, or the schema that it must match. */
 export const dependent: Build = (said, place) => {
   if (!isObject(said)) throw new TypeError(`${place.keyword} must be an object`);
   const lists: [string, string[]][] = [];

@@ -11,7 +11,7 @@ export type Node =
   | { readonly kind: 'boundary'; readonly negated: boolean }
   | { readonly kind: 'start' | 'end' };
 
-/** Which way the text is read: forward, or backward for what looks behind. */
+/** The direction in which the text is read: forward, or backward for a lookbehind. */
 export type Direction = 1 | -1;
 
 type Instruction =
@@ -23,11 +23,11 @@ type Instruction =
   | { readonly op: 'boundary'; readonly negated: boolean }
   | { readonly op: 'start' | 'end' | 'match' };
 
-/** Follows all ways through a pattern at once, character by character (Thompson's construction). */
+/** Follows all paths through a pattern at once, character by character (Thompson's construction). */
 export class Program {
   readonly #code: Instruction[] = [];
   readonly #direction: Direction;
-  /** By instruction: the last position, counted over all texts, at which it was come to. */
+  /** For each instruction the last step at which it was reached. Steps are counted over all texts. */
   readonly #seen: number[];
   #now = 0;
 
@@ -43,7 +43,7 @@ export class Program {
     return this.#run(text, 0, this.#code[0]!.op !== 'start', work);
   }
 
-  /** Whether there is a match that begins at a place, or ends there where the text is read backward. */
+  /** Whether there is a match that begins at a position, or ends there if the text is read backward. */
   matchesAt(text: string, at: number, work: Work): boolean {
     return this.#run(text, at, false, work);
   }
@@ -53,7 +53,7 @@ export class Program {
     for (let at = from; ;) {
       this.#now += 1;
       const places: number[] = [];
-      // What came so far, and what begins here.
+      // Continue the paths so far, then start a new one here.
       for (const place of current) if (this.#follow(place, text, at, places, work)) return true;
       if ((anywhere || at === from) && this.#follow(0, text, at, places, work)) return true;
       const code = this.#direction === 1 ? text.codePointAt(at) : codePointBefore(text, at);
@@ -72,7 +72,7 @@ export class Program {
     }
   }
 
-  /** Goes on from an instruction to those that take a character, which go into `places`; true at a match. */
+  /** Collects in `places` the instructions after `start` that read a character. Returns true at a match. */
   #follow(start: number, text: string, at: number, places: number[], work: Work): boolean {
     const todo = [start];
     for (let place = todo.pop(); place !== undefined; place = todo.pop()) {
@@ -153,7 +153,7 @@ export class Program {
   }
 
   #repeat({ of, min, max }: Node & { kind: 'repeat' }, work: Work): void {
-    // What takes no instruction takes a step all the same: it may be repeated without a bound.
+    // An empty part compiles to nothing, but each repetition must cost a step: the count has no bound.
     for (let count = 0; count < min; count += 1) {
       work.take(1);
       this.#compile(of, work);
@@ -192,7 +192,7 @@ export class CharacterSet {
   }
 
   has(code: number, work: Work): boolean {
-    // The others are too many to be remembered.
+    // There are too many others to remember.
     if (code >= 128) work.take(5);
     if (code >= 128) return this.#expression.test(String.fromCodePoint(code));
     return (this.#known[code] ??= this.#expression.test(String.fromCodePoint(code)));

@@ -9,7 +9,7 @@ const PROPERTY = /\\[pP]\{[^}]*\}/y;
 const UNICODE = /\\u(?:\{([\da-fA-F]+)\}|([\da-fA-F]{4})(?:\\u([dD][c-fC-F][\da-fA-F]{2}))?)/y;
 const GROUP = /\((?:\?(:|=|!|<=|<!|<[^>]*>))?/y;
 
-/** Reads what `RegExp` takes with the flag `u`. @throws TypeError at a backreference. */
+/** Parses what `RegExp` accepts with the flag `u`. @throws TypeError at a backreference. */
 export function parsePattern(source: string, work: Work): Node {
   return new Parser(source, work).alternatives();
 }
@@ -43,7 +43,7 @@ class Parser {
     const of = this.#term();
     const counts = this.#counts();
     if (!counts) return of;
-    // That fewer are preferred changes what is found, and not whether.
+    // A lazy quantifier changes what is matched, not whether anything is.
     if (this.#source[this.#at] === '?') this.#at += 1;
     return { kind: 'repeat', of, ...counts };
   }
@@ -113,7 +113,7 @@ class Parser {
     }
   }
 
-  /** What is in brackets the regular expressions of the language read, one character at a time. */
+  /** A class in brackets: `RegExp` tests one character at a time against it. */
   #class(): Node {
     const start = this.#at;
     for (this.#at += 1; this.#source[this.#at] !== ']'; this.#at += 1) {

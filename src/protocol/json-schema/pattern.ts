@@ -8,19 +8,18 @@ const PROPERTIES = /\\p/gi;
 const CLASSES = /\[(?:[^\\\]]|\\.)*/gs;
 
 /**
- * A regular expression of ECMAScript with the flag `u`, which is what `pattern` holds (2020-12 core, section 6.4). It is
- * followed by all of its ways at once, and so takes time that grows with pattern × text; the one of the language goes back
- * and forth, which can take for ever.
+ * An ECMAScript regular expression with the flag `u`, as `pattern` holds it (2020-12 core, section 6.4). It runs as an
+ * automaton, in time that grows with pattern × text. `RegExp` backtracks, which can take exponential time.
  */
 export class Pattern {
   readonly #program: Program;
 
-  /** @throws TypeError where it is no regular expression, or one whose time cannot be bounded: it has a backreference. */
+  /** @throws TypeError if it is not a regular expression, or has a backreference: its time cannot be bounded. */
   constructor(source: string, work: Work) {
     work.take(100 + 10 * source.length);
     takeSets(source, work);
     try {
-      // Says what is wrong better than a parser that need only read what is right.
+      // It explains a mistake better; the parser below then has to accept valid expressions only.
       void new RegExp(source, 'u');
     } catch (cause) {
       throw new TypeError(`is not a regular expression: ${(cause as Error).message}`, { cause });
@@ -29,7 +28,7 @@ export class Pattern {
     this.#program = new Program(tree, 1, work);
   }
 
-  /** Whether it is found anywhere in a text. */
+  /** Whether it matches anywhere in a text. */
   test(text: string, work: Work): boolean {
     return this.#program.find(text, work);
   }

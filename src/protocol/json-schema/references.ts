@@ -2,9 +2,9 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { resolved, withoutFragment, type Subschema } from '../subschemas.ts';
 import type { Work } from './work.ts';
 
-/** A schema with an address of its own, and what stands in it by name (2020-12 core, section 4.3.5). */
+/** A schema resource: a schema with a URI of its own, and its anchors (2020-12 core, section 4.3.5). */
 export class Resource {
-  /** The first schema that stands at the address. */
+  /** The first schema at the URI. */
   readonly whole: JsonObject;
   readonly anchors = new Map<string, JsonObject>();
   readonly dynamicAnchors = new Map<string, JsonObject>();
@@ -14,7 +14,7 @@ export class Resource {
   }
 }
 
-/** Finds what references mean within one schema. */
+/** Resolves references within one schema. */
 export class References {
   readonly #resources = new Map<string, Resource>();
   readonly #work: Work;
@@ -31,7 +31,7 @@ export class References {
     }
   }
 
-  /** The resource that a schema with such a base is in; the schema itself is the whole of it where it is not known yet. */
+  /** The resource of a base URI. If it is not known yet, the schema becomes its root. */
   resource(base: string, schema: JsonObject): Resource {
     this.#work.read(base.length);
     const address = withoutFragment(base);
@@ -40,7 +40,7 @@ export class References {
     return resource;
   }
 
-  /** What a reference leads to where it stands: a schema, `true` or `false`; undefined where that is nothing. */
+  /** The schema that a reference points to, or any other JSON that stands there; undefined if nothing does. */
   find(reference: string, base: string): unknown {
     const { resource, fragment } = this.#parts(reference, base);
     if (fragment === '') return resource?.whole;
@@ -48,7 +48,7 @@ export class References {
     return resource?.anchors.get(fragment);
   }
 
-  /** The name by which `$dynamicRef` looks through the dynamic scope; undefined where it is a `$ref` (2020-12 core, section 8.2.3.2). */
+  /** The anchor that `$dynamicRef` looks up in the dynamic scope; undefined if it works like `$ref` (2020-12 core, section 8.2.3.2). */
   dynamicName(reference: string, base: string): string | undefined {
     const { resource, fragment } = this.#parts(reference, base);
     return resource?.dynamicAnchors.has(fragment) ? fragment : undefined;
@@ -74,7 +74,7 @@ function fragmentOf(address: string): string {
   }
 }
 
-/** What a JSON pointer leads to (RFC 6901); undefined where there is nothing. */
+/** The value that a JSON pointer points to (RFC 6901); undefined if there is none. */
 function pointedAt(whole: JsonObject, pointer: string, work: Work): unknown {
   let at: unknown = whole;
   for (let end = 0; end < pointer.length && at !== undefined;) {

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Resource } from './references.ts';
 import { Work } from './work.ts';
 
-/** Mistakes that are reported of one value. */
+/** Mistakes that are reported for one value. */
 const MAX_ISSUES = 10;
 
 type Issue = StandardSchemaV1.Issue;
@@ -10,7 +10,7 @@ type Issue = StandardSchemaV1.Issue;
 /** The state of one check of one value. */
 export class Run {
   readonly work = new Work();
-  /** The way from the whole value to what is being checked. */
+  /** The path from the whole value to the part that is being checked. */
   readonly path: (string | number)[] = [];
   /** The schema resources that were entered: the dynamic scope (2020-12 core, section 7.1). */
   readonly scope: Resource[] = [];
@@ -21,7 +21,7 @@ export class Run {
     return this.#issues;
   }
 
-  /** Records a mistake, at a member of what is being checked where one is named; returns false. */
+  /** Records a mistake, at `member` if it is given; returns false. */
   fail(message: string | (() => string), member?: string): false {
     if (this.#quiet > 0 || this.#issues.length >= MAX_ISSUES) return false;
     this.work.take(this.path.length);
@@ -31,7 +31,7 @@ export class Run {
     return false;
   }
 
-  /** Tries what is no mistake where it fails. */
+  /** Runs a check whose failure is no mistake. */
   quietly<T>(attempt: () => T): T {
     this.#quiet += 1;
     try {
@@ -41,12 +41,12 @@ export class Run {
     }
   }
 
-  /** What was recorded so far, for `forget`. */
+  /** How many mistakes were recorded so far, for `forget`. */
   get mark(): number {
     return this.#issues.length;
   }
 
-  /** Takes back what was recorded since. */
+  /** Removes the mistakes that were recorded since. */
   forget(mark: number): void {
     this.#issues.length = mark;
   }

@@ -41,7 +41,7 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= make());
 }
 
-/** JSON for a person. */
+/** JSON for a message, cut to 1000 characters. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value);
   return text.length > 1000 ? `${text.slice(0, 1000)}…` : text;
@@ -93,5 +93,5 @@ export function most(measure: Measure, what: string): Build {
   };
 }
 
-/** How much of something a value has; undefined where it is of another type. */
+/** How much of something a value has; undefined if it is of another type. */
 type Measure = (value: unknown, run: Run) => number | undefined;
