@@ -30,6 +30,8 @@ export interface ConnectionOptions extends LegacyInboundOptions {
   readonly legacy: boolean;
   /** What all connections have in flight. */
   readonly total: TotalLoad;
+  /** What the sessions of all connections are subscribed to. */
+  readonly subscribed: TotalLoad;
   readonly onclose: (connection: Connection) => void;
 }
 
@@ -48,7 +50,9 @@ export class Connection {
   constructor(service: Service, transport: Transport, options: ConnectionOptions) {
     this.#transport = transport;
     this.#options = options;
-    this.#legacy = options.legacy ? new LegacyInbound(service, transport, options, options.total) : undefined;
+    this.#legacy = options.legacy
+      ? new LegacyInbound(service, transport, options, options.total, options.subscribed)
+      : undefined;
     if (this.#legacy) this.#legacy.onidle = this.#settled;
   }
 

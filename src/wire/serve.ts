@@ -117,7 +117,15 @@ class ServiceInbound implements Inbound {
       };
     }
     const onclose = (closed: Connection): void => void this.#connections.delete(closed);
-    this.#options = { ...options, onerror, legacy, modern: this.#modern, total: new TotalLoad(), onclose };
+    this.#options = {
+      ...options,
+      onerror,
+      legacy,
+      modern: this.#modern,
+      total: new TotalLoad(),
+      subscribed: new TotalLoad(),
+      onclose,
+    };
     // Over HTTP the two eras part before there is a session.
     const sessions: ConnectionOptions = { ...this.#options, modern: undefined };
     if (legacy) this.onsession = (transport) => this.#add(transport, sessions);

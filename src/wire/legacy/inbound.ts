@@ -93,14 +93,23 @@ export class LegacyInbound implements Connection {
   /** Called when the last of the requests in flight has been answered, or given up. */
   onidle: (() => void) | undefined;
 
-  /** @param total shared by all connections of a service. */
-  constructor(service: Service, transport: Transport, options: LegacyInboundOptions = {}, total = new TotalLoad()) {
+  /**
+   * @param total of the requests of all connections of a service.
+   * @param subscribed of what their sessions are subscribed to, which lasts.
+   */
+  constructor(
+    service: Service,
+    transport: Transport,
+    options: LegacyInboundOptions = {},
+    total = new TotalLoad(),
+    subscribed = new TotalLoad(),
+  ) {
     this.#service = service;
     this.#transport = transport;
     this.#total = total;
     this.#limits = { timeout: options.askTimeout ?? 600_000, maxTimeout: options.maxAskTimeout ?? 3_600_000 };
     this.#onerror = options.onerror ?? (() => {});
-    this.#subscriptions = new SessionSubscriptions(this, service, this.#onerror);
+    this.#subscriptions = new SessionSubscriptions(this, service, subscribed, this.#onerror);
   }
 
   get #profile(): RevisionProfile {

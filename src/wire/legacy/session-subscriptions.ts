@@ -4,9 +4,12 @@ import { invoke } from '../../core/invoke.ts';
 import type { Caller, Service } from '../../core/exchange.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { ListenExchange, type Connection } from './exchange.ts';
+import type { TotalLoad } from './total-load.ts';
 
 /** More resource subscriptions than this in one session are refused. */
 const MAX_SUBSCRIPTIONS = 1000;
+/** What a subscription takes beside its URI. Measured. */
+const SUBSCRIPTION_BYTES = 4096;
 
 interface Subscription {
   readonly exchange: ListenExchange;
@@ -21,6 +24,7 @@ interface Subscription {
 export class SessionSubscriptions {
   readonly #connection: Connection;
   readonly #service: Service;
+  readonly #total: TotalLoad;
   readonly #onerror: (error: Error) => void;
   /** Oldest first; more than one only until the newest is acknowledged. */
   readonly #session: ListenExchange[] = [];
@@ -29,11 +33,15 @@ export class SessionSubscriptions {
   #lapsed = false;
   #begun = false;
   #resources: Map<string, Subscription> | undefined;
+  /** What these take. */
+  #bytes = 0;
   #closed: Error | undefined;
 
-  constructor(connection: Connection, service: Service, onerror: (error: Error) => void) {
+  /** @param total of what the sessions of the service are subscribed to. */
+  constructor(connection: Connection, service: Service, total: TotalLoad, onerror: (error: Error) => void) {
     this.#connection = connection;
     this.#service = service;
+    this.#total = total;
     this.#onerror = onerror;
   }
 
@@ -87,18 +95,22 @@ export class SessionSubscriptions {
       const message = `A session may subscribe to at most ${MAX_SUBSCRIPTIONS} resources`;
       return Promise.reject(new RpcError(ErrorCode.InvalidRequest, message));
     }
-    const exchange = this.#open({ resourceSubscriptions: [uri] }, caller, () => {
-      if (this.#resources?.get(uri)?.exchange === exchange) this.#resources.delete(uri);
-    });
+    const bytes = bytesOf(uri);
+    if (!this.#total.hasRoom(bytes, this.#bytes + bytes)) {
+      const message = 'All clients together are subscribed to too much; try again later';
+      return Promise.reject(new RpcError(ErrorCode.InvalidRequest, message));
+    }
+    const exchange = this.#open({ resourceSubscriptions: [uri] }, caller, () => this.#drop(uri, exchange));
     const made = this.#made(uri, exchange);
     this.#resources.set(uri, { exchange, made });
+    this.#count(bytes);
     return made;
   }
 
   async unsubscribe(uri: string): Promise<void> {
     const exchange = this.#resources?.get(uri)?.exchange;
     if (!exchange) return;
-    this.#resources!.delete(uri);
+    this.#drop(uri, exchange);
     exchange.abort(new Error('Unsubscribed'));
     await exchange.finished;
   }
@@ -108,6 +120,19 @@ export class SessionSubscriptions {
     for (const exchange of this.#session) exchange.abort(reason);
     for (const { exchange } of this.#resources?.values() ?? []) exchange.abort(reason);
     this.#resources = undefined;
+    this.#count(-this.#bytes);
+  }
+
+  /** Forgets a subscription, unless there is a newer one by now. */
+  #drop(uri: string, exchange: ListenExchange): void {
+    if (this.#resources?.get(uri)?.exchange !== exchange) return;
+    this.#resources.delete(uri);
+    this.#count(-bytesOf(uri));
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#total.add(bytes);
   }
 
   async #made(uri: string, exchange: ListenExchange): Promise<void> {
@@ -117,7 +142,7 @@ export class SessionSubscriptions {
         throw new RpcError(ErrorCode.InvalidParams, `The server does not offer updates of ${uri}`);
       }
     } catch (error) {
-      if (this.#resources?.get(uri)?.exchange === exchange) this.#resources.delete(uri);
+      this.#drop(uri, exchange);
       exchange.abort(RpcError.from(error));
       throw error;
     }
@@ -143,4 +168,8 @@ export class SessionSubscriptions {
       .then(onfinished);
     return exchange;
   }
+}
+
+function bytesOf(uri: string): number {
+  return SUBSCRIPTION_BYTES + uri.length;
 }

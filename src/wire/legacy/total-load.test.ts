@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { deferred, scripted, settled } from '../../../test/support/service.ts';
+import { deferred, listening, scripted, settled } from '../../../test/support/service.ts';
+import { hello, Peer } from '../../../test/support/wire.ts';
 import type { JsonObject, Message } from '../../jsonrpc/message.ts';
+import { memoryTransportPair } from '../../transport/memory.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { createInbound } from '../serve.ts';
 
@@ -137,4 +139,38 @@ test('an answer that comes when its request has been answered takes no room', as
   expect(await call(1, 1000, 'ask in passing')).toMatchObject({ result: {} });
   await answer(60 * MB);
   expect(await call(2, 60 * MB)).toBeUndefined();
+});
+
+test('many sessions together are subscribed to no more than is taken, until they unsubscribe or end', async () => {
+  const { service } = scripted({ 'subscriptions/listen': listening([]) }, { resources: { subscribe: true } });
+  const inbound = createInbound(service);
+  const open = async (): Promise<Peer> => {
+    const [near, far] = memoryTransportPair();
+    await inbound.onsession!(far);
+    const client = new Peer(near);
+    await near.start();
+    await client.request('initialize', 'initialize', hello());
+    return client;
+  };
+  const params = (id: number): JsonObject => ({ uri: `x://${id}/`.padEnd(8000, 'a') });
+  const subscribe = (client: Peer, id: number): Promise<JsonObject> =>
+    client.request(id, 'resources/subscribe', params(id));
+  const many = Array.from({ length: 990 }, (_, id) => ({ id, method: 'resources/subscribe', params: params(id) }));
+  const sessions: Peer[] = [];
+  for (let session = 0; session < 25; session += 1) {
+    const client = await open();
+    sessions.push(client);
+    await client.send(...many);
+  }
+  const message = 'All clients together are subscribed to too much; try again later';
+  expect(sessions[0]!.take().filter((answer) => 'error' in answer)).toEqual([]);
+  expect(sessions.at(-1)!.take()).toContainEqual(expect.objectContaining({ error: { code: -32600, message } }));
+  const late = await open();
+  // A little is taken from everyone.
+  for (let id = 1; id <= 5; id += 1) expect(await subscribe(late, id)).toHaveProperty('result');
+  expect(await subscribe(late, 6)).toMatchObject({ error: { code: -32600, message } });
+  for (let id = 1; id <= 100; id += 1) await sessions[0]!.request(id, 'resources/unsubscribe', params(id));
+  expect(await subscribe(late, 6)).toHaveProperty('result');
+  await sessions[1]!.transport.close();
+  for (let id = 7; id <= 100; id += 1) expect(await subscribe(late, id)).toHaveProperty('result');
 });
