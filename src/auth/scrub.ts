@@ -9,8 +9,8 @@ const URLS = /\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s"'<>`]+/gi;
 const LINE_END = /\r\n?|\n|\\r\\n|\\n/;
 
 /**
- * Makes a function that takes credentials out of a text: the known ones, as they are or as they are written in JSON or in an
- * address, what follows `Bearer` and the like, and users of URLs. Known secrets of fewer than 8 characters stay.
+ * Makes a function that removes credentials from a text: the known secrets, also as they are written in JSON or in a URL,
+ * what follows `Bearer` and the like, and user names and passwords of URLs. Secrets of fewer than 8 characters stay.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const known = new Set(secrets.flatMap(partsOf).flatMap(writtenForms));
@@ -48,7 +48,7 @@ function withoutUser(url: string): string {
   return url.replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#@]*@/i, `$1${REDACTED}@`);
 }
 
-/** Takes the queries of URLs out of a text: they hold whatever their maker wanted to say, tokens among it. */
+/** Removes the queries of URLs from a text: they may hold tokens. */
 export function withoutQueries(text: string): string {
   return text.replace(URLS, (url) => url.replace(/\?[^#]*/, `?${REDACTED}`));
 }

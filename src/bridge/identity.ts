@@ -48,7 +48,7 @@ function withoutNews(capabilities: JsonObject): JsonObject {
 const MAX_HELLO = 64 * 1024;
 
 /**
- * What callers have in common that are one client: who they are, which program they run, and what it can do.
+ * The key of a client, the same for all its callers: who they are, which program they run, and what it can do.
  *
  * @throws RpcError −32602 where they say too much of themselves.
  */

@@ -17,7 +17,7 @@ export interface MountsOptions {
   readonly path: string;
   readonly inbound: InboundOptions;
   readonly http: Pick<HttpHandlerOptions, 'maxSessions' | 'idleTimeout' | 'onerror'>;
-  /** What keeps the events of all of them; asked for with the first call. */
+  /** The event log that all of them share; called with the first request. */
   readonly eventLog: () => EventLog;
 }
 

@@ -57,7 +57,7 @@ export async function serveBridge(
   const onerror = ({ message }: Error): void => warn(message);
   // What a server asks in its result is sealed by it, where it wants to.
   const inboundOptions: InboundOptions = { sealState: false, stateKey: settings.stateKey, onerror };
-  // Over stdio the client is of whoever runs the bridge.
+  // Over stdio, the client runs the bridge.
   const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
   const inbound = inboundTo(observer.served(compose(served.service, clean)), inboundOptions);
   if (settings.stdio) return serveStdio(inbound);
@@ -137,7 +137,7 @@ async function gateFor({ tokens, keys, issuer }: Access): Promise<Gate | undefin
   return anyGate(...gates);
 }
 
-/** Writes refusals to the log and counts them. What clients do wrong otherwise is for them to see, and counted only. */
+/** Counts refusals, and logs them except for malformed requests, which are their client's own mistake. */
 function refusalsTo(log: Log, metrics: Metrics | undefined): (refusal: HttpRefusal) => void {
   const warn = unrepeated((line) => log.write('warn', line));
   const inform = unrepeated((line) => log.write('info', line));
@@ -145,7 +145,7 @@ function refusalsTo(log: Log, metrics: Metrics | undefined): (refusal: HttpRefus
     metrics?.refused(refusal);
     const { reason, status } = refusal;
     if (reason === 'malformed') return;
-    // Clients show no credential, or too few scopes, before they know what is wanted.
+    // Clients send no credential, or too few scopes, until they know what is needed.
     const write = reason === 'credential' || reason === 'scope' ? inform : warn;
     write(`refused: ${reason.replaceAll('_', ' ')} (${status ?? 'the answer is broken off'})`);
   };

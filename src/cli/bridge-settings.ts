@@ -157,7 +157,7 @@ function checkWhereItIsServed(flags: BridgeFlags): void {
   }
 }
 
-/** On loopback all are the same user, unless a further Host header shows that somebody else's requests are passed on to it. */
+/** On loopback all callers are one user, unless `--allow-host` shows that a proxy forwards requests of others. */
 function anonymousCallers({ stdio, host, allowHost }: BridgeFlags): BridgeSettings['anonymous'] {
   if (stdio) return 'one-client';
   return staysHere(host) && allowHost.length === 0 ? 'same-user' : 'strangers';

@@ -35,7 +35,7 @@ export function boundedCommand(
   return { ...command, env, maxMemory, watchdog: true, onstderr: relay.line };
 }
 
-/** Who shares a connection to a server, and how long it may take to make and lies idle. */
+/** Who shares a connection to a server, how long connecting may take, and when an idle connection is closed. */
 export function connectionsOf({
   connections,
   anonymous,

@@ -105,7 +105,7 @@ async function open(
     maxTimeout: 0,
     logLevel: flags.logLevel,
     signal,
-    // A command that ends has nothing more to say. A server at a URL may be restarted while it is listened to.
+    // A server at a URL may be restarted while `listen` runs. A command that has ended is not started again.
     restart: target.kind === 'url',
     verdicts: fileVerdicts(
       path.join(dataFolder(), 'verdicts.json'),

@@ -38,7 +38,7 @@ export class Output {
     return this.#write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
   }
 
-  /** Writes any JSON: over several lines, or in one where it is one of many. No terminal is spoken to by it. */
+  /** Writes any JSON, without characters that control a terminal: over several lines, or in one for a list of values. */
   value(value: unknown, { line = false } = {}): Promise<void> {
     return this.#write(`${printable(JSON.stringify(value, undefined, line ? undefined : 2))}\n`);
   }

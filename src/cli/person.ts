@@ -1,6 +1,6 @@
 /** Someone at a terminal, who can be told things and asked for lines. */
 export interface Person {
-  /** Writes a line, and makes visible in it what would speak to the terminal. */
+  /** Writes a line. Characters that control a terminal are made visible. */
   tell(line: string): void;
   /**
    * Asks for a line.

@@ -5,7 +5,7 @@ let scrub = scrubber([]);
 let write = (text: string): void =>
   void process.stderr.write(`${shown(`everwire: ${text}`).replaceAll('\n', '\n  ')}\n`);
 
-/** A text from outside as it may be shown to the person: without secrets, and with nothing in it that speaks to the terminal. */
+/** A text from outside that is safe to show: without secrets and without characters that control a terminal. */
 export function shown(text: string): string {
   return printable(scrub(text));
 }

@@ -1,6 +1,6 @@
 import { printable } from '../operate/printable.ts';
 
-/** Makes any value a line of text that speaks to no terminal. A peer may send another type than the specification has. */
+/** Any value as one safe line of text. A peer may send another type than the specification has. */
 export function oneLine(value: unknown): string {
   return printable(wordsOf(value)).replace(/\s+/g, ' ').trim();
 }

@@ -16,8 +16,8 @@ export function secretsIn(value: string): string[] {
 type Configured = Pick<UrlTarget, 'kind' | 'url' | 'headers'> | Pick<CommandTarget, 'kind' | 'env'>;
 
 /**
- * The values of a server's headers, and of variables and parameters of its address that by their names are secrets; the
- * passwords of addresses in all.
+ * The values of a server's headers, the values of variables and URL parameters whose names say that they are secrets, and
+ * the passwords of URLs in any of these.
  */
 export function secretsOf(server: Configured): string[] {
   if (server.kind === 'command') return Object.entries(server.env).flatMap(secretsOfNamed);

@@ -26,7 +26,7 @@ export function table(rows: readonly (readonly unknown[])[], width?: number): st
     .join('');
 }
 
-/** Of rows that may be more than a function takes arguments. */
+/** The highest measure of all rows, which may be more than a function takes arguments. */
 function most(rows: readonly string[][], measure: (row: string[]) => number): number {
   return rows.reduce((highest, row) => Math.max(highest, measure(row)), 0);
 }

@@ -132,7 +132,7 @@ export class Call extends AbortableExchange implements Exchange {
     return this.#host.answer(this, method, params, options);
   }
 
-  /** No time runs out but the hard maximum: while a person thinks about a question, or for what is meant to stay open. */
+  /** Stops all time limits except the hard maximum: while a person thinks about a question, or for a subscription. */
   hold(): void {
     this.#questions += 1;
     this.extend();

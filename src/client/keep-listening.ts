@@ -14,24 +14,24 @@ export interface KeepListeningOptions {
   readonly link: Link;
   /** Listens once, over the connection that the link has. */
   readonly service: Service;
-  /** Whether a refusal only means that the server speaks another era by now. The link then connects anew. */
+  /** Whether a refusal only means that the server speaks another era now. Then the link connects again. */
   readonly explains: (error: unknown, upstream: Upstream) => Promise<boolean>;
-  /** Hears of each loss once, however long it lasts. */
+  /** Gets one error for each loss, however many attempts follow. */
   readonly onerror: (error: Error) => void;
 }
 
-/** Codes of errors that may be gone the next time. With any other a server refuses. */
+/** Codes of errors that may not come again. Any other code is a refusal. */
 const PASSING: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorCode.InternalError]);
 
 /**
- * Serves one `subscriptions/listen` exchange with as many subscriptions as it takes, over as many connections. Once the
- * server has acknowledged the first, only its refusal or the exchange's own end ends it: the next one is opened after a
- * growing pause, be the stream lost, or ended with a response by a server that shuts down (2026-07-28,
- * patterns/subscriptions: Graceful Closure). The exchange hears of one acknowledgment; after each gap it is told that all
- * that it listens to may have changed.
+ * Serves one `subscriptions/listen` exchange with one subscription after the other, over any number of connections. When
+ * the stream is lost, or a server that shuts down ends it with a response (2026-07-28, patterns/subscriptions: Graceful
+ * Closure), the next subscription is opened after a growing pause. Once the server has acknowledged the first, only a
+ * refusal or the exchange's signal ends this. The exchange gets one acknowledgment, and after each gap a notification for
+ * everything that may have changed.
  *
- * @returns an empty result, where the exchange's signal fired.
- * @throws what the server refuses it with, why it could not be opened at first, or why the link was closed.
+ * @returns an empty result when the exchange's signal fired.
+ * @throws the server's refusal, why the first subscription could not be opened, or why the link was closed.
  */
 export async function keepListening(
   exchange: Exchange,
@@ -71,13 +71,13 @@ export async function keepListening(
       onerror(new ConnectionError(`A subscription has ended, and is opened again: ${lost.message}`, { cause: lost }));
     }
     await resubscription.pause(signal, link.closing);
-    // The server may have gone in the pause.
+    // The connection may have been lost during the pause.
     await link.awaitCall(signal);
   }
   return {};
 }
 
-/** Whether there may be another answer the next time: the server was lost, or has trouble. It did not say no. */
+/** Whether another attempt may succeed: the server was lost or has trouble, and did not refuse. */
 export function mayPass(error: unknown): boolean {
   for (const each of causesOf(error)) if ('temporary' in each) return each.temporary === true;
   return error instanceof RpcError ? PASSING.has(error.code) : !(error instanceof InvalidResultError);

@@ -11,8 +11,8 @@ export interface LinkOptions {
   /** Whether a connection that was lost is followed by another, for the next call. */
   readonly reopens: boolean;
   /**
-   * Whether the server runs by itself. Who only listens connects to it anew, too; a process of ours is started for a call
-   * alone. Default: false.
+   * Whether the server runs by itself. Then a subscription reconnects to it, too. A process of ours is started again for a
+   * call only. Default: false.
    */
   readonly remote?: boolean | undefined;
   /** Called with each connection before any call goes through it. */
@@ -63,7 +63,7 @@ export class Link {
   #failure: Error | undefined;
   #waiting: (() => void)[] = [];
   readonly #uses = new WeakMap<Upstream, Use>();
-  /** What closes each connection that was retired. */
+  /** For each retired connection, the function that closes it. */
   readonly #retired = new Map<Upstream, () => Promise<void>>();
 
   constructor(options: LinkOptions) {
@@ -110,10 +110,10 @@ export class Link {
   }
 
   /**
-   * Waits for the next connection, where only a call may make it; or until the signal fires.
+   * Waits until a call has made the next connection, or the signal fires.
    *
-   * @returns false, at once, where there is a connection, or whoever listens may make it.
-   * @throws why there will be none.
+   * @returns false, at once, if there is a connection or a subscription may make one.
+   * @throws Error with the reason if there will be no connection any more.
    */
   async awaitCall(signal: AbortSignal): Promise<boolean> {
     let waited = false;

@@ -107,7 +107,7 @@ export class Requester implements CallHost {
       reopens: opener.reopens && restart,
       remote: opener.remote,
       onopen: (upstream) => this.#opened(upstream),
-      // The next may be to another server, and cursors of pages that are kept are good in their session alone.
+      // The next connection may be to another server, and cached cursors are valid in their session only.
       onlost: () => this.cache?.clear(),
       onerror: this.onerror,
     });
@@ -232,7 +232,7 @@ export class Requester implements CallHost {
 
   async answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject> {
     const outlives = options?.outlivesRequest === true;
-    // The server did not say which of the calls asked: none of them runs out of time while a person thinks.
+    // The server did not say which call asked, so no call may time out while a person thinks.
     const held = outlives ? this.#calls.values() : [call];
     const signal = outlives ? this.closing.signal : call.signal;
     for (const each of held) each.hold();
@@ -360,7 +360,7 @@ export class Requester implements CallHost {
   }
 
   #opened({ revision }: Upstream): void {
-    // It may be to another server than the last.
+    // It may be another server than before.
     this.tools.forget();
     if (REVISIONS[revision].era === 'modern') return;
     this.applyLogLevel().catch(this.onerror);

@@ -1,10 +1,10 @@
-/** Milliseconds before a server is listened to again: at first, and at most. */
+/** Milliseconds before the next subscription: the first pause, and the longest. */
 const FIRST_DELAY = 500;
 const MAX_DELAY = 30_000;
-/** A subscription that lasted this long (milliseconds) was a good one. */
+/** After a subscription that lasted this long (milliseconds), pauses start again from the first. */
 const STABLE_AFTER = 5000;
 
-/** When to listen again to a server that ended a subscription, refused it for now, or was lost. */
+/** The pauses between subscriptions to a server that ends them, is lost or has trouble. */
 export class Resubscription {
   #failures = 0;
   #acknowledgedAt: number | undefined;
@@ -13,7 +13,7 @@ export class Resubscription {
     this.#acknowledgedAt = performance.now();
   }
 
-  /** The subscription is over. Returns whether it is the first to fail since the last that was good. */
+  /** The subscription is over. Returns whether it is the first to fail since one that lasted. */
   ended(): boolean {
     const began = this.#acknowledgedAt;
     this.#acknowledgedAt = undefined;
@@ -22,8 +22,8 @@ export class Resubscription {
   }
 
   /**
-   * Waits before the next attempt, or until one of the signals fires. The pause doubles with each failure, and is shortened
-   * at random, so that not all who lost the same server come back to it at once.
+   * Waits before the next attempt, or until one of the signals fires. The pause doubles with each failure. A random part is
+   * taken off, so that clients of one server do not all come back at once.
    */
   pause(...signals: readonly AbortSignal[]): Promise<void> {
     const longest = Math.min(FIRST_DELAY * 2 ** (this.#failures - 1), MAX_DELAY);

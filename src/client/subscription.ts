@@ -6,15 +6,15 @@ import type { RequestOptions } from './options.ts';
 import type { Requester } from './requester.ts';
 
 /**
- * Changes that a client hears of, until it ends that or the server refuses. Where the server ends the stream, or is lost,
- * the client opens it again after a growing pause, from half a second to half a minute, and reports that to `onerror` once.
- * A command is started again by the next call only. After each gap the handler is told that everything in `filter` has
- * changed, as that may be so.
+ * A subscription to changes, until the client closes it or the server refuses it. When the server ends the stream or is
+ * lost, the client subscribes again after a growing pause, from half a second to half a minute, and reports one error to
+ * `onerror`. A command is started again by the next call only. After each gap the handler gets a change for everything in
+ * `filter`, because all of it may have changed.
  */
 export interface Subscription {
   /** What the server agreed to tell of: it leaves out what it does not support. */
   readonly filter: SubscriptionFilter;
-  /** Resolves when it is over: with the refusal that ended it, or undefined where the client ended it. Never rejects. */
+  /** Resolves when it is over: with the refusal that ended it, or undefined if the client closed it. Never rejects. */
   readonly closed: Promise<Error | undefined>;
   /** Ends it; resolves when it is over. */
   close(): Promise<void>;
@@ -41,7 +41,7 @@ export async function openSubscription(
     agree = resolve;
   });
 
-  // The limits are those of the connection that may have to be made, too.
+  // The time limit includes that of making a connection.
   const limits = { ...requester.limits({ timeout }), maxTimeout: 0, signal: ending.signal };
   const call = requester.newCall(Method.Listen, { notifications: filter }, limits, {
     onchange: handler,

@@ -43,13 +43,13 @@ export interface AskOptions {
    */
   readonly key?: string | undefined;
   /**
-   * Whether the question stays open when its request has been answered: another request of the same caller may have asked
-   * it, and still waits. Default false: the question ends with its request.
+   * Whether the question stays open after its request was answered, because another request of the same caller may have
+   * asked it. Default false: the question ends with its request.
    */
   readonly outlivesRequest?: boolean | undefined;
 }
 
-/** A question did not reach the caller, because its request had ended. Another request may ask it. */
+/** A question did not reach the caller, because its request had ended. It can be asked through another request. */
 export class NotAsked extends RpcError {
   constructor(method: string, request: string) {
     super(ErrorCode.InvalidRequest, `${method} was not asked: the ${request} request that it belongs to has ended`);

@@ -1,6 +1,6 @@
 /**
- * Values one within the other that a message may have. `JSON.parse` takes millions of them; what then goes through such a
- * value step by step, and `JSON.stringify` itself, would fill the stack.
+ * How many levels of nesting a message may have. `JSON.parse` accepts millions, but code that walks through such a value
+ * recursively, `JSON.stringify` among it, overflows the stack.
  */
 export const MAX_DEPTH = 1000;
 
@@ -9,9 +9,9 @@ const BACKSLASH = 0x5c;
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
-/** A JSON text with null in place of all that lies too deep; undefined where nothing does. */
+/** A JSON text with null in place of values that are too deep; undefined if there are none. */
 export function withoutDepths(text: string): string | undefined {
-  // Less than that cannot be so deep.
+  // A shorter text cannot be that deep.
   if (text.length <= 2 * MAX_DEPTH) return undefined;
   const kept: string[] = [];
   let from = 0;
@@ -32,7 +32,7 @@ export function withoutDepths(text: string): string | undefined {
   return kept.join('');
 }
 
-/** Where a string ends that begins at a place: at its last quote. */
+/** The index of the quote that ends the string that starts at an index. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = end - 1;

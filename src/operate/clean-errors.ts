@@ -7,13 +7,13 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 export interface CleanErrorsOptions {
   /** Takes secrets out of a text. */
   readonly scrub: (text: string) => string;
-  /** Whether they may read what a process wrote to stderr before it ended: where they are whoever runs it. */
+  /** Whether clients may read what a process wrote to stderr before it ended: only if they run it themselves. */
   readonly stderr: boolean;
 }
 
 /**
- * Takes secrets out of the errors that go to clients, their data and the failures of tools among them: a server may repeat
- * the credential that it was sent, and a process that ends may write its configuration to stderr.
+ * Removes secrets from the errors that go to clients, including their data and failed tool results. A server may repeat the
+ * credential that it was sent, and a process may write its configuration to stderr before it ends.
  */
 export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
   return (next) => async (exchange) => {
@@ -34,7 +34,7 @@ function failureIn({ content, structuredContent }: JsonObject): JsonObject {
   return structuredContent === undefined ? { content } : { content, structuredContent };
 }
 
-/** A message without what a process wrote to stderr before it ended, which the error of its end has. */
+/** An error message without what a process wrote to stderr. `ChildEnded`, one of the causes, knows those lines. */
 function withoutLastWords(error: Error): string {
   let { message } = error;
   for (const { message: whole, summary, stderr } of causesOf(error) as Iterable<Partial<Ended> & Error>) {
@@ -50,7 +50,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** A JSON value with all of its texts scrubbed, and itself where there was nothing to scrub. */
+/** A JSON value with all of its strings scrubbed; the value itself if there was nothing to scrub. */
 function scrubbed(value: unknown, scrub: (text: string) => string): unknown {
   const written = JSON.stringify(value);
   if (written === undefined || scrub(written) === written) return value;

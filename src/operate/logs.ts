@@ -27,11 +27,11 @@ export interface Log {
 /** A log that takes credentials out of whatever is written to it. */
 export interface CleanLog extends Log {
   /**
-   * Writes a message and an address that a person has to visit, whole, with its query: on a line of its own, or as the field
-   * `address` in JSON. For addresses that this process made.
+   * Writes a message and an address that a person has to visit, with its query: on a line of its own, or as the field
+   * `address` in JSON. Only for addresses that this process made.
    */
   address(severity: LogSeverity, message: string, address: URL): void;
-  /** Takes the known secrets, and what follows `Bearer` and the like, out of a text that goes elsewhere. */
+  /** Removes the known secrets, and what follows `Bearer` and the like, from a text that is not for the log. */
   scrub(text: string): string;
   /** Keeps these texts out of all lines from now on, too, each as `LogOptions.secrets` has it. */
   hide(secrets: readonly string[]): void;

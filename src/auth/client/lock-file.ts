@@ -14,13 +14,13 @@ const POLL = 25;
 interface Holder {
   readonly id: string;
   readonly pid: number;
-  /** Where its process id means something, see `processesHere`. */
+  /** The namespace of its process id, see `processesHere`. */
   readonly processes: string | undefined;
 }
 
 /**
- * Names the processes among which the id of this one is unique: those of a machine, or of a container, which may share both
- * its files and its host name with others. Undefined where that cannot be known.
+ * Names the namespace in which the id of this process is unique: a machine, or a container, which may share its files and
+ * its host name with others. Undefined if it is not known.
  */
 export function processesHere(): string | undefined {
   if (process.platform !== 'linux') return hostname();
@@ -34,8 +34,8 @@ export function processesHere(): string | undefined {
 }
 
 /**
- * Holds a lock among processes, which is a file that only one can create. A lock is broken where it had no
- * heartbeat for 30 seconds, or the process that made it is gone, where that can be known.
+ * Holds a lock among processes: a file that only one can create. A lock is broken if it had no heartbeat for 30 seconds, or
+ * if the process that made it is known to have ended.
  *
  * @param path of the lock; its folder must exist.
  * @returns a function that gives the lock back.

@@ -49,7 +49,7 @@ export class ConfigFile {
   readonly #section: string;
   readonly #settings: unknown;
   readonly #filler: Filler;
-  /** By the name of the entry that names them. */
+  /** The variables that each entry names, by the name of the entry. */
   readonly #variablesOf = new Map<string, ReadonlySet<string>>();
 
   /** @throws ConfigError where it cannot be read, or is no JSON. */

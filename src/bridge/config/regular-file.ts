@@ -1,17 +1,17 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 const CHUNK = 64 * 1024;
-/** Bytes of a file that configures. Some hosts keep much else in theirs. */
+/** Bytes of a configuration file. Some hosts keep much else in it. */
 export const MAX_CONFIG_FILE = 32 * 1024 * 1024;
 
 /**
- * Reads a file, and no more of it than the bound. A device or a pipe may have no end, and cannot be read again where the
- * file is watched.
+ * Reads a regular file of at most `maxBytes`. A device or a pipe may have no end, and cannot be read again when the file
+ * is watched.
  *
  * @throws Error where it cannot be read, is not a regular file, or is larger than `maxBytes`.
  */
 export function readRegularFile(file: string, maxBytes = MAX_CONFIG_FILE): Buffer {
-  // Opening a pipe that nobody writes to would wait for ever.
+  // Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stat = fstatSync(descriptor);

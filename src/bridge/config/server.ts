@@ -20,7 +20,7 @@ export interface CommandServer extends AnyServer {
   readonly args: readonly string[];
   /** Added to the environment of this process. They may be secrets. */
   readonly env: Readonly<Record<string, string>>;
-  /** Variables of that environment that are named by other entries of the file and not by this one: they are theirs. */
+  /** Variables of that environment that this server does not get, because only other entries of the file name them. */
   readonly withheld?: readonly string[];
   /** Default: where this process runs. */
   readonly cwd?: string;

@@ -179,7 +179,7 @@ class ConfiguredFleet implements OpenFleet {
   }
 
   async #keepOrOpen(server: ServerConfig, known: Opened | undefined): Promise<Opened> {
-    // Which of its tools are shown is no matter of the connection, and what others name is no reason to start it again.
+    // A change of the tools that are shown, or of the variables that others name, does not restart the server.
     const key = JSON.stringify({ ...server, tools: undefined, withheld: undefined });
     if (known?.key === key && !known.failed) return known;
     try {
