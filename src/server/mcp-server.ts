@@ -86,7 +86,7 @@ export class McpServer {
   /** The server as a function. Any number of transports may use it at once. */
   readonly service: Service = (exchange) =>
     invoke(this.#entrance, exchange).catch((thrown: unknown) => {
-      // What a notification leads to is said to nobody; whoever serves it reports it.
+      // A notification has no answer; whoever serves it reports the error.
       throw isNotificationMethod(exchange.method) ? thrown : this.#errors.forCaller(thrown, exchange.method, exchange);
     });
 

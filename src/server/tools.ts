@@ -74,9 +74,9 @@ export type ToolReply<O extends AnySchema | undefined> = O extends AnySchema
 type BareResult<T> = T extends { result: infer R extends string | number | boolean } ? R : never;
 
 /**
- * Does the work of a tool. Its arguments are checked. A `UserError` that it throws is a result with its message for the
- * model (server/tools: Error Handling), an `RpcError` is an error of the protocol. Of any other error the model is told only
- * that there was one; `onerror` gets it.
+ * Does the work of a tool. Its arguments are checked. A `UserError` becomes a failed result with its message for the model
+ * (server/tools: Error Handling), an `RpcError` a protocol error. Any other error goes to `onerror`, and the model learns only
+ * that the tool failed.
  */
 export type ToolHandler<I extends AnySchema | undefined, O extends AnySchema | undefined> = (
   args: Arguments<I>,

@@ -13,7 +13,7 @@ export interface MessageExtra {
   readonly principal?: string | undefined;
   /** What else is known of the sender, where it showed a credential. */
   readonly auth?: AuthInfo | undefined;
-  /** The address at the other end of the connection, where the transport knows one: a proxy's, where there is one. */
+  /** The address at the other end of the connection, if the transport knows it: that of the client, or of a proxy. */
   readonly address?: string | undefined;
   /**
    * A header of the HTTP request that carried the message, by its name in lower case; credentials are not shown. Absent

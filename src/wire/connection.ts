@@ -65,7 +65,7 @@ export class Connection {
     return transport.start();
   }
 
-  /** Lets what is in flight finish, at most `timeout` milliseconds, answers the rest with an error, and closes the connection. */
+  /** Waits at most `timeout` milliseconds for requests in flight, answers the rest with an error, and closes the connection. */
   async close(timeout: number): Promise<void> {
     if (this.#busy && timeout > 0) await this.#idle.wait(timeout);
     this.#legacy?.giveUp(new RpcError(CONNECTION_CLOSED, 'The server is shutting down'));

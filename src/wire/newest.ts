@@ -1,7 +1,7 @@
-/** Things that come and go, and which of those that are there came last: in constant time, however many there are. */
+/** A set that knows in constant time which of its members was added last. */
 export class Newest<T> {
   readonly #all = new Set<T>();
-  /** In the order in which they came, and with some that are gone. */
+  /** In the order in which they were added. May hold members that were deleted. */
   #order: T[] = [];
 
   get size(): number {
@@ -12,7 +12,7 @@ export class Newest<T> {
     return this.#order.at(-1);
   }
 
-  /** Something that was not there before. */
+  /** Adds something that is not in the set. */
   add(one: T): void {
     this.#all.add(one);
     this.#order.push(one);
@@ -21,7 +21,7 @@ export class Newest<T> {
   delete(one: T): void {
     if (!this.#all.delete(one)) return;
     while (this.#order.length > 0 && !this.#all.has(this.#order.at(-1)!)) this.#order.pop();
-    // Where they overlap for ever, the last one is always there.
+    // If members always overlap, the last one is never deleted, and only this shortens the list.
     if (this.#order.length > 2 * this.#all.size + 16) this.#order = [...this.#all];
   }
 }

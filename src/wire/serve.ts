@@ -30,8 +30,8 @@ export interface InboundOptions extends LegacyInboundOptions {
    */
   readonly replays?: (request: Pick<Exchange, 'method' | 'params'>) => boolean;
   /**
-   * Requests that may wait for their callers to come again with answers. Default 1000. Where there is no place left, a
-   * principal, or an address of callers without one, that has fewer than another gets the place of the other's oldest.
+   * Requests that may wait for their callers to come back with answers. Default 1000. When all places are taken, a caller
+   * with fewer places gets the oldest one of a caller with more. Callers are counted by principal, or else by address.
    */
   readonly maxParked?: number;
   /** Of one principal. Default 100. */

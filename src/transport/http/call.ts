@@ -28,11 +28,11 @@ export interface HttpCall {
    */
   header(name: string): string | undefined;
   /**
-   * Reads the body, then calls back once: with the body, or with why it cannot be had, where it is larger than `limit`
-   * bytes or there is no memory for it. Where the client goes away before its end, there is no call.
+   * Reads the body, then calls back once: with the body, or with the reason if it is larger than `limit` bytes or there is
+   * no memory for it. If the client goes away before the end of the body, there is no callback.
    */
   readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void;
-  /** Reports that the call is refused, before it is answered so. */
+  /** Reports that the call is refused. Called before `respond`. */
   refused(reason: RefusalReason, status: number): void;
   /** Answers at once and for good. */
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void;
@@ -40,7 +40,7 @@ export interface HttpCall {
   stream(status: number, headers: HttpHeaders): HttpStream;
 }
 
-/** Why a request is refused, or an answer broken off (`unread`). All that the client did wrong otherwise is `malformed`. */
+/** Why a request is refused, or an answer broken off (`unread`). Any other mistake of the client is `malformed`. */
 export type RefusalReason =
   | 'host'
   | 'origin'
@@ -59,11 +59,11 @@ export type RefusalReason =
 /** A request that is refused. */
 export interface HttpRefusal {
   readonly reason: RefusalReason;
-  /** Of the answer; undefined where an answer that had begun is broken off. */
+  /** The HTTP status; undefined if an answer that had begun is broken off. */
   readonly status: number | undefined;
 }
 
-/** Why a body cannot be had. */
+/** Why there is no body. */
 export type BodyRefusal = 'too large' | 'no room';
 
 /** Text, or bytes in parts. */
@@ -80,7 +80,7 @@ export interface HttpStream {
   end(): void;
   /** Breaks the connection off. */
   destroy(): void;
-  /** Counts bytes that are kept for the reader beside what was written; fewer, where it is negative. */
+  /** Adds to the count of bytes that are kept for the reader beside what was written; a negative number takes away. */
   keep(bytes: number): void;
   /** Breaks it off when the reader has taken nothing for so many milliseconds, from now on; 0 to stop watching. */
   watch(timeout: number): void;

@@ -38,7 +38,7 @@ export class EventStream {
   readonly #connections: SseConnection[] = [];
   /** The newest connection, once it has nothing left to read from the log. */
   #live: SseConnection | undefined;
-  /** Responses that the newest connection has not had yet; they count as its. */
+  /** Responses that the newest connection has not got yet. They are counted for that connection. */
   #unsent: Unsent[] = [];
   /** Counts the readings of the log: a new one ends the one before. */
   #turn = 0;
@@ -214,7 +214,7 @@ export class EventStream {
     connection.keep(json.length);
   }
 
-  /** Keeps some responses no longer. */
+  /** Drops some of these responses. */
   #letGo(which: (response: Unsent) => boolean): void {
     const gone = this.#unsent.filter(which);
     if (gone.length === 0) return;

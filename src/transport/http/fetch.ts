@@ -109,7 +109,7 @@ class FetchCall implements HttpCall {
     return body;
   }
 
-  /** The call is answered, or nobody waits for its answer any more. */
+  /** The call is answered, or its client is gone. */
   release(): void {
     this.#budget.release(this.#reserved);
     this.#reserved = 0;
@@ -125,7 +125,7 @@ class FetchCall implements HttpCall {
     if (body === undefined || body.length <= HIGH_WATER) {
       return this.#resolve(new Response(body ?? null, { status, headers: { ...headers } }));
     }
-    // A large one is a stream, which shows whether it is read.
+    // A large body is sent as a stream, which shows whether it is read.
     const bytes = Buffer.from(body);
     const stream = new FetchStream(this, this.#server);
     const length = String(bytes.length);
@@ -163,7 +163,7 @@ class FetchStream implements HttpStream, Holder {
   /** What is kept for the reader beside what was written. */
   #kept = 0;
   #closed = false;
-  /** Nothing more follows, but the reader has not had all that was written. */
+  /** The stream has ended, but the reader has not read all of it. */
   #unread = false;
 
   constructor(call: FetchCall, server: Shared) {
@@ -217,7 +217,7 @@ class FetchStream implements HttpStream, Holder {
     if (this.#closed) return;
     this.#kept = 0;
     this.#count();
-    // One that is closed does not show when it has been read.
+    // After `close` a stream does not show when it has been read.
     if (this.held > 0) this.#unread = true;
     else this.#controller.close();
     this.#close();
@@ -244,7 +244,7 @@ class FetchStream implements HttpStream, Holder {
     this.#controller.close();
   }
 
-  /** Counts what the reader is behind by, and what is kept for it. */
+  /** Counts what the reader has not read, and what is kept for it. */
   #count(): void {
     const room = this.#controller.desiredSize ?? HIGH_WATER;
     const behind = room > 0 ? 0 : HIGH_WATER - room;

@@ -18,8 +18,8 @@ export interface HostRules {
 }
 
 /**
- * A name or an address, with or without a port (RFC 9110, section 7.2). URLs are more lenient: they leave tabs out, and take
- * what comes behind the host.
+ * A name or an address, with or without a port (RFC 9110, section 7.2). The URL parser is more lenient: it ignores tabs, and
+ * accepts a path after the host.
  */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 

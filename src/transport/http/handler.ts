@@ -63,10 +63,9 @@ export interface HttpHandlerOptions extends HostRules {
   /** Bytes of one request body. Default 4 MiB; more is answered with 413. */
   readonly maxBodyBytes?: number;
   /**
-   * Bytes that are kept in memory for clients, of all of them together: bodies that they have not finished, requests that
-   * are being answered, answers and events that they have not read. A quarter of it is for the event log, where that is
-   * the default one, and requests may take three eighths. Beyond it the client that has kept the server waiting the longest
-   * is cut off, and requests for which there is no room are refused with 503. Default 256 MiB.
+   * Bytes kept in memory for all clients together: unfinished bodies, requests that are being answered, unread answers and
+   * events. The default event log gets a quarter of it, and requests may take three eighths. Beyond it the client that has
+   * kept the server waiting the longest is cut off, and requests without room are refused with 503. Default 256 MiB.
    */
   readonly maxBufferedBytes?: number;
   /** Live sessions; beyond it new ones are refused with 503. Default 10 000. */
@@ -83,11 +82,11 @@ export interface HttpHandlerOptions extends HostRules {
   readonly retry?: number;
   /** Milliseconds after which the connection of a stream is ended for the client to come back (2025-11-25); 0 for never, the default. */
   readonly streamDuration?: number;
-  /** What keeps the events for resumption. Default: memory, 4 MiB and 10 minutes a session, see `maxBufferedBytes`. */
+  /** Stores events for resumption. Default: in memory, 4 MiB and 10 minutes for each session, within `maxBufferedBytes`. */
   readonly eventLog?: EventLog;
   /** Hears of what no client can be told. Default: nobody. */
   readonly onerror?: (error: Error) => void;
-  /** Hears of each request that is refused, and of answers that are broken off as they are not read. Must not throw. */
+  /** Called for each refused request, and for each answer that is broken off because it is not read. Must not throw. */
   readonly onrefusal?: ((refusal: HttpRefusal) => void) | undefined;
 }
 
@@ -113,13 +112,13 @@ export interface HttpHandler {
   readonly streams: number;
   /** Requests without a session that are being answered, subscriptions among them. */
   readonly requests: number;
-  /** Bytes that are kept in memory for clients now, with the event log where that is the default one. */
+  /** Bytes kept in memory for clients now, including the default event log. */
   readonly bufferedBytes: number;
-  /** Where those who pass calls on to it count what they keep for clients. */
+  /** The memory budget for its clients. An adapter that makes an `HttpCall` counts there what it keeps. */
   readonly budget: BufferBudget;
-  /** Reports a refusal to `onrefusal`: for those who pass calls on to it. */
+  /** Reports a refusal to `onrefusal`, for adapters that make an `HttpCall`. */
   refused(refusal: HttpRefusal): void;
-  /** What keeps the events for resumption. Handlers that this one passes calls on to should share it. */
+  /** Stores events for resumption. Handlers that get calls from this one should share it. */
   readonly eventLog: EventLog;
   /** Answers one request. Never throws. */
   handle(call: HttpCall): void;

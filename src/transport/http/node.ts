@@ -17,15 +17,15 @@ export type NodeRequest = IncomingMessage & {
 };
 
 /**
- * Makes a listener for `node:http`, or for a framework that passes its requests on, of a handler. A request that comes
- * while another of its connection is being answered waits for it.
+ * Makes a listener for `node:http`, or for a framework on top of it, from a handler. Requests of one connection are
+ * answered one after the other.
  */
 export function nodeListener(handler: HttpHandler): (request: NodeRequest, response: ServerResponse) => void {
   return (request, response) => {
     const handle = (): void => handler.handle(new NodeCall(request, response, handler));
     if (response.socket !== null) return handle();
-    // Only safe methods may be done in parallel here (RFC 9112, section 9.3.2). It also bounds what a client can ask for
-    // and not read: of one connection there is one answer at a time.
+    // Only safe methods may run in parallel here (RFC 9112, section 9.3.2). One answer at a time also bounds what a client
+    // can request and not read.
     response.once('socket', handle);
     request.socket.pause();
   };
@@ -98,13 +98,13 @@ class NodeCall implements HttpCall {
       done(why);
     };
     const unfinished: Holder = { held: 0, cutOff: () => refuse('no room') };
-    // The listeners stay with the request until it is answered; what they have read must not.
+    // The listeners stay with the request until it is answered, so they must not keep what they have read.
     request.on('data', (chunk: Buffer) => {
       if (finished) return;
       if (buffer.length + chunk.length > limit) return refuse('too large');
       buffer.push(chunk);
       if (buffer.length === declared) return;
-      // Where the client breaks off there is neither an end nor anybody to answer.
+      // If the client breaks off, there is no 'end' event and nobody to answer.
       if (unfinished.held === 0) request.once('close', () => budget.hold(unfinished, 0));
       budget.hold(unfinished, buffer.capacity);
     });
@@ -132,7 +132,7 @@ class NodeCall implements HttpCall {
     return body;
   }
 
-  /** The call is answered, or nobody waits for its answer any more. */
+  /** The call is answered, or its client is gone. */
   release(): void {
     this.#server.budget.release(this.#reserved);
     this.#reserved = 0;

@@ -8,7 +8,7 @@ export const NO_HEADERS: HttpHeaders = {};
 export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
 /** The code for what has no JSON-RPC code of its own (implementation-defined range). */
 export const REFUSED = -32000;
-/** An answer that is broken off, for it is not read. */
+/** An answer that is broken off because it is not read. */
 export const UNREAD: HttpRefusal = { reason: 'unread', status: undefined };
 
 /** An HTTP error whose body is a JSON-RPC error without an id. */
@@ -33,12 +33,12 @@ export function failed(call: HttpCall, error: unknown, onerror: (error: Error) =
   answer(call, 500, errorResponse(undefined, { code: ErrorCode.InternalError, message: 'Internal error' }), NO_HEADERS);
 }
 
-/** The answer of a gate that does not let somebody in. */
+/** Answers a call that a gate does not let in. */
 export function turnAway(call: HttpCall, { status, message, headers }: Refusal): void {
   refuse(call, status, message, headers, 'credential');
 }
 
-/** The answer of a gate to a request that its sender may not make. */
+/** Answers a request that its sender may not make. */
 export function forbid(call: HttpCall, { status, message, headers }: Refusal, id: RequestId): void {
   call.refused('scope', status);
   answer(call, status, errorResponse(id, { code: REFUSED, message }), headers);
@@ -72,7 +72,7 @@ export function tooManyRequests(call: HttpCall, id: RequestId): void {
   answer(call, 503, error, { 'retry-after': '1' });
 }
 
-/** What the client goes on sending of the body is not read: the connection ends with the answer. */
+/** The connection ends with the answer, since the rest of the body is not read. */
 export function noRoom(call: HttpCall): void {
   const headers = { 'retry-after': '1', connection: 'close' };
   refuse(call, 503, 'The server keeps as much in memory for its clients as it may; try again later', headers, 'memory');

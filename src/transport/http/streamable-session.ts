@@ -239,8 +239,8 @@ export class StreamableSession implements Transport, ReplyOwner {
   }
 
   /**
-   * Ends the connection of a stream, which the client comes back for (2025-11-25, transports: Sending Messages, 6): for
-   * revisions where it does.
+   * Ends the connection of a stream, so that the client reconnects (2025-11-25, transports: Sending Messages, 6). Only for
+   * revisions that have a priming event: clients of others would not reconnect.
    *
    * @param id the request whose stream it is; none for the stream of the session.
    */

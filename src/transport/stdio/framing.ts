@@ -19,13 +19,13 @@ import { stringify } from '../../jsonrpc/stringify.ts';
 export interface FramingSink {
   /**
    * @param bytes about how large it was.
-   * @param cause of an error response in place of the peer's own: why that is lost.
+   * @param cause why the peer's own response was lost, if this is an error response in its place.
    */
   deliver(message: Message, bytes: number, cause?: Error): void;
   /** What the transport itself has to say to the peer: one line of JSON. */
   answer(json: string): void;
   report(error: Error): void;
-  /** A line above the bound was skipped that may have answered anything: whatever was in it will not come again. */
+  /** A line above the bound was skipped, and any request may have been answered by it. */
   lost(error: InvalidMessage): void;
 }
 
@@ -111,11 +111,11 @@ export class Framing {
     if (!this.#stopped) this.#sink.report(error);
   }
 
-  /** Of a message that was too long: fails the request that it answers. */
+  /** Fails the request that was answered by a message above the bound. */
   #skipped({ kind, id, hasMethod }: Envelope, why: string): void {
     if (this.#stopped) return;
     const error = invalidRequest(why, id);
-    // Requests, notifications and what is no message at all answer nothing.
+    // Only a response answers a request.
     if (kind === 'other' || hasMethod) return this.#malformed(error);
     if (id === undefined) return this.#sink.lost(error);
     const response = new InvalidResponse(why, id);
@@ -195,7 +195,7 @@ export class Framing {
     }
   }
 
-  /** Fails the requests that a refused batch answers: nothing better will come for them. */
+  /** Fails the requests that a refused batch answers, since no other response will come for them. */
   #failAll(elements: readonly unknown[], cause: InvalidMessage): void {
     if (this.#answerInvalid) return;
     const error = { code: cause.code, message: `The response came in a batch that was refused: ${cause.message}` };

@@ -9,7 +9,7 @@ export interface LineSink {
   invalidUtf8(): void;
   /** A line above the bound. Told once, as soon as it is known; the line itself is skipped. */
   tooLong(): void;
-  /** Such a line is over. With this, what it was is read from it as it comes by. */
+  /** The end of such a line. With this callback its envelope is read while it is skipped. */
   skipped?(envelope: Envelope): void;
 }
 

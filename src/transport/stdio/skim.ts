@@ -1,12 +1,12 @@
 import { isRequestId, type RequestId } from '../../jsonrpc/message.ts';
 
-/** What can be known of a message that was not kept. */
+/** What is known of a message that was skipped. */
 export interface Envelope {
-  /** What the text begins as: one message, a batch, or nothing that is JSON-RPC. */
+  /** What the text starts as: one message, a batch, or something that is not JSON-RPC. */
   readonly kind: 'message' | 'batch' | 'other';
-  /** Undefined where there is none, or it cannot be read. */
+  /** Undefined if there is none or it cannot be read. */
   readonly id: RequestId | undefined;
-  /** Whether it has a method, and so is no response. */
+  /** Whether it has a method, and so is not a response. */
   readonly hasMethod: boolean;
 }
 
@@ -18,12 +18,12 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-/** Bytes of a key or a plain value that are kept. An id that has more is none of ours. */
+/** Bytes of a key or a scalar value that are kept. Our own ids are shorter. */
 const MAX_TOKEN = 64;
 
 /**
- * Reads the id of a message from its bytes as they come by, and keeps nothing else: servers write it before the result or
- * behind it. What is not JSON gives no id, or one that nobody waits for.
+ * Reads the id of a message from its bytes while they are skipped, and keeps nothing else. Servers write the id before or
+ * after the result. Invalid JSON yields no id, or one that nobody waits for.
  */
 export class MessageSkim {
   #root: number | undefined;
@@ -77,7 +77,7 @@ export class MessageSkim {
     }
   }
 
-  /** A member of the message is over. */
+  /** The end of a member of the message. */
   #member(): void {
     if (this.#depth !== 1 || this.#root !== OPEN_OBJECT) return;
     const value = this.#take();
@@ -90,7 +90,7 @@ export class MessageSkim {
     if (this.#depth === 1 && this.#token.length <= MAX_TOKEN) this.#token.push(byte);
   }
 
-  /** The key or the plain value that has come; undefined where it is something else, or too long. */
+  /** The last key or scalar value; undefined if it is something else or too long. */
   #take(): unknown {
     const token = Buffer.from(this.#token).toString();
     this.#token = [];

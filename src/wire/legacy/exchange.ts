@@ -55,7 +55,7 @@ abstract class ConnectionExchange extends AbortableExchange implements Exchange,
     this.withdrawQuestions(reason);
   }
 
-  /** Waits no longer for answers of the client. */
+  /** Rejects the questions that wait for answers of the client. */
   withdrawQuestions(reason: Error): void {
     for (const giveUp of this.questions ?? []) giveUp(reason);
   }

@@ -140,7 +140,7 @@ export class LegacyInbound implements Connection {
     }
   }
 
-  /** An answer counts with the request that asked, while that is being answered. Returns whether anybody waits for it. */
+  /** While the request that asked is in flight, the answer counts towards its bytes. Returns whether anybody waits for it. */
   #settle(response: Response, bytes: number): boolean {
     const asker = isRequestId(response.id) ? this.#askers?.get(response.id) : undefined;
     if (!asker || this.#requests.get(asker.id) !== asker) return this.#questions.settle(response);
@@ -156,8 +156,8 @@ export class LegacyInbound implements Connection {
   }
 
   /**
-   * Clients may send on while `initialize` is being answered; what they sent is taken up in order then. So a cancellation
-   * of `initialize` always comes too late: it MUST NOT be cancelled (2025-11-25, basic/utilities/cancellation: Behavior
+   * Clients may send messages while `initialize` is being answered. They are handled in order afterwards, so a cancellation of
+   * `initialize` always comes too late: it MUST NOT be cancelled (2025-11-25, basic/utilities/cancellation: Behavior
    * Requirements).
    */
   #wait(message: Request | Notification, extra: MessageExtra | undefined): void {
@@ -445,7 +445,7 @@ export class LegacyInbound implements Connection {
     signal?.addEventListener('abort', taken);
     const token: unknown = params['_meta']?.[Meta.ProgressToken];
     if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
-    // An answer that comes after the request has nobody's memory to count against.
+    // An answer that comes after the request counts towards no request.
     if (asking instanceof RequestExchange && !outlivesRequest) (this.#askers ??= new Map()).set(id, asking);
     return (restore ? result.then(restore) : result).finally(() => {
       this.#askers?.delete(id);
@@ -471,7 +471,7 @@ export class LegacyInbound implements Connection {
     void this.notify(Notice.Cancelled, { requestId: id, reason }, related);
   }
 
-  /** Answers what is in flight with this error. */
+  /** Answers all requests in flight with this error. */
   giveUp(error: RpcError): void {
     for (const exchange of [...this.#requests.values()]) {
       // Nothing about a request may follow its response.

@@ -89,7 +89,7 @@ export async function connectLegacy(transport: Transport, options: OutboundOptio
 const HANDSHAKE_TIMEOUT = 60_000;
 /** Questions of the server that may be open at a time. */
 const MAX_QUESTIONS = 1000;
-/** Milliseconds that a question from outside of calls waits for a call that can carry it. */
+/** Milliseconds that a question outside of calls waits for a call that can carry it. */
 const EARLY_QUESTION = 30_000;
 /** Milliseconds that an answer waits for log messages of its call that come on another stream. */
 const LATE = 10;
@@ -116,7 +116,7 @@ class LegacyOutbound implements Upstream {
   /** In the order in which they began. */
   readonly #calls = new IdTable<RequestId, Call>();
   readonly #newest = { askable: new Newest<Call>(), tools: new Newest<Call>(), wanting: new Newest<Call>() };
-  /** Of callers with a session. */
+  /** Calls of callers with a session. */
   readonly #ofSessions = new Set<Call>();
   readonly #byExchange = new Map<Exchange, Call>();
   /** Requests in flight by the progress token that the server was given for them. */
@@ -128,7 +128,7 @@ class LegacyOutbound implements Upstream {
   readonly #givenUp = { requests: new Recent(), tokens: new Recent(), calls: new Recent<Exchange>() };
   /** Questions of the server that are being answered. */
   readonly #questions = new Map<RequestId, AbortController>();
-  /** Questions that came before any call that can carry them. */
+  /** Questions that wait for a call that can carry them. */
   readonly #early = new Set<(exchange: Exchange) => void>();
   readonly #listeners: UpstreamListeners;
   #initialized = false;
@@ -369,7 +369,7 @@ class LegacyOutbound implements Upstream {
     for (;;) {
       const exchange = await this.#likelyAsker(method, signal);
       signal.throwIfAborted();
-      // With several calls in flight any of them may have asked: the question does not end with the one that carries it.
+      // Any of several calls may have asked, so the question does not end with the call that carries it.
       const guessed = this.#calls.size > 1;
       try {
         return await exchange.ask(method, params, { signal, outlivesRequest: guessed });
@@ -379,7 +379,7 @@ class LegacyOutbound implements Upstream {
     }
   }
 
-  /** The call, or else the listener, through which the client of a question is asked. */
+  /** The call, or else the subscription, through which a question goes to its client. */
   #likelyAsker(method: string, signal: AbortSignal): Exchange | Promise<Exchange> {
     const { attribution } = this.#options;
     if (attribution) return attribution.question(signal);
@@ -387,7 +387,7 @@ class LegacyOutbound implements Upstream {
     return this.#newestCall() ?? (listener && canAsk(listener) ? listener : this.#nextCall(method, signal));
   }
 
-  /** Some servers ask as soon as the session is open. A caller without a session is asked with its first call. */
+  /** Some servers ask as soon as the session is open. A caller without a session gets the question with its first call. */
   #nextCall(method: string, signal: AbortSignal): Promise<Exchange> {
     return new Promise<Exchange>((resolve, reject) => {
       const giveUp = (reason: unknown): void => {
@@ -521,7 +521,7 @@ class LegacyOutbound implements Upstream {
   }
 }
 
-/** Whether a caller can be asked in the middle of a request: without a session only where the request may ask (2026-07-28, patterns/mrtr). */
+/** Whether a request can carry a question: without a session only some methods can (2026-07-28, patterns/mrtr). */
 function canAsk({ caller, method }: Exchange): boolean {
   return caller.session !== undefined || MAY_ASK.has(method);
 }

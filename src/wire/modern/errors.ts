@@ -14,17 +14,17 @@ export function modernError(thrown: unknown): RpcError {
 }
 
 /**
- * The HTTP status of an error, where the answer is no stream yet (2026-07-28, transports: Streamable HTTP). What a handler
- * throws, or a bridge passes on, is an answer like others, whatever its code: 200.
+ * The HTTP status of an error, if the answer is not a stream yet (2026-07-28, transports: Streamable HTTP). An error that a
+ * handler throws or a bridge passes on is an ordinary answer with status 200, whatever its code.
  */
 export function statusOf(error: RpcError, method: string): number {
   if (error instanceof Refusal) return error.code === ErrorCode.MethodNotFound ? 404 : 400;
   switch (error.code) {
-    // A service that is none of ours, or is a remote server's, says by its code alone that it does not have a method
-    // (Protocol Version Header). Where a handler may have thrown the code, the method is there.
+    // Other services, such as a bridge, report a missing method by this code alone (Protocol Version Header). If a handler
+    // may have thrown it, the method exists.
     case ErrorCode.MethodNotFound:
       return RUNS_HANDLERS.has(method) ? 200 : 404;
-    // Whoever throws it (2026-07-28, basic: _meta).
+    // Required whoever throws it (2026-07-28, basic: _meta).
     case McpErrorCode.MissingRequiredClientCapability:
       return 400;
     case RATE_LIMITED:

@@ -4,7 +4,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 export interface Parked {
   readonly id: string;
   readonly principal: string | undefined;
-  /** Where a caller without a principal is, if that is known. */
+  /** The address of a caller without a principal, if it is known. */
   readonly address: string | undefined;
   /** Of the request that it is about, with the answers so far and the questions that are open. The same for as long as it is parked. */
   readonly bytes: number;
@@ -34,9 +34,9 @@ interface Place<P extends Parked> {
 }
 
 /**
- * The exchanges whose callers are away with questions: bounded in number, size and time. A full table gives up the one that
- * has waited the longest, if that was a minute or more; otherwise the oldest of the principal or address that has the most,
- * for one that has fewer. It refuses what then still has no place.
+ * The exchanges whose callers are away with questions: bounded in number, size and time. A full table drops the exchange that
+ * has waited the longest, if it has waited a minute or more. Otherwise it drops the oldest exchange of the principal or
+ * address that has the most, if the newcomer has fewer. Otherwise it refuses the newcomer.
  */
 export class Parking<P extends Parked> {
   readonly #options: ParkingOptions;
@@ -100,7 +100,7 @@ export class Parking<P extends Parked> {
     return count < this.#options.maxParkedPerPrincipal && (count === 0 || bytes <= MAX_BYTES_PER_PRINCIPAL);
   }
 
-  /** Gives up one of a principal that has all its places, for another of its own. */
+  /** Drops one exchange of a principal that has reached its limit. */
   #makeRoomOf(principal: string): void {
     for (const { parked, since } of this.#places.values()) {
       if (parked.principal !== principal) continue;
@@ -110,7 +110,7 @@ export class Parking<P extends Parked> {
     throw full();
   }
 
-  /** Gives up one where the table is full. */
+  /** Drops one exchange of a full table. */
   #makeRoomFor(newcomer: P): void {
     const [first] = this.#places.values();
     const evicted = first && Date.now() - first.since >= EVICTABLE_AFTER ? first.parked : this.#oldestOfMost(newcomer);
@@ -118,7 +118,7 @@ export class Parking<P extends Parked> {
     this.#evict(evicted);
   }
 
-  /** The oldest of whoever has the most places; none where the newcomer would then have as many. */
+  /** The oldest exchange of whoever has the most; undefined if the newcomer would then have as many. */
   #oldestOfMost(newcomer: P): P | undefined {
     const shares = new Map<string, P[]>();
     for (const { parked } of this.#places.values()) {

@@ -74,7 +74,7 @@ export class StateSeal {
     // One text for one state: base64 as lax as Node's would let others through.
     if (PREFIX + bytes.toString('base64url') !== text) return undefined;
     try {
-      // With its length given, a tag that was cut is refused; Node takes one of 4 bytes otherwise.
+      // Without this length Node accepts a tag that was cut to 4 bytes.
       const options = { authTagLength: TAG_BYTES };
       const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, IV_BYTES), options);
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));

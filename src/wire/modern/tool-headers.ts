@@ -36,7 +36,7 @@ export class ToolHeaderCache {
   learn(result: JsonObject): JsonObject {
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
-    // One message must not hold up all others, however many tools it has.
+    // One bound for all tools of a message, so that it cannot delay other messages.
     const work = new Work();
     const valid = tools.filter((tool: unknown) => {
       if (!isObject(tool) || typeof tool['name'] !== 'string') return true;

@@ -50,7 +50,7 @@ export class TransportCarrier implements Carrier {
   readonly #onerror: (error: Error) => void;
   /** In the order in which they began. */
   readonly #entries = new IdTable<RequestId, Entry>();
-  /** Those in flight that subscribe to nothing; of these, those that want log messages; and of those the calls of tools. */
+  /** Requests in flight except subscriptions; those of them that want log messages; and the tool calls among those. */
   readonly #newest = {
     requests: new Newest<RequestId>(),
     logged: new Newest<RequestId>(),
@@ -143,7 +143,7 @@ export class TransportCarrier implements Carrier {
     this.#onerror(new Error(`The server asked for ${message.method}, which it must not: it was ignored`));
   }
 
-  /** @param cause of an error that is not the peer's own. */
+  /** @param cause why the transport made this error in place of the peer's response. */
   #settle(response: Response, cause: Error | undefined): void {
     // An error without an id says that a message was not understood. Of one request in flight it is the answer.
     const id = response.id ?? (this.#entries.size === 1 ? this.#entries.keys()[0] : undefined);

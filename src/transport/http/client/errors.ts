@@ -12,7 +12,7 @@ export class HttpStatusError extends Error {
   readonly response: ErrorResponse | undefined;
   /** Whether it is a status with which a request is turned away before anything is done for it. */
   readonly notRun: boolean;
-  /** Whether the server has trouble, which may be gone the next time. Else it has said no. */
+  /** Whether another attempt may succeed: the server has trouble, and did not refuse. */
   readonly temporary: boolean;
 
   constructor(status: number, message: string, response?: ErrorResponse) {

@@ -17,7 +17,7 @@ export interface EventSourceOptions {
   readonly maxEventLength: number;
 }
 
-/** What a line costs beside its text, in code units: an event has at most as many lines as its bound has of these. */
+/** What each line of an event counts towards its bound, in code units. */
 const LINE = 64;
 
 /** An event is larger than it may be. */
@@ -76,7 +76,7 @@ export class EventSourceReader {
       throw new EventTooLarge(`An event of the server is larger than ${this.#maxEventLength} characters`);
   }
 
-  /** The parser counts the text of an event alone, and its empty lines of data would cost far more than they have. */
+  /** The parser counts the text of an event only, but empty lines of data take memory, too. */
   #count(text: string): void {
     const lines = text.replaceAll(/\r\n?/g, '\n');
     let at = 0;

@@ -2,10 +2,10 @@ import type * as http from 'node:http';
 import { isLoopback } from '../guards.ts';
 import { NotSent } from './http.ts';
 
-/** A proxy for requests, and what it is called in errors: never with its password. */
+/** A proxy for requests. Its name in errors has no password. */
 export interface Proxy {
   readonly name: string;
-  /** Whether it passes bytes on, as it does for https. Else it answers for the server, or with a status of its own. */
+  /** Whether it tunnels bytes, as for https. Otherwise it answers itself, for the server or with a status of its own. */
   readonly tunnels: boolean;
   readonly agent: http.Agent;
 }
@@ -16,9 +16,9 @@ const proxies = new Map<string, Proxy>();
 
 /**
  * The proxy that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` name for an address, in upper or lower case.
- * Loopback never has one: a proxy would look for the server on its own machine.
+ * Undefined for loopback: a proxy would look for the server on its own machine.
  *
- * @throws NotSent where it cannot be used.
+ * @throws NotSent if the proxy cannot be used.
  */
 export async function proxyFor(url: URL): Promise<Proxy | undefined> {
   const { env } = process;
@@ -48,7 +48,7 @@ async function proxyAt(address: string, secure: boolean): Promise<Proxy> {
   return { name, tunnels: false, agent: new HttpProxyAgent(proxy, KEEP_ALIVE) };
 }
 
-/** Ends a request that the proxy does not let through: what it answers is not the server's answer. */
+/** Fails a request that the proxy refuses, since the proxy's answer is not the server's. */
 export function watchProxy(client: http.ClientRequest, { name, tunnels }: Proxy): void {
   const refuse = (status: number | undefined): void => {
     client.destroy(new Error(`the proxy ${name} refused with status ${status}`));
