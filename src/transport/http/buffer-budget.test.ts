@@ -230,3 +230,32 @@ test('a request counts until it is answered, and not after', async () => {
   await (await first).text();
   expect(http.handler.bufferedBytes).toBe(0);
 });
+
+test('one address leaves room for the requests of others, whatever it keeps the server busy with', async () => {
+  const done = deferred();
+  const { service, seen } = scripted({ work: () => done.promise.then(() => ({})) });
+  const { onsession, onrequest } = createInbound(service);
+  const listener = await listen({ port: 0, onsession, onrequest, maxBufferedBytes: BOUND });
+  onTestFinished(() => listener.close(0));
+  const post = async (localAddress: string, size: number): Promise<Socket> => {
+    const socket = connect({ port: listener.port, host: '127.0.0.1', localAddress });
+    onTestFinished(() => void socket.destroy());
+    const message = modernRequest(1, 'work', { filler: 'x'.repeat(size) });
+    const body = JSON.stringify(message);
+    socket.write(postText('/mcp', { ...modernHeaders(message), 'content-length': String(body.length) }, body));
+    return socket;
+  };
+  for (let size = MB; size > 100;) {
+    const before = seen.length;
+    const socket = await post('127.0.0.1', size);
+    const refused = once(socket, 'data').then(() => true);
+    const taken = vi.waitFor(() => expect(seen.length).toBeGreaterThan(before)).then(() => false);
+    if (await Promise.race([refused, taken])) size >>= 1;
+    taken.catch(() => {});
+  }
+  const others = seen.length;
+  await post('127.0.0.2', MB / 2);
+  await vi.waitFor(() => expect(seen.length).toBe(others + 1));
+  done.resolve();
+  await vi.waitFor(() => expect(listener.handler.bufferedBytes).toBe(0));
+});

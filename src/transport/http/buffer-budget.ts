@@ -15,7 +15,8 @@ const REQUEST_PART = 0.5;
  * - What waits for a client: bodies that it has not finished, and answers and events that it has not read. Where the bound
  *   is reached, the client that has kept the server waiting the longest is cut off. The newest never is, so an answer that
  *   is larger than the bound still goes out.
- * - Requests that are being answered. They may take half of the bound; beyond it new ones are refused.
+ * - Requests that are being answered. They may take half of the bound; beyond it new ones are refused. Those
+ *   of one address may take no more of that half than they leave free.
  */
 export class BufferBudget {
   /** Bytes. */
@@ -24,6 +25,8 @@ export class BufferBudget {
   readonly #waiting = new Set<Holder>();
   #bytes = 0;
   #requestBytes = 0;
+  /** Of the requests, by the address that they come from. */
+  readonly #byAddress = new Map<string, number>();
 
   constructor(limit: number) {
     this.limit = limit;
@@ -46,19 +49,37 @@ export class BufferBudget {
     this.#makeRoom(holder);
   }
 
-  /** Counts a request that is to be answered. False if there is no room: then the request must be refused. */
-  reserve(bytes: number): boolean {
-    if (this.#requestBytes + bytes > this.limit * REQUEST_PART) return false;
-    this.#requestBytes += bytes;
-    this.#bytes += bytes;
+  /**
+   * Counts a request that is to be answered. False if there is no room: then the request must be refused.
+   *
+   * @param address undefined where it is not known.
+   */
+  reserve(bytes: number, address: string | undefined): boolean {
+    const free = this.limit * REQUEST_PART - this.#requestBytes - bytes;
+    if (free < 0) return false;
+    // Nobody can hold all of it with requests that take for ever: some is left for the next address.
+    if (address !== undefined && this.#of(address) + bytes > free) return false;
+    this.#count(bytes, address);
     this.#makeRoom(undefined);
     return true;
   }
 
   /** A request that was counted has been answered. */
-  release(bytes: number): void {
-    this.#requestBytes -= bytes;
-    this.#bytes -= bytes;
+  release(bytes: number, address: string | undefined): void {
+    if (bytes > 0) this.#count(-bytes, address);
+  }
+
+  #of(address: string): number {
+    return this.#byAddress.get(address) ?? 0;
+  }
+
+  #count(bytes: number, address: string | undefined): void {
+    this.#requestBytes += bytes;
+    this.#bytes += bytes;
+    if (address === undefined) return;
+    const own = this.#of(address) + bytes;
+    if (own === 0) this.#byAddress.delete(address);
+    else this.#byAddress.set(address, own);
   }
 
   #makeRoom(newest: Holder | undefined): void {

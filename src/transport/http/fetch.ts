@@ -104,14 +104,14 @@ class FetchCall implements HttpCall {
     const body = buffer.take();
     // A body that is whole counts as a request from now on, until it is answered.
     const weight = jsonWeight(body);
-    if (!this.#budget.reserve(weight)) return 'no room';
+    if (!this.#budget.reserve(weight, this.address)) return 'no room';
     this.bodyBytes = this.#reserved = weight;
     return body;
   }
 
   /** The call is answered, or its client is gone. */
   release(): void {
-    this.#budget.release(this.#reserved);
+    this.#budget.release(this.#reserved, this.address);
     this.#reserved = 0;
   }
 

@@ -43,6 +43,8 @@ class NodeCall implements HttpCall {
   bodyBytes = 0;
   /** Bytes that are reserved for the body while the call is being answered. */
   #reserved = 0;
+  /** Whose they are; a socket that is closed does not say so any more. */
+  #reservedFor: string | undefined;
 
   constructor(request: NodeRequest, response: ServerResponse, server: Shared) {
     this.#request = request;
@@ -127,14 +129,16 @@ class NodeCall implements HttpCall {
   /** A body that is whole counts as a request from now on, until it is answered. */
   #counted(body: Uint8Array): Uint8Array | BodyRefusal {
     const weight = jsonWeight(body);
-    if (!this.#server.budget.reserve(weight)) return 'no room';
+    const { address } = this;
+    if (!this.#server.budget.reserve(weight, address)) return 'no room';
+    this.#reservedFor = address;
     this.bodyBytes = this.#reserved = weight;
     return body;
   }
 
   /** The call is answered, or its client is gone. */
   release(): void {
-    this.#server.budget.release(this.#reserved);
+    this.#server.budget.release(this.#reserved, this.#reservedFor);
     this.#reserved = 0;
   }
 
