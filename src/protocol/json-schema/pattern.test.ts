@@ -93,3 +93,8 @@ test('the steps of a pattern are bounded, and so is its size', () => {
   expect(() => new Pattern('((a{1,1000}){1,1000}){1,1000}', new Work())).toThrow(TooMuchWork);
   expect(() => new Pattern('a*b', new Work()).test('a'.repeat(1_000_000), new Work(1000))).toThrow(TooMuchWork);
 });
+
+// The square of the second is 2 ** 32.
+test.each([60_000, 65_536, 92_682])('a class of %d characters takes too many steps', (length) => {
+  expect(() => new Pattern(`[${'a'.repeat(length - 1)}]`, new Work())).toThrow(TooMuchWork);
+});
