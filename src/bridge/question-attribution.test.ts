@@ -361,3 +361,13 @@ test('a log message belongs to the newest call of the only client', async () => 
   await settled();
   expect(attribution.message()).toBe(two.given);
 });
+
+test('no name is remembered that is too long to be a name: all of them count as one', async () => {
+  const attribution = new QuestionAttribution();
+  const long = 'x'.repeat(256);
+  await known(attribution, `${long}1`);
+  const [first, second] = [calling(attribution, `${long}2`), calling(attribution, `${long}3`)];
+  await settled();
+  expect([first.given, second.given]).not.toContain(undefined);
+  expect(attribution.waiting).toBe(0);
+});

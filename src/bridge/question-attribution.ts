@@ -15,6 +15,8 @@ const ABANDONED = 2000;
 const LONG = 2000;
 /** Names of tools, prompts and other requests that are remembered. */
 const MAX_NAMES = 1000;
+/** Characters of a name. Clients make longer ones up, and a server need not refuse them: all of those count as one. */
+const MAX_NAME = 256;
 
 /** One request in flight, as the server works on it. */
 interface CallSlot {
@@ -300,7 +302,7 @@ function newest(calls: Iterable<CallSlot>): Exchange | undefined {
 /** What calls have in common of which one asks if another does. */
 function nameOf({ method, params }: Exchange): string {
   const name: unknown = method === Method.ReadResource ? '' : params['name'];
-  return `${method} ${typeof name === 'string' ? name : ''}`;
+  return `${method} ${typeof name === 'string' && name.length <= MAX_NAME ? name : ''}`;
 }
 
 function isLong({ state, since }: CallSlot): boolean {
