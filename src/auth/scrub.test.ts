@@ -39,3 +39,9 @@ test('a word of a few letters stays, on a line of its own too', () => {
   const text = 'a short word: short';
   expect(scrubber(['short', 'word\nshort\n', ''])(text)).toBe(text);
 });
+
+test('a password in a URL is taken out up to the last @ before the host', () => {
+  const scrub = scrubber([]);
+  expect(scrub('https://user:p@ss:word@host/x@y?a@b')).toBe('https://[redacted]@host/x@y?a@b');
+  expect(scrub('https://host/a@b')).toBe('https://host/a@b');
+});

@@ -43,9 +43,9 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Before the host of a URL there may be a password. */
+/** Before the host of a URL there may be a password; the last @ ends it, as URLs are read. */
 function withoutUser(url: string): string {
-  return url.replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#@]*@/i, `$1${REDACTED}@`);
+  return url.replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, `$1${REDACTED}@`);
 }
 
 /** Removes the queries of URLs from a text: they may hold tokens. */
