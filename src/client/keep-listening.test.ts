@@ -52,14 +52,18 @@ function listener({ remote = true, foreign = false } = {}) {
     onopen: () => {},
     onerror: () => {},
   });
+  const listen = (to: TestExchange): Promise<unknown> => {
+    const ended = keepListening(to, {
+      link,
+      service: link.service,
+      explains: () => Promise.resolve(foreign),
+      onerror: ({ message }) => void errors.push(message),
+    });
+    ended.catch(() => {});
+    return ended;
+  };
   const exchange = new TestExchange('subscriptions/listen', { notifications });
-  const over = keepListening(exchange, {
-    link,
-    service: link.service,
-    explains: () => Promise.resolve(foreign),
-    onerror: ({ message }) => void errors.push(message),
-  });
-  over.catch(() => {});
+  const over = listen(exchange);
   const settled = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
   return {
     streams,
@@ -67,6 +71,7 @@ function listener({ remote = true, foreign = false } = {}) {
     link,
     exchange,
     over,
+    listen,
     settled,
     acknowledge: async (stream = streams.at(-1)!) => {
       await stream.exchange.notify(ACKNOWLEDGED, { notifications });
@@ -111,7 +116,7 @@ describe('a subscription', () => {
     expect(streams).toHaveLength(2);
     await acknowledge();
     expect(exchange.notified).toEqual([{ method: ACKNOWLEDGED, params: { notifications } }, ...ALL_CHANGED]);
-    expect(errors).toEqual([`A subscription has ended, and is opened again: ${why}`]);
+    expect(errors).toEqual([`Subscriptions were lost and will be opened again: ${why}`]);
     exchange.abort();
     expect(await over).toEqual({});
     expect(vi.getTimerCount()).toBe(0);
@@ -145,6 +150,23 @@ describe('a subscription', () => {
     expect(streams).toHaveLength(2);
     await acknowledge();
     expect(exchange.notified.slice(1)).toEqual(ALL_CHANGED);
+  });
+
+  test('that is lost together with others is reported once, each time', async () => {
+    const { streams, errors, listen, settled, acknowledge } = await listening();
+    const exchange = new TestExchange('subscriptions/listen', { notifications });
+    const over = listen(exchange);
+    await settled();
+    await acknowledge();
+    for (let count = 1; count <= 2; count += 1) {
+      await vi.advanceTimersByTimeAsync(10_000);
+      for (const { end } of streams.slice(-2)) end(reset());
+      await vi.advanceTimersByTimeAsync(500);
+      for (const stream of streams.slice(-2)) await acknowledge(stream);
+      expect(errors).toHaveLength(count);
+    }
+    exchange.abort();
+    await over;
   });
 
   test('that lasted is followed by another soon, however often the one before failed', async () => {

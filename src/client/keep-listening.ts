@@ -1,5 +1,5 @@
 import { derive, type Exchange, type Service } from '../core/exchange.ts';
-import { causesOf } from '../jsonrpc/causes.ts';
+import { causesOf, decisiveOf } from '../jsonrpc/causes.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
@@ -16,7 +16,7 @@ export interface KeepListeningOptions {
   readonly service: Service;
   /** Whether a refusal only means that the server speaks another era now. Then the link connects again. */
   readonly explains: (error: unknown, upstream: Upstream) => Promise<boolean>;
-  /** Gets one error for each loss, however many attempts follow. */
+  /** Gets one error for each loss, however many subscriptions the link carries and however many attempts follow. */
   readonly onerror: (error: Error) => void;
 }
 
@@ -46,33 +46,41 @@ export async function keepListening(
       if (method === Notice.Acknowledged) {
         acknowledged = true;
         resubscription.acknowledged();
+        link.interrupted.delete(exchange);
       }
       return tell(method, params);
     },
   });
   let upstream: Upstream | undefined;
-  while (!signal.aborted) {
-    let lost: Error;
-    try {
-      upstream = await link.connect();
+  try {
+    while (!signal.aborted) {
+      let lost: Error;
+      try {
+        upstream = await link.connect();
+        if (signal.aborted) break;
+        await service(through);
+        lost = acknowledged
+          ? new ConnectionError('the server ended it')
+          : new InvalidResultError('The server ended the subscription before it acknowledged it');
+      } catch (error) {
+        lost = error as Error;
+      }
       if (signal.aborted) break;
-      await service(through);
-      lost = acknowledged
-        ? new ConnectionError('the server ended it')
-        : new InvalidResultError('The server ended the subscription before it acknowledged it');
-    } catch (error) {
-      lost = error as Error;
+      const passes = mayPass(lost) || (upstream !== undefined && (await explains(lost, upstream)));
+      if (!acknowledged || !passes || !link.usable) throw lost;
+      if (await link.awaitCall(signal)) continue;
+      const first = resubscription.ended();
+      if (first && link.interrupted.size === 0) {
+        const why = (decisiveOf(lost.cause) ?? lost).message;
+        onerror(new ConnectionError(`Subscriptions were lost and will be opened again: ${why}`, { cause: lost }));
+      }
+      link.interrupted.add(exchange);
+      await resubscription.pause(signal, link.closing);
+      // The connection may have been lost during the pause.
+      await link.awaitCall(signal);
     }
-    if (signal.aborted) break;
-    const passes = mayPass(lost) || (upstream !== undefined && (await explains(lost, upstream)));
-    if (!acknowledged || !passes || !link.usable) throw lost;
-    if (await link.awaitCall(signal)) continue;
-    if (resubscription.ended()) {
-      onerror(new ConnectionError(`A subscription has ended, and is opened again: ${lost.message}`, { cause: lost }));
-    }
-    await resubscription.pause(signal, link.closing);
-    // The connection may have been lost during the pause.
-    await link.awaitCall(signal);
+  } finally {
+    link.interrupted.delete(exchange);
   }
   return {};
 }

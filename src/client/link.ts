@@ -47,6 +47,8 @@ interface Use {
 
 /** The way to a server: one connection at a time, and where it can be had another for the first call after it was lost. */
 export class Link {
+  /** Subscriptions that were lost and are not open again. Only the first of them reports the loss. */
+  readonly interrupted = new Set<Exchange>();
   readonly #options: LinkOptions;
   readonly #closing = new AbortController();
   #current: Upstream | undefined;

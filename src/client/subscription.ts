@@ -8,7 +8,7 @@ import type { Requester } from './requester.ts';
 /**
  * A subscription to changes, until the client closes it or the server refuses it. When the server ends the stream or is
  * lost, the client subscribes again after a growing pause, from half a second to half a minute, and reports one error to
- * `onerror`. A command is started again by the next call only. After each gap the handler gets a change for everything in
+ * `onerror` for all its subscriptions. A command is started again by the next call only. After each gap the handler gets a change for everything in
  * `filter`, because all of it may have changed.
  */
 export interface Subscription {

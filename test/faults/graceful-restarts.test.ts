@@ -96,16 +96,35 @@ describe('whoever is subscribed to a server that is shut down and started again'
 });
 
 describe('everwire listen', () => {
-  test('goes on with the server that was started again, and says so', async () => {
-    const server = await serverOf('modern');
+  const lost = /^everwire: Subscriptions were lost and will be opened again: /;
+  const listeningTo = async (server: RunningServer) => {
     const command = startNode([...programs.everwire, 'listen', server.url, 'state:now']);
     onTestFinished(() => void command.stop());
     await command.line(/listening to state:now/);
+    return command;
+  };
+  const updates = ({ stdout }: { stdout: readonly string[] }): number =>
+    stdout.filter((line) => line === 'updated state:now').length;
+
+  test('goes on with the server that was started again, and says so', async () => {
+    const server = await serverOf('modern');
+    const command = await listeningTo(server);
     await server.stop();
-    await command.line(/^everwire: A subscription has ended, and is opened again: /);
+    await command.line(lost);
     const next = await serverOf('modern', portOf(server));
-    await hears(next, () => command.stdout.filter((line) => line === 'updated state:now').length);
+    await hears(next, () => updates(command));
     expect(command.child.exitCode).toBe(null);
+  });
+
+  test('says once that the session is lost', async () => {
+    const server = await serverOf('legacy');
+    const command = await listeningTo(server);
+    await server.stop();
+    const next = await serverOf('legacy', portOf(server));
+    await hears(next, () => updates(command));
+    expect(command.stderr.filter((line) => lost.test(line))).toEqual([
+      'everwire: Subscriptions were lost and will be opened again: The server no longer knows the session',
+    ]);
   });
 
   test('ends with an error where its server does: a command is not started again', async () => {
