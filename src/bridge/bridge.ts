@@ -11,6 +11,7 @@ import { MAX_TIMER } from '../jsonrpc/timer.ts';
 import { Method } from '../protocol/methods.ts';
 import { Connection } from './connection.ts';
 import { identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
+import { reportOutage } from './outage.ts';
 import { EraChanged } from './upstream.ts';
 
 /** What is behind a bridge, how it is spoken to, and for whom. */
@@ -48,7 +49,7 @@ export interface BridgeOptions extends Pick<
    * which `onerror` hears; where none is idle, the request is refused. Default 100.
    */
   readonly maxConnections?: number | undefined;
-  /** Hears of what no caller can be told. Default: nobody. */
+  /** Hears of what no caller can be told, and once that the server cannot be reached, until it answers again. Default: nobody. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
@@ -118,6 +119,7 @@ class ServerBridge implements Bridge {
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;
     this.#onerror = onerror;
+    this.service = reportOutage(onerror)(this.#serve);
     this.#opener = openerFor(target, { ...options, connectTimeout });
     this.#remote = kindOf(target) === 'url';
     this.#shared = connections === 'per-session' ? undefined : connections === 'shared' ? 1 : connections;
@@ -136,7 +138,9 @@ class ServerBridge implements Bridge {
     return this.#all().reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  readonly service: Service = async (exchange) => {
+  readonly service: Service;
+
+  readonly #serve: Service = async (exchange) => {
     try {
       return await this.#answer(exchange);
     } catch (error) {

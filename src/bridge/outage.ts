@@ -1,0 +1,34 @@
+import { NoConnection } from '../client/errors.ts';
+import type { Middleware } from '../core/exchange.ts';
+import { causesOf } from '../jsonrpc/causes.ts';
+import { isReceived } from '../jsonrpc/errors.ts';
+import { Method } from '../protocol/methods.ts';
+
+/** Whether a connection to the server could not be made. What was lost after that is reported by its connection. */
+function unreached(error: unknown): Error | undefined {
+  const causes = [...causesOf(error)];
+  // The transports for HTTP are loaded when they are needed, so their errors are known by name.
+  return causes.find(({ name }) => name === 'NotSent') ?? causes.find((each) => each instanceof NoConnection);
+}
+
+/** Reports once that a server cannot be reached, and once more only after it has answered a request in between. */
+export function reportOutage(onerror: (error: Error) => void): Middleware {
+  let reported = false;
+  return (next) => async (exchange) => {
+    // A description may be remembered, and a subscription also ends without an answer.
+    const tells = exchange.method !== Method.Discover && exchange.method !== Method.Listen;
+    try {
+      const result = await next(exchange);
+      if (tells) reported = false;
+      return result;
+    } catch (error) {
+      const cause = unreached(error);
+      if (isReceived(error)) reported = false;
+      else if (cause && !reported && !exchange.signal.aborted) {
+        reported = true;
+        onerror(new Error(`Requests to the server fail: ${cause.message}`, { cause: error }));
+      }
+      throw error;
+    }
+  };
+}
