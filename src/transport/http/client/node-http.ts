@@ -153,7 +153,7 @@ function exchange(
     });
     client.on('error', (cause: NodeJS.ErrnoException) => {
       clearTimeout(timer);
-      reject(sendError(cause, connected, client.reusedSocket, body !== undefined, url));
+      reject(sendError(cause, connected, client.reusedSocket, body !== undefined, url, proxy));
     });
     client.on('upgrade', (_response, socket) => {
       socket.destroy();
@@ -161,7 +161,7 @@ function exchange(
     });
     client.on('close', () => {
       clearTimeout(timer);
-      if (!answered) reject(sendError(new Error('it was closed'), connected, false, false, url));
+      if (!answered) reject(sendError(new Error('it was closed'), connected, false, false, url, proxy));
     });
     client.on('response', (response) => {
       if (client.destroyed) return;
@@ -197,14 +197,18 @@ function sendError(
   reused: boolean,
   hasBody: boolean,
   url: URL,
+  proxy: Proxy | undefined,
 ): Error {
   const why = cause.message || cause.code || 'unknown';
-  if (!connected) return new NotSent(`${shown(url)} cannot be reached: ${why}`, { cause });
+  const through = proxy ? ` through the proxy ${proxy.name}` : '';
+  if (!connected) {
+    return new NotSent(`${shown(url)} cannot be reached${through}: ${why}`, { cause });
+  }
   // The system did not take all of the request, so the server has not got the whole of its body.
   if (reused && hasBody && cause.syscall === 'write') {
     return new StaleConnection(`${shown(url)} closed the connection: ${why}`, { cause });
   }
-  return new AnswerLost(`The connection to ${shown(url)} was lost before an answer came: ${why}`, { cause });
+  return new AnswerLost(`The connection to ${shown(url)}${through} was lost before an answer came: ${why}`, { cause });
 }
 
 class NodeReply implements HttpReply {

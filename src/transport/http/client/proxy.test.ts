@@ -111,9 +111,25 @@ test.each(['http', 'https'])('a proxy that refuses is named without its password
   vi.stubEnv('HTTP_PROXY', address);
   vi.stubEnv('HTTPS_PROXY', address);
   const error = await get(`${scheme}://mcp.test/mcp`).catch((thrown: Error) => thrown);
-  expect(String(error)).toContain(`the proxy http://127.0.0.1:${proxy.port} refused with status 407`);
+  expect(String(error)).toContain(`through the proxy http://127.0.0.1:${proxy.port}`);
+  expect(String(error)).toContain('the proxy refused with status 407');
   expect(String(error)).not.toContain('secret');
 });
+
+test.each(['http', 'https'])('a proxy that cannot be reached is named without its password (%s)', async (scheme) => {
+  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY']) vi.stubEnv(name, 'http://ada:secret@127.0.0.1:9');
+  await expect(get(`${scheme}://mcp.test/mcp`)).rejects.toThrow(
+    `${scheme}://mcp.test/mcp cannot be reached through the proxy http://127.0.0.1:9: connect ECONNREFUSED`,
+  );
+});
+
+test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])(
+  '%s is named where it cannot be used',
+  async (name) => {
+    vi.stubEnv(name, 'socks5://ada:secret@127.0.0.1:9');
+    await expect(get('http://mcp.test/mcp')).rejects.toThrow(`${name} names a proxy that is not an http or https URL`);
+  },
+);
 
 test('what OAuth asks goes through the proxy, but not to a private address', async () => {
   const proxy = await proxyTo(0, 503);

@@ -37,7 +37,7 @@ export async function proxyFor(url: URL): Promise<Proxy | undefined> {
 async function proxyAt(address: string, secure: boolean): Promise<Proxy> {
   const proxy = URL.canParse(address) ? new URL(address) : undefined;
   if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') {
-    throw new NotSent('The environment names a proxy that is no http or https URL');
+    throw new NotSent(`${variableFor(secure)} names a proxy that is not an http or https URL`);
   }
   const name = proxy.origin;
   if (secure) {
@@ -48,10 +48,16 @@ async function proxyAt(address: string, secure: boolean): Promise<Proxy> {
   return { name, tunnels: false, agent: new HttpProxyAgent(proxy, KEEP_ALIVE) };
 }
 
+/** The variable that names the proxy, in the order in which they are read. */
+function variableFor(secure: boolean): string {
+  const names = [secure ? 'https_proxy' : 'http_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
+  return names.find((name) => process.env[name])!;
+}
+
 /** Fails a request that the proxy refuses, since the proxy's answer is not the server's. */
-export function watchProxy(client: http.ClientRequest, { name, tunnels }: Proxy): void {
+export function watchProxy(client: http.ClientRequest, { tunnels }: Proxy): void {
   const refuse = (status: number | undefined): void => {
-    client.destroy(new Error(`the proxy ${name} refused with status ${status}`));
+    client.destroy(new Error(`the proxy refused with status ${status}`));
   };
   if (tunnels) {
     client.on('proxyConnect', ({ statusCode }: { statusCode: number }) => {
