@@ -12,6 +12,7 @@ import { Method } from '../protocol/methods.ts';
 import { Connection } from './connection.ts';
 import { identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
 import { reportOutage } from './outage.ts';
+import type { ClientOf } from './question-attribution.ts';
 import { EraChanged } from './upstream.ts';
 
 /** What is behind a bridge, how it is spoken to, and for whom. */
@@ -40,8 +41,8 @@ export interface BridgeOptions extends Pick<
   /** Milliseconds that it may take to connect. Default 60 000. */
   readonly connectTimeout?: number | undefined;
   /**
-   * Milliseconds after which a connection is closed that nobody uses or listens to; the next request makes another. What the
-   * server kept for it is lost then. Default: 0, for never.
+   * Milliseconds after which a connection is closed that no request came for; the next request makes another, and whoever
+   * listens goes on with that. What the server kept for the connection is lost. Default: 0, for never.
    */
   readonly idleTimeout?: number | undefined;
   /**
@@ -131,11 +132,11 @@ class ServerBridge implements Bridge {
   }
 
   get upstreams(): number {
-    return this.#all().filter(({ connected }) => connected).length;
+    return this.#all().filter(({ upstream }) => upstream.connected).length;
   }
 
   get waiting(): number {
-    return this.#all().reduce((sum, { waiting }) => sum + waiting, 0);
+    return this.#all().reduce((sum, { attribution }) => sum + (attribution?.waiting.size ?? 0), 0);
   }
 
   readonly service: Service;
@@ -171,7 +172,7 @@ class ServerBridge implements Bridge {
   }
 
   async #check(): Promise<void> {
-    if (this.#checked?.connected) return;
+    if (this.#checked?.upstream.connected) return;
     const connection = (this.#checked ??= this.#open(OWN_IDENTITY, this.#isMixed(undefined)));
     try {
       await connection.connect();
@@ -180,7 +181,7 @@ class ServerBridge implements Bridge {
       throw error;
     }
     // Without a session nothing would be kept, and another process can be started at any time.
-    if (this.#remote && connection.era === 'legacy') return;
+    if (this.#remote && connection.upstream.era === 'legacy') return;
     this.#release(connection);
     await Promise.all(this.#closing);
   }
@@ -223,17 +224,21 @@ class ServerBridge implements Bridge {
     if (common) return common;
     const mixed = !caller.session && this.#isMixed(caller.principal);
     const connection = this.#connection(key, identityOf(caller), mixed);
-    if (connection.era !== undefined) return connection;
+    if (connection.upstream.era !== undefined) return connection;
     try {
       await connection.connect();
     } catch (error) {
       return this.#takeChecked(key, connection, error);
     }
     if (this.#checked) this.#release(this.#checked);
-    if (caller.session || connection.era === 'legacy' || this.#stateless) return connection;
-    this.#connections.delete(key);
-    this.#stateless = connection;
-    return connection;
+    if (caller.session || connection.upstream.era === 'legacy') return connection;
+    // Of several that came at once, the first has made the one for all.
+    if (this.#stateless) this.#forget(key);
+    else {
+      this.#connections.delete(key);
+      this.#stateless = connection;
+    }
+    return this.#stateless;
   }
 
   /** Whether callers without a session who show the same principal may be different people. */
@@ -246,8 +251,8 @@ class ServerBridge implements Bridge {
   async #statelessConnection(): Promise<Connection | undefined> {
     const connection = this.#stateless;
     if (!connection) return undefined;
-    if (!connection.connected) await connection.connect();
-    if (connection.era === 'modern') return connection;
+    if (!connection.upstream.connected) await connection.connect();
+    if (connection.upstream.era === 'modern') return connection;
     if (this.#stateless === connection) this.#release(connection);
     return undefined;
   }
@@ -255,7 +260,7 @@ class ServerBridge implements Bridge {
   /** A server that takes no second connection is left with the one of `check`. @throws the error where there is none. */
   #takeChecked(key: AbortSignal | string, refused: Connection, error: unknown): Connection {
     const checked = this.#checked;
-    if (!checked?.connected || this.#connections.get(key) !== refused) throw error;
+    if (!checked?.upstream.connected || this.#connections.get(key) !== refused) throw error;
     this.#checked = undefined;
     this.#connections.set(key, checked);
     this.#release(refused);
@@ -277,8 +282,13 @@ class ServerBridge implements Bridge {
 
   #open(identity: BridgeIdentity, mixed: boolean): Connection {
     const onreopen = (): void => void (this.restarts += 1);
-    return new Connection({ opener: this.#opener, identity, mixed, onerror: this.#onerror, onreopen });
+    const clientOf = mixed ? this.#clientOf : undefined;
+    return new Connection({ opener: this.#opener, identity, clientOf, onerror: this.#onerror, onreopen });
   }
+
+  /** What a caller has in common with all callers of its client, on a connection that several clients share. */
+  readonly #clientOf: ClientOf = (caller) =>
+    caller.session ?? (this.#isMixed(caller.principal) ? undefined : keyOf(caller));
 
   /** @throws RpcError −32000 where all connections are needed. */
   #makeRoom(): void {
@@ -286,7 +296,7 @@ class ServerBridge implements Bridge {
     const callers = [...this.#connections].filter(([key]) => typeof key === 'string');
     if (callers.length < maxConnections) return;
     const [idlest] = callers
-      .filter(([, { idle, heard }]) => idle && !heard)
+      .filter(([, { requests, subscriptions }]) => requests + subscriptions === 0)
       .toSorted(([, a], [, b]) => a.lastUsed - b.lastUsed);
     if (!idlest) {
       const message = `All ${maxConnections} connections to the server are in use; try again later`;
@@ -302,9 +312,12 @@ class ServerBridge implements Bridge {
 
   #closeIdle(since: number): void {
     for (const [key, connection] of this.#connections) {
-      if (!connection.idle || connection.lastUsed > since) continue;
-      if (typeof key === 'string' && !connection.heard) this.#forget(key);
-      else connection.rest().catch(this.#onerror);
+      if (connection.requests > 0 || connection.lastUsed > since) continue;
+      if (typeof key === 'string' && connection.subscriptions === 0) this.#forget(key);
+      else connection.upstream.rest().catch(this.#onerror);
+    }
+    for (const connection of [this.#stateless, this.#checked]) {
+      if (connection?.requests === 0 && connection.lastUsed <= since) connection.upstream.rest().catch(this.#onerror);
     }
   }
 
@@ -319,7 +332,7 @@ class ServerBridge implements Bridge {
   #release(connection: Connection): void {
     if (this.#stateless === connection) this.#stateless = undefined;
     if (this.#checked === connection) this.#checked = undefined;
-    const closing: Promise<void> = connection
+    const closing: Promise<void> = connection.upstream
       .close()
       .catch(this.#onerror)
       .finally(() => this.#closing.delete(closing));

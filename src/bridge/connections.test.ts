@@ -12,7 +12,12 @@ import { createBridge, type BridgeOptions } from './bridge.ts';
 beforeAll(() => import('../wire/negotiate.ts'));
 
 /** A bridge to servers with a handshake; `start` is waited for by each connection. */
-function bridged(service: Service, options: Partial<BridgeOptions> = {}, start: () => Promise<void> = async () => {}) {
+function bridged(
+  service: Service,
+  options: Partial<BridgeOptions> = {},
+  start: () => Promise<void> = async () => {},
+  eras: 'legacy' | 'modern' = 'legacy',
+) {
   const ends: Transport[] = [];
   const errors: string[] = [];
   const bridge = createBridge({
@@ -21,7 +26,7 @@ function bridged(service: Service, options: Partial<BridgeOptions> = {}, start: 
       ends.push(far);
       const started = near.start.bind(near);
       near.start = () => start().then(started);
-      void serve(service, far, { eras: 'legacy' });
+      void serve(service, far, { eras });
       return near;
     },
     onerror: ({ message }) => void errors.push(message),
@@ -92,12 +97,43 @@ test('one client has one connection, on which its calls run in parallel', async 
   expect(ends).toHaveLength(4);
 });
 
+test('on a connection of all, calls of one client without sessions run together, as far as it is known to be one', async () => {
+  const { open, opened } = gate();
+  let running = 0;
+  const { service } = scripted({
+    'tools/call': async () => {
+      running += 1;
+      await opened;
+      return { content: [] };
+    },
+  });
+  const { bridge } = bridged(service, { connections: 'shared' });
+  const call = (caller: Partial<Caller>) => bridge.service(from('p', 'tools/call', { name: 'x' }, caller));
+  const calls = [call({ principal: 'ann' }), call({ principal: 'ann' }), call({}), call({})];
+  await expect.poll(() => [running, bridge.waiting]).toEqual([2, 2]);
+  open();
+  await Promise.all(calls);
+});
+
 test('the one client of a bridge has one connection, whether it has a session or not', async () => {
   const { bridge, ends } = bridged(scripted().service, { anonymous: 'one-client' });
   await bridge.service(from('p', 'server/discover', {}, able));
   const session: Session = { id: 's', signal: new AbortController().signal };
   await bridge.service(from('p', 'echo', {}, { ...able, session, revision: '2025-11-25' }));
   expect(ends).toHaveLength(1);
+});
+
+test('clients that come at once share the connection to a server without sessions, which is closed when it is idle', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { bridge } = bridged(scripted().service, { idleTimeout: 10_000 }, undefined, 'modern');
+  const names = ['a', 'b', 'c', 'd'];
+  await Promise.all(names.map((name) => bridge.service(from(name, 'echo'))));
+  for (const name of names) await bridge.service(from(name, 'echo'));
+  expect(bridge.upstreams).toBe(1);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(bridge.upstreams).toBe(0);
+  expect(await bridge.service(from('a', 'echo', { n: 1 }))).toMatchObject({ params: { n: 1 } });
 });
 
 test('a connection lasts as long as its client may come back', async () => {

@@ -61,19 +61,19 @@ async function known(attribution: QuestionAttribution, ...names: string[]): Prom
 }
 
 test('calls of tools not yet known take turns', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
   await settled();
-  expect([one.given !== undefined, two.given, attribution.waiting]).toEqual([true, undefined, 1]);
+  expect([one.given !== undefined, two.given, attribution.waiting.size]).toEqual([true, undefined, 1]);
   one.finish();
   await settled();
-  expect([two.given !== undefined, attribution.waiting]).toEqual([true, 0]);
+  expect([two.given !== undefined, attribution.waiting.size]).toEqual([true, 0]);
   two.finish();
   expect(await two.done).toEqual({ name: 'b' });
 });
 
 test('calls of one session run together, and any question is put to it', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const session = { id: 's', signal: never };
   const calls = ['a', 'b', 'c'].map((name) => calling(attribution, name, session));
   await settled();
@@ -82,7 +82,7 @@ test('calls of one session run together, and any question is put to it', async (
 });
 
 test('a call that has run for two seconds holds up only tools that are known to ask', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   calling(attribution, 'endless');
   const two = calling(attribution, 'new');
   await vi.advanceTimersByTimeAsync(1999);
@@ -92,7 +92,7 @@ test('a call that has run for two seconds holds up only tools that are known to 
 });
 
 test('a tool that is known to ask waits for a long call, too', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const asking = calling(attribution, 'asking');
   await settled();
   const answer = (await attribution.question(never)).ask('elicitation/create', {});
@@ -110,7 +110,7 @@ test('a tool that is known to ask waits for a long call, too', async () => {
 });
 
 test('a tool that never asked is never held up, whatever question is held', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b', 'quiet');
   const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
   await settled();
@@ -124,7 +124,7 @@ test('a tool that never asked is never held up, whatever question is held', asyn
 });
 
 test('where each of two clients may have asked, both questions are refused, and these tools take turns from then on', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b');
   const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
   await settled();
@@ -143,7 +143,7 @@ test('where each of two clients may have asked, both questions are refused, and 
 });
 
 test('a question that cannot be attributed within half a minute is refused', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b');
   calling(attribution, 'a');
   calling(attribution, 'b');
@@ -159,7 +159,7 @@ test('a question that cannot be attributed within half a minute is refused', asy
 });
 
 test('a question that the server takes back leaves nothing behind', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b');
   calling(attribution, 'a');
   calling(attribution, 'b');
@@ -172,7 +172,7 @@ test('a question that the server takes back leaves nothing behind', async () => 
 });
 
 test('while a client thinks others have their turn, and its call has its own again before the server gets the answer', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
   const answer = (await attribution.question(never)).ask('elicitation/create', {});
@@ -192,11 +192,11 @@ test('while a client thinks others have their turn, and its call has its own aga
   expect(answered).toBe(true);
   one.finish();
   expect(await one.done).toEqual({ name: 'a' });
-  expect(attribution.waiting).toBe(0);
+  expect(attribution.waiting.size).toBe(0);
 });
 
 test('a call that comes back with an answer goes before those that have not begun', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
   const answer = (await attribution.question(never)).ask('elicitation/create', {});
@@ -212,7 +212,7 @@ test('a call that comes back with an answer goes before those that have not begu
 });
 
 test('a call that is cancelled while it waits is not made, and keeps nobody waiting', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   const two = calling(attribution, 'b');
   const three = calling(attribution, 'c');
@@ -225,7 +225,7 @@ test('a call that is cancelled while it waits is not made, and keeps nobody wait
 });
 
 test('a call whose server does not wait for the answer does not come back for it', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
   const answer = (await attribution.question(never)).ask('elicitation/create', {});
@@ -241,11 +241,11 @@ test('a call whose server does not wait for the answer does not come back for it
   await two.done;
   const three = calling(attribution, 'c');
   await settled();
-  expect([three.given !== undefined, attribution.waiting]).toEqual([true, 0]);
+  expect([three.given !== undefined, attribution.waiting.size]).toEqual([true, 0]);
 });
 
 test('a client that still thinks about another question leaves its turn again', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
   for (let n = 0; n < 2; n += 1) void (await attribution.question(never)).ask('elicitation/create', {});
@@ -257,7 +257,7 @@ test('a client that still thinks about another question leaves its turn again', 
 });
 
 test('a call that ended while its client thinks takes no turn when the answer comes', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const session = { id: 's', signal: never };
   const [older, newer] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
   await settled();
@@ -276,12 +276,13 @@ test('a call that ended while its client thinks takes no turn when the answer co
 });
 
 test('a question outside of calls is put to nobody', async () => {
-  const attribution = new QuestionAttribution();
-  expect(await failure(attribution.question(never))).toMatchObject({ code: -32603 });
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const message = expect.stringContaining('no call is in flight');
+  expect(await failure(attribution.question(never))).toMatchObject({ code: -32603, message });
 });
 
 test('a question that could belong to a list waits until the list is answered', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const list = deferred<JsonObject>();
   const listed = attribution.answer(() => list.promise, new TestExchange('tools/list'));
   const one = calling(attribution, 'a');
@@ -296,7 +297,7 @@ test('a question that could belong to a list waits until the list is answered', 
 });
 
 test('where only tools run that never asked, the question may belong to a call that waits for an answer', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'b');
   const one = calling(attribution, 'a');
   await settled();
@@ -311,7 +312,7 @@ test('where only tools run that never asked, the question may belong to a call t
 });
 
 test('a cancelled call holds a question up for two seconds at most', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
   one.cancel();
@@ -328,7 +329,7 @@ test('a cancelled call holds a question up for two seconds at most', async () =>
 });
 
 test('a cancelled call that the server answers all the same can ask nothing any more', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
   one.cancel();
@@ -342,7 +343,7 @@ test('a cancelled call that the server answers all the same can ask nothing any 
 });
 
 test('a tool that asked and then failed is one that asks', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b');
   const one = calling(attribution, 'a');
   await settled();
@@ -355,7 +356,7 @@ test('a tool that asked and then failed is one that asks', async () => {
 });
 
 test('a log message belongs to the newest call of the only client', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const session = { id: 's', signal: never };
   const [, two] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
   await settled();
@@ -363,11 +364,11 @@ test('a log message belongs to the newest call of the only client', async () => 
 });
 
 test('no name is remembered that is too long to be a name: all of them count as one', async () => {
-  const attribution = new QuestionAttribution();
+  const attribution = new QuestionAttribution(({ session }) => session);
   const long = 'x'.repeat(256);
   await known(attribution, `${long}1`);
   const [first, second] = [calling(attribution, `${long}2`), calling(attribution, `${long}3`)];
   await settled();
   expect([first.given, second.given]).not.toContain(undefined);
-  expect(attribution.waiting).toBe(0);
+  expect(attribution.waiting.size).toBe(0);
 });

@@ -1,5 +1,5 @@
 import { isAborted } from '../core/abortable.ts';
-import { derive, type AskOptions, type Exchange, type Service } from '../core/exchange.ts';
+import { derive, type Caller, type Exchange, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { MAY_ASK, Method } from '../protocol/methods.ts';
@@ -18,30 +18,42 @@ const MAX_NAMES = 1000;
 /** Characters of a name. Clients make longer ones up, and a server need not refuse them: all of those count as one. */
 const MAX_NAME = 256;
 
-/** One request in flight, as the server works on it. */
-interface CallSlot {
-  /** What the server is given: its questions pass through here. */
-  exchange: Exchange;
-  /** Whose it is. A caller without a session counts as a client of its own for each request. */
-  readonly client: object;
+/** What a caller has in common with all callers of its client; undefined for one who may be anybody. */
+export type ClientOf = (caller: Caller) => object | string | undefined;
+
+type Ask = (call: CallSlot, ...question: Parameters<Exchange['ask']>) => Promise<JsonObject>;
+
+/** One request in flight. */
+class CallSlot {
+  readonly origin: Exchange;
+  /** What the server is given in its place. */
+  readonly exchange: Exchange;
+  readonly client: object | string;
+  /** What it has in common with calls of which one asks if another does. */
   readonly name: string;
   /** `suspended` calls wait for their client's answer; for `abandoned` ones the server may still ask. */
-  state: 'waiting' | 'running' | 'suspended' | 'abandoned' | 'ended';
+  state: 'waiting' | 'running' | 'suspended' | 'abandoned' | 'ended' = 'waiting';
   /** When it began to run, in milliseconds since the epoch. */
-  since: number;
+  since = 0;
   /** Questions that wait for the client's answer. */
-  open: number;
+  open = 0;
+  /** Whether it may have asked, as other calls of its client may. */
+  suspect = false;
+  readonly isLong = (): boolean => this.state === 'running' && Date.now() - this.since >= LONG;
   timer: ReturnType<typeof setTimeout> | undefined;
   /** Lets it run; while it waits for its turn. */
   enter: (() => void) | undefined;
+
+  constructor(origin: Exchange, client: object | string, ask: Ask) {
+    const name = `${origin.method} ${origin.method === Method.ReadResource ? '' : String(origin.params['name'])}`;
+    this.origin = origin;
+    this.client = client;
+    this.name = name.length <= MAX_NAME ? name : '';
+    this.exchange = derive(origin, { ask: (...question) => ask(this, ...question) });
+  }
 }
 
-/** A question that more than one client's call could have asked. */
-interface HeldQuestion {
-  /** Calls that were in flight when it came: later ones cannot have asked it. */
-  readonly candidates: readonly CallSlot[];
-  readonly settle: (outcome: Exchange | RpcError) => void;
-}
+type Settle = (outcome: Exchange | RpcError) => void;
 
 /**
  * Finds out whose question it is, on a connection that several clients share and whose server does not say so.
@@ -61,24 +73,25 @@ export class QuestionAttribution implements Attribution {
   /** Requests that the server works on, or may still work on, in the order in which they began. */
   readonly #calls = new Set<CallSlot>();
   /** Calls that wait for their turn, in order. */
-  #waiting: CallSlot[] = [];
+  waiting = new Set<CallSlot>();
   #review: ReturnType<typeof setTimeout> | undefined;
-  readonly #held = new Set<HeldQuestion>();
+  /** Questions that calls of several clients could have asked, each with those that were in flight when it came. */
+  readonly #held = new Map<Settle, readonly CallSlot[]>();
   /** By the name of a tool whether it ever asked; one that is not here was never called. The name used last comes last. */
   readonly #asks = new Map<string, boolean>();
+  readonly #clientOf: ClientOf;
 
-  /** Calls that wait for their turn. */
-  get waiting(): number {
-    return this.#waiting.length;
+  constructor(clientOf: ClientOf) {
+    this.#clientOf = clientOf;
   }
 
   /** Has a service answer an exchange, in its turn. */
   async answer(service: Service, exchange: Exchange): Promise<JsonObject> {
-    const call = this.#slotFor(exchange);
+    const call = new CallSlot(exchange, this.#clientOf(exchange.caller) ?? exchange, this.#ask);
     await this.#takeTurn(call, exchange.signal);
     try {
       const result = await service(call.exchange);
-      if (!this.#asks.has(call.name)) this.#remember(call.name, false);
+      if (!this.#asks.has(call.name) && !call.suspect) this.#remember(call.name, false);
       return result;
     } finally {
       if (isAborted(exchange)) this.#abandon(call);
@@ -96,26 +109,8 @@ export class QuestionAttribution implements Attribution {
   }
 
   message(): Exchange | undefined {
-    const [first] = this.#calls;
-    for (const { client } of this.#calls) if (client !== first!.client) return undefined;
-    return newest(this.#calls);
-  }
-
-  #slotFor(exchange: Exchange): CallSlot {
-    const call: CallSlot = {
-      exchange,
-      client: exchange.caller.session ?? exchange,
-      name: nameOf(exchange),
-      state: 'waiting',
-      since: 0,
-      open: 0,
-      timer: undefined,
-      enter: undefined,
-    };
-    call.exchange = derive(exchange, {
-      ask: (method, params, options) => this.#ask(call, exchange, method, params, options),
-    });
-    return call;
+    const calls = [...this.#calls];
+    return calls.every(({ client }) => client === calls[0]!.client) ? newest(calls) : undefined;
   }
 
   /** Whether a call has to take turns: it may ask, and is not known to do without. */
@@ -125,89 +120,79 @@ export class QuestionAttribution implements Attribution {
 
   #mayRun(call: CallSlot): boolean {
     if (!this.#takesTurns(call)) return true;
-    const asks = this.#asks.get(call.name) === true;
     for (const other of this.#calls) {
       if (other.state !== 'running' || other.client === call.client || !this.#takesTurns(other)) continue;
-      if (asks || !isLong(other)) return false;
+      if (this.#asks.get(call.name) || !other.isLong()) return false;
     }
     return true;
   }
 
   /** @param again whether the call comes back with an answer: then it goes before those that have not begun. */
   #takeTurn(call: CallSlot, signal: AbortSignal, again = false): Promise<void> | undefined {
-    if (this.#mayRun(call) && (again || this.#waiting.length === 0 || !this.#takesTurns(call))) {
-      this.#run(call);
-      return undefined;
-    }
+    const run = (): void => {
+      call.state = 'running';
+      call.since = Date.now();
+      this.#calls.add(call);
+    };
+    if (this.#mayRun(call) && (again || this.waiting.size === 0 || !this.#takesTurns(call))) return void run();
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        call.enter = undefined;
+        signal.removeEventListener('abort', cancel);
+        this.waiting.delete(call);
+      };
       const cancel = (): void => {
-        this.#leaveQueue(call);
+        leave();
         reject(RpcError.from(signal.reason));
         this.#admit();
       };
       call.state = 'waiting';
       call.enter = () => {
-        signal.removeEventListener('abort', cancel);
-        this.#leaveQueue(call);
-        this.#run(call);
+        leave();
+        run();
         resolve();
       };
       signal.addEventListener('abort', cancel);
-      if (again) this.#waiting.unshift(call);
-      else this.#waiting.push(call);
-      this.#admit();
+      if (again) this.waiting = new Set([call, ...this.waiting]);
+      else this.waiting.add(call);
+      this.#review ??= setTimeout(() => this.#admit(), LONG).unref();
     });
-  }
-
-  #leaveQueue(call: CallSlot): void {
-    call.enter = undefined;
-    this.#waiting = this.#waiting.filter((each) => each !== call);
-  }
-
-  #run(call: CallSlot): void {
-    call.state = 'running';
-    call.since = Date.now();
-    this.#calls.add(call);
   }
 
   /** Lets those run whose turn it is, in the order in which they came, so that nobody is overtaken for ever. */
   #admit(): void {
     clearTimeout(this.#review);
-    for (const call of [...this.#waiting]) {
+    const someLong = [...this.#calls].some((call) => call.isLong());
+    for (const call of this.waiting) {
       if (this.#mayRun(call)) call.enter?.();
       // Those that do not ask need not wait behind one that does, where it waits for a long call.
-      else if (![...this.#calls].some(isLong)) break;
+      else if (!someLong) break;
     }
-    if (this.#waiting.length > 0) this.#review = setTimeout(() => this.#admit(), LONG).unref();
+    this.#review = this.waiting.size > 0 ? setTimeout(() => this.#admit(), LONG).unref() : undefined;
   }
 
   /** The client is asked. While it thinks, others may have their turn. */
-  async #ask(
-    call: CallSlot,
-    exchange: Exchange,
-    method: string,
-    params: JsonObject,
-    options: AskOptions | undefined,
-  ): Promise<JsonObject> {
-    this.#remember(call.name, true);
+  readonly #ask: Ask = async (call, ...question) => {
     call.open += 1;
-    clearTimeout(call.timer);
-    call.timer = setTimeout(() => this.#suspend(call), BURST);
+    this.#suspendSoon(call);
     try {
-      return await exchange.ask(method, params, options);
+      return await call.origin.ask(...question);
     } finally {
       call.open -= 1;
       // With the answer the server goes on with the call, and may ask again.
-      if (call.state === 'suspended') await this.#takeTurn(call, exchange.signal, true);
-      if (call.open > 0 && call.state === 'running') call.timer = setTimeout(() => this.#suspend(call), BURST);
+      if (call.state === 'suspended') await this.#takeTurn(call, call.origin.signal, true);
+      if (call.open > 0) this.#suspendSoon(call);
     }
-  }
+  };
 
-  #suspend(call: CallSlot): void {
-    if (call.open === 0 || call.state !== 'running') return;
-    call.state = 'suspended';
-    this.#changed();
+  #suspendSoon(call: CallSlot): void {
+    clearTimeout(call.timer);
+    call.timer = setTimeout(() => {
+      if (call.open === 0 || call.state !== 'running') return;
+      call.state = 'suspended';
+      this.#changed();
+    }, BURST);
   }
 
   #abandon(call: CallSlot): void {
@@ -229,7 +214,7 @@ export class QuestionAttribution implements Attribution {
   }
 
   #changed(): void {
-    for (const held of [...this.#held]) this.#settleHeld(held);
+    for (const held of [...this.#held]) this.#settleHeld(...held);
     this.#admit();
   }
 
@@ -245,44 +230,49 @@ export class QuestionAttribution implements Attribution {
   /** The call through which the client of a question is asked, where just one client is left. */
   #asker(candidates: readonly CallSlot[]): Exchange | undefined {
     const left = candidates.filter((call) => this.#calls.has(call));
-    const [first] = left;
-    if (!first || left.some(({ client }) => client !== first.client)) return undefined;
-    for (const { name } of left) this.#remember(name, true);
+    if (left.some(({ client }) => client !== left[0]!.client)) return undefined;
+    // Of several calls of one client any may have asked: no tool of theirs counts as one that does not ask.
+    for (const call of left) {
+      call.suspect = true;
+      if (left.length === 1) this.#remember(call.name, true);
+      else if (!this.#asks.get(call.name)) this.#asks.delete(call.name);
+    }
     return newest(left);
   }
 
   #hold(candidates: readonly CallSlot[], signal: AbortSignal): Promise<Exchange> {
-    return new Promise((resolve, reject) => {
-      const takenBack = (): void => held.settle(RpcError.from(signal.reason));
-      const timer = setTimeout(() => this.#refuse(held), MAX_HELD);
-      const held: HeldQuestion = {
-        candidates,
-        settle: (outcome) => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', takenBack);
-          this.#held.delete(held);
-          if (outcome instanceof Error) reject(outcome);
-          else resolve(outcome);
-        },
+    return new Promise<Exchange>((resolve, reject) => {
+      const settle: Settle = (outcome) => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', takenBack);
+        this.#held.delete(settle);
+        if (outcome instanceof Error) reject(outcome);
+        else resolve(outcome);
       };
+      const takenBack = (): void => settle(RpcError.from(signal.reason));
+      const timer = setTimeout(() => this.#refuse(settle, candidates), MAX_HELD);
       signal.addEventListener('abort', takenBack);
-      this.#held.add(held);
-      this.#settleHeld(held);
+      this.#held.set(settle, candidates);
+      this.#settleHeld(settle, candidates);
       // Each of those calls may wait for one of these questions: none would end, and none could be attributed.
-      const all = new Set([...this.#held].flatMap((each) => each.candidates));
-      if (this.#held.size >= all.size) for (const each of [...this.#held]) this.#refuse(each);
+      const all = new Set([...this.#held.values()].flat());
+      if (this.#held.size >= all.size) for (const held of [...this.#held]) this.#refuse(...held);
     });
   }
 
-  #settleHeld(held: HeldQuestion): void {
-    const asker = this.#asker(held.candidates);
-    if (asker) held.settle(asker);
-    else if (!held.candidates.some((call) => this.#calls.has(call) && call.state !== 'abandoned')) this.#refuse(held);
+  #settleHeld(settle: Settle, candidates: readonly CallSlot[]): void {
+    const asker = this.#asker(candidates);
+    if (asker) settle(asker);
+    else if (!candidates.some((call) => this.#calls.has(call) && call.state !== 'abandoned'))
+      this.#refuse(settle, candidates);
   }
 
-  #refuse(held: HeldQuestion): void {
-    for (const { name } of held.candidates) this.#remember(name, true);
-    held.settle(unattributable());
+  #refuse(settle: Settle, candidates: readonly CallSlot[]): void {
+    for (const { name } of candidates) this.#remember(name, true);
+    const asker =
+      candidates.length > 0 ? 'nothing says which of them asked' : 'no call is in flight that can have asked';
+    const what = 'Call again, or give each client a connection of its own (--per-session)';
+    settle(new RpcError(ErrorCode.InternalError, `Several clients share this connection, and ${asker}. ${what}`));
   }
 
   #remember(name: string, asks: boolean): void {
@@ -294,24 +284,7 @@ export class QuestionAttribution implements Attribution {
 
 /** The newest call that can be asked, before one that waits for an answer already. */
 function newest(calls: Iterable<CallSlot>): Exchange | undefined {
-  let found: CallSlot | undefined;
-  for (const call of calls) if (call.state !== 'abandoned' && (!found || call.open <= found.open)) found = call;
-  return found?.exchange;
-}
-
-/** What calls have in common of which one asks if another does. */
-function nameOf({ method, params }: Exchange): string {
-  const name: unknown = method === Method.ReadResource ? '' : params['name'];
-  return `${method} ${typeof name === 'string' && name.length <= MAX_NAME ? name : ''}`;
-}
-
-function isLong({ state, since }: CallSlot): boolean {
-  return state === 'running' && Date.now() - since >= LONG;
-}
-
-function unattributable(): RpcError {
-  return new RpcError(
-    ErrorCode.InternalError,
-    'Several clients have calls in flight on this connection, and nothing says which of them asked. Call again, or give each client a connection of its own (--per-session)',
-  );
+  const able = [...calls].filter(({ state }) => state !== 'abandoned');
+  return able.reduce<CallSlot | undefined>((best, call) => (best && best.open < call.open ? best : call), undefined)
+    ?.exchange;
 }

@@ -1,5 +1,6 @@
 import type { Middleware } from '../core/exchange.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
+import { Method } from '../protocol/methods.ts';
 import type { HealthCheck } from './health.ts';
 import { observed } from './outcome.ts';
 
@@ -46,7 +47,9 @@ export function reachability({ probe, interval = 5000 }: ReachabilityOptions): R
       observed(next, exchange, ({ outcome, code }) => {
         // A server may say −32000 itself: that it is gone is for the probe to say.
         if (code === CONNECTION_CLOSED) look();
-        else if (outcome !== 'error' && outcome !== 'cancelled') reachable = true;
+        // What a server says of itself is known from its handshake: that answer need not come from it.
+        else if (exchange.method !== Method.Discover && outcome !== 'error' && outcome !== 'cancelled')
+          reachable = true;
       }),
     check: () => {
       if (reachable) return undefined;

@@ -364,8 +364,9 @@ class LegacyOutbound implements Upstream {
     related: RequestId | undefined,
     signal: AbortSignal,
   ): Promise<JsonObject> {
+    // Where a bridge guessed on whose stream it sends the question, another call may have asked it.
     const own = this.#callOf(related)?.exchange;
-    if (own) return own.ask(method, params, { signal });
+    if (own) return own.ask(method, params, { signal, outlivesRequest: this.#calls.size > 1 });
     for (;;) {
       const exchange = await this.#likelyAsker(method, signal);
       signal.throwIfAborted();
