@@ -1,0 +1,168 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { connect as connectOurs } from 'everwire/client';
+import { eventually } from '../support/process.ts';
+import { connect, isModern, KINDS, type LifeClient } from './clients.ts';
+import { at, bridgeTo, over, World } from './world.ts';
+
+/**
+ * A client is one connection to a server that has handshakes: what the server remembers of its calls is there for all of
+ * them, whether they come one after the other or at once, and no process is started beside the one that remembers.
+ */
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const MODES: [mode: string, options: string[]][] = [
+  ['per session', []],
+  ['--shared', ['--shared']],
+  ['--pool 2', ['--pool', '2']],
+];
+const ALONE = 3;
+const AT_ONCE = 5;
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
+const ascending = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b);
+
+interface Counted {
+  /** Which call of its process it was. */
+  readonly calls: number;
+  readonly pid: number;
+}
+
+function newWorld(): World {
+  const world = new World();
+  onTestFinished(() => world.end());
+  return world;
+}
+
+/** Calls one after the other, and then some of which none is answered before all are being worked on. */
+async function counts(client: LifeClient, world: World): Promise<Counted[]> {
+  const count = async (gate?: string, onbegin?: () => void): Promise<Counted> =>
+    JSON.parse(await client.call('count', gate === undefined ? {} : { gate }, { onbegin }));
+  const counted: Counted[] = [];
+  for (let call = 0; call < ALONE; call += 1) counted.push(await count());
+  const gate = world.gate();
+  let begun = 0;
+  const onbegin = (): void => {
+    if ((begun += 1) === AT_ONCE) gate.open();
+  };
+  return [...counted, ...(await Promise.all(upTo(AT_ONCE).map(() => count(gate.name, onbegin))))];
+}
+
+/** The same for a server of others, which answers at once: the length of its history with each call. */
+async function thoughts(client: LifeClient): Promise<number[]> {
+  const think = async (thoughtNumber: number): Promise<number> => {
+    const thought = { thought: 'on', nextThoughtNeeded: true, thoughtNumber, totalThoughts: ALONE + AT_ONCE };
+    return (await client.structured('sequentialthinking', thought))['thoughtHistoryLength'];
+  };
+  const lengths: number[] = [];
+  for (let call = 1; call <= ALONE; call += 1) lengths.push(await think(call));
+  return [...lengths, ...(await Promise.all(upTo(AT_ONCE).map((call) => think(ALONE + call))))];
+}
+
+/** Each client has one process, and each process has counted every call of its clients. */
+function expectOneProcessEach(ofClients: readonly Counted[][]): Map<number, Counted[]> {
+  const ofProcesses = new Map<number, Counted[]>();
+  for (const counted of ofClients) {
+    expect(new Set(counted.map(({ pid }) => pid)).size).toBe(1);
+    const { pid } = counted[0]!;
+    ofProcesses.set(pid, [...(ofProcesses.get(pid) ?? []), ...counted]);
+  }
+  for (const counted of ofProcesses.values())
+    expect(ascending(counted.map(({ calls }) => calls))).toEqual(upTo(counted.length));
+  return ofProcesses;
+}
+
+/** None was started for these clients but what they need, and what was started to see whether the server works is gone. */
+async function expectProcesses(world: World, before: number, processes: number): Promise<void> {
+  await eventually(() => world.alive.length <= processes, `${processes} processes; there are ${world.alive.length}`);
+  expect(world.alive).toHaveLength(processes);
+  expect(world.started.length - before).toBeLessThanOrEqual(processes);
+}
+
+describe.each(MODES)('behind a bridge over HTTP, %s', (mode, options) => {
+  const processes = { 'per session': KINDS.length, '--shared': 1, '--pool 2': 2 }[mode]!;
+
+  test('a server that counts counts all calls of a client', async () => {
+    const world = newWorld();
+    const target = at(await world.serve(bridgeTo(world.stateful, '--port', '0', ...options)));
+    const before = world.started.length;
+    const clients = await Promise.all(KINDS.map((kind) => connect(kind, 'http', target)));
+    const ofProcesses = expectOneProcessEach(await Promise.all(clients.map((client) => counts(client, world))));
+    expect(ofProcesses.size).toBe(processes);
+    await expectProcesses(world, before, processes);
+  });
+
+  test('sequential-thinking has all thoughts of a client', async () => {
+    const world = newWorld();
+    const target = at(await world.serve(bridgeTo(world.sequentialThinking, '--port', '0', ...options)));
+    const before = world.started.length;
+    // Each of two sessions has one of two connections; who has no session may share one of them.
+    const kinds = KINDS.filter((kind) => mode !== '--pool 2' || !isModern(kind)).slice(0, 2);
+    const clients = await Promise.all(kinds.map((kind) => connect(kind, 'http', target)));
+    const lengths = await Promise.all(clients.map(thoughts));
+    const ofProcesses = mode === '--shared' ? [lengths.flat()] : lengths;
+    for (const ofProcess of ofProcesses) expect(ascending(ofProcess)).toEqual(upTo(ofProcess.length));
+    await expectProcesses(world, before, ofProcesses.length);
+  });
+});
+
+describe.each(MODES)('behind a bridge over stdio, %s', (_, options) => {
+  test.each(KINDS)('a server has all calls of its client (%s)', async (kind) => {
+    const [counting, thinking] = [newWorld(), newWorld()];
+    const [counter, thinker] = await Promise.all([
+      connect(kind, 'stdio', over(bridgeTo(counting.stateful, '--stdio', ...options))),
+      connect(kind, 'stdio', over(bridgeTo(thinking.sequentialThinking, '--stdio', ...options))),
+    ]);
+    expectOneProcessEach([await counts(counter, counting)]);
+    expect(ascending(await thoughts(thinker))).toEqual(upTo(ALONE + AT_ONCE));
+    // The official client 2.x starts its command twice: the first is asked what it speaks, and ended.
+    const before = kind === 'official 2.x, 2026-07-28' ? 1 : 0;
+    await expectProcesses(counting, before, 1);
+    await expectProcesses(thinking, before, 1);
+  });
+});
+
+describe('callers without a session over HTTP', () => {
+  async function pids(
+    options: string[],
+    callers: { name: string; version: string; token?: string }[],
+  ): Promise<number[]> {
+    const world = newWorld();
+    const { url } = await world.serve(bridgeTo(world.stateful, '--port', '0', ...options));
+    return Promise.all(
+      callers.map(async ({ token, ...clientInfo }) => {
+        const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+        const client = await connectOurs(url, { eras: 'modern', clientInfo, headers });
+        onTestFinished(() => client.close());
+        const { content } = await client.callTool('count');
+        return JSON.parse((content[0] as { text: string }).text).pid;
+      }),
+    );
+  }
+
+  test('are one client where they are one program on this machine', async () => {
+    const [first, again, other, newer] = await pids(
+      [],
+      [
+        { name: 'ada', version: '1' },
+        { name: 'ada', version: '1' },
+        { name: 'grace', version: '1' },
+        { name: 'ada', version: '2' },
+      ],
+    );
+    expect(again).toBe(first);
+    expect(new Set([first, other, newer]).size).toBe(3);
+  });
+
+  test('are one client where they are one principal and program', async () => {
+    const [first, again, other] = await pids(
+      ['--bearer', 'token-of-ada', '--bearer', 'token-of-grace'],
+      [
+        { name: 'ada', version: '1', token: 'token-of-ada' },
+        { name: 'ada', version: '1', token: 'token-of-ada' },
+        { name: 'ada', version: '1', token: 'token-of-grace' },
+      ],
+    );
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+  });
+});
