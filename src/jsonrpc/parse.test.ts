@@ -44,7 +44,7 @@ describe('parsing', () => {
   });
 
   test('what is nested deeper is refused under its id', () => {
-    const deep = nested(1_000_000, '"]"');
+    const deep = nested(100_000, '"]"');
     expect(failure(() => parseJson(deep))).toMatchObject({ code: -32600, id: undefined });
     const request = `{"jsonrpc":"2.0","id":7,"method":"a","params":{"a":${deep},"b":[${deep},1]}}`;
     expect(failure(() => parseJson(request))).toMatchObject({
@@ -57,6 +57,34 @@ describe('parsing', () => {
     expect(refused).toBeInstanceOf(InvalidResponse);
     expect(refused.failure).toMatchObject({ id: 7, error: { message: `Invalid response: ${tooDeep}` } });
     expect(failure(() => parseJson('['.repeat(1_000_000)))).toMatchObject({ code: -32700 });
+  });
+});
+
+describe('a message of very many values', () => {
+  const many = `[${'{},'.repeat(250_000)}${' '.repeat(500_000)}{}]`;
+  const tooMany = 'a message may not hold more than 250000 values';
+
+  test('is refused under its id, without being parsed', () => {
+    const request = `{"jsonrpc":"2.0","id":7,"method":"a","params":{"a":${many}}}`;
+    expect(failure(() => parseJson(request))).toMatchObject({
+      code: -32600,
+      id: 7,
+      message: `Invalid request: ${tooMany}`,
+    });
+    const refused = failure(() => parseJson(`{"jsonrpc":"2.0","result":{"a":${many}},"id":"x \\" [{"}`));
+    expect(refused.failure).toMatchObject({ id: 'x " [{', error: { message: `Invalid response: ${tooMany}` } });
+  });
+
+  test.each([many, `{"id":7,"a":{}${',"a":{}'.repeat(250_000)}}`])(
+    'is refused where its id is not to be found: %#',
+    (text) => {
+      expect(failure(() => parseJson(text))).toMatchObject({ code: -32600, id: undefined });
+    },
+  );
+
+  test('counts what is in texts as nothing', () => {
+    const text = JSON.stringify({ text: '[{,"'.repeat(300_000) });
+    expect(parseJson(text)).toEqual(JSON.parse(text));
   });
 });
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { MAX_DEPTH, withoutDepths } from './depth.ts';
+import { envelopeOf, hasTooManyValues, isDeeper, MAX_DEPTH, MAX_VALUES } from './bounds.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import {
   errorResponse,
@@ -46,7 +46,8 @@ function failureOf(message: string, id: RequestId | undefined): ErrorResponse | 
  * Decodes and parses one JSON text.
  *
  * @throws InvalidMessage with code −32700 where it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON;
- * with −32600, and the id of the message, where it is nested deeper than 1000 values.
+ * with −32600, and the id of the message where it can be read, where it is nested deeper than 1000 values or holds more than
+ * 250,000.
  */
 export function parseJson(text: Uint8Array | string): unknown {
   if (typeof text !== 'string') {
@@ -54,11 +55,19 @@ export function parseJson(text: Uint8Array | string): unknown {
     const bytes = Buffer.isBuffer(text) ? text : Buffer.from(text.buffer, text.byteOffset, text.byteLength);
     text = bytes.toString();
   }
-  const shallow = withoutDepths(text);
-  if (shallow === undefined) return parse(text);
-  const value = parse(shallow);
-  const why = `a message may not be nested deeper than ${MAX_DEPTH} values`;
-  throw isObject(value) ? wrong(value, why) : invalidRequest(why);
+  if (hasTooManyValues(text)) {
+    const envelope = envelopeOf(text);
+    const value = envelope === undefined || hasTooManyValues(envelope) ? undefined : parse(envelope);
+    throw refused(value, `a message may not hold more than ${MAX_VALUES} values`);
+  }
+  const value = parse(text);
+  if (isDeeper(value, MAX_DEPTH)) throw refused(value, `a message may not be nested deeper than ${MAX_DEPTH} values`);
+  return value;
+}
+
+/** @param value the message, as far as it is known. */
+function refused(value: unknown, why: string): InvalidMessage {
+  return isObject(value) ? wrong(value, why) : invalidRequest(why);
 }
 
 function parse(text: string): unknown {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { memoryTransportPair } from '../../src/transport/memory.ts';
 import { serve } from '../../src/wire/serve.ts';
 import { featureServer } from '../support/features.ts';
-import { expectAnswer, judge, seed, texts } from './malformed.ts';
+import { expectAnswer, judge, judgeValue, seed, texts } from './malformed.ts';
 
 type JsonObject = Record<string, any>;
 
@@ -37,7 +37,8 @@ test('10,000 values in memory are answered as they deserve, or not taken', async
 
   const values = texts
     .filter((text) => judge(text).kind !== 'parse error')
-    .map((text) => ({ verdict: judge(text), value: JSON.parse(Buffer.from(text).toString()) as unknown }));
+    .map((text) => JSON.parse(Buffer.from(text).toString()) as unknown)
+    .map((value) => ({ verdict: judgeValue(value), value }));
   const property = fc.asyncProperty(fc.array(values, { minLength: 50, maxLength: 50 }), async (messages) => {
     received.length = 0;
     for (const { verdict, value } of messages) {

@@ -26,10 +26,25 @@ export function judge(text: Uint8Array): Verdict {
   } catch {
     return { kind: 'parse error' };
   }
+  // Its own bound: what is nested deeper is no message.
+  if (depthOf(value) > MAX_DEPTH) return { kind: 'invalid', silent: false };
   return judgeValue(value);
 }
 
-function judgeValue(value: any): Verdict {
+const MAX_DEPTH = 1000;
+
+/** Values one within the other, without a step of the stack for each. */
+function depthOf(value: unknown): number {
+  let depth = 0;
+  let level = [value].filter((each) => typeof each === 'object' && each !== null);
+  for (; level.length > 0; depth += 1) {
+    level = level.flatMap((each) => Object.values(each!)).filter((each) => typeof each === 'object' && each !== null);
+  }
+  return depth;
+}
+
+/** The same of a value, of which no text is read. */
+export function judgeValue(value: any): Verdict {
   const object = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!object) return { kind: 'invalid', silent: false };
   const { jsonrpc, id, method, params, result, error } = value;
@@ -55,7 +70,7 @@ function judgeValue(value: any): Verdict {
 export function judgeBatch(text: Uint8Array): Verdict[] | undefined {
   if (judge(text).kind === 'parse error') return undefined;
   const value: unknown = JSON.parse(Buffer.from(text).toString());
-  return Array.isArray(value) ? value.map(judgeValue) : undefined;
+  return Array.isArray(value) && depthOf(value) <= MAX_DEPTH ? value.map(judgeValue) : undefined;
 }
 
 /** The same texts, with other ids where two requests among them, or in their batches, have the same. */

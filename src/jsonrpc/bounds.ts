@@ -1,0 +1,81 @@
+import type { JsonObject } from './message.ts';
+
+/**
+ * Values one within the other that a message may have. `JSON.parse` takes millions of them; what then goes through such a
+ * value step by step, and `JSON.stringify` itself, would fill the stack.
+ */
+export const MAX_DEPTH = 1000;
+/** Values that a message may hold in all. Millions of small ones fit into 16 MiB, and `JSON.parse` takes seconds for them. */
+export const MAX_VALUES = 250_000;
+/** Characters of a text that `JSON.parse` reads in a tenth of a second, whatever they are. */
+const ALWAYS_QUICK = 1_000_000;
+/** Pieces that an envelope is put together from, so that a hostile text costs no more than reading it. */
+const MAX_PIECES = 1000;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Whether a parsed value has more than so many values one within the other. */
+export function isDeeper(value: unknown, than: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (than === 0) return true;
+  if (Array.isArray(value)) {
+    for (const element of value) if (typeof element === 'object' && isDeeper(element, than - 1)) return true;
+    return false;
+  }
+  for (const key in value) {
+    const member: unknown = (value as JsonObject)[key];
+    if (typeof member === 'object' && isDeeper(member, than - 1)) return true;
+  }
+  return false;
+}
+
+/** Whether a JSON text holds more values than a message may. */
+export function hasTooManyValues(text: string): boolean {
+  if (text.length <= ALWAYS_QUICK) return false;
+  let values = 1;
+  for (let at = 0; at < text.length && values <= MAX_VALUES; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === COMMA || code === OPEN_LIST || code === OPEN_OBJECT) values += 1;
+  }
+  return values > MAX_VALUES;
+}
+
+/** The text of an object with null in place of each list or object in it; undefined where there are very many. */
+export function envelopeOf(text: string): string | undefined {
+  const kept: string[] = [];
+  let from = 0;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      depth += 1;
+      if (depth === 2 && kept.push(text.slice(from, at), 'null') > MAX_PIECES) return undefined;
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) {
+      depth -= 1;
+      if (depth === 1) from = at + 1;
+    }
+  }
+  kept.push(text.slice(from));
+  return kept.join('');
+}
+
+/** Where a string ends that begins at a place: at its last quote. */
+function endOfString(text: string, start: number): number {
+  const quote = text.indexOf('"', start + 1);
+  if (quote === -1) return text.length;
+  if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote;
+  for (let at = start + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) at += 1;
+    else if (code === QUOTE) return at;
+  }
+  return text.length;
+}
