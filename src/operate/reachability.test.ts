@@ -31,6 +31,15 @@ describe('a server', () => {
     expect(check()).toBeUndefined();
   });
 
+  test('is not found again by what a bridge says of it from memory', async () => {
+    const { middleware, check } = reachability({ probe: () => Promise.reject(new Error('gone')) });
+    const { service } = scripted({ call: gone });
+    await expect(middleware(service)(new TestExchange('call'))).rejects.toThrow('closed');
+    await settled();
+    await middleware(service)(new TestExchange('server/discover'));
+    expect(check()).toBe('unreachable');
+  });
+
   test('is probed while somebody asks, one at a time, and not more often than it should be', async () => {
     let answer = deferred();
     const probe = vi.fn<() => Promise<void>>(() => answer.promise);
