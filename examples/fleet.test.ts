@@ -44,6 +44,7 @@ test('the file on the page can be used, and means what is said of it', () => {
       command: 'npx',
       args: ['-y', 'notes-server'],
       env: { NOTES_KEY: 'k' },
+      withheld: expect.any(Array),
       tools: {},
     },
     {

@@ -30,7 +30,7 @@ const PASSING: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEOUT
  * refusal or the exchange's signal ends this. The exchange gets one acknowledgment, and after each gap a notification for
  * everything that may have changed.
  *
- * @returns an empty result when the exchange's signal fired.
+ * @returns an empty result when the exchange's signal fired, or when the server ended it and the link makes no other connection.
  * @throws the server's refusal, why the first subscription could not be opened, or why the link was closed.
  */
 export async function keepListening(
@@ -59,6 +59,8 @@ export async function keepListening(
         upstream = await link.connect();
         if (signal.aborted) break;
         await service(through);
+        // Where no other connection is to come, the end that the server gives it is the end.
+        if (acknowledged && !link.reopens) break;
         lost = acknowledged
           ? new ConnectionError('the server ended it')
           : new InvalidResultError('The server ended the subscription before it acknowledged it');

@@ -86,6 +86,11 @@ export class Link {
     return this.#closing.signal.aborted;
   }
 
+  /** Whether a connection that was lost is followed by another. */
+  get reopens(): boolean {
+    return this.#options.reopens;
+  }
+
   /** Whether calls can come through: there is a connection, or another can be had. */
   get usable(): boolean {
     return !this.closed && (this.#options.reopens || this.#current !== undefined);

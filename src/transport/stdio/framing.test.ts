@@ -136,6 +136,15 @@ describe('a line that is no message', () => {
     },
   );
 
+  test('that never ends is the end of the connection', () => {
+    const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
+    const { framing } = client;
+    for (let n = 0; n < 6; n += 1) framing.push(Buffer.from('x'.repeat(100)));
+    expect(client.lost).toEqual([]);
+    framing.push(Buffer.from('x'.repeat(100)));
+    expect(client.lost).toEqual(['Invalid request: a message may have at most 100 bytes']);
+  });
+
   test('that is too long and answers nothing is reported by a client, and a request refused', () => {
     const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
     const long = 'x'.repeat(200);

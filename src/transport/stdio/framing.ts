@@ -65,7 +65,12 @@ export class Framing {
         tooLong: () => {
           if (answerInvalid) this.#invalid(invalidRequest(tooLong));
         },
-        ...(answerInvalid ? {} : { skipped: (envelope) => this.#skipped(envelope, tooLong) }),
+        ...(!answerInvalid && {
+          skipped: (envelope) => this.#skipped(envelope, tooLong),
+          endless: () => {
+            if (!this.#stopped) this.#sink.lost(invalidRequest(tooLong));
+          },
+        }),
       },
       maxMessageBytes,
     );

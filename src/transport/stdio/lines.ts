@@ -11,8 +11,12 @@ export interface LineSink {
   tooLong(): void;
   /** The end of such a line. With this callback its envelope is read while it is skipped. */
   skipped?(envelope: Envelope): void;
+  /** Such a line goes on far beyond the bound. Told once. */
+  endless?(): void;
 }
 
+/** A line that is so many times as long as it may be is taken for one that never ends. */
+const ENDLESS = 4;
 const NEWLINE = 10;
 const RETURN = 13;
 /** A buffer that held a line larger than this is let go after it. */
@@ -29,6 +33,8 @@ export class LineReader {
   #buffer = Buffer.alloc(0);
   #held = 0;
   #skipping = false;
+  /** Bytes of a line that is skipped, since it was found to be too long. */
+  #passed = 0;
   #skim: MessageSkim | undefined;
 
   /** @param maxBytes the bound of one line, without its newline. */
@@ -94,7 +100,7 @@ export class LineReader {
 
   /** Keeps the bytes of a line that goes on. The buffer doubles, so that a line in a million chunks is copied in linear time. */
   #hold(bytes: Buffer): void {
-    if (this.#skipping) return this.#skim?.push(bytes);
+    if (this.#skipping) return this.#pass(bytes);
     const size = this.#held + bytes.length;
     if (size > this.#maxBytes) {
       const held = this.#buffer.subarray(0, this.#held);
@@ -108,6 +114,14 @@ export class LineReader {
     }
     bytes.copy(this.#buffer, this.#held);
     this.#held = size;
+  }
+
+  #pass(bytes: Buffer): void {
+    const limit = ENDLESS * this.#maxBytes;
+    if (this.#passed > limit) return;
+    this.#passed += bytes.length;
+    this.#skim?.push(bytes);
+    if (this.#passed > limit) this.#sink.endless?.();
   }
 
   #finish(): void {
@@ -131,6 +145,7 @@ export class LineReader {
   #skipped(): void {
     const skim = this.#skim;
     this.#skipping = false;
+    this.#passed = 0;
     this.#skim = undefined;
     if (skim) this.#sink.skipped?.(skim.envelope);
   }
