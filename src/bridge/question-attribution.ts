@@ -129,12 +129,12 @@ export class QuestionAttribution implements Attribution {
 
   /** @param again whether the call comes back with an answer: then it goes before those that have not begun. */
   #takeTurn(call: CallSlot, signal: AbortSignal, again = false): Promise<void> | undefined {
-    const run = (): void => {
+    const run = (): undefined => {
       call.state = 'running';
       call.since = Date.now();
       this.#calls.add(call);
     };
-    if (this.#mayRun(call) && (again || this.waiting.size === 0 || !this.#takesTurns(call))) return void run();
+    if (this.#mayRun(call) && (again || this.waiting.size === 0 || !this.#takesTurns(call))) return run();
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       const leave = (): void => {

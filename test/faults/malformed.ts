@@ -38,7 +38,7 @@ function depthOf(value: unknown): number {
   let depth = 0;
   let level = [value].filter((each) => typeof each === 'object' && each !== null);
   for (; level.length > 0; depth += 1) {
-    level = level.flatMap((each) => Object.values(each!)).filter((each) => typeof each === 'object' && each !== null);
+    level = level.flatMap((each) => Object.values(each)).filter((each) => typeof each === 'object' && each !== null);
   }
   return depth;
 }
