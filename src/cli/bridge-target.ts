@@ -1,7 +1,7 @@
 import type { BridgeOptions } from '../bridge/bridge.ts';
 import type { CommandTarget } from '../client/target.ts';
 import type { CleanLog } from '../operate/logs.ts';
-import { printableLine } from '../operate/printable.ts';
+import { printableLine } from '../core/printable.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 import { secretsIn } from './secrets.ts';

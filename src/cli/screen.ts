@@ -1,4 +1,4 @@
-import { printable } from '../operate/printable.ts';
+import { printable } from '../core/printable.ts';
 
 /** Any value as one safe line of text. A peer may send another type than the specification has. */
 export function oneLine(value: unknown): string {

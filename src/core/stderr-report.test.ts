@@ -5,24 +5,32 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test('of many errors 20 are written in 10 seconds, and then how many more there were', () => {
-  const write = vi.fn<(what: unknown) => void>();
+  const write = vi.fn<(text: string) => void>();
   const report = stderrReport(write);
   const errors = Array.from({ length: 200_000 }, (_, n) => new Error(String(n)));
   for (const error of errors) report(error);
-  expect(write.mock.calls.map(([what]) => what)).toEqual(errors.slice(0, 20));
+  expect(write.mock.calls.map(([text]) => text)).toEqual(errors.slice(0, 20).map(({ stack }) => stack));
   vi.advanceTimersByTime(10_000);
   expect(write).toHaveBeenCalledTimes(21);
   expect(write).toHaveBeenLastCalledWith(expect.stringMatching(/^199980 more errors came within 10 seconds/));
   const next = new Error('next');
   report(next);
-  expect(write).toHaveBeenLastCalledWith(next);
+  expect(write).toHaveBeenLastCalledWith(next.stack);
 });
 
 test('few errors are written as they are, and nothing more is said', () => {
-  const write = vi.fn<(what: unknown) => void>();
+  const write = vi.fn<(text: string) => void>();
   const report = stderrReport(write);
   for (let n = 0; n < 20; n += 1) report(new Error(String(n)));
   vi.advanceTimersByTime(60_000);
   expect(write).toHaveBeenCalledTimes(20);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('characters that control a terminal are shown, in an error and in its causes', () => {
+  const write = vi.fn<(text: string) => void>();
+  stderrReport(write)(new Error('red: \u001b[31m', { cause: new Error('title: \u001b]0;x\u0007') }));
+  expect(write).toHaveBeenCalledWith(
+    expect.stringMatching(/^Error: red: \\u001b\[31m\n[^]*\nCaused by: Error: title: \\u001b\]0;x\\u0007\n/),
+  );
 });

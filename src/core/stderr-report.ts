@@ -1,3 +1,6 @@
+import { causesOf } from '../jsonrpc/causes.ts';
+import { printable } from './printable.ts';
+
 /** How many errors are written within each period; those that come after them are counted. */
 const MAX_WRITTEN = 20;
 /** A period, in milliseconds. It begins with the first error. */
@@ -5,10 +8,11 @@ const PERIOD = 10_000;
 
 /**
  * Writes errors that no caller can be told of to stderr: 20 in 10 seconds, and how many more there were when those are over.
+ * Their messages may be a peer's own words, so no character of theirs reaches the terminal as a command.
  *
  * @param write where to, for tests.
  */
-export function stderrReport(write: (what: unknown) => void = (what) => console.error(what)): (error: Error) => void {
+export function stderrReport(write: (text: string) => void = (text) => console.error(text)): (error: Error) => void {
   let written = 0;
   let more = 0;
   let running = false;
@@ -28,6 +32,15 @@ export function stderrReport(write: (what: unknown) => void = (what) => console.
       return;
     }
     written += 1;
-    write(error);
+    write(printable(described(error)));
   };
+}
+
+/** An error with its stack and its causes. In some runtimes a stack does not begin with the message. */
+function described(error: Error): string {
+  const texts = Array.from(causesOf(error), (each) => {
+    const { stack = '' } = each;
+    return stack.includes(each.message) ? stack || String(each) : `${String(each)}\n${stack}`;
+  });
+  return texts.length > 0 ? texts.join('\nCaused by: ') : String(error);
 }

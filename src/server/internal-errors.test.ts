@@ -85,7 +85,7 @@ test('without onerror, an error of a handler is written to stderr with its stack
   for (const [method, params] of requests) {
     written.mockClear();
     expect(JSON.stringify(await client.request(method, params))).not.toContain('hunter2');
-    expect(written.mock.calls).toEqual([[expect.objectContaining({ cause: thrown })]]);
+    expect(written.mock.calls).toEqual([[expect.stringContaining(`Caused by: ${thrown.stack}`)]]);
   }
   expect(thrown.stack).toContain('internal-errors.test.ts');
 });
