@@ -143,11 +143,12 @@ function refusalsTo(log: Log, metrics: Metrics | undefined): (refusal: HttpRefus
   const inform = unrepeated((line) => log.write('info', line));
   return (refusal) => {
     metrics?.refused(refusal);
-    const { reason, status } = refusal;
+    const { reason, status, value } = refusal;
     if (reason === 'malformed') return;
     // Clients send no credential, or too few scopes, until they know what is needed.
     const write = reason === 'credential' || reason === 'scope' ? inform : warn;
-    write(`refused: ${reason.replaceAll('_', ' ')} (${status ?? 'the answer is broken off'})`);
+    const what = value === undefined ? '' : ` ${JSON.stringify(value)}`;
+    write(`refused: ${reason.replaceAll('_', ' ')}${what} (${status ?? 'the answer is broken off'})`);
   };
 }
 

@@ -32,8 +32,8 @@ export interface HttpCall {
    * no memory for it. If the client goes away before the end of the body, there is no callback.
    */
   readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void;
-  /** Reports that the call is refused. Called before `respond`. */
-  refused(reason: RefusalReason, status: number): void;
+  /** Reports that the call is refused, for the value of a header if that is why. Called before `respond`. */
+  refused(reason: RefusalReason, status: number, value?: string): void;
   /** Answers at once and for good. */
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void;
   /** Begins a streamed answer. */
@@ -61,6 +61,8 @@ export interface HttpRefusal {
   readonly reason: RefusalReason;
   /** The HTTP status; undefined if an answer that had begun is broken off. */
   readonly status: number | undefined;
+  /** The host or the origin that is refused, as the client sent it, in at most 100 characters. */
+  readonly value?: string;
 }
 
 /** Why there is no body. */

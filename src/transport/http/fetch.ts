@@ -115,8 +115,8 @@ class FetchCall implements HttpCall {
     this.#reserved = 0;
   }
 
-  refused(reason: RefusalReason, status: number): void {
-    this.#server.refused({ reason, status });
+  refused(reason: RefusalReason, status: number, value?: string): void {
+    this.#server.refused({ reason, status, ...(value !== undefined && { value }) });
   }
 
   respond(status: number, headers: HttpHeaders, given?: HttpBody): void {

@@ -265,7 +265,7 @@ class Handler implements HttpHandler {
   #route(call: HttpCall): void {
     const host = call.header('host');
     if (host === undefined || !this.#hostAllowed(host)) {
-      return refuse(call, 403, `Host not allowed: ${host}`, NO_HEADERS, 'host');
+      return refuse(call, 403, `Host not allowed: ${host}`, NO_HEADERS, 'host', host);
     }
     const gate = this.#gate;
     // Before the check of the origin: that guards what is private, and where to get a token is for every page to know.
@@ -273,7 +273,7 @@ class Handler implements HttpHandler {
     if (document) return respondDocument(call, document);
     const origin = call.header('origin');
     if (origin !== undefined && !this.#originAllowed(origin)) {
-      return refuse(call, 403, `Origin not allowed: ${origin}`, NO_HEADERS, 'origin');
+      return refuse(call, 403, `Origin not allowed: ${origin}`, NO_HEADERS, 'origin', origin);
     }
     if (call instanceof CorsCall && call.preflight) return call.answerPreflight(gate?.credentials);
     const page = this.#pages(call.path);

@@ -142,8 +142,8 @@ class NodeCall implements HttpCall {
     this.#reserved = 0;
   }
 
-  refused(reason: RefusalReason, status: number): void {
-    this.#server.refused({ reason, status });
+  refused(reason: RefusalReason, status: number, value?: string): void {
+    this.#server.refused({ reason, status, ...(value !== undefined && { value }) });
   }
 
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void {

@@ -40,8 +40,8 @@ export class PassedCall implements HttpCall {
     this.#call.readBody(limit, done);
   }
 
-  refused(reason: RefusalReason, status: number): void {
-    this.#call.refused(reason, status);
+  refused(reason: RefusalReason, status: number, value?: string): void {
+    this.#call.refused(reason, status, value);
   }
 
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void {

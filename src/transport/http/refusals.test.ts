@@ -46,9 +46,11 @@ test('a Host and an Origin that are not allowed are reported', async () => {
   const { http, refusals } = reporting();
   await http.post(initialize(), { host: 'elsewhere.example' });
   await http.post(initialize(), { origin: 'https://elsewhere.example' });
+  await http.post(initialize(), { host: 'x'.repeat(1000) });
   expect(refusals).toEqual([
-    { reason: 'host', status: 403 },
-    { reason: 'origin', status: 403 },
+    { reason: 'host', status: 403, value: 'elsewhere.example' },
+    { reason: 'origin', status: 403, value: 'https://elsewhere.example' },
+    { reason: 'host', status: 403, value: 'x'.repeat(100) },
   ]);
 });
 

@@ -11,6 +11,9 @@ export const REFUSED = -32000;
 /** An answer that is broken off because it is not read. */
 export const UNREAD: HttpRefusal = { reason: 'unread', status: undefined };
 
+/** Characters of a refused header that are reported. */
+const MAX_VALUE = 100;
+
 /** An HTTP error whose body is a JSON-RPC error without an id. */
 export function refuse(
   call: HttpCall,
@@ -18,8 +21,9 @@ export function refuse(
   message: string,
   headers: HttpHeaders = NO_HEADERS,
   reason: RefusalReason = 'malformed',
+  value?: string,
 ): void {
-  call.refused(reason, status);
+  call.refused(reason, status, value?.slice(0, MAX_VALUE));
   answer(call, status, errorResponse(undefined, { code: REFUSED, message }), headers);
 }
 
