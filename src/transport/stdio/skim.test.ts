@@ -32,6 +32,8 @@ describe('the id of a message that is not kept is read', () => {
     ],
     ['not, where it is null', `{"id":null,"error":{}}`, response(undefined)],
     ['not, where it is too long', `{"id":"${large}","result":{}}`, response(undefined)],
+    ['not, behind very many members', `{${'"a":1,'.repeat(1000)}"id":7}`, response(undefined)],
+    ['past nested texts, also where they are cut', `{"result":[["\\\\",{"a":"}]\\""}]],"id":7}`, response(7)],
     ['not, of a batch', `[{"id":7,"result":{}}]`, { kind: 'batch', id: undefined, hasMethod: false }],
     ['not, of what is no JSON', `log: {"id":7}`, { kind: 'other', id: undefined, hasMethod: false }],
     ['not, of nothing', '', { kind: 'other', id: undefined, hasMethod: false }],

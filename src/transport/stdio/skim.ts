@@ -20,6 +20,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 /** Bytes of a key or a scalar value that are kept. Our own ids are shorter. */
 const MAX_TOKEN = 64;
+/** Members of a message that are looked at. A message of JSON-RPC has four. */
+const MAX_MEMBERS = 100;
 
 /**
  * Reads the id of a message from its bytes while they are skipped, and keeps nothing else. Servers write the id before or
@@ -34,16 +36,37 @@ export class MessageSkim {
   #token: number[] = [];
   #id: RequestId | undefined;
   #hasMethod = false;
+  #members = 0;
 
   push(bytes: Uint8Array): void {
-    for (const byte of bytes) {
-      if (this.#inString) {
+    for (let at = 0; at < bytes.length && this.#members <= MAX_MEMBERS; at += 1) {
+      const byte = bytes[at]!;
+      if (this.#depth > 1) at = this.#skipNested(bytes, at);
+      else if (this.#inString) {
         this.#keep(byte);
         if (this.#escaped) this.#escaped = false;
         else if (byte === BACKSLASH) this.#escaped = true;
         else if (byte === QUOTE) this.#inString = false;
       } else this.#structure(byte);
     }
+  }
+
+  /** What is nested in a member holds no id: only where it ends matters. Most bytes are here, so all is in local variables. */
+  #skipNested(bytes: Uint8Array, from: number): number {
+    let [depth, inString, escaped] = [this.#depth, this.#inString, this.#escaped];
+    let at = from;
+    for (; at < bytes.length && depth > 1; at += 1) {
+      const byte = bytes[at];
+      if (inString) {
+        if (escaped) escaped = false;
+        else if (byte === BACKSLASH) escaped = true;
+        else if (byte === QUOTE) inString = false;
+      } else if (byte === QUOTE) inString = true;
+      else if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth += 1;
+      else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1;
+    }
+    [this.#depth, this.#inString, this.#escaped] = [depth, inString, escaped];
+    return at - 1;
   }
 
   get envelope(): Envelope {
@@ -80,6 +103,7 @@ export class MessageSkim {
   /** The end of a member of the message. */
   #member(): void {
     if (this.#depth !== 1 || this.#root !== OPEN_OBJECT) return;
+    this.#members += 1;
     const value = this.#take();
     if (this.#key === 'id') this.#id = isRequestId(value) ? value : undefined;
     if (this.#key === 'method') this.#hasMethod = true;
