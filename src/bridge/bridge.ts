@@ -120,7 +120,8 @@ class ServerBridge implements Bridge {
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;
     this.#onerror = onerror;
-    this.service = reportOutage(onerror)(this.#serve);
+    // The one client of a bridge hears of it with its call.
+    this.service = options.anonymous === 'one-client' ? this.#serve : reportOutage(onerror)(this.#serve);
     this.#opener = openerFor(target, { ...options, connectTimeout });
     this.#remote = kindOf(target) === 'url';
     this.#shared = connections === 'per-session' ? undefined : connections === 'shared' ? 1 : connections;

@@ -183,7 +183,7 @@ test('a server of a fleet whose list is nested deeper than the stack is left out
       const result = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: info };
       return json(response, { jsonrpc: '2.0', id, result });
     }
-    const schema = `${'{"items":'.repeat(1_000_000)}{}${'}'.repeat(1_000_000)}`;
+    const schema = `${'{"items":'.repeat(100_000)}{}${'}'.repeat(100_000)}`;
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(
       `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":[{"name":"a","inputSchema":${schema}}]}}`,

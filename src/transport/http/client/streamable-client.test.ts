@@ -161,8 +161,9 @@ describe('a session', () => {
   ])('goes on without a stream where GET is answered with %d and the type %s', async (status, type) => {
     const server = await scripted((asked, response) => {
       if (asked.method === 'GET') response.writeHead(status, type === undefined ? {} : { 'content-type': type }).end();
-      else if (asked.body.method === 'notifications/initialized') response.writeHead(202).end();
-      else json(response, answerTo(asked), 200, SESSION);
+      else if (asked.body?.method === 'notifications/initialized') response.writeHead(202).end();
+      else if (asked.method === 'POST') json(response, answerTo(asked), 200, SESSION);
+      else response.writeHead(200).end();
     });
     const opened = await open(server.url);
     await handshake(opened);
