@@ -143,17 +143,18 @@ describe.skipIf(process.platform === 'win32')('of a thousand', () => {
       // What is made once is made for these, and code is compiled.
       await often(600, abandon);
       const before = await atRest(server);
-      // What is kept of each shows in every measure; what happens to be kept just then, in some.
+      // What is kept of each shows in every measure. What happens to be kept just then (about 1 MB) shows in some, and the
+      // less the more there were.
       const kept: number[] = [];
-      for (let batch = 1; batch <= 3; batch += 1) {
-        await often(500, abandon);
+      for (let batch = 1; batch <= 4; batch += 1) {
+        await often(800, abandon);
         const { resources, heap } = await atRest(server);
         expect(resources).toEqual(nothing.resources);
-        kept.push((heap - before.heap) / (500 * batch));
+        kept.push((heap - before.heap) / (800 * batch));
       }
       // Bytes of each of them.
       expect(Math.min(...kept)).toBeLessThan(500);
     },
-    120_000,
+    240_000,
   );
 });
