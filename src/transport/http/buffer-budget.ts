@@ -6,6 +6,11 @@ export interface Holder {
   cutOff(): void;
 }
 
+/**
+ * Addresses that are kept although they have no requests now. A `Map` whose entries come and go with every request makes
+ * itself new tables all the time.
+ */
+const KEPT_ADDRESSES = 1000;
 /** The part of the budget for requests that are being answered. */
 const REQUEST_PART = 0.5;
 
@@ -78,7 +83,7 @@ export class BufferBudget {
     this.#bytes += bytes;
     if (address === undefined) return;
     const own = this.#of(address) + bytes;
-    if (own === 0) this.#byAddress.delete(address);
+    if (own === 0 && this.#byAddress.size > KEPT_ADDRESSES) this.#byAddress.delete(address);
     else this.#byAddress.set(address, own);
   }
 
