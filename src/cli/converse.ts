@@ -20,7 +20,7 @@ import { secretsOf } from './secrets.ts';
 import { atEnd, stop } from './shutdown.ts';
 import type { Target } from './target.ts';
 import { Terminal } from './terminal.ts';
-import { fileVerdicts } from './verdicts.ts';
+import { fileEraCache } from './era-cache.ts';
 import { visit } from './visit.ts';
 import { unsetVariables } from './unset-variables.ts';
 
@@ -107,8 +107,8 @@ async function open(
     signal,
     // A server at a URL may be restarted while `listen` runs. A command that has ended is not started again.
     restart: target.kind === 'url',
-    verdicts: fileVerdicts(
-      path.join(dataFolder(), 'verdicts.json'),
+    eraCache: fileEraCache(
+      path.join(dataFolder(), 'era-cache.json'),
       target.kind === 'command' ? path.resolve(target.cwd ?? '.') : undefined,
     ),
     onlog: (message) => terminal.log(message),

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { memoryTransportPair } from '../transport/memory.ts';
 import type { Transport } from '../transport/transport.ts';
-import { memoryVerdicts } from '../wire/verdict-store.ts';
+import { memoryEraCache } from '../wire/era-cache.ts';
 import { connect } from './connect.ts';
 import { ConnectionError, TimeoutError } from './errors.ts';
 import type { ClientOptions } from './options.ts';
@@ -30,10 +30,10 @@ function command(script: string) {
 
 test('a command that ends on server/discover is started once more, and from then on once', async () => {
   const { target, starts } = command(ending({ result: welcome }));
-  const verdicts = memoryVerdicts();
+  const eraCache = memoryEraCache();
   const onerror = vi.fn<(error: Error) => void>();
   for (const count of [2, 3]) {
-    const client = await connect(target, { verdicts, onerror });
+    const client = await connect(target, { eraCache, onerror });
     expect(client.revision).toBe('2025-11-25');
     await client.ping();
     await client.close();
@@ -44,7 +44,7 @@ test('a command that ends on server/discover is started once more, and from then
 
 test('one that ends on anything is started twice, and its own reason told', async () => {
   const { target, starts } = command(`console.error('no database');process.stdin.on('data', () => process.exit(3))`);
-  const connecting = connect(target, { verdicts: memoryVerdicts() });
+  const connecting = connect(target, { eraCache: memoryEraCache() });
   const error = await connecting.catch((thrown: Error) => thrown);
   expect(error).toBeInstanceOf(ConnectionError);
   expect((error as Error).message).toContain('code 3');
@@ -54,12 +54,12 @@ test('one that ends on anything is started twice, and its own reason told', asyn
 
 test('one that refuses the handshake then is told as it refuses', async () => {
   const { target, starts } = command(ending({ error: { code: -32603, message: 'no licence' } }));
-  await expect(connect(target, { verdicts: memoryVerdicts() })).rejects.toThrow(/initialize failed: no licence/);
+  await expect(connect(target, { eraCache: memoryEraCache() })).rejects.toThrow(/initialize failed: no licence/);
   expect(starts).toHaveBeenCalledTimes(2);
 });
 
 test('one that cannot be started, or speaks a pinned era, is started once', async () => {
-  const absent = connect({ command: '/no/such/command' }, { verdicts: memoryVerdicts() });
+  const absent = connect({ command: '/no/such/command' }, { eraCache: memoryEraCache() });
   await expect(absent).rejects.toThrow('command not found');
   const { target, starts } = command(ending({ result: welcome }));
   await expect(connect(target, { eras: 'modern' })).rejects.toThrow('code 3');

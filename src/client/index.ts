@@ -31,7 +31,7 @@ export type { Authorizer } from '../transport/http/client/authorizer.ts';
 export type { Cancellation } from '../transport/http/client/cancellation.ts';
 export type { HttpReply, HttpRequest, HttpSend } from '../transport/http/client/http.ts';
 export type { ReconnectionOptions } from '../transport/http/client/reconnection.ts';
-export type { Era, UpstreamRoute, Verdict, VerdictStore } from '../wire/verdict-store.ts';
+export type { CachedEra, Era, EraCache, UpstreamRoute } from '../wire/era-cache.ts';
 export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 export type { JsonObject } from '../jsonrpc/message.ts';
 export type { AskOptions, Caller, Exchange, Middleware, Service, Session } from '../core/exchange.ts';

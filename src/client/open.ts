@@ -190,7 +190,7 @@ async function negotiated(
   signal = closing,
   make?: () => ClientTransport | Promise<ClientTransport>,
 ): Promise<Upstream> {
-  const { connectTimeout = CONNECT_TIMEOUT, revision, eras, probeTimeout, verdicts } = options;
+  const { connectTimeout = CONNECT_TIMEOUT, revision, eras, probeTimeout, eraCache } = options;
   /** What went wrong before the connection stood: it says why there was none, or is reported after it. */
   let early: Error[] | undefined = [];
   const report = (error: Error): void => {
@@ -208,7 +208,7 @@ async function negotiated(
       revision,
       eras,
       key,
-      verdicts,
+      eraCache,
       again:
         make &&
         ((): ClientTransport | Promise<ClientTransport> => {

@@ -7,7 +7,7 @@ import type { Implementation } from '../protocol/types.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { HttpSend } from '../transport/http/client/http.ts';
 import type { ReconnectionOptions } from '../transport/http/client/reconnection.ts';
-import type { VerdictStore } from '../wire/verdict-store.ts';
+import type { EraCache } from '../wire/era-cache.ts';
 import type { Change, Handlers, LogMessage, Progress } from './handlers.ts';
 import type { CacheOptions } from './result-cache.ts';
 
@@ -117,8 +117,8 @@ export interface ClientOptions extends Handlers, HttpOptions {
    * revisions; 0 for as long as that may be. Never more than half of `connectTimeout`: the handshake has the rest. Default 5000.
    */
   probeTimeout?: number | undefined;
-  /** Where it is remembered what servers speak, so that they are not asked each time. Default: in this process. */
-  verdicts?: VerdictStore | undefined;
+  /** Remembers the eras of servers, so that the next connection needs no probe. Default: in this process. */
+  eraCache?: EraCache | undefined;
   /** Gives connecting up. */
   signal?: AbortSignal | undefined;
   /** What goes around the service; the first is the outermost. */

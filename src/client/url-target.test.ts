@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { recordedHttp } from '../../test/support/recorded-http.ts';
-import { memoryVerdicts } from '../wire/verdict-store.ts';
+import { memoryEraCache } from '../wire/era-cache.ts';
 import { connect } from './connect.ts';
 import type { ClientOptions } from './options.ts';
 import type { UrlTarget } from './target.ts';
@@ -32,9 +32,9 @@ describe('a URL with a transport', () => {
 
   test('leaves nothing behind for one whose transport is found out', async () => {
     const { sseUrl } = await recordedHttp();
-    const verdicts = memoryVerdicts();
-    await textFrom({ url: sseUrl, transport: 'sse' }, { verdicts });
-    expect(verdicts.get(new URL(sseUrl).href)).toBeUndefined();
+    const eraCache = memoryEraCache();
+    await textFrom({ url: sseUrl, transport: 'sse' }, { eraCache });
+    expect(eraCache.get(new URL(sseUrl).href)).toBeUndefined();
   });
 
   test('is found out where none is given', async () => {

@@ -25,7 +25,7 @@ export async function negotiateConnection(
   } catch (error) {
     if (!(error instanceof EndedOnProbe) || signal?.aborted || left() < 0) throw error;
     if (!again) throw error.withHint();
-    return await negotiateOn(await again(), { ...negotiation, first: 'legacy', verdict: undefined }, left);
+    return await negotiateOn(await again(), { ...negotiation, first: 'legacy', cached: undefined }, left);
   }
 }
 
@@ -96,9 +96,9 @@ class ConnectionNegotiation {
   }
 
   async run(): Promise<NegotiatedUpstream> {
-    const { verdict, first, probeTimeout } = this.#negotiation;
+    const { cached, first, probeTimeout } = this.#negotiation;
     let refused: RpcError | undefined;
-    if ((verdict?.era ?? first) === 'legacy') {
+    if ((cached?.era ?? first) === 'legacy') {
       const tried = await this.#handshake();
       if (!(tried instanceof RpcError)) return tried;
       // Only an answer shows that it is of the other era.
@@ -108,7 +108,7 @@ class ConnectionNegotiation {
     // A server that spoke this era before may take longer to start than others are given to show that they do not. The
     // handshake must have time left.
     const most = refused ? this.#leftOrLeast() : this.#leftOrLeast() / 2;
-    const probed = await this.#probe(verdict?.era === 'modern' ? most : lesser(probeTimeout, most)).catch(
+    const probed = await this.#probe(cached?.era === 'modern' ? most : lesser(probeTimeout, most)).catch(
       (error: unknown) => {
         if (!this.#connection.closed) throw error;
         throw refused ? endedAfter(refused, error) : new EndedOnProbe(error);

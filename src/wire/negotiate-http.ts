@@ -10,7 +10,7 @@ import { modernUpstream } from './modern/outbound.ts';
 import { legacyOptions, namedLegacyRevision } from './negotiate-connection.ts';
 import { saysForeign } from './era-evidence.ts';
 import { reached, type HttpTarget, type NegotiatedUpstream, type Negotiation } from './negotiation.ts';
-import type { UpstreamRoute } from './verdict-store.ts';
+import type { UpstreamRoute } from './era-cache.ts';
 
 /** A way to a server: what it is called among those that failed. */
 type Step = 'modern' | Exclude<UpstreamRoute, 'connection'>;
@@ -37,12 +37,12 @@ class NotThisWay extends Error {
 
 /** Finds out what a server speaks over HTTP, and which of the transports there are. */
 export async function negotiateHttp(target: HttpTarget, negotiation: Negotiation): Promise<NegotiatedUpstream> {
-  const { verdict, eras, first, signal } = negotiation;
+  const { cached, eras, first, signal } = negotiation;
   const possible: Step[] = [];
   if (eras.has('modern') && target.carrier) possible.push('modern');
   if (eras.has('legacy') && target.streamable) possible.push('streamable-http');
   if (eras.has('legacy') && target.sse) possible.push('http+sse');
-  const known = verdict ?? (first === 'legacy' ? { era: first, route: 'streamable-http' } : undefined);
+  const known = cached ?? (first === 'legacy' ? { era: first, route: 'streamable-http' } : undefined);
   const remembered = known && possible.find((step) => step === (known.era === 'modern' ? 'modern' : known.route));
   // The others follow where what is remembered comes out false.
   const steps = remembered ? [remembered, ...possible.filter((step) => step !== remembered)] : possible;

@@ -12,7 +12,7 @@ import type { Transport } from '../transport/transport.ts';
 import { connectUpstream } from './negotiate.ts';
 import type { ConnectUpstreamOptions, HttpTarget, NegotiatedUpstream } from './negotiation.ts';
 import { createInbound, type InboundOptions } from './serve.ts';
-import { memoryVerdicts, type Verdict, type VerdictStore } from './verdict-store.ts';
+import { memoryEraCache, type CachedEra, type EraCache } from './era-cache.ts';
 
 const clientInfo = { name: 'us', version: '1' };
 const MODERN = '2026-07-28';
@@ -209,74 +209,74 @@ describe('in the name of a caller', () => {
     const inbound = createInbound(service, { eras: eras! });
     await inbound.connect(far);
     onTestFinished(() => inbound.close(0));
-    const verdicts = memoryVerdicts();
-    const { upstream } = connecting(near, { onBehalfOf, capabilities: { roots: {} }, key: 'it', verdicts });
+    const eraCache = memoryEraCache();
+    const { upstream } = connecting(near, { onBehalfOf, capabilities: { roots: {} }, key: 'it', eraCache });
     const found = await upstream;
     expect(found).toMatchObject(expected);
     const caller = { clientInfo: theirs, capabilities: { sampling: {} } };
     await found.service(new TestExchange('echo', {}, { caller }));
     const told = found.era === 'modern' ? caller : { clientInfo, capabilities: { roots: {} } };
     expect(seen.at(-1)!.caller).toMatchObject(told);
-    const kept = await verdicts.get(onBehalfOf === MODERN ? 'it' : 'it (legacy first)');
+    const kept = await eraCache.get(onBehalfOf === MODERN ? 'it' : 'it (legacy first)');
     expect(kept).toMatchObject({ era: found.era });
   });
 });
 
-describe('a verdict', () => {
-  const legacy: Verdict = { era: 'legacy', route: 'connection' };
-  const modern: Verdict = { era: 'modern', route: 'connection' };
+describe('a cached era', () => {
+  const legacy: CachedEra = { era: 'legacy', route: 'connection' };
+  const modern: CachedEra = { era: 'modern', route: 'connection' };
 
   test('is remembered: the next connection begins with the handshake', async () => {
-    const verdicts = memoryVerdicts();
-    const first = await byHand({ verdicts, key: 'it' });
+    const eraCache = memoryEraCache();
+    const first = await byHand({ eraCache, key: 'it' });
     await first.server.send({ id: first.server.next().id, error: { code: -32601, message: 'what?' } });
     await first.server.send({ id: first.server.next().id, result: welcome });
     await first.upstream;
-    expect(await verdicts.get('it')).toEqual(legacy);
-    const second = await byHand({ verdicts, key: 'it' });
+    expect(await eraCache.get('it')).toEqual(legacy);
+    const second = await byHand({ eraCache, key: 'it' });
     expect(second.server.next().method).toBe('initialize');
-    const other = await byHand({ verdicts, key: 'other' });
+    const other = await byHand({ eraCache, key: 'other' });
     expect(other.server.next().method).toBe('server/discover');
   });
 
   test('that comes out false is found out and set anew', async () => {
-    const verdicts = memoryVerdicts();
-    await verdicts.set('it', legacy);
-    const { server, upstream } = await byHand({ verdicts, key: 'it' });
+    const eraCache = memoryEraCache();
+    await eraCache.set('it', legacy);
+    const { server, upstream } = await byHand({ eraCache, key: 'it' });
     await server.send({ id: server.next().id, ...unsupported(MODERN) });
     await server.send({ id: server.next().id, result: described });
     expect(await upstream).toMatchObject({ era: 'modern' });
-    expect(await verdicts.get('it')).toEqual(modern);
-    const back = await byHand({ verdicts, key: 'it' });
+    expect(await eraCache.get('it')).toEqual(modern);
+    const back = await byHand({ eraCache, key: 'it' });
     await back.server.send({ id: back.server.next().id, error: { code: -32601, message: 'what?' } });
     await back.server.send({ id: back.server.next().id, result: welcome });
     expect(await back.upstream).toMatchObject({ era: 'legacy' });
-    expect(await verdicts.get('it')).toEqual(legacy);
+    expect(await eraCache.get('it')).toEqual(legacy);
   });
 
   test('is not made of what was pinned', async () => {
-    const verdicts = memoryVerdicts();
-    const { server, upstream } = await byHand({ verdicts, key: 'it', eras: 'legacy' });
+    const eraCache = memoryEraCache();
+    const { server, upstream } = await byHand({ eraCache, key: 'it', eras: 'legacy' });
     await server.send({ id: server.next().id, result: welcome });
     await upstream;
-    expect(await verdicts.get('it')).toBeUndefined();
+    expect(await eraCache.get('it')).toBeUndefined();
   });
 
   test('that cannot be had or kept is done without, and that is reported', async () => {
     const fail = (): never => {
       throw new Error('disk');
     };
-    const verdicts: VerdictStore = { get: fail, set: async () => fail() };
-    const { server, upstream, errors } = await byHand({ verdicts, key: 'it' });
+    const eraCache: EraCache = { get: fail, set: async () => fail() };
+    const { server, upstream, errors } = await byHand({ eraCache, key: 'it' });
     await server.send({ id: server.next().id, result: described });
     expect(await upstream).toMatchObject({ era: 'modern' });
     expect(errors).toEqual(['disk', 'disk']);
   });
 
   test('is forgotten for the oldest of a thousand', async () => {
-    const verdicts = memoryVerdicts();
-    for (let n = 0; n <= 1000; n += 1) await verdicts.set(`${n}`, modern);
-    expect([await verdicts.get('0'), await verdicts.get('1')]).toEqual([undefined, modern]);
+    const eraCache = memoryEraCache();
+    for (let n = 0; n <= 1000; n += 1) await eraCache.set(`${n}`, modern);
+    expect([await eraCache.get('0'), await eraCache.get('1')]).toEqual([undefined, modern]);
   });
 });
 
@@ -427,9 +427,9 @@ describe('over HTTP', () => {
     await expect(none).rejects.toThrow('There is no way');
   });
 
-  test('the verdict is remembered, and found out where it comes out false', async () => {
-    const verdicts = memoryVerdicts();
-    const known = { verdicts, key: 'it' };
+  test('the cached era is used, and corrected where it is wrong', async () => {
+    const eraCache = memoryEraCache();
+    const known = { eraCache, key: 'it' };
     const old = httpServer({ modern: new StatusError(405), streamable: new StatusError(405), sse: greeted });
     await connecting(old.target, known).upstream;
     await connecting(old.target, known).upstream;
@@ -441,7 +441,7 @@ describe('over HTTP', () => {
     });
     expect(await connecting(renewed.target, known).upstream).toMatchObject({ era: 'modern' });
     expect(renewed.tried).toEqual(['http+sse', 'modern']);
-    await verdicts.set('it', { era: 'legacy', route: 'streamable-http' });
+    await eraCache.set('it', { era: 'legacy', route: 'streamable-http' });
     const refusing = httpServer({
       modern: { result: described },
       streamable: new StatusError(400, unsupported(MODERN)),
@@ -449,7 +449,7 @@ describe('over HTTP', () => {
     expect(await connecting(refusing.target, known).upstream).toMatchObject({ era: 'modern' });
     const downgraded = httpServer({ modern: new StatusError(400), streamable: greeted });
     expect(await connecting(downgraded.target, known).upstream).toMatchObject({ era: 'legacy' });
-    expect(await verdicts.get('it')).toEqual({ era: 'legacy', route: 'streamable-http' });
+    expect(await eraCache.get('it')).toEqual({ era: 'legacy', route: 'streamable-http' });
     const troubled = httpServer({ modern: { result: described }, streamable: new StatusError(503) });
     await expect(connecting(troubled.target, known).upstream).rejects.toThrow('HTTP 503');
   });

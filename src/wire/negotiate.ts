@@ -4,9 +4,9 @@ import { negotiateConnection } from './negotiate-connection.ts';
 import { negotiateHttp } from './negotiate-http.ts';
 import type { ConnectUpstreamOptions, HttpTarget, NegotiatedUpstream, Negotiation } from './negotiation.ts';
 import type { ReasonedTransport } from './probed-connection.ts';
-import { memoryVerdicts, type Era, type Verdict, type VerdictStore } from './verdict-store.ts';
+import { memoryEraCache, type CachedEra, type Era, type EraCache } from './era-cache.ts';
 
-const inProcess = memoryVerdicts();
+const inProcess = memoryEraCache();
 
 /**
  * Connects to a server, whatever it speaks.
@@ -25,7 +25,7 @@ export async function connectUpstream(
   target: ReasonedTransport | HttpTarget,
   options: ConnectUpstreamOptions,
 ): Promise<NegotiatedUpstream> {
-  const { verdicts = inProcess, signal, onerror = () => {} } = options;
+  const { eraCache = inProcess, signal, onerror = () => {} } = options;
   const eras = erasOf(options);
   const first = options.onBehalfOf ? REVISIONS[options.onBehalfOf].era : 'modern';
   // A server of both eras is reached in one by some, and in the other by others.
@@ -37,7 +37,7 @@ export async function connectUpstream(
   signal?.addEventListener('abort', giveUp);
   try {
     signal?.throwIfAborted();
-    const verdict = key === undefined ? undefined : await recall(verdicts, key, onerror);
+    const cached = key === undefined ? undefined : await recall(eraCache, key, onerror);
     const negotiation: Negotiation = {
       ...options,
       onerror,
@@ -45,7 +45,7 @@ export async function connectUpstream(
       first,
       probeTimeout: options.probeTimeout ?? 5000,
       handshakeTimeout: options.handshakeTimeout ?? 60_000,
-      verdict,
+      cached,
       trying: (closable) => {
         trying.add(closable);
         if (signal?.aborted) giveUp();
@@ -55,8 +55,8 @@ export async function connectUpstream(
     const found =
       'send' in target ? await negotiateConnection(target, negotiation) : await negotiateHttp(target, negotiation);
     // What was pinned says nothing of what would have been found.
-    if (key !== undefined && eras.size === 2 && (found.era !== verdict?.era || found.route !== verdict.route)) {
-      await remember(verdicts, key, { era: found.era, route: found.route }, onerror);
+    if (key !== undefined && eras.size === 2 && (found.era !== cached?.era || found.route !== cached.route)) {
+      await remember(eraCache, key, { era: found.era, route: found.route }, onerror);
     }
     if (signal?.aborted) {
       await found.close();
@@ -79,12 +79,12 @@ function erasOf({ revision, eras = 'both' }: ConnectUpstreamOptions): ReadonlySe
 }
 
 async function recall(
-  verdicts: VerdictStore,
+  eraCache: EraCache,
   key: string,
   onerror: (error: Error) => void,
-): Promise<Verdict | undefined> {
+): Promise<CachedEra | undefined> {
   try {
-    return await verdicts.get(key);
+    return await eraCache.get(key);
   } catch (error) {
     onerror(error as Error);
     return undefined;
@@ -92,13 +92,13 @@ async function recall(
 }
 
 async function remember(
-  verdicts: VerdictStore,
+  eraCache: EraCache,
   key: string,
-  verdict: Verdict,
+  cached: CachedEra,
   onerror: (error: Error) => void,
 ): Promise<void> {
   try {
-    await verdicts.set(key, verdict);
+    await eraCache.set(key, cached);
   } catch (error) {
     onerror(error as Error);
   }

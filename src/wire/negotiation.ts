@@ -5,7 +5,7 @@ import type { Carrier } from '../transport/carrier.ts';
 import type { Attribution } from './legacy/attribution.ts';
 import type { ReasonedTransport } from './probed-connection.ts';
 import type { Upstream } from './upstream.ts';
-import type { Era, UpstreamRoute, Verdict, VerdictStore } from './verdict-store.ts';
+import type { CachedEra, Era, EraCache, UpstreamRoute } from './era-cache.ts';
 
 /** Ways to one server over HTTP; each call makes a new one. What is absent is not tried. */
 export interface HttpTarget {
@@ -52,10 +52,10 @@ export interface ConnectUpstreamOptions {
    * Milliseconds, default 5000; 0 for as long as that.
    */
   readonly probeTimeout?: number | undefined;
-  /** Under what the verdict is remembered. Default: it is not. */
+  /** The key of the server in `eraCache`. Default: the era is not remembered. */
   readonly key?: string | undefined;
-  /** Where verdicts are remembered. Default: in this process. */
-  readonly verdicts?: VerdictStore | undefined;
+  /** Where the eras of servers are remembered. Default: in this process. */
+  readonly eraCache?: EraCache | undefined;
   /**
    * Makes the connection anew, where that can be done, for a server that ends when the first request is no handshake.
    * Called once at most. Not for HTTP. Default: such a server is not reached.
@@ -68,7 +68,7 @@ export interface ConnectUpstreamOptions {
 }
 
 /** A server that was connected to, and how. */
-export type NegotiatedUpstream = Upstream & Verdict;
+export type NegotiatedUpstream = Upstream & CachedEra;
 
 /** What the steps of a negotiation share. */
 export interface Negotiation extends Omit<ConnectUpstreamOptions, 'eras' | 'probeTimeout' | 'handshakeTimeout'> {
@@ -79,7 +79,7 @@ export interface Negotiation extends Omit<ConnectUpstreamOptions, 'eras' | 'prob
   readonly handshakeTimeout: number;
   readonly onerror: (error: Error) => void;
   /** How the server was reached before. */
-  readonly verdict: Verdict | undefined;
+  readonly cached: CachedEra | undefined;
   /** Has this closed where the attempt is given up. @throws the reason where it is. */
   readonly trying: <T extends { close(): Promise<void> }>(closable: T) => T;
 }

@@ -39,7 +39,7 @@ describe('what a server speaks', () => {
     expect(methods().slice(0, 2)).toEqual(['server/discover', 'initialize']);
     expect(await run('ping', server.url.href)).toMatchObject({ code: 0, stderr: '' });
     expect(methods()[0]).toBe('initialize');
-    writeFileSync(path.join(directory, 'everwire', 'verdicts.json'), '{"');
+    writeFileSync(path.join(directory, 'everwire', 'era-cache.json'), '{"');
     expect(await run('ping', server.url.href)).toMatchObject({ code: 0, stderr: '' });
     expect(methods()[0]).toBe('server/discover');
   });

@@ -163,7 +163,7 @@ describe('over HTTP+SSE, a connection', () => {
         eras: 'legacy',
         cache: false,
         timeout: 5000,
-        verdicts: { get: () => ({ era: 'legacy', route: 'http+sse' }), set: () => {} },
+        eraCache: { get: () => ({ era: 'legacy', route: 'http+sse' }), set: () => {} },
         onerror: () => {},
       });
       const before = tamper.passed[direction];

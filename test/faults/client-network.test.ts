@@ -30,7 +30,7 @@ async function world(way: (typeof WAYS)[number], options: ClientOptions = {}) {
     eras: way === 'modern HTTP' ? 'modern' : 'legacy',
     cache: false,
     onerror: () => {},
-    ...(way === 'HTTP+SSE' && { verdicts: { get: () => ({ era: 'legacy', route: 'http+sse' }), set: () => {} } }),
+    ...(way === 'HTTP+SSE' && { eraCache: { get: () => ({ era: 'legacy', route: 'http+sse' }), set: () => {} } }),
     ...options,
   });
   onTestFinished(() => client.close());

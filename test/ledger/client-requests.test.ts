@@ -4,7 +4,7 @@ import type { ClientOptions } from '../../src/client/options.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import { Meta } from '../../src/protocol/methods.ts';
 import { connectUpstream } from '../../src/wire/negotiate.ts';
-import { memoryVerdicts } from '../../src/wire/verdict-store.ts';
+import { memoryEraCache } from '../../src/wire/era-cache.ts';
 import { deferred, settled } from '../support/service.ts';
 import { clientOf, DESCRIBED, HandServer } from './hand-server.ts';
 import { MODERN } from '../support/modern.ts';
@@ -233,11 +233,11 @@ describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no 
 
   test('a server that refuses a handshake with it is asked without one', async () => {
     const server = new HandServer({ initialize: () => ({ error }) });
-    const verdicts = memoryVerdicts();
-    await verdicts.set('it', { era: 'legacy', route: 'connection' });
+    const eraCache = memoryEraCache();
+    await eraCache.set('it', { era: 'legacy', route: 'connection' });
     const upstream = await connectUpstream(server.open(), {
       clientInfo: { name: 'us', version: '1' },
-      verdicts,
+      eraCache,
       key: 'it',
     });
     onTestFinished(() => upstream.close());

@@ -65,7 +65,7 @@ export async function oddWorld(
     timeout: 2000,
     onerror: (error) => void errors.push(error),
     // So that HTTP+SSE is not looked for elsewhere.
-    ...(way === 'HTTP+SSE' && { verdicts: { get: () => ({ era: 'legacy', route: 'http+sse' }), set: () => {} } }),
+    ...(way === 'HTTP+SSE' && { eraCache: { get: () => ({ era: 'legacy', route: 'http+sse' }), set: () => {} } }),
     ...options,
   });
   onTestFinished(() => client.close());

@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { fileVerdicts } from './verdicts.ts';
+import { fileEraCache } from './era-cache.ts';
 
 let folder: string;
 let file: string;
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'everwire-verdicts-'));
-  file = path.join(folder, 'everwire', 'verdicts.json');
+  folder = mkdtempSync(path.join(tmpdir(), 'everwire-era-cache-'));
+  file = path.join(folder, 'everwire', 'era-cache.json');
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -19,29 +19,29 @@ const modern = { era: 'modern', route: 'streamable-http' } as const;
 const legacy = { era: 'legacy', route: 'connection' } as const;
 
 test('what was set is there for another run, and newer in place of older', async () => {
-  const store = fileVerdicts(file);
+  const store = fileEraCache(file);
   expect(await store.get('a')).toBeUndefined();
   await store.set('a', modern);
   await store.set('b', modern);
   await store.set('a', legacy);
-  expect(await fileVerdicts(file).get('a')).toEqual(legacy);
-  expect(await fileVerdicts(file).get('b')).toEqual(modern);
+  expect(await fileEraCache(file).get('a')).toEqual(legacy);
+  expect(await fileEraCache(file).get('b')).toEqual(modern);
 });
 
 test('the same command in another directory is another server', async () => {
-  await fileVerdicts(file, '/one').set('node server.js', legacy);
-  expect(await fileVerdicts(file, '/other').get('node server.js')).toBeUndefined();
-  expect(await fileVerdicts(file, '/one').get('node server.js')).toEqual(legacy);
+  await fileEraCache(file, '/one').set('node server.js', legacy);
+  expect(await fileEraCache(file, '/other').get('node server.js')).toBeUndefined();
+  expect(await fileEraCache(file, '/one').get('node server.js')).toEqual(legacy);
 });
 
 test('nobody reads in it which servers these are, and nothing else is left behind', async () => {
-  await fileVerdicts(file).set('https://example.com/secret', modern);
+  await fileEraCache(file).set('https://example.com/secret', modern);
   expect(readFileSync(file, 'utf8')).not.toContain('example');
-  expect(readdirSync(path.dirname(file))).toEqual(['verdicts.json']);
+  expect(readdirSync(path.dirname(file))).toEqual(['era-cache.json']);
 });
 
 test.skipIf(process.platform === 'win32')('it is for its owner only', async () => {
-  await fileVerdicts(file).set('a', modern);
+  await fileEraCache(file).set('a', modern);
   expect([statSync(file).mode & 0o777, statSync(path.dirname(file)).mode & 0o777]).toEqual([0o600, 0o700]);
 });
 
@@ -51,7 +51,7 @@ test.each([
   ['of another shape', '{"a":{"era":"modern"},"b":null,"c":{"era":"x","route":"connection","at":1}}'],
   ['larger than it may be', JSON.stringify({ text: 'x'.repeat(1024 * 1024) })],
 ])('a file that is %s counts as empty, and is replaced', async (_, text) => {
-  const store = fileVerdicts(file);
+  const store = fileEraCache(file);
   await store.set('a', modern);
   writeFileSync(file, text);
   expect(await store.get('a')).toBeUndefined();
@@ -60,7 +60,7 @@ test.each([
 });
 
 test('no more than a thousand are kept, the newest', async () => {
-  const store = fileVerdicts(file);
+  const store = fileEraCache(file);
   await store.set('first', modern);
   const [name, kept] = Object.entries(JSON.parse(readFileSync(file, 'utf8')) as object)[0]!;
   const many = Array.from({ length: 1000 }, (_, n) => [`other${n}`, kept]);
@@ -72,7 +72,7 @@ test('no more than a thousand are kept, the newest', async () => {
 });
 
 test('after a week it is found out anew', async () => {
-  const store = fileVerdicts(file);
+  const store = fileEraCache(file);
   await store.set('a', legacy);
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 6 * 24 * 3_600_000 });
   expect(await store.get('a')).toEqual(legacy);
@@ -82,20 +82,20 @@ test('after a week it is found out anew', async () => {
 
 test('who write at once lose nothing of one another', async () => {
   const keys = ['a', 'b', 'c', 'd'];
-  await Promise.all(keys.map(async (key) => fileVerdicts(file).set(key, modern)));
-  const found = await Promise.all(keys.map(async (key) => fileVerdicts(file).get(key)));
+  await Promise.all(keys.map(async (key) => fileEraCache(file).set(key, modern)));
+  const found = await Promise.all(keys.map(async (key) => fileEraCache(file).get(key)));
   expect(found).toEqual(keys.map(() => modern));
 });
 
 test('where it cannot be written, it is done without', async () => {
   mkdirSync(file, { recursive: true });
-  await fileVerdicts(file).set('a', modern);
-  expect(await fileVerdicts(file).get('a')).toBeUndefined();
+  await fileEraCache(file).set('a', modern);
+  expect(await fileEraCache(file).get('a')).toBeUndefined();
   expect(statSync(file).isDirectory()).toBe(true);
 });
 
 test('where a file stands in its way, it is done without', async () => {
   writeFileSync(path.join(folder, 'everwire'), '');
-  await fileVerdicts(file).set('a', modern);
-  expect(await fileVerdicts(file).get('a')).toBeUndefined();
+  await fileEraCache(file).set('a', modern);
+  expect(await fileEraCache(file).get('a')).toBeUndefined();
 });
