@@ -5,7 +5,7 @@
  */
 export { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
 export { ConfigError, parseConfig, readConfig } from './config/config.ts';
-export type { CommandServer, FleetConfig, ServerConfig, UrlServer, Variables } from './config/config.ts';
+export type { CommandServer, ConfigVariables, FleetConfig, ServerConfig, UrlServer } from './config/config.ts';
 export { createFleet, type Fleet, type FleetOptions } from './fleet/fleet.ts';
 export type { FleetServer } from './fleet/members.ts';
 export type { NameRules } from './fleet/names.ts';

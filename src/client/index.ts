@@ -17,7 +17,7 @@ export type * from './handlers.ts';
 export type {
   ClientOptions,
   HttpLimits,
-  HttpOptions,
+  HttpClientOptions,
   ListOptions,
   ReadOptions,
   RequestOptions,

@@ -80,7 +80,7 @@ export interface HttpLimits {
 }
 
 /** How a server at an address is spoken to. Of no account for other targets. */
-export interface HttpOptions {
+export interface HttpClientOptions {
   /** Sent with each request: an API key, for one. Never sent to another origin. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Gives requests their credentials, and gets new ones where a server refuses them. Default none. */
@@ -94,7 +94,7 @@ export interface HttpOptions {
 }
 
 /** Who a client is, what it can be asked, and what it hears. */
-export interface ClientOptions extends Handlers, HttpOptions {
+export interface ClientOptions extends Handlers, HttpClientOptions {
   /** Default: this package. */
   clientInfo?: Implementation | undefined;
   /** The only revision to be spoken. Default: whichever the server prefers. */

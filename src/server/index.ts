@@ -21,12 +21,12 @@ export type { ResourceConfig, ResourceHandler, ResourceReply, TemplateConfig, Te
 export type { AnySchema, StandardSchema } from './schema.ts';
 export type { CacheHints } from './cache-hints.ts';
 export type { ListKind } from './listeners.ts';
-export type { HttpOptions } from './serving.ts';
+export type { HttpServerOptions } from './serving.ts';
 export type { TaskConfig } from './task-config.ts';
 export type { StartTaskOptions } from './task-exchange.ts';
 export type { TasksOptions } from './task-rules.ts';
 export type { ToolConfig, ToolHandler, ToolReply } from './tools.ts';
-export type { Variables } from './uri-template.ts';
+export type { TemplateVariables } from './uri-template.ts';
 export { UserError } from './user-error.ts';
 export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 export type { JsonObject } from '../jsonrpc/message.ts';

@@ -29,7 +29,7 @@ import {
   type TemplateHandler,
 } from './resources.ts';
 import type { AnySchema } from './schema.ts';
-import { Serving, type HttpOptions } from './serving.ts';
+import { Serving, type HttpServerOptions } from './serving.ts';
 import { TaskDesk } from './task-desk.ts';
 import type { TasksOptions } from './task-rules.ts';
 import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
@@ -65,7 +65,7 @@ export interface McpServerOptions extends Implementation, WireOptions {
   /** How tasks are kept, where tools work as tasks (`ToolConfig.task`). Default: in this process. */
   tasks?: TasksOptions;
   /** How HTTP is served, by `listen`, `fetch` and `node`. */
-  http?: HttpOptions;
+  http?: HttpServerOptions;
   /**
    * For development: sends the message of every error that a handler or middleware throws to the caller. Otherwise callers
    * see the messages of `UserError` and `RpcError` alone, since others may hold paths, addresses and queries. Default false.
@@ -233,7 +233,9 @@ export class McpServer {
    * @param options beside those that the server was made with; they go before them.
    * @throws Error where it cannot listen.
    */
-  listen(options: HttpOptions & Pick<ListenOptions, 'host' | 'port' | 'tls' | 'onerror'> = {}): Promise<HttpListener> {
+  listen(
+    options: HttpServerOptions & Pick<ListenOptions, 'host' | 'port' | 'tls' | 'onerror'> = {},
+  ): Promise<HttpListener> {
     return this.#serving.listen(options);
   }
 

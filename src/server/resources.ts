@@ -11,7 +11,7 @@ import { page } from './pages.ts';
 import type { InputRequiredResult } from './input-required.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
-import { UriTemplate, type Variables } from './uri-template.ts';
+import { UriTemplate, type TemplateVariables } from './uri-template.ts';
 
 /** A resource; `ttlMs` and `cacheScope` are of its contents (2026-07-28, server/utilities/caching). */
 export interface ResourceConfig extends EntryConfig, CacheHints {
@@ -30,7 +30,7 @@ export interface ResourceConfig extends EntryConfig, CacheHints {
 /** Resources with a URI of one form; `ttlMs` and `cacheScope` are of their contents. */
 export interface TemplateConfig<T extends string = string> extends Omit<ResourceConfig, 'size'> {
   /** Suggests values for variables. */
-  complete?: { readonly [K in keyof Variables<T>]?: Completer };
+  complete?: { readonly [K in keyof TemplateVariables<T>]?: Completer };
   /** The resources of this template that `resources/list` shows after the fixed ones. */
   list?: (ctx: Context) => readonly Resource[] | Promise<readonly Resource[]>;
 }
@@ -53,7 +53,7 @@ export type ResourceHandler = (uri: string, ctx: Context) => ResourceReply | Pro
 
 /** Reads a resource of a template; the variables are decoded. It throws as a `ResourceHandler` does. */
 export type TemplateHandler<T extends string> = (
-  variables: Variables<T>,
+  variables: TemplateVariables<T>,
   ctx: Context,
   uri: string,
 ) => ResourceReply | Promise<ResourceReply>;

@@ -11,11 +11,11 @@ import type { Transport } from '../transport/transport.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
 
 /** How a server is served over HTTP. */
-export type HttpOptions = Omit<HttpHandlerOptions, 'onsession' | 'onrequest' | 'onerror'>;
+export type HttpServerOptions = Omit<HttpHandlerOptions, 'onsession' | 'onrequest' | 'onerror'>;
 
 export interface ServingOptions {
   readonly inbound: InboundOptions & { readonly onerror: (error: Error) => void };
-  readonly http: HttpOptions;
+  readonly http: HttpServerOptions;
 }
 
 type FetchFunction = (request: Request, context?: FetchContext) => Promise<Response>;
@@ -150,7 +150,7 @@ export class Serving {
     if (this.#closed) throw new Error('The server has been closed');
   }
 
-  #httpOptions<O extends HttpOptions & Pick<HttpHandlerOptions, 'onerror'>>(
+  #httpOptions<O extends HttpServerOptions & Pick<HttpHandlerOptions, 'onerror'>>(
     { onsession, onrequest }: Inbound,
     options: O,
   ): O & HttpHandlerOptions {

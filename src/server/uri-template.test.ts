@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import { UriTemplate, type Variables } from './uri-template.ts';
+import { UriTemplate, type TemplateVariables } from './uri-template.ts';
 
 const match = (template: string, uri: string) => new UriTemplate(template).match(uri);
 
@@ -72,13 +72,13 @@ describe('a URI template', () => {
   });
 
   test('types know the variables', () => {
-    expectTypeOf<Variables<'db://{table}/{+path}{?limit,after}'>>().branded.toEqualTypeOf<{
+    expectTypeOf<TemplateVariables<'db://{table}/{+path}{?limit,after}'>>().branded.toEqualTypeOf<{
       table: string;
       path: string;
       limit?: string;
       after?: string;
     }>();
-    expectTypeOf<Variables<'a:{/b,c}'>>().branded.toEqualTypeOf<{ b: string; c: string }>();
-    expectTypeOf<Variables<string>>().toEqualTypeOf<Record<string, string>>();
+    expectTypeOf<TemplateVariables<'a:{/b,c}'>>().branded.toEqualTypeOf<{ b: string; c: string }>();
+    expectTypeOf<TemplateVariables<string>>().toEqualTypeOf<Record<string, string>>();
   });
 });

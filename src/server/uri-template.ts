@@ -3,8 +3,8 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 /** A variable takes what has no `/`, `?` or `#` in it; a reserved one (`{+path}`) takes anything. */
 type Part = { readonly literal: string } | { readonly variable: string; readonly reserved: boolean };
 
-/** The names of the variables in a template literal: `Variables<'db://{table}{?limit}'>` is `{ table: string; limit?: string }`. */
-export type Variables<T extends string> = string extends T
+/** The names of the variables in a template literal: `TemplateVariables<'db://{table}{?limit}'>` is `{ table: string; limit?: string }`. */
+export type TemplateVariables<T extends string> = string extends T
   ? Record<string, string>
   : { [K in PathNames<T>]: string } & { [K in QueryNames<T>]?: string };
 

@@ -3,11 +3,11 @@ import { JsonProblem, parseConfigJson } from './json.ts';
 import { ConfigError, Place, type Findings } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
 import { isDisabled, readServer, type ServerConfig } from './server.ts';
-import { Filler, variablesOf, type Input, type Variables } from './variables.ts';
+import { Filler, variablesOf, type Input, type ConfigVariables } from './variables.ts';
 
 export { ConfigError } from './place.ts';
 export type { CommandServer, ServerConfig, UrlServer } from './server.ts';
-export type { Variables } from './variables.ts';
+export type { ConfigVariables } from './variables.ts';
 
 /** A file of servers, as hosts have them. */
 export interface FleetConfig {
@@ -32,12 +32,12 @@ export const SEPARATOR = /^[_.-]{1,4}$/;
  *
  * @throws ConfigError with all that is wrong in it.
  */
-export function readConfig(file: string, variables: Variables = {}): FleetConfig {
+export function readConfig(file: string, variables: ConfigVariables = {}): FleetConfig {
   return ConfigFile.read(file, variables).fleet();
 }
 
 /** As `readConfig`, of a text that was read already. */
-export function parseConfig(text: string, file: string, variables: Variables = {}): FleetConfig {
+export function parseConfig(text: string, file: string, variables: ConfigVariables = {}): FleetConfig {
   return new ConfigFile(text, file, variables).fleet();
 }
 
@@ -53,12 +53,12 @@ export class ConfigFile {
   readonly #variablesOf = new Map<string, ReadonlySet<string>>();
 
   /** @throws ConfigError where it cannot be read, or is no JSON. */
-  static read(file: string, variables: Variables = {}): ConfigFile {
+  static read(file: string, variables: ConfigVariables = {}): ConfigFile {
     return new ConfigFile(textOf(file), file, variables);
   }
 
   /** @throws ConfigError where it is no JSON. */
-  constructor(text: string, file: string, variables: Variables = {}) {
+  constructor(text: string, file: string, variables: ConfigVariables = {}) {
     const json = parsed(text, file);
     const root: JsonObject = isObject(json) ? json : {};
     this.file = file;

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 
 /** What variables in a configuration stand for. */
-export interface Variables {
+export interface ConfigVariables {
   /** Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** The folder that is open in the host. Default: the file's own, or the one above where that is `.vscode` or `.cursor`. */
@@ -27,7 +27,7 @@ export class Filler {
   readonly #inputs: ReadonlyMap<string, Input>;
 
   constructor(
-    { env = process.env, workspaceFolder, home = homedir() }: Variables,
+    { env = process.env, workspaceFolder, home = homedir() }: ConfigVariables,
     file: string,
     inputs: Filler['inputs'],
   ) {

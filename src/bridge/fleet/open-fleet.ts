@@ -1,7 +1,13 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { Service } from '../../core/exchange.ts';
 import type { Implementation } from '../../protocol/types.ts';
-import { ConfigError, readConfig, type FleetConfig, type ServerConfig, type Variables } from '../config/config.ts';
+import {
+  ConfigError,
+  readConfig,
+  type FleetConfig,
+  type ServerConfig,
+  type ConfigVariables,
+} from '../config/config.ts';
 import { watchConfig, type ConfigWatch } from '../config/watch.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 
@@ -30,7 +36,7 @@ export interface OpenFleetOptions {
   /** Whether changes of the file are taken up. Default false. */
   readonly watch?: boolean | undefined;
   /** What variables in the file stand for, when it is read anew. */
-  readonly variables?: Variables | undefined;
+  readonly variables?: ConfigVariables | undefined;
   /** Told of servers that do not answer, and of a file that cannot be used. Default: nobody. */
   readonly onwarning?: ((message: string) => void) | undefined;
   /** Told once a change has been taken up. Of servers that have changed, the service in `services` is the same. */
