@@ -17,9 +17,21 @@ test('the server is never asked before the time that it names', () => {
   const reconnection = new Reconnection();
   reconnection.retry = 500;
   for (let n = 0; n < 5; n += 1) expect(reconnection.next(0)).toBeGreaterThan(500);
-  reconnection.progress();
+});
+
+test('a connection that lasted is followed by the next when the server says, and one that did not after 100 ms', () => {
+  const reconnection = new Reconnection();
   reconnection.retry = 0;
-  expect(reconnection.next(0)).toBeLessThan(5);
+  for (const [lasted, least, most] of [
+    [2000, 0, 5],
+    [60, 40, 50],
+    [0, 100, 115],
+  ] as const) {
+    reconnection.progress();
+    const delay = reconnection.next(10_000, 10_000 - lasted);
+    expect(delay).toBeGreaterThanOrEqual(least);
+    expect(delay).toBeLessThan(most);
+  }
 });
 
 test('a server that has nothing to say is asked ever more rarely, and without an end', () => {

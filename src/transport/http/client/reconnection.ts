@@ -6,7 +6,10 @@ export interface ReconnectionOptions {
   readonly maxTime?: number | undefined;
 }
 
-/** What the first attempt waits where the server names no time, in milliseconds; those after it wait longer. */
+/**
+ * What the first attempt waits where the server names no time, in milliseconds; those after it wait longer. Connections
+ * begin at least so far apart, whatever time the server names.
+ */
 const FIRST_DELAY = 100;
 const MAX_DELAY = 30_000;
 /**
@@ -52,11 +55,17 @@ export class Reconnection {
     this.#attempts = Math.max(0, Math.min(this.#attempts, named, this.#maxAttempts - 1));
   }
 
-  /** How long to wait before the next attempt, or undefined where there is to be none. Never less than `retry`. */
-  next(now: number): number | undefined {
+  /**
+   * How long to wait before the next attempt, or undefined where there is to be none. Never less than `retry`. A server that
+   * closes each connection at once and asks for the next at once gets ten a second.
+   *
+   * @param began when the connection began that has ended.
+   */
+  next(now: number, began = now): number | undefined {
     this.#since ??= now;
     const growing = Math.min(FIRST_DELAY * 2 ** this.#attempts, MAX_DELAY);
-    const least = Math.max(this.retry ?? 0, this.retry === undefined || this.#attempts > 0 ? growing : 0);
+    const polled = this.retry !== undefined && this.#attempts === 0;
+    const least = Math.max(this.retry ?? 0, polled ? began + FIRST_DELAY - now : growing);
     // Timers may fire a little early.
     const delay = Math.ceil(least * (1 + Math.random() * (this.#attempts > 0 ? 0.5 : 0.1))) + 1;
     if (this.#attempts >= this.#maxAttempts || now - this.#since + least > this.#maxTime) return undefined;

@@ -64,6 +64,15 @@ test('one that brings something goes on at once', async () => {
   expect(await connections((n) => `id: ${n}\ndata: {}\n\n`)).toBeGreaterThan(500);
 });
 
+test('one that brings something and ends at once goes on at most ten times a second, whatever `retry` says', async () => {
+  expect(await connections((n) => `id: ${n}\nretry: 0\ndata: {}\n\n`)).toBeLessThanOrEqual(600);
+  expect(await connections(() => 'retry: 0\ndata: {}\n\n')).toBeLessThanOrEqual(600);
+});
+
+test('one that ends at once and brings nothing is given up, whatever `retry` says', async () => {
+  expect(await connections(() => 'retry: 0\n\n')).toBe(9);
+});
+
 test('events that are no messages bring nothing', async () => {
   const count = await connections((n) => `id: ${n}\nretry: 0\nevent: ping\ndata: {}\n\n`);
   expect(count).toBeGreaterThan(45);

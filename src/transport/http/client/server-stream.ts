@@ -60,6 +60,7 @@ export class ServerStream {
   async follow(reply?: HttpReply): Promise<void> {
     const { connect, always } = this.#options;
     for (let next = reply; ; next = undefined) {
+      const began = performance.now();
       let failure: Error | undefined;
       try {
         await this.#read(next ?? (await connect(this.#lastEventId, this.#cancellation)));
@@ -71,7 +72,7 @@ export class ServerStream {
       if (this.#lastEventId === undefined && !always) throw failure ?? new AnswerLost('the stream ended without it');
       const reconnection = (this.#reconnection ??= new Reconnection(this.#options.reconnection));
       reconnection.retry = this.#retry;
-      const delay = reconnection.next(performance.now());
+      const delay = reconnection.next(performance.now(), began);
       if (delay === undefined) throw tired(failure);
       this.#cancellation = new Cancellation();
       this.#pausing = true;
