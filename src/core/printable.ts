@@ -1,31 +1,120 @@
 /**
- * Characters that can control a terminal or mislead its reader: control characters (C0, DEL, C1) except line breaks and
- * tabs, marks and overrides of writing direction, line and paragraph separators, characters without width, lone surrogates.
+ * Characters that can control a terminal or mislead its reader: control characters (C0, DEL, C1), marks and overrides of
+ * writing direction, line and paragraph separators, characters without width. First and last of each range.
  */
-const UNSAFE =
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]/gu;
+const UNSAFE_RANGES = [
+  [0x00, 0x1f],
+  [0x7f, 0x9f],
+  [0xad, 0xad],
+  [0x061c, 0x061c],
+  [0x180e, 0x180e],
+  [0x200b, 0x200b],
+  [0x200e, 0x200f],
+  [0x2028, 0x202e],
+  [0x2060, 0x206f],
+  [0xfeff, 0xfeff],
+  [0xfff9, 0xfffb],
+] as const;
 
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+const SAFE = 0;
+const UNSAFE = 1;
+const TAB_OR_BREAK = 2;
 /** Joiners have no width either, but are needed in emoji and between letters of Arabic or Indic scripts. */
-const STRAY_JOINER =
-  /(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Script=Arabic}\p{Mark}])[\u200c\u200d]|[\u200c\u200d](?![\p{Extended_Pictographic}\p{Lo}])/gu;
+const JOINER = 3;
+/** Unsafe alone, and in the pairs of tags, which have no width. */
+const SURROGATE = 4;
+
+/** For each UTF-16 code unit. */
+const KINDS = new Uint8Array(0x1_0000);
+for (const [first, last] of UNSAFE_RANGES) KINDS.fill(UNSAFE, first, last + 1);
+KINDS.fill(TAB_OR_BREAK, TAB, LINE_FEED + 1);
+KINDS.fill(JOINER, 0x200c, 0x200d + 1);
+KINDS.fill(SURROGATE, 0xd800, 0xdfff + 1);
+
+const JOINS_BEFORE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Script=Arabic}\p{Mark}]$/u;
+const JOINS_AFTER = /^[\p{Extended_Pictographic}\p{Lo}]/u;
+
+/** How many code units are written in one go. */
+const PIECE = 4096;
+/** What one of them becomes at most: `\u001b`. */
+const ESCAPE_LENGTH = 6;
 
 /**
  * Shows unsafe characters as `\u001b` and the like, for terminals and logs. Line breaks and tabs stay. A JSON text keeps its
  * meaning, since these characters occur only in its strings, where this is an escape (RFC 8259, section 7).
  */
 export function printable(text: string): string {
-  return text.replaceAll('\r\n', '\n').replace(UNSAFE, escaped).replace(STRAY_JOINER, escaped);
+  return withEscapes(text, false);
 }
 
 /** The same in one line: line breaks and tabs are shown as `\n` and `\t`. */
 export function printableLine(text: string): string {
-  return printable(text)
-    .replaceAll('\n', String.raw`\n`)
-    .replaceAll('\t', String.raw`\t`);
+  return withEscapes(text, true);
 }
 
-function escaped(character: string): string {
-  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+/** Written by hand: replacing each match of a pattern takes seconds for millions of them. */
+function withEscapes(text: string, inOneLine: boolean): string {
+  let start = 0;
+  while (start < text.length && KINDS[text.charCodeAt(start)] === SAFE) start += 1;
+  if (start === text.length) return text;
+  const units = new Uint16Array(Math.min(text.length - start, PIECE) * ESCAPE_LENGTH);
+  // The byte order of every machine that runs JavaScript today.
+  const decoder = new TextDecoder('utf-16le');
+  let written = text.slice(0, start);
+  for (; start < text.length; start += PIECE) {
+    const length = writePiece(text, start, units, inOneLine);
+    // Where a piece ends within a pair of surrogates, the second half comes with the next piece.
+    written += decoder.decode(units.subarray(0, length), { stream: true });
+  }
+  return written;
+}
+
+/** @returns how many code units were written. */
+function writePiece(text: string, start: number, units: Uint16Array, inOneLine: boolean): number {
+  const end = Math.min(start + PIECE, text.length);
+  let length = 0;
+  for (let at = start; at < end; at += 1) {
+    const unit = text.charCodeAt(at);
+    const kind = KINDS[unit];
+    if (kind === TAB_OR_BREAK && inOneLine) {
+      units[length++] = 0x5c;
+      units[length++] = unit === TAB ? 0x74 : 0x6e;
+    } else if (kind === SAFE || kind === TAB_OR_BREAK || (kind !== UNSAFE && isSafeHere(text, at))) {
+      units[length++] = unit;
+    } else if (unit !== CARRIAGE_RETURN || text.charCodeAt(at + 1) !== LINE_FEED) {
+      units[length++] = 0x5c;
+      units[length++] = 0x75;
+      units[length++] = hexDigit(unit >> 12);
+      units[length++] = hexDigit((unit >> 8) & 15);
+      units[length++] = hexDigit((unit >> 4) & 15);
+      units[length++] = hexDigit(unit & 15);
+    }
+  }
+  return length;
+}
+
+function hexDigit(value: number): number {
+  return value + (value < 10 ? 0x30 : 0x57);
+}
+
+/** Whether a joiner or a surrogate is safe between its neighbours. */
+function isSafeHere(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at);
+  if (KINDS[unit] === JOINER) {
+    const before = KINDS[text.charCodeAt(at - 1)];
+    return (
+      (before === SAFE || before === SURROGATE) &&
+      JOINS_BEFORE.test(text.slice(Math.max(0, at - 2), at)) &&
+      JOINS_AFTER.test(text.slice(at + 1, at + 3))
+    );
+  }
+  const isHigh = unit < 0xdc00;
+  const high = isHigh ? unit : text.charCodeAt(at - 1);
+  const low = isHigh ? text.charCodeAt(at + 1) : unit;
+  const isTag = high === 0xdb40 && low < 0xdc80;
+  return high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low <= 0xdfff && !isTag;
 }
