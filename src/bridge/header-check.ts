@@ -1,4 +1,4 @@
-import { isAborted, abortReason, offAbort, onAbort } from '../core/abortable.ts';
+import { isAborted, abortReason, offAbort, onAbort } from '../core/base-exchange.ts';
 import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { checkParamHeaders } from '../core/param-headers.ts';
 import { RpcError } from '../jsonrpc/errors.ts';

@@ -1,4 +1,4 @@
-import { isAborted } from '../core/abortable.ts';
+import { isAborted } from '../core/base-exchange.ts';
 import { derive, type Caller, type Exchange, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';

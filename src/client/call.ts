@@ -1,9 +1,9 @@
-import { AbortableExchange } from '../core/abortable.ts';
+import { BaseExchange } from '../core/base-exchange.ts';
 import { NotAsked, type AskOptions, type Caller, type Exchange, type Service } from '../core/exchange.ts';
 import { invoke } from '../core/invoke.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { startTimer, type Timer } from '../jsonrpc/timer.ts';
+import { startTimer, type Timer } from '../util/timer.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import { TAKEN } from '../transport/transport.ts';
 import { leftOf } from '../transport/http/client/attendance.ts';
@@ -45,7 +45,7 @@ export interface CallListener {
 }
 
 /** One call of a client, from its start until it settles, which it does within its limits whatever the service does. */
-export class Call extends AbortableExchange implements Exchange {
+export class Call extends BaseExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
   readonly caller: Caller;
@@ -109,7 +109,7 @@ export class Call extends AbortableExchange implements Exchange {
   }
 
   /** Gives the call up. Nothing happens where it has settled. */
-  abort(reason: Error): void {
+  override abort(reason: Error): void {
     if (!this.#live) return;
     this.settle(reason);
     this.#end();

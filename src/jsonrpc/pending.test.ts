@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { RpcError } from './errors.ts';
 import { errorResponse, resultResponse, type Request } from './message.ts';
-import { PendingRequests, type TimeLimits } from './pending.ts';
+import { PendingRequests } from './pending.ts';
+import type { TimeLimits } from '../util/deadline.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

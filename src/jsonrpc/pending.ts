@@ -1,24 +1,12 @@
 import { RpcError } from './errors.ts';
 import { IdTable } from './id-table.ts';
 import type { JsonObject, Request, RequestId, Response } from './message.ts';
-import { startTimer, type Timer } from './timer.ts';
-
-/** Limits of one request's time. Both in milliseconds; 0 means none. */
-export interface TimeLimits {
-  /** How long to wait for the response, counted anew from each sign of progress. */
-  readonly timeout: number;
-  /** How long to wait at the most, whatever progress is reported. */
-  readonly maxTimeout: number;
-}
+import { Deadline, type TimeLimits } from '../util/deadline.ts';
 
 interface Entry {
-  readonly method: string;
   readonly resolve: (result: JsonObject) => void;
   readonly reject: (error: Error) => void;
-  readonly limits: TimeLimits;
-  readonly started: number;
-  readonly onexpired: ((id: RequestId, reason: string) => void) | undefined;
-  timer: Timer;
+  readonly deadline: Deadline;
 }
 
 /** The code that the official SDKs give to a request that ran out of time (implementation-defined range). */
@@ -70,16 +58,15 @@ export class PendingRequests {
     const result = new Promise<JsonObject>((resolve, reject) => {
       if (this.#closed) return reject(this.#closed);
       const entry: Entry = {
-        method,
         resolve,
         reject,
-        limits,
-        started: limits.maxTimeout > 0 ? Date.now() : 0,
-        onexpired,
-        timer: undefined,
+        deadline: new Deadline(limits, (limit) => {
+          const reason = `${method} was not answered within ${limit} ms`;
+          this.cancel(id, new RpcError(REQUEST_TIMEOUT, `Request timed out: ${reason}`));
+          onexpired?.(id, reason);
+        }),
       };
       (this.#entries ??= new IdTable()).set(id, entry);
-      this.#arm(id, entry);
       const message: Request =
         params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };
       const failed = (error: unknown): void => this.#take(id)?.reject(RpcError.from(error));
@@ -112,8 +99,7 @@ export class PendingRequests {
 
   /** The peer has shown that it works on the request: its timeout starts anew, under the hard maximum. */
   extend(id: RequestId): void {
-    const entry = this.#entries?.get(id);
-    if (entry) this.#arm(id, entry);
+    this.#entries?.get(id)?.deadline.extend();
   }
 
   /** Gives a request up. False where it is settled already. */
@@ -133,21 +119,7 @@ export class PendingRequests {
     const entry = this.#entries?.get(id);
     if (!entry) return undefined;
     this.#entries!.delete(id);
-    clearTimeout(entry.timer);
+    entry.deadline.clear();
     return entry;
-  }
-
-  #arm(id: RequestId, entry: Entry): void {
-    const { timeout, maxTimeout } = entry.limits;
-    clearTimeout(entry.timer);
-    const remaining = maxTimeout > 0 ? Math.max(1, entry.started + maxTimeout - Date.now()) : Infinity;
-    const wait = Math.min(timeout > 0 ? timeout : Infinity, remaining);
-    entry.timer = startTimer(wait, () => {
-      this.#entries!.delete(id);
-      const limit = wait === remaining ? maxTimeout : timeout;
-      const reason = `${entry.method} was not answered within ${limit} ms`;
-      entry.reject(new RpcError(REQUEST_TIMEOUT, `Request timed out: ${reason}`));
-      entry.onexpired?.(id, reason);
-    });
   }
 }

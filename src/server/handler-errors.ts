@@ -1,4 +1,4 @@
-import { abortReason, isAborted } from '../core/abortable.ts';
+import { abortReason, isAborted } from '../core/base-exchange.ts';
 import type { Exchange } from '../core/exchange.ts';
 import { causesOf } from '../jsonrpc/causes.ts';
 import { ErrorCode, isRpcError, RpcError } from '../jsonrpc/errors.ts';

@@ -1,12 +1,5 @@
+import type { Lifetime } from '../util/lifetime.ts';
 import type { ErrorObject, JsonObject, Notification, Response } from '../jsonrpc/message.ts';
-
-/** As much of an `AbortSignal` as a carrier needs; those of the platform are not cheap enough for one each request. */
-export interface CancelSignal {
-  readonly aborted: boolean;
-  readonly reason: unknown;
-  addEventListener(type: 'abort', listener: () => void): void;
-  removeEventListener(type: 'abort', listener: () => void): void;
-}
 
 export interface CarriedRequest {
   readonly method: string;
@@ -14,8 +7,8 @@ export interface CarriedRequest {
   readonly params: JsonObject;
   /** What HTTP mirrors in headers, by names in lower case; other transports have no use for it. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Cancels the request: the stream is closed, or `notifications/cancelled` sent. */
-  readonly signal: CancelSignal;
+  /** Its end cancels the request: the stream is closed, or `notifications/cancelled` sent. */
+  readonly lifetime: Lifetime;
   /** Hears what belongs to the request, before its response. */
   readonly onnotification: (notification: Notification) => void;
 }
@@ -30,7 +23,7 @@ export interface Carrier {
   /**
    * Resolves with the response, under whatever id. For a `subscriptions/listen` that is when it ends.
    *
-   * @throws the signal's reason where it was cancelled; Error where the connection is lost before the response.
+   * @throws why the lifetime ended where it was cancelled; Error where the connection is lost before the response.
    */
   request(request: CarriedRequest): Promise<Response>;
   close(): Promise<void>;

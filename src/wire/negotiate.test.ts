@@ -322,12 +322,12 @@ function httpServer(answers: { modern?: Answer; streamable?: Answer; sse?: Answe
         mirrorsHeaders: true,
         closed: false,
         onclose: undefined,
-        request: async ({ signal }: CarriedRequest) => {
+        request: async ({ lifetime }: CarriedRequest) => {
           const answer = answers.modern;
           if (answer instanceof Error) throw answer;
           if (answer) return { jsonrpc: '2.0', id: 1, ...answer } as Response;
           return new Promise((_, reject) => {
-            signal.addEventListener('abort', () => reject(signal.reason));
+            lifetime.onAbort(() => reject(lifetime.ended!));
           });
         },
         close: async () => void open.delete(carrier),

@@ -1,5 +1,5 @@
 import type { Exchange, Service } from '../core/exchange.ts';
-import { MAX_TIMER } from '../jsonrpc/timer.ts';
+import { MAX_TIMER } from '../util/timer.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { RequestListener, Transport } from '../transport/transport.ts';

@@ -9,6 +9,7 @@ import { fetchHttp } from '../../src/transport/http/client/fetch-http.ts';
 import { nodeHttp } from '../../src/transport/http/client/node-http.ts';
 import { StreamableClient } from '../../src/transport/http/client/streamable-client.ts';
 import { rawServer } from '../support/http-server.ts';
+import { Lifetime } from '../../src/util/lifetime.ts';
 
 /** What is sent to a server is settled, wherever its answer breaks off. */
 
@@ -50,8 +51,8 @@ describe.each(cases)('over %s, where %s %s after each byte', (client, kind, end)
     for (let at = 0; at <= response.length; at += 1) {
       // A new one for each, so that the id is always the same.
       const carrier = httpCarrier(url, { http: clients[client]!() });
-      const { signal } = new AbortController();
-      const outcome = await carrier.request({ method: 'ping', params: {}, signal, onnotification: () => {} }).then(
+      const lifetime = new Lifetime();
+      const outcome = await carrier.request({ method: 'ping', params: {}, lifetime, onnotification: () => {} }).then(
         (value) => JSON.stringify(value),
         (error: Error) => error.name,
       );

@@ -19,6 +19,7 @@ import { TestExchange, type TestExchangeOptions } from '../support/exchange.ts';
 import { featureServer } from '../support/features.ts';
 import { closedPort } from '../support/http-server.ts';
 import { root, startNode } from '../support/process.ts';
+import { Lifetime } from '../../src/util/lifetime.ts';
 
 /** Our client transports against servers of all kinds. */
 
@@ -302,7 +303,7 @@ describe.each<[string, () => Promise<Place>]>([
           'mcp-method': method,
           ...(name === undefined ? {} : { 'mcp-name': encodeHeaderValue(name) }),
         },
-        signal: new AbortController().signal,
+        lifetime: new Lifetime(),
         onnotification: () => {},
       });
     expect(await send('server/discover', {})).toMatchObject({

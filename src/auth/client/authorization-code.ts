@@ -1,7 +1,7 @@
-import { orAborted } from './token-store.ts';
 import { described, OAuthError } from './oauth-error.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
 import type { Visit } from './user.ts';
+import { waitFor } from '../../util/wait.ts';
 
 export interface AuthorizationCodeOptions extends TokenRequestContext {
   readonly visit: Visit;
@@ -42,7 +42,7 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   const request = { url, state, issuer: server.issuer, signal };
-  const answer = await orAborted(visit.authorize(request), signal);
+  const answer = await waitFor(visit.authorize(request), { signal });
   checkIssuer(answer, server.issuer, server.authorization_response_iss_parameter_supported === true);
   // Nobody but the server that was asked knows it: what comes with another is not acted on, errors neither.
   if (answer.getAll('state').length !== 1 || answer.get('state') !== state) {

@@ -7,7 +7,8 @@ import { OAuthError } from './oauth-error.ts';
 import type { OAuthOptions } from './options.ts';
 import { covers } from './scopes.ts';
 import { SingleFlight } from './single-flight.ts';
-import { orAborted, type CredentialKey, type StoredTokens, type TokenStore } from './token-store.ts';
+import type { CredentialKey, StoredTokens, TokenStore } from './token-store.ts';
+import { waitFor } from '../../util/wait.ts';
 
 /** How long a token may take to be had, not counting what a person takes to log in, and how long that may be. Milliseconds. */
 const MAX_ACQUISITION = 120_000;
@@ -170,7 +171,7 @@ export class Credentials {
       () => late.abort(new OAuthError('timeout', `No token for ${this.endpoint.origin} could be had in time`)),
     );
     try {
-      return await orAborted(work(AbortSignal.any([signal, late.signal])), late.signal);
+      return await waitFor(work(AbortSignal.any([signal, late.signal])), { signal: late.signal });
     } finally {
       end();
     }

@@ -6,7 +6,7 @@ import { proxyFor, watchProxy } from '../../transport/http/client/proxy.ts';
 import { isLoopback } from '../../transport/http/guards.ts';
 import { reachOf, type Reach } from './addresses.ts';
 import { OAuthError } from './oauth-error.ts';
-import { orAborted } from './token-store.ts';
+import { waitFor } from '../../util/wait.ts';
 
 /** Milliseconds for all of an answer, and its bytes. */
 const TIMEOUT = 10_000;
@@ -115,7 +115,7 @@ export class GuardedHttp {
       both.throwIfAborted();
       const asked = { ...ask, signal: both };
       // Whatever is asked with, it may not heed its signal.
-      return await orAborted(this.#fetch ? this.#fetched(url, asked) : this.#sent(url, asked), both);
+      return await waitFor(this.#fetch ? this.#fetched(url, asked) : this.#sent(url, asked), { signal: both });
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof OAuthError) throw error;

@@ -1,3 +1,5 @@
+import { waitFor } from '../../util/wait.ts';
+
 interface Flight {
   readonly done: Promise<void>;
   readonly controller: AbortController;
@@ -22,16 +24,10 @@ export class SingleFlight {
     const mine = this.#flight === undefined;
     const flight = (this.#flight ??= this.#begin(start));
     flight.waiting += 1;
-    let stop: (() => void) | undefined;
     try {
-      const aborted = new Promise<never>((_, reject) => {
-        stop = () => reject(signal!.reason);
-        signal?.addEventListener('abort', stop, { once: true });
-      });
-      await Promise.race([flight.done, aborted]);
+      await waitFor(flight.done, { signal });
       return mine;
     } finally {
-      signal?.removeEventListener('abort', stop!);
       flight.waiting -= 1;
       if (flight.waiting === 0 && this.#flight === flight) {
         this.#flight = undefined;

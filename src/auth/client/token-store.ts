@@ -1,3 +1,5 @@
+import { waitFor } from '../../util/wait.ts';
+
 /** Whose credentials: those of one server, from one authorization server. */
 export interface CredentialKey {
   /** The address of the server. */
@@ -100,7 +102,7 @@ export class MemoryTokenStore implements TokenStore {
     const tail = before ? before.then(() => mine) : mine;
     this.#tails.set(name, tail);
     try {
-      if (before) await orAborted(before, signal);
+      if (before) await waitFor(before, { signal });
       signal?.throwIfAborted();
       return await section();
     } finally {
@@ -112,20 +114,4 @@ export class MemoryTokenStore implements TokenStore {
 
 function nameOf({ server, issuer }: CredentialKey): string {
   return JSON.stringify([server, issuer]);
-}
-
-/** Waits for something that goes on by itself where the signal fires. */
-export async function orAborted<T>(event: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return event;
-  signal.throwIfAborted();
-  let stop!: () => void;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([event, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }

@@ -1,4 +1,4 @@
-import { isAborted } from '../../core/abortable.ts';
+import { isAborted } from '../../core/base-exchange.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { certainlyNotRun } from '../../jsonrpc/causes.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';

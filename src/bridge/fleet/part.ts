@@ -1,14 +1,15 @@
-import { Abortable, AbortableExchange, abortReason, isAborted, offAbort, onAbort } from '../../core/abortable.ts';
+import { BaseExchange, abortReason, isAborted, offAbort, onAbort } from '../../core/base-exchange.ts';
 import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 import { Meta } from '../../protocol/methods.ts';
+import { Lifetime } from '../../util/lifetime.ts';
 
 /**
  * A request that is made of one server in the course of another: in the name of the same caller, who is asked what the
  * server asks, and is told what it says.
  */
-export class PartExchange extends AbortableExchange implements Exchange {
+export class PartExchange extends BaseExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
   /** Says whether the caller came over HTTP, and nothing else: its headers are of another request. */
@@ -38,11 +39,6 @@ export class PartExchange extends AbortableExchange implements Exchange {
   ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
     return this.#whole.ask(method, params, options);
   }
-
-  /** Nobody waits for it any more. */
-  abort(reason: Error): void {
-    if (!this.ended) this.fire(reason);
-  }
 }
 
 /** What a request on its way to one server has else than when it came. */
@@ -55,7 +51,7 @@ export interface Passage {
 }
 
 /** The caller's request, as one server is asked it. It is given up where the caller's is, and makes no signal for that. */
-export class PassedExchange extends Abortable implements Exchange {
+export class PassedExchange extends Lifetime implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
   readonly #whole: Exchange;

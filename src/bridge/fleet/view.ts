@@ -1,4 +1,4 @@
-import { abortReason, isAborted, offAbort, onAbort } from '../../core/abortable.ts';
+import { abortReason, isAborted, offAbort, onAbort } from '../../core/base-exchange.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { isReceived, RpcError } from '../../jsonrpc/errors.ts';
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';

@@ -1,4 +1,4 @@
-import { AbortableExchange } from '../../core/abortable.ts';
+import { BaseExchange } from '../../core/base-exchange.ts';
 import type { JsonObject, RequestId } from '../../jsonrpc/message.ts';
 import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../core/exchange.ts';
 import { Meta, Method, Notice } from '../../protocol/methods.ts';
@@ -31,7 +31,7 @@ export interface Asking {
   readonly stream: RequestId | undefined;
 }
 
-abstract class ConnectionExchange extends AbortableExchange implements Exchange, Asking {
+abstract class ConnectionExchange extends BaseExchange implements Exchange, Asking {
   readonly method: string;
   readonly params: JsonObject;
   protected readonly connection: Connection;
@@ -49,7 +49,7 @@ abstract class ConnectionExchange extends AbortableExchange implements Exchange,
   }
 
   /** Ends the exchange from the caller's side: the signal fires, and what was asked of the caller is given up. */
-  abort(reason: Error): void {
+  override abort(reason: Error): void {
     if (this.ended) return;
     this.fire(reason);
     this.withdrawQuestions(reason);

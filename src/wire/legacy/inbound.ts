@@ -1,4 +1,5 @@
-import { CONNECTION_CLOSED, PendingRequests, type TimeLimits } from '../../jsonrpc/pending.ts';
+import { CONNECTION_CLOSED, PendingRequests } from '../../jsonrpc/pending.ts';
+import type { TimeLimits } from '../../util/deadline.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { IdTable } from '../../jsonrpc/id-table.ts';
 import {
@@ -493,6 +494,6 @@ export class LegacyInbound implements Connection {
     this.#total.add(-this.#bytes);
     this.#bytes = 0;
     this.#subscriptions.close(reason);
-    this.caller.session.end(reason);
+    this.caller.session.abort(reason);
   }
 }

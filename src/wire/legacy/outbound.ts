@@ -1,4 +1,5 @@
-import { CONNECTION_CLOSED, PendingRequests, type TimeLimits } from '../../jsonrpc/pending.ts';
+import { CONNECTION_CLOSED, PendingRequests } from '../../jsonrpc/pending.ts';
+import type { TimeLimits } from '../../util/deadline.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { IdTable } from '../../jsonrpc/id-table.ts';
 import {
@@ -12,7 +13,7 @@ import {
   type Request,
   type RequestId,
 } from '../../jsonrpc/message.ts';
-import { abortReason, isAborted, offAbort, onAbort } from '../../core/abortable.ts';
+import { abortReason, isAborted, offAbort, onAbort } from '../../core/base-exchange.ts';
 import { NotAsked, type Exchange, type Service } from '../../core/exchange.ts';
 import { isNotificationMethod, KNOWN_NOTICES, MAY_ASK, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, type Revision, type RevisionProfile } from '../../protocol/revisions.ts';

@@ -1,9 +1,9 @@
-import { Abortable } from '../../core/abortable.ts';
 import type { Caller, Session } from '../../core/exchange.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { LogLevel } from '../../protocol/logging.ts';
 import { LATEST_LEGACY_REVISION, type Revision } from '../../protocol/revisions.ts';
 import type { AuthInfo, Implementation } from '../../protocol/types.ts';
+import { Lifetime } from '../../util/lifetime.ts';
 
 /** The session's one caller. What the client says of itself later (its log level) shows in every exchange at once. */
 export class SessionCaller implements Caller {
@@ -13,14 +13,10 @@ export class SessionCaller implements Caller {
   principal: string | undefined;
   auth: AuthInfo | undefined;
   logLevel: LogLevel | undefined;
-  readonly session: LazySession = new LazySession();
+  readonly session: SessionLifetime = new SessionLifetime();
 }
 
-class LazySession extends Abortable implements Session {
+class SessionLifetime extends Lifetime implements Session {
   static #count = 0;
-  readonly id = `session-${++LazySession.#count}`;
-
-  end(reason: Error): void {
-    this.fire(reason);
-  }
+  readonly id = `session-${++SessionLifetime.#count}`;
 }

@@ -1,4 +1,4 @@
-import { untilAborted } from '../../core/abortable.ts';
+import { untilAborted } from '../../util/wait.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { LogLevel } from '../../protocol/logging.ts';
 import { Method } from '../../protocol/methods.ts';

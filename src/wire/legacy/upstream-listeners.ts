@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../jsonrpc/message.ts';
-import { isAborted, untilAborted } from '../../core/abortable.ts';
+import { isAborted } from '../../core/base-exchange.ts';
+import { untilAborted } from '../../util/wait.ts';
 import type { Exchange, Session } from '../../core/exchange.ts';
 import { LOG_LEVELS, reaches, type LogLevel } from '../../protocol/logging.ts';
 import { Notice } from '../../protocol/methods.ts';

@@ -6,7 +6,8 @@ import { Meta, Method } from '../../protocol/methods.ts';
 import { MODERN_REVISIONS, type Revision } from '../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import type { Carrier } from '../../transport/carrier.ts';
-import { Deadline } from './deadline.ts';
+import { Lifetime } from '../../util/lifetime.ts';
+import { Deadline } from '../../util/deadline.ts';
 
 /** What `server/discover` has shown of a server (2026-07-28, transports/stdio: Backward Compatibility). */
 export type Discovery =
@@ -112,8 +113,10 @@ function silence(timeout: number): Discovery {
 /** Undefined where no answer came in time. */
 async function ask(carrier: Carrier, revision: Revision, options: DiscoverOptions): Promise<Response | undefined> {
   const { clientInfo, capabilities, timeout } = options;
-  const controller = new AbortController();
-  const deadline = new Deadline({ timeout, maxTimeout: 0 }, () => controller.abort());
+  const lifetime = new Lifetime();
+  const deadline = new Deadline({ timeout, maxTimeout: 0 }, () =>
+    lifetime.abort(new RpcError(REQUEST_TIMEOUT, `server/discover was not answered within ${timeout} ms`)),
+  );
   try {
     return await carrier.request({
       method: Method.Discover,
@@ -125,11 +128,11 @@ async function ask(carrier: Carrier, revision: Revision, options: DiscoverOption
         },
       },
       headers: { 'mcp-protocol-version': revision, 'mcp-method': Method.Discover },
-      signal: controller.signal,
+      lifetime,
       onnotification: () => {},
     });
   } catch (error) {
-    if (controller.signal.aborted) return undefined;
+    if (lifetime.ended) return undefined;
     throw error;
   } finally {
     deadline.clear();

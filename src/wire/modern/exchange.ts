@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, isRequestId, notification, type JsonObject, type RequestId } from '../../jsonrpc/message.ts';
-import { AbortableExchange } from '../../core/abortable.ts';
+import { BaseExchange } from '../../core/base-exchange.ts';
 import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../core/exchange.ts';
 import { inTurn } from '../../core/turn.ts';
 import { reaches } from '../../protocol/logging.ts';
@@ -52,7 +52,7 @@ const CHANGES: ReadonlySet<string> = new Set([
  * A request without a session. It lives as long as its handler works on it: while questions to the caller are open it has
  * no round, and the next request of the caller that carries its state gives it one.
  */
-export class ModernExchange extends AbortableExchange implements Exchange {
+export class ModernExchange extends BaseExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
   readonly #ask: Asker;
@@ -108,7 +108,7 @@ export class ModernExchange extends AbortableExchange implements Exchange {
    * The caller has cancelled, or is gone for good; or it was answered for a handler that is still at work, which is to
    * stop.
    */
-  abort(reason: Error): void {
+  override abort(reason: Error): void {
     if (this.ended && this.ended !== ANSWERED) return;
     this.#round = undefined;
     this.fire(reason);

@@ -97,7 +97,7 @@ class TestCarrier implements Carrier {
       const result = await this.#answers[request.method]!(request, this.of(request.method).length);
       return { jsonrpc: '2.0', id: 1, result };
     } catch (error) {
-      if (!(error instanceof RpcError) || request.signal.aborted) throw error;
+      if (!(error instanceof RpcError) || request.lifetime.ended) throw error;
       return { jsonrpc: '2.0', id: 1, error: error.toObject() };
     }
   }
@@ -603,9 +603,9 @@ describe('headers', () => {
   test('are not waited for longer than for a handshake, whatever calls may take', async () => {
     const errors: Error[] = [];
     const carrier = new TestCarrier({
-      'tools/list': ({ signal }) =>
+      'tools/list': ({ lifetime }) =>
         new Promise((_, reject) => {
-          signal.addEventListener('abort', () => reject(signal.reason));
+          lifetime.onAbort(() => reject(lifetime.ended!));
         }),
       'tools/call': () => ({ content: [] }),
     });
@@ -725,7 +725,7 @@ describe('a subscription whose stream is lost', () => {
       'subscriptions/listen': (request) =>
         new Promise((_, reject) => {
           streams.push({ request, at: Date.now(), lose: reject });
-          request.signal.addEventListener('abort', () => reject(request.signal.reason));
+          request.lifetime.onAbort(() => reject(request.lifetime.ended!));
         }),
     });
     const errors: Error[] = [];

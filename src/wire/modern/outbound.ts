@@ -7,8 +7,11 @@ import {
   type Notification,
   type RequestId,
 } from '../../jsonrpc/message.ts';
-import { CONNECTION_CLOSED, REQUEST_TIMEOUT, type TimeLimits } from '../../jsonrpc/pending.ts';
-import { abortReason, isAborted } from '../../core/abortable.ts';
+import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
+import type { TimeLimits } from '../../util/deadline.ts';
+import { abortReason, isAborted, offAbort, onAbort } from '../../core/base-exchange.ts';
+import { Lifetime } from '../../util/lifetime.ts';
+import { waitFor } from '../../util/wait.ts';
 import type { Caller, Exchange, Service } from '../../core/exchange.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { encodeHeaderValue } from '../../protocol/header-value.ts';
@@ -17,11 +20,10 @@ import { mirroredArguments } from '../../protocol/param-headers.ts';
 import { REVISIONS, type Revision } from '../../protocol/revisions.ts';
 import { declaresTasks } from '../../protocol/tasks.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
-import { refusalOf, type Carrier, type CancelSignal } from '../../transport/carrier.ts';
+import { refusalOf, type Carrier } from '../../transport/carrier.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import type { Upstream } from '../upstream.ts';
-import { CallSignal } from './call-signal.ts';
-import { Deadline } from './deadline.ts';
+import { Deadline } from '../../util/deadline.ts';
 import { discover, discoveryError, isDiscoverResult, type Discovery } from './discover.ts';
 import { NAMED } from './headers.ts';
 import { checkedResult } from './outbound-results.ts';
@@ -159,14 +161,14 @@ class ModernOutbound implements Upstream {
   /** 2026-07-28, basic/transports/streamable-http: Client Behavior. */
   async #callTool(exchange: Exchange): Promise<JsonObject> {
     const name: string = exchange.params['name'];
-    const known = this.#tools.known(name) ?? (await unlessAborted(this.#tools.fetch(name), exchange.signal));
+    const known = this.#tools.known(name) ?? (await waitFor(this.#tools.fetch(name), exchange));
     try {
       return await this.#call(exchange, known);
     } catch (error) {
       if (!(error instanceof RpcError) || error.code !== McpErrorCode.HeaderMismatch) throw error;
       // The definition may have changed. What is refused so has not run.
       this.#tools.forget();
-      return this.#call(exchange, await unlessAborted(this.#tools.fetch(name), exchange.signal));
+      return this.#call(exchange, await waitFor(this.#tools.fetch(name), exchange));
     }
   }
 
@@ -176,9 +178,12 @@ class ModernOutbound implements Upstream {
     const given: unknown = params['_meta']?.[Meta.ProgressToken];
     const token = isRequestId(given) ? ++this.#lastToken : undefined;
     const sent = { ...params, _meta: this.#meta(params['_meta'], caller, token) };
-    const cancel = new CallSignal(exchange);
+    const lifetime = new Lifetime();
+    const cancel = (): void => lifetime.abort(RpcError.from(abortReason(exchange)));
+    if (isAborted(exchange)) cancel();
+    else onAbort(exchange, cancel);
     const deadline = new Deadline(this.#limits, (limit) =>
-      cancel.abort(new RpcError(REQUEST_TIMEOUT, `Request timed out: ${method} was not answered within ${limit} ms`)),
+      lifetime.abort(new RpcError(REQUEST_TIMEOUT, `Request timed out: ${method} was not answered within ${limit} ms`)),
     );
     let notices: NoticeQueue | undefined;
     const onnotification = (notification: Notification): void => {
@@ -197,15 +202,15 @@ class ModernOutbound implements Upstream {
         method,
         params: sent,
         headers: this.#carrier.mirrorsHeaders ? this.#headers(method, params, toolHeaders) : undefined,
-        signal: cancel,
+        lifetime,
         onnotification,
       });
       if ('error' in response) throw received(response.error);
       return this.#take(method, checkedResult(method, response.result, declaresTasks(this.#capabilities(caller))));
     } catch (error) {
-      throw this.#failure(error, cancel);
+      throw this.#failure(error, lifetime);
     } finally {
-      cancel.release();
+      offAbort(exchange, cancel);
       deadline.clear();
       notices?.flush();
     }
@@ -215,12 +220,12 @@ class ModernOutbound implements Upstream {
     const { params, caller } = exchange;
     return subscribe(
       exchange,
-      async (signal, onnotification) => {
+      async (lifetime, onnotification) => {
         const response = await this.#carrier.request({
           method: Method.Listen,
           params: { ...params, _meta: this.#meta(params['_meta'], caller, undefined) },
           headers: this.#headers(Method.Listen, params, undefined),
-          signal,
+          lifetime,
           onnotification,
         });
         if ('error' in response) throw received(response.error);
@@ -238,9 +243,9 @@ class ModernOutbound implements Upstream {
 
   /** One page of the list, for the headers that tools ask for. */
   async #listTools(params: JsonObject): Promise<JsonObject> {
-    const controller = new AbortController();
+    const lifetime = new Lifetime();
     const deadline = new Deadline({ timeout: this.#handshakeTimeout, maxTimeout: 0 }, (limit) =>
-      controller.abort(
+      lifetime.abort(
         new RpcError(REQUEST_TIMEOUT, `Request timed out: ${Method.ListTools} was not answered within ${limit} ms`),
       ),
     );
@@ -249,7 +254,7 @@ class ModernOutbound implements Upstream {
         method: Method.ListTools,
         params: { ...params, _meta: this.#meta(undefined, undefined, undefined) },
         headers: this.#headers(Method.ListTools, params, undefined),
-        signal: controller.signal,
+        lifetime,
         onnotification: () => {},
       });
       if ('error' in response) throw RpcError.fromObject(response.error);
@@ -310,9 +315,9 @@ class ModernOutbound implements Upstream {
     this.#onerror(new Error(`${method} came, and belongs to no request in flight: it was ignored`));
   }
 
-  #failure(error: unknown, signal: CancelSignal): RpcError {
+  #failure(error: unknown, lifetime: Lifetime): RpcError {
     if (error instanceof RpcError) return error;
-    if (signal.aborted) return RpcError.from(signal.reason);
+    if (lifetime.ended) return RpcError.from(lifetime.ended);
     if (!this.#carrier.closed) return RpcError.from(error);
     return new RpcError(CONNECTION_CLOSED, (error as Error).message, { cause: error });
   }
@@ -329,19 +334,4 @@ function received(error: ErrorObject): RpcError {
 function put(meta: JsonObject, key: string, value: unknown): void {
   if (value === undefined) delete meta[key];
   else meta[key] = value;
-}
-
-/** Others may wait for the same: the wait ends, not what is waited for. @throws RpcError the signal's reason. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let cancel!: () => void;
-  const cancelled = new Promise<never>((_, reject) => {
-    cancel = () => reject(RpcError.from(signal.reason));
-    signal.addEventListener('abort', cancel);
-    if (signal.aborted) cancel();
-  });
-  try {
-    return await Promise.race([promise, cancelled]);
-  } finally {
-    signal.removeEventListener('abort', cancel);
-  }
 }

@@ -6,11 +6,12 @@ import { Meta, Method, Notice } from '../../protocol/methods.ts';
 import { asksFor } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { NoticeQueue } from '../notice-queue.ts';
-import { Deadline } from './deadline.ts';
+import { Lifetime } from '../../util/lifetime.ts';
+import { Deadline } from '../../util/deadline.ts';
 
 /** Sends one `subscriptions/listen`; resolves with the result that ends it. */
 export type OpenSubscription = (
-  signal: AbortSignal,
+  lifetime: Lifetime,
   onnotification: (notification: Notification) => void,
 ) => Promise<JsonObject>;
 
@@ -58,7 +59,7 @@ class Stream {
   onnotice!: (method: string, params: JsonObject) => void;
   readonly #filter: SubscriptionFilter;
   readonly #options: SubscriptionOptions;
-  readonly #controller = new AbortController();
+  readonly #lifetime = new Lifetime();
   #deadline: Deadline | undefined;
   #acknowledged = false;
   /** The server has said that it ends it, without a response so far. */
@@ -70,18 +71,18 @@ class Stream {
   }
 
   async run(open: OpenSubscription, signal: AbortSignal): Promise<JsonObject> {
-    const cancel = (): void => this.#controller.abort(RpcError.from(signal.reason));
+    const cancel = (): void => this.#lifetime.abort(RpcError.from(signal.reason));
     signal.addEventListener('abort', cancel);
     this.#deadline = new Deadline({ timeout: this.#options.timeout, maxTimeout: 0 }, (limit) =>
-      this.#controller.abort(
+      this.#lifetime.abort(
         new RpcError(REQUEST_TIMEOUT, `Request timed out: ${Method.Listen} was not acknowledged within ${limit} ms`),
       ),
     );
     try {
-      return await open(this.#controller.signal, (notification) => this.#receive(notification));
+      return await open(this.#lifetime, (notification) => this.#receive(notification));
     } catch (error) {
       if (this.#ended) return {};
-      throw this.#controller.signal.aborted ? this.#controller.signal.reason : error;
+      throw this.#lifetime.ended ?? error;
     } finally {
       signal.removeEventListener('abort', cancel);
       this.#deadline.clear();
@@ -89,11 +90,11 @@ class Stream {
   }
 
   #receive({ method, params = {} }: Notification): void {
-    if (this.#controller.signal.aborted) return;
+    if (this.#lifetime.ended) return;
     if (method === Notice.Cancelled) {
       // 2026-07-28, patterns/cancellation: a server ends by it what it was to tell.
       this.#ended = true;
-      return this.#controller.abort();
+      return this.#lifetime.abort(new Error('The server has ended the subscription'));
     }
     if (method === Notice.Acknowledged) {
       if (this.#acknowledged) return;

@@ -4,6 +4,7 @@ import { Peer } from '../../../test/support/wire.ts';
 import type { JsonObject, Notification, Response } from '../../jsonrpc/message.ts';
 import { memoryTransportPair } from '../../transport/memory.ts';
 import { TransportCarrier, type TransportCarrierOptions } from './transport-carrier.ts';
+import { Lifetime } from '../../util/lifetime.ts';
 
 async function carrying(options: TransportCarrierOptions = {}) {
   const [near, far] = memoryTransportPair();
@@ -18,16 +19,16 @@ async function carrying(options: TransportCarrierOptions = {}) {
 
 /** Sends a request; what belongs to it can be read from what is returned. */
 function send(carrier: TransportCarrier, method: string, meta: JsonObject = {}) {
-  const controller = new AbortController();
+  const lifetime = new Lifetime();
   const heard: Notification[] = [];
   const response: Promise<Response> = carrier.request({
     method,
     params: { _meta: meta },
-    signal: controller.signal,
+    lifetime,
     onnotification: (notification) => void heard.push(notification),
   });
   response.catch(() => {});
-  return { response, heard, cancel: (reason?: unknown) => controller.abort(reason) };
+  return { response, heard, cancel: (reason = new Error('This operation was aborted')) => lifetime.abort(reason) };
 }
 
 const logged = { 'io.modelcontextprotocol/logLevel': 'debug' };
@@ -146,14 +147,16 @@ test('a request that cannot be sent fails at once', async () => {
   const { carrier } = await carrying();
   const circle: JsonObject = {};
   circle['params'] = circle;
-  await expect(
-    carrier.request({ method: '', params: circle, signal: AbortSignal.abort(new Error('no')), onnotification() {} }),
-  ).rejects.toThrow('no');
+  const over = new Lifetime();
+  over.abort(new Error('no'));
+  await expect(carrier.request({ method: '', params: circle, lifetime: over, onnotification() {} })).rejects.toThrow(
+    'no',
+  );
   await expect(
     carrier.request({
       method: 5 as never,
       params: {},
-      signal: new AbortController().signal,
+      lifetime: new Lifetime(),
       onnotification() {},
     }),
   ).rejects.toThrow('method');

@@ -97,17 +97,17 @@ export class TransportCarrier implements Carrier {
   }
 
   request(request: CarriedRequest): Promise<Response> {
-    const { method, params, signal } = request;
-    if (signal.aborted) return Promise.reject(signal.reason);
+    const { method, params, lifetime } = request;
+    if (lifetime.ended) return Promise.reject(lifetime.ended);
     if (this.#closed) return Promise.reject(this.#closed);
     const id = ++this.#lastId;
     return new Promise<Response>((resolve, reject) => {
-      const oncancel = (): void => this.#cancel(id, signal.reason);
+      const oncancel = (): void => this.#cancel(id, lifetime.ended);
       const token: unknown = params['_meta']?.[Meta.ProgressToken];
       this.#entries.set(id, { request, token, resolve, reject, oncancel });
       this.#begun(id, request);
       if (token !== undefined) this.#tokens.set(token, id);
-      signal.addEventListener('abort', oncancel);
+      lifetime.onAbort(oncancel);
       this.#transport
         .send({ jsonrpc: '2.0', id, method, params })
         .catch((error: unknown) => this.#take(id)?.reject(error));
@@ -132,7 +132,7 @@ export class TransportCarrier implements Carrier {
     this.#entries.delete(id);
     for (const newest of Object.values(this.#newest)) newest.delete(id);
     if (entry.token !== undefined) this.#tokens.delete(entry.token);
-    entry.request.signal.removeEventListener('abort', entry.oncancel);
+    entry.request.lifetime.offAbort(entry.oncancel);
     return entry;
   }
 

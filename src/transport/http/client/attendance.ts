@@ -1,4 +1,4 @@
-import { startTimer, type Timer } from '../../../jsonrpc/timer.ts';
+import { startTimer, type Timer } from '../../../util/timer.ts';
 
 /**
  * What is left of a limit of time whose clock stands still while a person logs in. All in milliseconds.

@@ -2,11 +2,11 @@ import { describe, expect, test, vi } from 'vitest';
 import { json, scripted } from '../../../../test/support/http-server.ts';
 import { certainlyNotRun } from '../../../jsonrpc/causes.ts';
 import type { Authorizer } from './authorizer.ts';
-import { Cancellation } from './cancellation.ts';
+import { Lifetime } from '../../../util/lifetime.ts';
 import { Endpoint, type HttpClientOptions } from './endpoint.ts';
 import { HttpStatusError } from './errors.ts';
 
-function post(url: URL, options: HttpClientOptions = {}, cancellation = new Cancellation()) {
+function post(url: URL, options: HttpClientOptions = {}, cancellation = new Lifetime()) {
   return new Endpoint(options).send({ method: 'POST', url, headers: {}, body: '{"a":1}', cancellation });
 }
 const failure = (promise: Promise<unknown>) =>
@@ -80,7 +80,7 @@ describe('a server that says when to come back', () => {
   });
 
   test('is no more waited for where nobody waits for the answer', async () => {
-    const cancellation = new Cancellation();
+    const cancellation = new Lifetime();
     const server = await scripted((_asked, response) => {
       response.writeHead(503, { 'retry-after': '20' }).end(() => cancellation.abort(new Error('enough')));
     });

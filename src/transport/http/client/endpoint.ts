@@ -2,7 +2,7 @@ import { isObject, type ErrorResponse } from '../../../jsonrpc/message.ts';
 import { checkMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import { mediaType } from '../guards.ts';
 import type { Authorizer } from './authorizer.ts';
-import type { Cancellation } from './cancellation.ts';
+import type { Lifetime } from '../../../util/lifetime.ts';
 import { HttpStatusError, shown, statusError } from './errors.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
 import { nodeHttp } from './node-http.ts';
@@ -51,7 +51,7 @@ export interface EndpointRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  readonly cancellation: Cancellation;
+  readonly cancellation: Lifetime;
   /** It matters too little for a person to log in for it, or to wait and try again. Default false. */
   readonly once?: boolean | undefined;
 }

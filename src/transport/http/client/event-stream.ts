@@ -1,5 +1,5 @@
-import { startTimer } from '../../../jsonrpc/timer.ts';
-import type { Cancellation } from './cancellation.ts';
+import { startTimer } from '../../../util/timer.ts';
+import type { Lifetime } from '../../../util/lifetime.ts';
 import { SilenceError } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
 import type { HttpReply } from './http.ts';
@@ -8,7 +8,7 @@ export interface ReadOptions extends EventSourceOptions {
   /** How long the stream may be silent. Milliseconds, 0 for ever. */
   readonly idleTimeout: number;
   /** Breaks the request off, and so the stream. */
-  readonly cancellation: Cancellation;
+  readonly cancellation: Lifetime;
 }
 
 /**
@@ -26,7 +26,7 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
       // Comments are signs of life too.
       watchdog?.refresh();
       reader.feed(chunk);
-      if (cancellation.aborted) throw cancellation.reason as Error;
+      if (cancellation.ended) throw cancellation.ended;
     }
   } finally {
     clearTimeout(watchdog);

@@ -1,4 +1,4 @@
-import type { Cancellation } from './cancellation.ts';
+import type { Lifetime } from '../../../util/lifetime.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpSend } from './http.ts';
 
@@ -35,7 +35,7 @@ export function fetchHttp(fetch?: typeof globalThis.fetch): HttpSend {
         signal: cancellation?.signal ?? null,
       });
     } catch (error) {
-      if (cancellation?.aborted) throw cancellation.reason as Error;
+      if (cancellation?.ended) throw cancellation.ended;
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error);
       const { code, message } = cause as NodeJS.ErrnoException;
       const why = message || code || 'unknown';
@@ -50,9 +50,9 @@ class FetchReply implements HttpReply {
   readonly status: number;
   readonly #response: Response;
   readonly #url: URL;
-  readonly #cancellation: Cancellation | undefined;
+  readonly #cancellation: Lifetime | undefined;
 
-  constructor(response: Response, url: URL, cancellation: Cancellation | undefined) {
+  constructor(response: Response, url: URL, cancellation: Lifetime | undefined) {
     this.status = response.status;
     this.#response = response;
     this.#url = url;
@@ -81,7 +81,7 @@ class FetchReply implements HttpReply {
     try {
       yield* body;
     } catch (error) {
-      if (this.#cancellation?.aborted) throw this.#cancellation.reason as Error;
+      if (this.#cancellation?.ended) throw this.#cancellation.ended;
       throw new AnswerLost(`The answer of ${shown(this.#url)} broke off: ${(error as Error).message}`, {
         cause: error,
       });

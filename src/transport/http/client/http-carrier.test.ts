@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closedPort, event, events, json, rawServer, scripted } from '../../../../test/support/http-server.ts';
 import type { CarriedRequest, Carrier } from '../../carrier.ts';
@@ -6,6 +5,7 @@ import { certainlyNotRun } from '../../../jsonrpc/causes.ts';
 import { AnswerLost, HttpStatusError, SilenceError } from './errors.ts';
 import { httpCarrier, type HttpCarrierOptions } from './http-carrier.ts';
 import { NotSent } from './http.ts';
+import { Lifetime } from '../../../util/lifetime.ts';
 
 function open(url: URL, options?: HttpCarrierOptions): { carrier: Carrier; errors: Error[] } {
   const errors: Error[] = [];
@@ -17,7 +17,7 @@ function open(url: URL, options?: HttpCarrierOptions): { carrier: Carrier; error
 const call = (changes: Partial<CarriedRequest> = {}): CarriedRequest => ({
   method: 'tools/call',
   params: { name: 'add' },
-  signal: new AbortController().signal,
+  lifetime: new Lifetime(),
   onnotification: () => {},
   ...changes,
 });
@@ -96,14 +96,13 @@ describe('a request of a revision without sessions', () => {
       response.on('close', () => closed());
       events(response, event({ jsonrpc: '2.0', method: 'notifications/begun' }));
     });
-    const controller = new AbortController();
+    const lifetime = new Lifetime();
     const { carrier } = open(url);
     const reason = new Error('enough');
-    const onnotification = (): void => controller.abort(reason);
-    await expect(carrier.request(call({ signal: controller.signal, onnotification }))).rejects.toBe(reason);
+    const onnotification = (): void => lifetime.abort(reason);
+    await expect(carrier.request(call({ lifetime, onnotification }))).rejects.toBe(reason);
     await gone;
-    await expect(carrier.request(call({ signal: controller.signal }))).rejects.toBe(reason);
-    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+    await expect(carrier.request(call({ lifetime }))).rejects.toBe(reason);
   });
 
   test('leaves no stream behind that was answered, once it is closed', async () => {

@@ -9,7 +9,7 @@ import {
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { checkMessage, InvalidMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import { noteRefusal, type CarriedRequest, type Carrier } from '../../carrier.ts';
-import { Cancellation } from './cancellation.ts';
+import { Lifetime } from '../../../util/lifetime.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, shown, statusError } from './errors.ts';
 import { readEvents } from './event-stream.ts';
@@ -52,9 +52,9 @@ class HttpCarrier implements Carrier {
   readonly #idleTimeout: number;
   readonly #onerror: (error: Error) => void;
   /** One for each request in flight. */
-  readonly #open = new IdTable<RequestId, Cancellation>();
+  readonly #open = new IdTable<RequestId, Lifetime>();
   /** Streams of requests that are answered, and that the server has not ended yet. */
-  readonly #lingering = new Set<Cancellation>();
+  readonly #lingering = new Set<Lifetime>();
   #lastId = 0;
   #closed = false;
 
@@ -71,24 +71,24 @@ class HttpCarrier implements Carrier {
   }
 
   async request(carried: CarriedRequest): Promise<Response> {
-    const { method, params, signal } = carried;
+    const { method, params, lifetime } = carried;
     if (this.#closed) throw new Error('The connection is closed');
-    if (signal.aborted) throw signal.reason;
+    if (lifetime.ended) throw lifetime.ended;
     const id = ++this.#lastId;
     const body = JSON.stringify(rpcRequest(id, method, params));
-    const cancellation = new Cancellation();
-    const cancel = (): void => cancellation.abort(signal.reason as Error);
+    const cancellation = new Lifetime();
+    const cancel = (): void => cancellation.abort(lifetime.ended!);
     this.#open.set(id, cancellation);
-    signal.addEventListener('abort', cancel);
+    lifetime.onAbort(cancel);
     const release = (): void => {
       this.#open.delete(id);
-      signal.removeEventListener('abort', cancel);
+      lifetime.offAbort(cancel);
     };
     try {
       return await this.#exchange(id, body, carried, cancellation, release);
     } catch (error) {
       release();
-      throw cancellation.aborted ? cancellation.reason : error;
+      throw cancellation.ended ?? error;
     }
   }
 
@@ -108,7 +108,7 @@ class HttpCarrier implements Carrier {
     id: RequestId,
     body: string,
     { headers, onnotification }: CarriedRequest,
-    cancellation: Cancellation,
+    cancellation: Lifetime,
     release: () => void,
   ): Promise<Response> {
     const url = this.#url;

@@ -1,4 +1,4 @@
-import type { Cancellation } from './cancellation.ts';
+import type { Lifetime } from '../../../util/lifetime.ts';
 
 /**
  * One HTTP request, as the client transports need it: sent once, never redirected, never retried. What a refusal, a
@@ -11,7 +11,7 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   /** Breaks the request off, its response too; what waits for either fails with its reason. */
-  readonly cancellation?: Cancellation | undefined;
+  readonly cancellation?: Lifetime | undefined;
 }
 
 /** The head of a response, and its body, which is read once or discarded. */

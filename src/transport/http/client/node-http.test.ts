@@ -1,13 +1,13 @@
 import { Agent } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { closedPort, events, json, rawServer, scripted } from '../../../../test/support/http-server.ts';
-import { Cancellation } from './cancellation.ts';
+import { Lifetime } from '../../../util/lifetime.ts';
 import { AnswerLost } from './errors.ts';
 import { fetchHttp } from './fetch-http.ts';
 import { NotSent, type HttpReply, type HttpRequest, type HttpSend } from './http.ts';
 import { nodeHttp } from './node-http.ts';
 
-const post = (url: URL, body = '{}', cancellation?: Cancellation) =>
+const post = (url: URL, body = '{}', cancellation?: Lifetime) =>
   ({ method: 'POST', url, headers: { 'content-type': 'application/json' }, body, cancellation }) as const;
 const LIMIT = 1024;
 
@@ -87,11 +87,11 @@ describe.each<[string, () => HttpSend]>([
   test('breaks off where its signal fires, before the response and in it', async () => {
     const { url } = await scripted(({ body }, response) => void (body.begin && events(response, 'begun')));
     const reason = new Error('enough');
-    const before = new Cancellation();
+    const before = new Lifetime();
     const waiting = make()(post(url, '{}', before));
     setImmediate(() => before.abort(reason));
     await expect(waiting).rejects.toBe(reason);
-    const during = new Cancellation();
+    const during = new Lifetime();
     const reply = await make()(post(url, '{"begin":true}', during));
     const reading = all(reply);
     during.abort(reason);
@@ -105,7 +105,7 @@ describe('nodeHttp', () => {
     const server = await scripted((_asked, response) => json(response, {}));
     const send = nodeHttp();
     for (let n = 0; n < 20; n += 1) {
-      const cancellation = new Cancellation();
+      const cancellation = new Lifetime();
       expect(await (await send(post(server.url, '{}', cancellation))).text(LIMIT)).toBe('{}');
       await new Promise((resolve) => void setImmediate(resolve));
       cancellation.abort(new Error('late'));

@@ -2,8 +2,8 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
-import { startTimer, type Timer } from '../../../jsonrpc/timer.ts';
-import type { Cancellation } from './cancellation.ts';
+import { startTimer, type Timer } from '../../../util/timer.ts';
+import type { Lifetime } from '../../../util/lifetime.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest, type HttpSend } from './http.ts';
 import { proxyFor, watchProxy, type Proxy } from './proxy.ts';
@@ -112,7 +112,7 @@ function exchange(
 ): Promise<HttpReply> {
   const { url, method, body, cancellation } = request;
   return new Promise((resolve, reject) => {
-    if (cancellation?.aborted) return reject(cancellation.reason);
+    if (cancellation?.ended) return reject(cancellation.ended);
     /** Whether anything of the request may have left. Not before there is a connection. */
     let connected = false;
     let answered = false;
@@ -124,14 +124,12 @@ function exchange(
       agent,
       maxHeaderSize,
     });
-    if (cancellation) {
-      // Once the response is complete, this does nothing any more.
-      cancellation.onabort = () => {
-        clearTimeout(timer);
-        reject(cancellation.reason);
-        client.destroy();
-      };
-    }
+    const cancel = (): void => {
+      clearTimeout(timer);
+      reject(cancellation!.ended!);
+      client.destroy();
+    };
+    cancellation?.onAbort(cancel);
     const late = (): void => {
       client.destroy(new Error(`no connection within ${connectTimeout} ms`));
     };
@@ -161,6 +159,7 @@ function exchange(
     });
     client.on('close', () => {
       clearTimeout(timer);
+      cancellation?.offAbort(cancel);
       if (!answered) reject(sendError(new Error('it was closed'), connected, false, false, url, proxy));
     });
     client.on('response', (response) => {
@@ -215,9 +214,9 @@ class NodeReply implements HttpReply {
   readonly status: number;
   readonly #response: http.IncomingMessage;
   readonly #url: URL;
-  readonly #cancellation: Cancellation | undefined;
+  readonly #cancellation: Lifetime | undefined;
 
-  constructor(response: http.IncomingMessage, url: URL, cancellation: Cancellation | undefined) {
+  constructor(response: http.IncomingMessage, url: URL, cancellation: Lifetime | undefined) {
     this.status = response.statusCode ?? 0;
     this.#response = response;
     this.#url = url;
@@ -285,7 +284,7 @@ class NodeReply implements HttpReply {
   }
 
   #lost(cause: unknown): Error {
-    if (this.#cancellation?.aborted) return this.#cancellation.reason as Error;
+    if (this.#cancellation?.ended) return this.#cancellation.ended;
     const why = cause instanceof Error ? `: ${cause.message}` : '';
     return new AnswerLost(`The answer of ${shown(this.#url)} broke off${why}`, { cause });
   }

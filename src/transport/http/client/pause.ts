@@ -1,14 +1,18 @@
-import { startTimer } from '../../../jsonrpc/timer.ts';
-import type { Cancellation } from './cancellation.ts';
+import { startTimer } from '../../../util/timer.ts';
+import type { Lifetime } from '../../../util/lifetime.ts';
 
-/** Resolves after `milliseconds`. @throws the reason of the cancellation as soon as it fires. */
-export function pause(milliseconds: number, cancellation: Cancellation): Promise<void> {
+/** Resolves after `milliseconds`. @throws the reason of `cancellation` as soon as it is over. */
+export function pause(milliseconds: number, cancellation: Lifetime): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (cancellation.aborted) return reject(cancellation.reason);
-    const timer = startTimer(Math.max(1, milliseconds), resolve);
-    cancellation.onabort = () => {
+    if (cancellation.ended) return reject(cancellation.ended);
+    const stop = (): void => {
       clearTimeout(timer);
-      reject(cancellation.reason);
+      reject(cancellation.ended!);
     };
+    const timer = startTimer(Math.max(1, milliseconds), () => {
+      cancellation.offAbort(stop);
+      resolve();
+    });
+    cancellation.onAbort(stop);
   });
 }

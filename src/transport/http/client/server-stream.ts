@@ -1,4 +1,4 @@
-import { Cancellation } from './cancellation.ts';
+import { Lifetime } from '../../../util/lifetime.ts';
 import { AnswerLost, isTemporary } from './errors.ts';
 import { readEvents } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
@@ -7,7 +7,7 @@ import { Reconnection, type ReconnectionOptions } from './reconnection.ts';
 
 export interface ServerStreamOptions {
   /** Connects to the stream, from behind the event with this id where there is one. */
-  readonly connect: (lastEventId: string | undefined, cancellation: Cancellation) => Promise<HttpReply>;
+  readonly connect: (lastEventId: string | undefined, cancellation: Lifetime) => Promise<HttpReply>;
   readonly onmessage: (data: string) => void;
   /** Whether the stream is connected to again even where no event had an id to resume from. */
   readonly always: boolean;
@@ -35,7 +35,7 @@ export class ServerStream {
   #reconnection: Reconnection | undefined;
   #retry: number | undefined;
   #lastEventId: string | undefined;
-  #cancellation = new Cancellation();
+  #cancellation = new Lifetime();
   #ended = false;
   #reading = false;
   #pausing = false;
@@ -47,7 +47,7 @@ export class ServerStream {
   }
 
   /** Fires when the connection is to be broken off that carries the stream now. */
-  get cancellation(): Cancellation {
+  get cancellation(): Lifetime {
     return this.#cancellation;
   }
 
@@ -74,7 +74,7 @@ export class ServerStream {
       reconnection.retry = this.#retry;
       const delay = reconnection.next(performance.now(), began);
       if (delay === undefined) throw tired(failure);
-      this.#cancellation = new Cancellation();
+      this.#cancellation = new Lifetime();
       this.#pausing = true;
       // Ended or stopped meanwhile, it is not connected to again.
       await pause(delay, this.#cancellation).catch(() => {});

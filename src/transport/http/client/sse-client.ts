@@ -3,7 +3,7 @@ import { stringify } from '../../../jsonrpc/stringify.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import type { Transport } from '../../transport.ts';
 import { attendedTimer } from './attendance.ts';
-import { Cancellation } from './cancellation.ts';
+import { Lifetime } from '../../../util/lifetime.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, SessionGone, shown, statusError } from './errors.ts';
 import { readEvents } from './event-stream.ts';
@@ -44,8 +44,8 @@ export class SseClient implements Transport {
   /** Where messages go. A secret: it names the session. */
   #target: URL | undefined;
   #version: string | undefined;
-  readonly #stream = new Cancellation();
-  readonly #telling = new Set<Cancellation>();
+  readonly #stream = new Lifetime();
+  readonly #telling = new Set<Lifetime>();
   #pending = 0;
   /** Resolves when `notifications/initialized` was taken or refused: nothing may overtake it. */
   #initialized: Promise<void> | undefined;
@@ -194,7 +194,7 @@ export class SseClient implements Transport {
 
   async #post(body: string): Promise<void> {
     const limit = this.#options.acceptTimeout ?? ACCEPT_TIMEOUT;
-    const cancellation = new Cancellation();
+    const cancellation = new Lifetime();
     this.#telling.add(cancellation);
     const end = attendedTimer(limit, this.#http.attendedUntil, () =>
       cancellation.abort(new AnswerLost(`The server did not accept a message within ${limit} ms`)),

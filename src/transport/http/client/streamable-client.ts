@@ -14,7 +14,7 @@ import { stringify } from '../../../jsonrpc/stringify.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import type { MessageExtra, Transport } from '../../transport.ts';
 import { attendedTimer } from './attendance.ts';
-import { Cancellation } from './cancellation.ts';
+import { Lifetime } from '../../../util/lifetime.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, isTemporary, SessionGone, shown, statusError } from './errors.ts';
 import type { HttpReply } from './http.ts';
@@ -85,7 +85,7 @@ export class StreamableClient implements Transport {
   #version: string | undefined;
   readonly #asked = new IdTable<RequestId, Asked>();
   /** Messages that are neither taken nor refused yet and are no requests. */
-  readonly #telling = new Set<Cancellation>();
+  readonly #telling = new Set<Lifetime>();
   /** All streams that are open, or to be opened again, by numbers of their own. */
   readonly #streams = new IdTable<number, ServerStream>();
   #lastStream = 0;
@@ -203,7 +203,7 @@ export class StreamableClient implements Transport {
 
   /** Sends what has no answer (2025-11-25, transports: Sending Messages, 4). */
   async #tell(body: string): Promise<void> {
-    const cancellation = new Cancellation();
+    const cancellation = new Lifetime();
     this.#telling.add(cancellation);
     const end = attendedTimer(this.#acceptTimeout, this.#endpoint.attendedUntil, () =>
       cancellation.abort(new AnswerLost(`The server did not accept a message within ${this.#acceptTimeout} ms`)),
@@ -296,7 +296,7 @@ export class StreamableClient implements Transport {
     return stream;
   }
 
-  #post(body: string, cancellation: Cancellation): Promise<HttpReply> {
+  #post(body: string, cancellation: Lifetime): Promise<HttpReply> {
     this.#checkOpen();
     return this.#endpoint.send({
       method: 'POST',
@@ -307,7 +307,7 @@ export class StreamableClient implements Transport {
     });
   }
 
-  async #get(lastEventId: string | undefined, cancellation: Cancellation): Promise<HttpReply> {
+  async #get(lastEventId: string | undefined, cancellation: Lifetime): Promise<HttpReply> {
     const headers = this.#headers({ accept: 'text/event-stream' });
     // In UTF-8 (HTML standard, section 9.2.4), whose bytes headers take as characters.
     if (lastEventId !== undefined) headers['last-event-id'] = Buffer.from(lastEventId).toString('latin1');
@@ -418,7 +418,7 @@ export class StreamableClient implements Transport {
 
   /** Ends the session at the server too (2025-11-25, transports: Session Management, 5). */
   async #deleteSession(id: string): Promise<void> {
-    const cancellation = new Cancellation();
+    const cancellation = new Lifetime();
     const timer = setTimeout(() => cancellation.abort(new AnswerLost('The server does not answer')), END_TIMEOUT);
     const headers = this.#headers({ 'mcp-session-id': id });
     try {

@@ -1,48 +1,16 @@
-import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { Abortable, AbortableExchange, abortReason, isAborted, offAbort, onAbort, untilAborted } from './abortable.ts';
+import { BaseExchange, abortReason, isAborted, offAbort, onAbort } from './base-exchange.ts';
 import { derive, type Exchange } from './exchange.ts';
 
-class Work extends Abortable {
-  override settle(reason: Error): void {
-    super.settle(reason);
-  }
-
-  override fire(reason: Error): void {
-    super.fire(reason);
-  }
-}
-
-test('the signal fires with the reason, whether it was wanted before or after', () => {
-  const reason = new Error('enough');
-  const before = new Work();
-  const { signal } = before;
-  expect([signal.aborted, before.ended]).toEqual([false, undefined]);
-  before.fire(reason);
-  expect(signal.reason).toBe(reason);
-  const after = new Work();
-  after.fire(reason);
-  expect(after.signal.reason).toBe(reason);
-  expect(after.ended).toBe(reason);
-});
-
-test('what is settled ends without a word to who works on it', () => {
-  const work = new Work();
-  const { signal } = work;
-  work.settle(new Error('answered'));
-  expect(signal.aborted).toBe(false);
-  expect(work.ended).toMatchObject({ message: 'answered' });
-});
-
 test('notes are made when they are first wanted', () => {
-  class Noting extends AbortableExchange {}
+  class Noting extends BaseExchange {}
   const exchange = new Noting();
   expect(exchange.noted).toBeUndefined();
   exchange.notes.set('a', 1);
   expect(exchange.noted).toBe(exchange.notes);
 });
 
-class Request extends AbortableExchange implements Exchange {
+class Request extends BaseExchange implements Exchange {
   readonly method = 'm';
   readonly params = {};
   readonly caller = {} as Exchange['caller'];
@@ -100,17 +68,4 @@ test('an exchange that is settled calls nobody back, and counts as given up wher
   void watched.signal;
   watched.settle(new Error('answered'));
   expect(isAborted(watched)).toBe(false);
-});
-
-test('work is waited for until it is done, fails, or is not wanted any more', async () => {
-  const controller = new AbortController();
-  const { signal } = controller;
-  await untilAborted(Promise.resolve(), signal);
-  await expect(untilAborted(Promise.reject(new Error('failed')), signal)).rejects.toThrow('failed');
-  const endless = untilAborted(new Promise(() => {}), signal);
-  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
-  controller.abort();
-  await endless;
-  await untilAborted(new Promise(() => {}), signal);
-  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 });

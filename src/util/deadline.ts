@@ -1,17 +1,25 @@
-import type { TimeLimits } from '../../jsonrpc/pending.ts';
-import { startTimer, type Timer } from '../../jsonrpc/timer.ts';
+import { startTimer, type Timer } from './timer.ts';
+
+/** Limits of one request's time. Both in milliseconds; 0 means none. */
+export interface TimeLimits {
+  /** How long to wait for the response, counted anew from each sign of progress. */
+  readonly timeout: number;
+  /** How long to wait at the most, whatever progress is reported. */
+  readonly maxTimeout: number;
+}
 
 /** The time that something may take, counted anew from each sign of progress, under a hard maximum. */
 export class Deadline {
   readonly #limits: TimeLimits;
   readonly #onexpired: (limit: number) => void;
-  readonly #started = Date.now();
+  readonly #started: number;
   #timer: Timer;
 
   /** @param onexpired called once with the limit that was reached, in milliseconds. */
   constructor(limits: TimeLimits, onexpired: (limit: number) => void) {
     this.#limits = limits;
     this.#onexpired = onexpired;
+    this.#started = limits.maxTimeout > 0 ? Date.now() : 0;
     this.extend();
   }
 

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { Lifetime } from './lifetime.ts';
+
+class Work extends Lifetime {
+  override settle(reason: Error): void {
+    super.settle(reason);
+  }
+
+  override fire(reason: Error): void {
+    super.fire(reason);
+  }
+}
+
+test('the signal fires with the reason, whether it was wanted before or after', () => {
+  const reason = new Error('enough');
+  const before = new Work();
+  const { signal } = before;
+  expect([signal.aborted, before.ended]).toEqual([false, undefined]);
+  before.fire(reason);
+  expect(signal.reason).toBe(reason);
+  const after = new Work();
+  after.fire(reason);
+  expect(after.signal.reason).toBe(reason);
+  expect(after.ended).toBe(reason);
+});
+
+test('what is settled ends without a word to who works on it', () => {
+  const work = new Work();
+  const { signal } = work;
+  work.settle(new Error('answered'));
+  expect(signal.aborted).toBe(false);
+  expect(work.ended).toMatchObject({ message: 'answered' });
+});

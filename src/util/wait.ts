@@ -1,0 +1,43 @@
+import { startTimer, type Timer } from './timer.ts';
+
+/** When a wait ends before what is waited for. */
+export interface WaitLimits {
+  /** The wait rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds. Default: for ever. */
+  readonly timeout?: number | undefined;
+  /** What the wait rejects with after `timeout`. */
+  readonly late?: (() => Error) | undefined;
+}
+
+/**
+ * Settles as the work does, or rejects when the signal fires or the time is over. The wait ends then, not the work, whose
+ * own failure nobody hears of any more.
+ *
+ * @throws what the work rejects with, the signal's reason, or what `late` makes.
+ */
+export async function waitFor<T>(work: Promise<T>, { signal, timeout = 0, late }: WaitLimits): Promise<T> {
+  let stop!: () => void;
+  let timer: Timer;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(signal?.reason as Error);
+    timer = startTimer(timeout, () => reject(late?.() ?? new Error(`Not within ${timeout} ms`)));
+  });
+  signal?.addEventListener('abort', stop);
+  if (signal?.aborted) stop();
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
+  }
+}
+
+/** Resolves when the work is done or the signal fires, whichever comes first. @throws what the work rejects with before. */
+export async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  try {
+    await waitFor(work, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
