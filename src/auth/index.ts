@@ -30,8 +30,12 @@ export {
   type TokenStore,
 } from './client/token-store.ts';
 export { userAt, type AuthorizationRequest, type User, type Visit } from './client/user.ts';
-export type { Authorizer } from '../transport/http/client/authorizer.ts';
-export type { HttpReply, HttpRequest } from '../transport/http/client/http.ts';
+export type {
+  Authorizer,
+  OutgoingRequest,
+  RefusedRequest,
+  RefusedResponse,
+} from '../transport/http/client/authorizer.ts';
 export type { AuthInfo } from '../protocol/types.ts';
 export type { HttpCall } from '../transport/http/call.ts';
 export type { Gate, Refusal } from '../transport/http/gate.ts';

@@ -18,7 +18,7 @@ import { EraChanged } from './upstream.ts';
 /** What is behind a bridge, how it is spoken to, and for whom. */
 export interface BridgeOptions extends Pick<
   ClientOptions,
-  'authorizer' | 'eraCache' | 'eras' | 'fetch' | 'headers' | 'http' | 'probeTimeout' | 'revision'
+  'authorizer' | 'eraCache' | 'eras' | 'fetch' | 'headers' | 'probeTimeout' | 'revision'
 > {
   /** The server: a URL, a command, a server of this process, or a function that makes a transport of its own for each connection. */
   readonly target: Target;

@@ -68,8 +68,8 @@ export async function authorizerFor(
     login && attended ? 'browser' : login ? 'nobody' : 'no-login',
   );
   return {
-    get attendedUntil() {
-      return authorizer.attendedUntil;
+    get loginActiveUntil() {
+      return authorizer.loginActiveUntil;
     },
     headers: async (request, signal) => {
       const given = await authorizer.headers(request, signal);

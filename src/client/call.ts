@@ -28,7 +28,7 @@ export interface CallLimits {
 export interface CallHost {
   readonly caller: Caller;
   /** When a person was busy with a login last, as `Date.now()` has it; Infinity while one is. Default: never. */
-  readonly attendedUntil?: number;
+  readonly loginActiveUntil?: number;
   /** Hears what belongs to the call. */
   notice(call: Call, method: string, params: JsonObject): void;
   /** Answers a question in the middle of the call, and holds each call that may have asked it meanwhile. */
@@ -155,7 +155,7 @@ export class Call extends BaseExchange implements Exchange {
   /** @param hard whether it is the maximum that is over. */
   #expire(waited: number, hard: boolean): void {
     const limit = hard ? this.#limits.maxTimeout : this.#limits.timeout;
-    const left = hard ? 0 : leftOf(limit, waited, this.#host.attendedUntil ?? 0);
+    const left = hard ? 0 : leftOf(limit, waited, this.#host.loginActiveUntil ?? 0);
     if (left > 0) return this.#arm(left);
     this.abort(new TimeoutError(`${this.method} was not answered within ${limit} ms`, limit));
   }

@@ -18,8 +18,8 @@ export function watched(authorizer: Authorizer, onchange: () => void): Authorize
       }
       return headers;
     },
-    get attendedUntil() {
-      return authorizer.attendedUntil;
+    get loginActiveUntil() {
+      return authorizer.loginActiveUntil;
     },
     refused: (request, reply, signal) => authorizer.refused(request, reply, signal),
   };

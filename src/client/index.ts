@@ -27,9 +27,12 @@ export type { CacheOptions } from './result-cache.ts';
 export type { Subscription } from './subscription.ts';
 export type { ClientTransport, CommandTarget, ServerTarget, Target, UrlTarget } from './target.ts';
 export type { TaskHandle } from './task.ts';
-export type { Authorizer } from '../transport/http/client/authorizer.ts';
-export type { Lifetime } from '../util/lifetime.ts';
-export type { HttpReply, HttpRequest, HttpSend } from '../transport/http/client/http.ts';
+export type {
+  Authorizer,
+  OutgoingRequest,
+  RefusedRequest,
+  RefusedResponse,
+} from '../transport/http/client/authorizer.ts';
 export type { ReconnectionOptions } from '../transport/http/client/reconnection.ts';
 export type { CachedEra, Era, EraCache, UpstreamRoute } from '../wire/era-cache.ts';
 export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';

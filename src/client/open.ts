@@ -4,6 +4,7 @@ import { REVISIONS } from '../protocol/revisions.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import type { HttpTarget } from '../wire/negotiation.ts';
 import { attendedTimer } from '../transport/http/client/attendance.ts';
+import type { HttpSend } from '../transport/http/client/http.ts';
 import { connectFailure, TimeoutError } from './errors.ts';
 import { connectInProcess } from './in-process.ts';
 import type { ClientOptions } from './options.ts';
@@ -97,7 +98,7 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
 /** With somebody who may have to log in, the steps of connecting have no limits of their own that matter. */
 function patient(options: ClientOptions): ClientOptions {
   const { authorizer, connectTimeout = CONNECT_TIMEOUT } = options;
-  return authorizer?.attendedUntil === undefined || connectTimeout === 0
+  return authorizer?.loginActiveUntil === undefined || connectTimeout === 0
     ? options
     : { ...options, connectTimeout: connectTimeout + LOGIN_ALLOWANCE };
 }
@@ -121,7 +122,7 @@ async function inTime<T>(
   closing.addEventListener('abort', close);
   const end = attendedTimer(
     connectTimeout,
-    () => authorizer?.attendedUntil ?? 0,
+    () => authorizer?.loginActiveUntil ?? 0,
     () => {
       const message = `Cannot connect: ${url.origin}${url.pathname} did not answer within ${connectTimeout} ms`;
       giveUp(new TimeoutError(message, connectTimeout));
@@ -136,8 +137,7 @@ async function inTime<T>(
   }
 }
 
-async function sender({ http, fetch }: ClientOptions): Promise<ClientOptions['http']> {
-  if (http) return http;
+async function sender({ fetch }: ClientOptions): Promise<HttpSend> {
   if (fetch) return (await import('../transport/http/client/fetch-http.ts')).fetchHttp(fetch);
   return (await import('../transport/http/client/node-http.ts')).nodeHttp();
 }

@@ -5,7 +5,6 @@ import type { Revision } from '../protocol/revisions.ts';
 import type { DetailedTask } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
-import type { HttpSend } from '../transport/http/client/http.ts';
 import type { ReconnectionOptions } from '../transport/http/client/reconnection.ts';
 import type { EraCache } from '../wire/era-cache.ts';
 import type { Change, Handlers, LogMessage, Progress } from './handlers.ts';
@@ -87,8 +86,6 @@ export interface HttpClientOptions {
   authorizer?: Authorizer | undefined;
   /** Sends requests in place of `node:http`. */
   fetch?: typeof globalThis.fetch | undefined;
-  /** The same by our own contract; goes before `fetch`. */
-  http?: HttpSend | undefined;
   /** How large, how long and how often. */
   httpLimits?: HttpLimits | undefined;
 }

@@ -124,8 +124,8 @@ export class Requester implements CallHost {
     onerror(error);
   };
 
-  get attendedUntil(): number {
-    return this.options.authorizer?.attendedUntil ?? 0;
+  get loginActiveUntil(): number {
+    return this.options.authorizer?.loginActiveUntil ?? 0;
   }
 
   /** The server, with the middleware around it. */

@@ -17,7 +17,7 @@ const MAX_ATTENDED = 3_600_000;
 export interface CredentialsOptions extends OAuthOptions {
   readonly store: TokenStore;
   /** When a person was busy with a login last, as `Date.now()` has it; Infinity while one is. */
-  readonly attendedUntil: () => number;
+  readonly loginActiveUntil: () => number;
 }
 
 /** The token in use. */
@@ -167,7 +167,7 @@ export class Credentials {
     const latest = Date.now() + MAX_ATTENDED;
     const end = attendedTimer(
       MAX_ACQUISITION,
-      () => Math.min(this.#options.attendedUntil(), latest),
+      () => Math.min(this.#options.loginActiveUntil(), latest),
       () => late.abort(new OAuthError('timeout', `No token for ${this.endpoint.origin} could be had in time`)),
     );
     try {

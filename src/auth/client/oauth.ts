@@ -1,4 +1,9 @@
-import type { Authorizer } from '../../transport/http/client/authorizer.ts';
+import type {
+  Authorizer,
+  OutgoingRequest,
+  RefusedRequest,
+  RefusedResponse,
+} from '../../transport/http/client/authorizer.ts';
 import { checkScopes } from '../scopes.ts';
 import type { Demand } from './acquisition.ts';
 import { Credentials } from './credentials.ts';
@@ -36,7 +41,7 @@ class OAuth implements Authorizer {
   #rejected = 0;
   /** Logins that a person is busy with. */
   #attended = 0;
-  #attendedUntil = 0;
+  #loginActiveUntil = 0;
 
   constructor(options: OAuthOptions) {
     const { user, clientCredentials, assertion, client, scopes = [], maxStepUps = 2 } = options;
@@ -56,14 +61,11 @@ class OAuth implements Authorizer {
     if (options.server !== undefined) this.#credentialsFor(new URL(options.server));
   }
 
-  get attendedUntil(): number {
-    return this.#attended > 0 ? Infinity : this.#attendedUntil;
+  get loginActiveUntil(): number {
+    return this.#attended > 0 ? Infinity : this.#loginActiveUntil;
   }
 
-  async headers(
-    { method, url }: Parameters<Authorizer['headers']>[0],
-    signal?: AbortSignal,
-  ): Promise<Readonly<Record<string, string>>> {
+  async headers({ method, url }: OutgoingRequest, signal?: AbortSignal): Promise<Readonly<Record<string, string>>> {
     const credentials = this.#credentialsFor(url);
     // 2026-07-28, basic/authorization: Token Handling.
     if (url.origin !== credentials.endpoint.origin) return {};
@@ -76,19 +78,15 @@ class OAuth implements Authorizer {
       : { authorization };
   }
 
-  async refused(
-    { url, headers }: Parameters<Authorizer['refused']>[0],
-    reply: Parameters<Authorizer['refused']>[1],
-    signal?: AbortSignal,
-  ): Promise<boolean> {
+  async refused({ url, headers }: RefusedRequest, response: RefusedResponse, signal?: AbortSignal): Promise<boolean> {
     const credentials = this.#credentialsFor(url);
     if (url.origin !== credentials.endpoint.origin) return false;
-    const challenges = parseChallenges(reply.header('www-authenticate'));
+    const challenges = parseChallenges(response.header('www-authenticate'));
     const challenge = challenges.find(({ scheme }) => scheme === 'dpop') ?? challenges.find(isBearer);
     const used = headers['authorization']?.replace(/^\S+ +/, '');
     const { held } = credentials;
     if (challenge?.parameters.get('error') === 'use_dpop_nonce') {
-      const nonce = reply.header('dpop-nonce');
+      const nonce = response.header('dpop-nonce');
       if (nonce === undefined || !held?.dpop) return false;
       held.dpop.keepNonce(url.origin, nonce);
       return nonceOf(headers['dpop']) !== nonce;
@@ -101,7 +99,7 @@ class OAuth implements Authorizer {
       dpop: challenge?.scheme === 'dpop' && !challenges.some(isBearer),
       stepUp: false,
     };
-    if (reply.status === 401) {
+    if (response.status === 401) {
       // Somebody else got another meanwhile.
       if (held && held.tokens.accessToken !== used) return true;
       this.#countRejection(credentials);
@@ -109,7 +107,7 @@ class OAuth implements Authorizer {
       return true;
     }
     const insufficient = challenges.some(({ parameters }) => parameters.get('error') === 'insufficient_scope');
-    if (reply.status !== 403 || !insufficient || !scopes) return false;
+    if (response.status !== 403 || !insufficient || !scopes) return false;
     if (held && held.tokens.accessToken !== used && covers(held.tokens.scopes, scopes)) return true;
     this.#countStepUp(scopes, used);
     await credentials.renew({ ...demand, stepUp: true }, signal);
@@ -151,7 +149,7 @@ class OAuth implements Authorizer {
       ...this.#options,
       user: user && this.#attending(user),
       store: this.#options.store ?? new MemoryTokenStore(),
-      attendedUntil: () => this.attendedUntil,
+      loginActiveUntil: () => this.loginActiveUntil,
     }));
   }
 
@@ -168,7 +166,7 @@ class OAuth implements Authorizer {
               return await visit.authorize(request);
             } finally {
               this.#attended -= 1;
-              this.#attendedUntil = Date.now();
+              this.#loginActiveUntil = Date.now();
             }
           },
           close: () => visit.close(),

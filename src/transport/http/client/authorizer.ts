@@ -1,26 +1,36 @@
-import type { HttpReply, HttpRequest } from './http.ts';
+/** A request that needs a credential. */
+export interface OutgoingRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly url: URL;
+}
 
-/** Gives requests their credentials, and gets new ones where a server refuses them. */
+/** A request that a server refused, with the headers that were sent; names in lower case. */
+export interface RefusedRequest extends OutgoingRequest {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The response by which a server refused a request. */
+export interface RefusedResponse {
+  /** 401 or 403. */
+  readonly status: number;
+  /** A header of the response; undefined if it has none of that name. @param name in lower case. */
+  header(name: string): string | undefined;
+}
+
+/** Gives requests their credentials, and gets new ones when a server refuses them. `oauth` of `everwire/auth` makes one. */
 export interface Authorizer {
   /**
-   * When a person was busy with a login last, as `Date.now()` has it; Infinity while one is. Limits of time stand still
-   * meanwhile. Default: no person is ever asked.
+   * When a login by a person was last in progress, as `Date.now()` gives it; `Infinity` while one is. Time limits do not
+   * count the time of a login. Default: no person is ever asked.
    */
-  readonly attendedUntil?: number | undefined;
-  /** The headers that go with a request: `authorization`, and with DPoP `dpop`. May wait for a token to be refreshed. */
-  headers(
-    request: Pick<HttpRequest, 'method' | 'url'>,
-    signal?: AbortSignal,
-  ): Promise<Readonly<Record<string, string>>>;
+  readonly loginActiveUntil?: number | undefined;
+  /** The headers to send with a request: `authorization`, and with DPoP `dpop`. May wait for a token to be refreshed. */
+  headers(request: OutgoingRequest, signal?: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /**
-   * A server has refused a request with 401, or with 403 for want of scopes. Resolves with whether it is worth sending
-   * again; concurrent refusals of one credential are one question.
+   * A server refused a request with 401, or with 403 because scopes are missing. Resolves with whether to send it again.
+   * Concurrent refusals of one credential are handled once.
    *
-   * @throws Error that says why no credential can be had.
+   * @throws Error that says why there is no credential.
    */
-  refused(
-    request: Pick<HttpRequest, 'method' | 'url' | 'headers'>,
-    reply: Pick<HttpReply, 'status' | 'header'>,
-    signal?: AbortSignal,
-  ): Promise<boolean>;
+  refused(request: RefusedRequest, response: RefusedResponse, signal?: AbortSignal): Promise<boolean>;
 }

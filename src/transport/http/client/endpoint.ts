@@ -75,8 +75,8 @@ export class Endpoint {
     this.#maxRetryAfter = options.maxRetryAfter ?? MAX_RETRY_AFTER;
   }
 
-  /** See `Authorizer.attendedUntil`. */
-  readonly attendedUntil = (): number => this.#authorizer?.attendedUntil ?? 0;
+  /** See `Authorizer.loginActiveUntil`. */
+  readonly loginActiveUntil = (): number => this.#authorizer?.loginActiveUntil ?? 0;
 
   /**
    * Resolves with a reply whose status is a success. What is sent again had certainly not run: it was redirected (307, 308),

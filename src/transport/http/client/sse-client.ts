@@ -81,7 +81,7 @@ export class SseClient implements Transport {
     }
     this.#phase = 'opening';
     const limit = this.#options.openTimeout ?? OPEN_TIMEOUT;
-    const end = attendedTimer(limit, this.#http.attendedUntil, () =>
+    const end = attendedTimer(limit, this.#http.loginActiveUntil, () =>
       this.#stream.abort(new AnswerLost(`${shown(this.#url)} named no endpoint within ${limit} ms`)),
     );
     try {
@@ -196,7 +196,7 @@ export class SseClient implements Transport {
     const limit = this.#options.acceptTimeout ?? ACCEPT_TIMEOUT;
     const cancellation = new Lifetime();
     this.#telling.add(cancellation);
-    const end = attendedTimer(limit, this.#http.attendedUntil, () =>
+    const end = attendedTimer(limit, this.#http.loginActiveUntil, () =>
       cancellation.abort(new AnswerLost(`The server did not accept a message within ${limit} ms`)),
     );
     try {

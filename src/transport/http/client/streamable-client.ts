@@ -205,7 +205,7 @@ export class StreamableClient implements Transport {
   async #tell(body: string): Promise<void> {
     const cancellation = new Lifetime();
     this.#telling.add(cancellation);
-    const end = attendedTimer(this.#acceptTimeout, this.#endpoint.attendedUntil, () =>
+    const end = attendedTimer(this.#acceptTimeout, this.#endpoint.loginActiveUntil, () =>
       cancellation.abort(new AnswerLost(`The server did not accept a message within ${this.#acceptTimeout} ms`)),
     );
     try {
