@@ -13,7 +13,19 @@ export {
 } from './client.ts';
 export { connect } from './connect.ts';
 export { ConnectionError, InvalidResultError, TaskCancelledError, TimeoutError } from './errors.ts';
-export type * from './handlers.ts';
+export type {
+  Change,
+  FormHandler,
+  FormRequest,
+  Handlers,
+  LogMessage,
+  Progress,
+  QuestionContext,
+  RootsHandler,
+  SampleHandler,
+  UrlHandler,
+  UrlRequest,
+} from './handlers.ts';
 export type {
   ClientOptions,
   HttpLimits,
@@ -41,5 +53,42 @@ export type { AskOptions, Caller, Exchange, Middleware, Service, Session } from 
 export type { LogLevel } from '../protocol/logging.ts';
 export type { Revision } from '../protocol/revisions.ts';
 export type { DetailedTask, Task, TaskStatus } from '../protocol/tasks.ts';
-export type * from '../protocol/sampling.ts';
-export type * from '../protocol/types.ts';
+export type {
+  ModelPreferences,
+  SampleParams,
+  SampleResult,
+  SamplingContent,
+  SamplingMessage,
+  ToolChoice,
+  ToolResultContent,
+  ToolUseContent,
+} from '../protocol/sampling.ts';
+export type {
+  Annotations,
+  AudioContent,
+  AuthInfo,
+  BlobResourceContents,
+  CallToolResult,
+  ContentBlock,
+  DiscoverResult,
+  ElicitResult,
+  EmbeddedResource,
+  GetPromptResult,
+  Icon,
+  ImageContent,
+  Implementation,
+  Prompt,
+  PromptArgument,
+  PromptMessage,
+  ReadResourceResult,
+  Resource,
+  ResourceContents,
+  ResourceLink,
+  ResourceTemplate,
+  Root,
+  SubscriptionFilter,
+  TextContent,
+  TextResourceContents,
+  Tool,
+  ToolAnnotations,
+} from '../protocol/types.ts';

@@ -35,5 +35,42 @@ export type { LogLevel } from '../protocol/logging.ts';
 export type { DetailedTask, Task, TaskStatus } from '../protocol/tasks.ts';
 export { memoryTaskStore, type MemoryTaskStoreOptions } from '../store/memory-tasks.ts';
 export { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
-export type * from '../protocol/sampling.ts';
-export type * from '../protocol/types.ts';
+export type {
+  ModelPreferences,
+  SampleParams,
+  SampleResult,
+  SamplingContent,
+  SamplingMessage,
+  ToolChoice,
+  ToolResultContent,
+  ToolUseContent,
+} from '../protocol/sampling.ts';
+export type {
+  Annotations,
+  AudioContent,
+  AuthInfo,
+  BlobResourceContents,
+  CallToolResult,
+  ContentBlock,
+  DiscoverResult,
+  ElicitResult,
+  EmbeddedResource,
+  GetPromptResult,
+  Icon,
+  ImageContent,
+  Implementation,
+  Prompt,
+  PromptArgument,
+  PromptMessage,
+  ReadResourceResult,
+  Resource,
+  ResourceContents,
+  ResourceLink,
+  ResourceTemplate,
+  Root,
+  SubscriptionFilter,
+  TextContent,
+  TextResourceContents,
+  Tool,
+  ToolAnnotations,
+} from '../protocol/types.ts';

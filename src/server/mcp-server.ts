@@ -34,21 +34,21 @@ import { TaskDesk } from './task-desk.ts';
 import type { TasksOptions } from './task-rules.ts';
 import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
 
-/** Which revisions are served, and the bounds of what waits for callers: see `InboundOptions`. */
-type WireOptions = Pick<
-  InboundOptions,
-  | 'eras'
-  | 'askTimeout'
-  | 'maxAskTimeout'
-  | 'stateKey'
-  | 'maxParked'
-  | 'maxParkedPerPrincipal'
-  | 'maxSubscriptions'
-  | 'maxSubscriptionsPerPrincipal'
->;
-
 /** What a server says of itself, and how it is served. */
-export interface McpServerOptions extends Implementation, WireOptions {
+export interface McpServerOptions
+  extends
+    Implementation,
+    Pick<
+      InboundOptions,
+      | 'eras'
+      | 'askTimeout'
+      | 'maxAskTimeout'
+      | 'stateKey'
+      | 'maxParked'
+      | 'maxParkedPerPrincipal'
+      | 'maxSubscriptions'
+      | 'maxSubscriptionsPerPrincipal'
+    > {
   /** How to use the server, for the model. */
   instructions?: string;
   /** The most entries in one page of a list. Default 1000. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export * from './event-log-suite.ts';
-export * from './task-store-suite.ts';
-export * from './token-store-suite.ts';
-export * from './transport-suite.ts';
+export { eventLogSuite, type EventLogBounds, type SuiteCase } from './event-log-suite.ts';
+export { taskStoreSuite, type TaskStoreBounds } from './task-store-suite.ts';
+export { tokenStoreSuite } from './token-store-suite.ts';
+export { transportSuite, type TransportPair } from './transport-suite.ts';

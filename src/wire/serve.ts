@@ -4,12 +4,20 @@ import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { RequestListener, Transport } from '../transport/transport.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import type { LegacyInboundOptions } from './legacy/inbound.ts';
 import { TotalLoad } from './legacy/total-load.ts';
 import { ModernInbound } from './modern/inbound.ts';
 
 /** Which revisions are served, and the bounds of what waits for callers. */
-export interface InboundOptions extends LegacyInboundOptions {
+export interface InboundOptions {
+  /** Hears of every error that no caller can be told of. Default: nobody. */
+  readonly onerror?: ((error: Error) => void) | undefined;
+  /**
+   * Milliseconds that a question to the client may go without an answer or progress; 0 for no limit. Default 600 000. A
+   * question of 2026-07-28 waits 2³¹ − 1 ms (24.8 days) at most.
+   */
+  readonly askTimeout?: number | undefined;
+  /** Milliseconds that a question may take in all, whatever progress there is; 0 for no limit. Default 3 600 000. */
+  readonly maxAskTimeout?: number | undefined;
   /**
    * Which revisions are served: those that open with a handshake (`legacy`: 2024-11-05 to 2025-11-25), the one without
    * (`modern`: 2026-07-28), or both, each client in its own. Default `both`.

@@ -1,2 +1,0 @@
-export * from './exchange.ts';
-export * from './rounds.ts';
