@@ -4,7 +4,7 @@ const { INTROSPECTION = 'http://localhost:9000/introspect', CLIENT_SECRET = '' }
 const RESOURCE = 'http://localhost:8000/mcp';
 
 /** Asks the authorization server whose a token is (RFC 7662). */
-export const gate = bearerAuth({
+export const auth = bearerAuth({
   resource: RESOURCE,
   authorizationServers: ['http://localhost:9000'],
   async verify(token) {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { McpServer } from 'everwire/server';
-import type { Gate } from 'everwire/http';
+import type { Authenticator } from 'everwire/http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestIssuer } from '../test/support/issuer.ts';
 
@@ -43,8 +43,8 @@ async function client(server: McpServer, headers: Record<string, string>): Promi
 }
 
 /** A server that says who calls. */
-function behind(gate: Gate): McpServer {
-  const server = new McpServer({ name: 'who', version: '1', http: { gate } });
+function behind(auth: Authenticator): McpServer {
+  const server = new McpServer({ name: 'who', version: '1', http: { auth } });
   server.tool('who', {}, (_, { caller }) => `${caller.principal}: ${caller.auth?.scopes.join(' ')}`);
   onTestFinished(() => server.close());
   return server;
@@ -89,9 +89,9 @@ test('the example with introspection lets in whom the issuer knows', async () =>
     introspection.close();
   });
   environment({ INTROSPECTION: `http://127.0.0.1:${(introspection.address() as AddressInfo).port}/` });
-  const { gate } = await import('./auth-verify.ts');
+  const { auth } = await import('./auth-verify.ts');
   const errors: Error[] = [];
-  const server = new McpServer({ name: 'who', version: '1', http: { gate }, onerror: (error) => errors.push(error) });
+  const server = new McpServer({ name: 'who', version: '1', http: { auth }, onerror: (error) => errors.push(error) });
   server.tool('who', {}, (_, { caller }) => `${caller.principal}: ${caller.auth?.scopes.join(' ')}`);
   onTestFinished(() => server.close());
   const bearer = (token: string) => client(server, { authorization: `Bearer ${token}` });
@@ -106,8 +106,8 @@ test('the example with introspection lets in whom the issuer knows', async () =>
 
 test('the example with keys knows who shows one', async () => {
   environment({ ADA_KEY: 'ada-key-0123456789', ROBOT_KEY: 'robot-key-0123456789' });
-  const { gate } = await import('./auth-keys.ts');
-  const server = behind(gate);
+  const { auth } = await import('./auth-keys.ts');
+  const server = behind(auth);
   expect(await (await client(server, { 'x-api-key': 'robot-key-0123456789' }))('who')).toBe('robot: ');
   const ada = await client(server, { authorization: 'Bearer ada-key-0123456789' });
   expect(await ada('who')).toBe('ada: notes:read notes:write');

@@ -4,8 +4,8 @@ import { McpServer } from 'everwire/server';
 // Where clients reach the server, as they see it, and who issues tokens for it.
 const { RESOURCE = 'http://localhost:8000/mcp', ISSUER = 'http://localhost:9000' } = process.env;
 
-const gate = bearerAuth({ resource: RESOURCE, issuer: ISSUER, scopes: ['notes:read'] });
-export const server = new McpServer({ name: 'notes', version: '1.0.0', http: { gate } });
+const auth = bearerAuth({ resource: RESOURCE, issuer: ISSUER, scopes: ['notes:read'] });
+export const server = new McpServer({ name: 'notes', version: '1.0.0', http: { auth } });
 
 const notes = new Map<string, string>();
 

@@ -40,8 +40,8 @@ async function notes(): Promise<string> {
   const http = createServer();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const resource = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
-  const gate = bearerAuth({ resource, issuer: authorization.issuer, scopes: ['notes:read'] });
-  const server = new McpServer({ name: 'notes', version: '1.0.0', http: { gate } });
+  const auth = bearerAuth({ resource, issuer: authorization.issuer, scopes: ['notes:read'] });
+  const server = new McpServer({ name: 'notes', version: '1.0.0', http: { auth } });
   server.tool('who', {}, (_, { caller }) => caller.principal!.replace(`${authorization.issuer}#`, ''));
   http.on('request', server.node);
   onTestFinished(async () => {

@@ -164,7 +164,7 @@ describe('tasks over HTTP', () => {
   test("one caller's task is unknown to another, on a subscription too", async () => {
     const { call, send, listen, get } = await serve(
       (server) => void server.tool('slow', { task: true }, () => new Promise(() => {})),
-      { http: { gate: apiKeyAuth({ keys: { 'key-of-ann-1234567': 'ann', 'key-of-bob-1234567': 'bob' } }) } },
+      { http: { auth: apiKeyAuth({ keys: { 'key-of-ann-1234567': 'ann', 'key-of-bob-1234567': 'bob' } }) } },
     );
     const ann = { key: 'key-of-ann-1234567' };
     const bob = { key: 'key-of-bob-1234567' };

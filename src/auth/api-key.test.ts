@@ -4,16 +4,16 @@ import { POST_HEADERS, TestHttp, initialize } from '../../test/support/http.ts';
 import { scripted } from '../../test/support/service.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import type { HttpHandlerOptions } from '../transport/http/handler.ts';
-import { apiKeyAuth, type ApiKeyOptions } from './api-key.ts';
+import { apiKeyAuth, type ApiKeyAuthOptions } from './api-key.ts';
 
 const ADA = 'ada-key-0123456789abcdef';
 const BOB = 'bob-key-0123456789abcdef';
 const keys = { [ADA]: 'ada', [BOB]: { principal: 'bob', scopes: ['files:write'] } };
 
 const { service, seen } = scripted({ 'files/write': () => ({}) });
-const over = (options: ApiKeyOptions): TestHttp =>
+const over = (options: ApiKeyAuthOptions): TestHttp =>
   new TestHttp(service, {
-    gate: apiKeyAuth(options),
+    auth: apiKeyAuth(options),
     scopesFor: ({ method }) => (method === 'files/write' ? ['files:write'] : []),
   });
 const status = async (http: TestHttp, headers: Record<string, string>): Promise<number> =>
@@ -107,8 +107,8 @@ test.each([
   ['GET', '/page'],
 ])('whoever lacks a scope that everything needs gets nowhere: %s %s', async (method, path) => {
   const pages: HttpHandlerOptions['pages'] = (at) =>
-    at === '/page' ? { gated: true, answer: (call) => call.respond(200, {}) } : undefined;
-  const http = new TestHttp(service, { gate: apiKeyAuth({ keys, scopes: ['files:write'] }), pages });
+    at === '/page' ? { requiresAuth: true, answer: (call) => call.respond(200, {}) } : undefined;
+  const http = new TestHttp(service, { auth: apiKeyAuth({ keys, scopes: ['files:write'] }), pages });
   const refused = await http.send(method, path, { 'x-api-key': ADA });
   expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
     403,
@@ -133,7 +133,7 @@ test.each([
   expect(await status(http, { 'x-api-key': BOB })).toBe(401);
 });
 
-test.each<[string, ApiKeyOptions['verify']]>([
+test.each<[string, ApiKeyAuthOptions['verify']]>([
   [
     'throws',
     (key) => {
@@ -160,7 +160,7 @@ test('the session of one key is none for another', async () => {
   expect((await http.send('DELETE', '/mcp', { ...session, 'x-api-key': ADA })).status).toBe(204);
 });
 
-test.each<[string, ApiKeyOptions]>([
+test.each<[string, ApiKeyAuthOptions]>([
   ['either', {}],
   ['either', { keys, verify: () => undefined }],
   ['name of a header', { keys, header: 'not a name' }],

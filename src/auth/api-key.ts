@@ -2,14 +2,14 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AuthInfo } from '../protocol/types.ts';
 import type { HttpCall } from '../transport/http/call.ts';
 import { bearerChallenge, insufficientScope } from '../transport/http/challenge.ts';
-import type { Gate, Refusal } from '../transport/http/gate.ts';
+import type { Authenticator, AuthRefusal } from '../transport/http/authenticator.ts';
 import { bearerCredential, MALFORMED, MAX_CREDENTIAL } from './credential.ts';
 import { withoutSecret } from './redact.ts';
 import { Scopes, suffices, type ScopeOptions } from './scopes.ts';
 import { checkAuthInfo } from './token-verifier.ts';
 
 /** The keys that are let in, and where they are looked for. */
-export interface ApiKeyOptions extends ScopeOptions {
+export interface ApiKeyAuthOptions extends ScopeOptions {
   /** Whose each key is: the principal, who has no scopes then, or all that is known of them. */
   readonly keys?: Readonly<Record<string, string | AuthInfo>>;
   /**
@@ -30,27 +30,27 @@ const KEY = /^[\w.~+/-]+=*$/;
  *
  * @throws TypeError for options that cannot work. No error names a key.
  */
-export function apiKeyAuth(options: ApiKeyOptions): Gate {
-  return new ApiKeyGate(options);
+export function apiKeyAuth(options: ApiKeyAuthOptions): Authenticator {
+  return new ApiKeyAuthenticator(options);
 }
 
-class ApiKeyGate implements Gate {
-  readonly credentials: ReadonlySet<string>;
+class ApiKeyAuthenticator implements Authenticator {
+  readonly credentialHeaders: ReadonlySet<string>;
   readonly #header: string | undefined;
   readonly #scopes: Scopes;
-  readonly #verify: NonNullable<ApiKeyOptions['verify']>;
+  readonly #verify: NonNullable<ApiKeyAuthOptions['verify']>;
 
-  constructor(options: ApiKeyOptions) {
+  constructor(options: ApiKeyAuthOptions) {
     const { keys, verify, header = 'x-api-key' } = options;
     if ((keys === undefined) === (verify === undefined)) throw new TypeError('Give either keys or verify');
     if (header !== false && !/^[\w-]+$/.test(header)) throw new TypeError('header must be the name of a header');
     this.#header = header === false ? undefined : header.toLowerCase();
-    this.credentials = new Set(this.#header === undefined ? [] : [this.#header]);
+    this.credentialHeaders = new Set(this.#header === undefined ? [] : [this.#header]);
     this.#scopes = new Scopes(options);
     this.#verify = verify ?? knownKeys(keys!);
   }
 
-  authenticate(call: HttpCall): AuthInfo | Refusal | Promise<AuthInfo | Refusal> {
+  authenticate(call: HttpCall): AuthInfo | AuthRefusal | Promise<AuthInfo | AuthRefusal> {
     const bearer = bearerCredential(call.header('authorization'));
     const own = this.#header === undefined ? undefined : call.header(this.#header);
     if (bearer === undefined && own === undefined) return this.#unauthorized();
@@ -70,7 +70,7 @@ class ApiKeyGate implements Gate {
   }
 
   /** @param shown what the credential was shown as. */
-  #known(auth: AuthInfo | undefined, shown: string): AuthInfo | Refusal {
+  #known(auth: AuthInfo | undefined, shown: string): AuthInfo | AuthRefusal {
     if (!auth) return invalid(shown);
     const { expiresAt = Infinity } = checkAuthInfo(auth);
     if (expiresAt <= Date.now() / 1000) return invalid(shown);
@@ -78,17 +78,17 @@ class ApiKeyGate implements Gate {
     return this.authorize(expanded, undefined, []) ?? expanded;
   }
 
-  authorize(auth: AuthInfo, _request: unknown, scopes: readonly string[]): Refusal | undefined {
+  authorize(auth: AuthInfo, _request: unknown, scopes: readonly string[]): AuthRefusal | undefined {
     const needed = this.#scopes.of(scopes);
     return suffices(auth, needed) ? undefined : insufficientScope(needed);
   }
 
-  #unauthorized(): Refusal {
+  #unauthorized(): AuthRefusal {
     const needed = this.#header === undefined ? 'A bearer token' : 'An API key';
     return { status: 401, message: `${needed} is needed`, headers: bearerChallenge({ realm: 'mcp' }) };
   }
 
-  documents(): undefined {
+  metadata(): undefined {
     return undefined;
   }
 }
@@ -115,12 +115,12 @@ function digestOf(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
-function invalid(shown: string): Refusal {
+function invalid(shown: string): AuthRefusal {
   const headers = bearerChallenge({ realm: 'mcp', error: 'invalid_token' });
   return { status: 401, message: `The ${shown} is not valid`, headers };
 }
 
-function invalidRequest(): Refusal {
+function invalidRequest(): AuthRefusal {
   const headers = bearerChallenge({ realm: 'mcp', error: 'invalid_request' });
   return { status: 400, message: 'The headers must hold one API key', headers };
 }

@@ -7,7 +7,7 @@ import { scripted } from '../../test/support/service.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import { listen, type ListenOptions } from '../transport/http/listen.ts';
 import { createInbound } from '../wire/serve.ts';
-import { bearerAuth, type BearerOptions } from './bearer.ts';
+import { bearerAuth, type BearerAuthOptions } from './bearer.ts';
 import { InvalidToken } from './token-verifier.ts';
 
 const RESOURCE = 'https://mcp.example.com/mcp';
@@ -27,7 +27,7 @@ interface Reached {
 }
 
 /** A server that needs a token, over real HTTP. */
-async function serving(options: BearerOptions, more: Partial<ListenOptions> = {}): Promise<Reached> {
+async function serving(options: BearerAuthOptions, more: Partial<ListenOptions> = {}): Promise<Reached> {
   const { service } = scripted({
     'files/write': () => ({ written: true }),
     whoami: ({ caller }) => ({ principal: caller.principal, scopes: caller.auth?.scopes }),
@@ -39,7 +39,7 @@ async function serving(options: BearerOptions, more: Partial<ListenOptions> = {}
     onsession: inbound.onsession,
     onrequest: inbound.onrequest,
     onerror: (error) => void errors.push(error),
-    gate: bearerAuth(options),
+    auth: bearerAuth(options),
     scopesFor: ({ method }) => (method === 'files/write' ? ['files:write'] : []),
     ...more,
   });
@@ -54,8 +54,8 @@ async function serving(options: BearerOptions, more: Partial<ListenOptions> = {}
   return { base, errors, post };
 }
 
-const jwt = (options: Partial<BearerOptions> = {}): BearerOptions =>
-  ({ resource: RESOURCE, issuer: issuer.url, scopes: ['mcp'], ...options }) as BearerOptions;
+const jwt = (options: Partial<BearerAuthOptions> = {}): BearerAuthOptions =>
+  ({ resource: RESOURCE, issuer: issuer.url, scopes: ['mcp'], ...options }) as BearerAuthOptions;
 const told = async (response: Response): Promise<unknown[]> => {
   const { error } = (await response.json()) as { error: { message: string } };
   return [response.status, response.headers.get('www-authenticate'), error.message];
@@ -307,7 +307,7 @@ test.each<[string, number, () => AuthInfo | undefined]>([
   expect(inspect(errors, { depth: Infinity, showHidden: true })).not.toContain(TOKEN);
 });
 
-test.each<[string, Partial<BearerOptions>]>([
+test.each<[string, Partial<BearerAuthOptions>]>([
   ['absolute', { resource: 'mcp.example.com' }],
   ['https', { resource: 'http://mcp.example.com/mcp' }],
   ['fragment', { resource: `${RESOURCE}#here` }],
@@ -323,7 +323,7 @@ test.each<[string, Partial<BearerOptions>]>([
 });
 
 test('without an issuer and without a verifier it is said what is missing', () => {
-  expect(() => bearerAuth({ resource: RESOURCE } as BearerOptions)).toThrow('Give either issuer or verify');
+  expect(() => bearerAuth({ resource: RESOURCE } as BearerAuthOptions)).toThrow('Give either issuer or verify');
 });
 
 test('whoever lacks a scope that everything needs gets nowhere, with a request or without', async () => {

@@ -1,6 +1,6 @@
 import type { AuthInfo } from '../protocol/types.ts';
 import type { HttpCall } from '../transport/http/call.ts';
-import type { Gate, Refusal } from '../transport/http/gate.ts';
+import type { Authenticator, AuthRefusal } from '../transport/http/authenticator.ts';
 import { bearerCredential, MALFORMED } from './credential.ts';
 import { checkClockTolerance, jwtVerifier, type JwtIssuer } from './jwt.ts';
 import { ProtectedResource, type ResourceOptions } from './protected-resource.ts';
@@ -28,7 +28,7 @@ export interface IssuedBy extends JwtIssuer {
 }
 
 /** The resource, the scopes that it needs, and how its tokens are checked. */
-export type BearerOptions = ResourceOptions & ScopeOptions & (VerifiedBy | IssuedBy);
+export type BearerAuthOptions = ResourceOptions & ScopeOptions & (VerifiedBy | IssuedBy);
 
 /**
  * Lets in who shows an access token that was issued for this server, and tells others where to get one (2025-06-18 to
@@ -40,11 +40,11 @@ export type BearerOptions = ResourceOptions & ScopeOptions & (VerifiedBy | Issue
  *
  * @throws TypeError or RangeError for options that cannot work.
  */
-export function bearerAuth(options: BearerOptions): Gate {
-  return new BearerGate(options);
+export function bearerAuth(options: BearerAuthOptions): Authenticator {
+  return new BearerAuthenticator(options);
 }
 
-class BearerGate implements Gate {
+class BearerAuthenticator implements Authenticator {
   readonly #resource: ProtectedResource;
   readonly #scopes: Scopes;
   readonly #verify: TokenVerifier;
@@ -52,7 +52,7 @@ class BearerGate implements Gate {
   /** What was made of an error to report it: one that many calls fail with stays one. */
   readonly #failures = new WeakMap<object, Error>();
 
-  constructor(options: BearerOptions) {
+  constructor(options: BearerAuthOptions) {
     if (!options.verify && !options.issuer) throw new TypeError('Give either issuer or verify');
     const servers = options.verify ? options.authorizationServers : (options.authorizationServers ?? [options.issuer]);
     this.#scopes = new Scopes(options);
@@ -63,14 +63,14 @@ class BearerGate implements Gate {
     checkClockTolerance(this.#clockTolerance);
   }
 
-  authenticate(call: HttpCall): Refusal | Promise<AuthInfo | Refusal> {
+  authenticate(call: HttpCall): AuthRefusal | Promise<AuthInfo | AuthRefusal> {
     const token = bearerCredential(call.header('authorization'));
     if (token === undefined) return this.#resource.unauthorized();
     if (token === MALFORMED) return this.#resource.invalidRequest();
     return this.#check(token, call);
   }
 
-  async #check(token: string, call: HttpCall): Promise<AuthInfo | Refusal> {
+  async #check(token: string, call: HttpCall): Promise<AuthInfo | AuthRefusal> {
     let auth: AuthInfo | undefined;
     try {
       auth = await this.#verify(token, call);
@@ -95,12 +95,12 @@ class BearerGate implements Gate {
     return failure;
   }
 
-  authorize(auth: AuthInfo, _request: unknown, scopes: readonly string[]): Refusal | undefined {
+  authorize(auth: AuthInfo, _request: unknown, scopes: readonly string[]): AuthRefusal | undefined {
     const needed = this.#scopes.of(scopes);
     return suffices(auth, needed) ? undefined : this.#resource.insufficientScope(needed);
   }
 
-  documents(call: HttpCall): ReturnType<Gate['documents']> {
+  metadata(call: HttpCall): ReturnType<Authenticator['metadata']> {
     return this.#resource.document(call.path);
   }
 }

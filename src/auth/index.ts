@@ -4,8 +4,8 @@
  *
  * @module
  */
-export { apiKeyAuth, type ApiKeyOptions } from './api-key.ts';
-export { bearerAuth, type BearerOptions, type IssuedBy, type VerifiedBy } from './bearer.ts';
+export { apiKeyAuth, type ApiKeyAuthOptions } from './api-key.ts';
+export { bearerAuth, type BearerAuthOptions, type IssuedBy, type VerifiedBy } from './bearer.ts';
 export { jwtVerifier, type JwtIssuer, type JwtVerifierOptions } from './jwt.ts';
 export type { ResourceOptions } from './protected-resource.ts';
 export type { ScopeOptions } from './scopes.ts';
@@ -38,4 +38,4 @@ export type {
 } from '../transport/http/client/authorizer.ts';
 export type { AuthInfo } from '../protocol/types.ts';
 export type { HttpCall } from '../transport/http/call.ts';
-export type { Gate, Refusal } from '../transport/http/gate.ts';
+export type { Authenticator, AuthRefusal } from '../transport/http/authenticator.ts';

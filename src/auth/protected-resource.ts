@@ -1,6 +1,6 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { bearerChallenge, insufficientScope } from '../transport/http/challenge.ts';
-import type { Refusal } from '../transport/http/gate.ts';
+import type { AuthRefusal } from '../transport/http/authenticator.ts';
 import { checkScopes } from './scopes.ts';
 import { identifierUrl, wellKnown } from './urls.ts';
 
@@ -60,13 +60,13 @@ export class ProtectedResource {
   }
 
   /** For a call without a token, which is told nothing of errors (RFC 6750, section 3.1). */
-  unauthorized(): Refusal {
+  unauthorized(): AuthRefusal {
     const headers = bearerChallenge({ resource_metadata: this.metadataUrl, scope: this.#scope });
     return { status: 401, message: 'An access token is needed', headers };
   }
 
   /** For a token that is expired, revoked, malformed, or of no use here (RFC 6750, section 3.1: invalid_token). */
-  invalidToken(message: string): Refusal {
+  invalidToken(message: string): AuthRefusal {
     const headers = bearerChallenge({
       error: 'invalid_token',
       error_description: message,
@@ -77,7 +77,7 @@ export class ProtectedResource {
   }
 
   /** For a call whose credential cannot be read, or is not one (RFC 6750, section 3.1: invalid_request). */
-  invalidRequest(): Refusal {
+  invalidRequest(): AuthRefusal {
     const message = 'The Authorization header must hold one Bearer token';
     const headers = bearerChallenge({
       error: 'invalid_request',
@@ -88,7 +88,7 @@ export class ProtectedResource {
   }
 
   /** @param scopes all that the operation needs. */
-  insufficientScope(scopes: readonly string[]): Refusal {
+  insufficientScope(scopes: readonly string[]): AuthRefusal {
     return insufficientScope(scopes, this.metadataUrl);
   }
 }

@@ -63,17 +63,17 @@ describe('servers at paths of their own', () => {
     }
   });
 
-  test('stand behind the gate and the checks in front, and hear who was let in', async () => {
+  test('stand behind the authenticator and the checks in front, and hear who was let in', async () => {
     const { client, fetch } = mounted(new Map([['one', named('one')]]), {
       allowedHosts: ['mcp.example'],
       allowedOrigins: ['https://app.example'],
-      gate: {
+      auth: {
         authenticate: (call) =>
           call.header('authorization') === 'Bearer good'
             ? { principal: 'ada', scopes: [] }
             : { status: 401, message: 'no', headers: {} },
         authorize: () => undefined,
-        documents: () => undefined,
+        metadata: () => undefined,
       },
     });
     const path = '/servers/one/mcp';

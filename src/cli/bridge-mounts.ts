@@ -53,7 +53,7 @@ export class Mounts {
     const service = name === undefined ? undefined : this.#options.find(name);
     if (name === undefined || !service) return undefined;
     const { handler } = this.#mounts.get(name) ?? this.#add(name, service);
-    return { gated: true, answer: (call) => handler.handle(new MountedCall(call)) };
+    return { requiresAuth: true, answer: (call) => handler.handle(new MountedCall(call)) };
   };
 
   /** Closes what was served by names that are gone. Sessions of the others go on. */

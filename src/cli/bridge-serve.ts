@@ -5,7 +5,7 @@ import type { Metrics } from '../operate/metrics.ts';
 import { pagesAt } from '../operate/page.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { TlsFiles } from '../operate/tls-files.ts';
-import type { Gate } from '../transport/http/gate.ts';
+import type { Authenticator } from '../transport/http/authenticator.ts';
 import type { HttpRefusal } from '../transport/http/call.ts';
 import type { HttpHandler, HttpPage } from '../transport/http/handler.ts';
 import type { HttpListener } from '../transport/http/listen.ts';
@@ -80,7 +80,7 @@ export async function serveBridge(
     inbound,
     onerror,
     onrefusal: refusalsTo(log, observer.metrics),
-    gate: await gateFor(settings.access),
+    auth: await authFor(settings.access),
     tls,
     pages: (at) => pages(at) ?? mounts.page(at),
   });
@@ -118,23 +118,23 @@ async function certificateOf({ tls }: BridgeSettings): Promise<TlsFiles | undefi
   }
 }
 
-async function gateFor({ tokens, keys, issuer }: Access): Promise<Gate | undefined> {
+async function authFor({ tokens, keys, issuer }: Access): Promise<Authenticator | undefined> {
   if (tokens.length === 0 && keys.length === 0 && !issuer) return undefined;
-  const [{ apiKeyAuth }, { bearerAuth }, { anyGate }] = await Promise.all([
+  const [{ apiKeyAuth }, { bearerAuth }, { anyAuth }] = await Promise.all([
     import('../auth/api-key.ts'),
     import('../auth/bearer.ts'),
-    import('../operate/any-gate.ts'),
+    import('../operate/any-auth.ts'),
   ]);
   const owners = (secrets: readonly string[], kind: string): Record<string, string> =>
     Object.fromEntries(secrets.map((secret, index) => [secret, `${kind}-${index + 1}`]));
-  const gates: Gate[] = [];
-  if (keys.length > 0) gates.push(apiKeyAuth({ keys: owners(keys, 'key') }));
-  if (tokens.length > 0) gates.push(apiKeyAuth({ keys: owners(tokens, 'bearer'), header: false }));
+  const accepted: Authenticator[] = [];
+  if (keys.length > 0) accepted.push(apiKeyAuth({ keys: owners(keys, 'key') }));
+  if (tokens.length > 0) accepted.push(apiKeyAuth({ keys: owners(tokens, 'bearer'), header: false }));
   if (issuer) {
     const { jwksUri, ...others } = issuer;
-    gates.push(bearerAuth({ ...others, ...(jwksUri !== undefined && { jwksUri }) }));
+    accepted.push(bearerAuth({ ...others, ...(jwksUri !== undefined && { jwksUri }) }));
   }
-  return anyGate(...gates);
+  return anyAuth(...accepted);
 }
 
 /** Counts refusals, and logs them except for malformed requests, which are their client's own mistake. */
@@ -156,7 +156,7 @@ interface Listening {
   readonly inbound: Inbound;
   readonly onerror: (error: Error) => void;
   readonly onrefusal: (refusal: HttpRefusal) => void;
-  readonly gate: Gate | undefined;
+  readonly auth: Authenticator | undefined;
   readonly tls: TlsFiles | undefined;
   readonly pages: (path: string) => HttpPage | undefined;
 }
@@ -175,7 +175,7 @@ async function listenAs(settings: BridgeSettings, { inbound, tls, ...others }: L
 function pagesOf({ health, metrics }: Observer, settings: BridgeSettings): (path: string) => HttpPage | undefined {
   return pagesAt({
     ...(settings.health && health.pages),
-    ...(metrics && { '/metrics': metrics.page(settings.metrics === 'gated') }),
+    ...(metrics && { '/metrics': metrics.page({ requiresAuth: settings.metrics === 'gated' }) }),
   });
 }
 

@@ -5,7 +5,7 @@
  *
  * @module
  */
-export { anyGate } from './any-gate.ts';
+export { anyAuth } from './any-auth.ts';
 export { logCalls } from './call-log.ts';
 export { createHealth, type Health, type HealthCheck } from './health.ts';
 export {
@@ -25,6 +25,6 @@ export { anyReachable, reachability, type Reachability, type ReachabilityOptions
 export { tlsFiles, type TlsFiles, type TlsWatch } from './tls-files.ts';
 export { createTracing, type Tracing } from './tracing.ts';
 export type { Middleware } from '../core/exchange.ts';
-export type { Gate } from '../transport/http/gate.ts';
+export type { Authenticator } from '../transport/http/authenticator.ts';
 export type { HttpPage } from '../transport/http/handler.ts';
 export type { TlsCredentials } from '../transport/http/listen.ts';

@@ -153,15 +153,15 @@ describe('the figures', () => {
   });
 });
 
-test('the page serves them, to whom the gate lets in where it is told so', async () => {
+test('the page serves them, to whom the authenticator lets in where it is told so', async () => {
   const metrics = await createMetrics({ process: false });
-  const gate = {
+  const auth = {
     authenticate: () => ({ status: 401 as const, message: 'no', headers: {} }),
     authorize: () => undefined,
-    documents: () => undefined,
+    metadata: () => undefined,
   };
-  const pages = pagesAt({ '/metrics': metrics.page(), '/private': metrics.page(true) });
-  const get = fetchListener(createHttpHandler({ onsession: () => {}, gate, pages }));
+  const pages = pagesAt({ '/metrics': metrics.page(), '/private': metrics.page({ requiresAuth: true }) });
+  const get = fetchListener(createHttpHandler({ onsession: () => {}, auth, pages }));
   const response = await get(new Request('http://localhost/metrics'));
   expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   expect(await response.text()).toContain('# TYPE everwire_call_duration_seconds histogram');

@@ -41,8 +41,8 @@ export interface Metrics {
   readonly refused: (refusal: HttpRefusal) => void;
   /** All figures in the text format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
-  /** Serves `text`. @param gated whether the gate of the handler stands before it. Default false. */
-  page(gated?: boolean): HttpPage;
+  /** The page that serves `text`. With `requiresAuth` it is for authenticated callers only; by default anyone may read it. */
+  page(options?: Pick<HttpPage, 'requiresAuth'>): HttpPage;
 }
 
 /**
@@ -165,9 +165,9 @@ class PrometheusMetrics implements Metrics {
     return this.#registry.metrics();
   }
 
-  page(gated = false): HttpPage {
+  page({ requiresAuth = false }: Pick<HttpPage, 'requiresAuth'> = {}): HttpPage {
     return {
-      gated,
+      requiresAuth,
       answer: (call) =>
         void this.text().then(
           (text) => respondText(call, 200, text, this.#registry.contentType),

@@ -16,7 +16,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { apiKeyAuth, bearerAuth } from '../../src/auth/index.ts';
 import { McpServer } from '../../src/server/index.ts';
-import type { Gate } from '../../src/transport/http/gate.ts';
+import type { Authenticator } from '../../src/transport/http/authenticator.ts';
 import { TestIssuer } from '../support/issuer.ts';
 
 const INFO = { name: 'interop', version: '1.0.0' };
@@ -42,9 +42,9 @@ afterEach(async () => {
   await issuer.close();
 });
 
-/** Serves two tools, one of which needs a scope of its own, to who has got past the gate. */
-function serve(gate: Gate): void {
-  const mcp = new McpServer({ ...INFO, http: { gate, path: '/mcp', ssePath: '/sse' } });
+/** Serves two tools, one of which needs a scope of its own, to who has got past the authenticator. */
+function serve(auth: Authenticator): void {
+  const mcp = new McpServer({ ...INFO, http: { auth, path: '/mcp', ssePath: '/sse' } });
   mcp.tool('whoami', {}, (_, { caller }) => caller.principal ?? 'nobody');
   mcp.tool('write', { scopes: ['files:write'] }, () => 'written');
   server = mcp;

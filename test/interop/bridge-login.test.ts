@@ -25,8 +25,8 @@ beforeEach(async () => {
   http = createServer();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
-  const gate = bearerAuth({ resource: url, issuer: authorization.issuer, scopes: ['notes:read'] });
-  server = new McpServer({ name: 'notes', version: '1.0.0', http: { gate } });
+  const auth = bearerAuth({ resource: url, issuer: authorization.issuer, scopes: ['notes:read'] });
+  server = new McpServer({ name: 'notes', version: '1.0.0', http: { auth } });
   server.tool('who', {}, (_, { caller }) => String(caller.principal));
   http.on('request', server.node);
 

@@ -47,8 +47,8 @@ beforeEach(async () => {
   http = createServer();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   endpoint = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
-  const gate = bearerAuth({ resource: endpoint.href, issuer: authorization.issuer, scopes: ['notes:read'] });
-  server = new McpServer({ name: 'notes', version: '1.0.0', http: { gate } });
+  const auth = bearerAuth({ resource: endpoint.href, issuer: authorization.issuer, scopes: ['notes:read'] });
+  server = new McpServer({ name: 'notes', version: '1.0.0', http: { auth } });
   server.tool('who', {}, (_, { caller }) => `${caller.principal} ${caller.auth?.scopes.join(' ')}`);
   server.tool('write', { scopes: ['notes:write'] }, () => 'written');
   http.on('request', server.node);
@@ -167,7 +167,7 @@ describe('a client of a real authorization server', () => {
   });
 
   test('binds its tokens to a key where it wants to', async () => {
-    // The gate takes no such tokens, so they are only had, and shown.
+    // The authenticator takes no such tokens, so they are only had, and shown.
     const authorizer = oauth({ server: endpoint, ...alice(), dpop: true });
     const challenged = { status: 401, header: () => undefined };
     expect(await authorizer.refused({ method: 'POST', url: endpoint, headers: {} }, challenged)).toBe(true);

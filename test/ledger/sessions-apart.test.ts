@@ -25,7 +25,7 @@ test('what is said in one session is heard in no other', async () => {
 
 test('who asks is what the credential says, whatever the client says of itself', async () => {
   const { service, seen } = scripted();
-  const http = new TestHttp(service, { gate: apiKeyAuth({ keys: { 'key-of-ada': 'ada' } }) });
+  const http = new TestHttp(service, { auth: apiKeyAuth({ keys: { 'key-of-ada': 'ada' } }) });
   const claims = { principal: 'root', user: 'root', auth: { principal: 'root' } };
   const credential = { 'x-api-key': 'key-of-ada' };
   const { params } = initialize();

@@ -6,7 +6,7 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/jsonrpc/parse.ts': ['src/jsonrpc/parse.test.ts'],
   'src/jsonrpc/batch.ts': ['src/jsonrpc/batch.test.ts'],
   'src/transport/http/guards.ts': ['src/transport/http/guards.test.ts'],
-  'src/transport/http/handler.ts': ['src/transport/http/{handler,gate,cors,pages,status}.test.ts'],
+  'src/transport/http/handler.ts': ['src/transport/http/{handler,authenticator,cors,pages,status}.test.ts'],
   'src/auth/api-key.ts': ['src/auth/api-key.test.ts'],
   'src/auth/bearer.ts': ['src/auth/bearer.test.ts'],
   'src/auth/credential.ts': ['src/auth/credential.test.ts'],

@@ -3,7 +3,7 @@ import { checkMessage } from '../../jsonrpc/parse.ts';
 import type { AuthInfo } from '../../protocol/types.ts';
 import type { HttpCall } from './call.ts';
 import { insufficientScope } from './challenge.ts';
-import type { Gate, Refusal } from './gate.ts';
+import type { Authenticator, AuthRefusal } from './authenticator.ts';
 import { JSON_HEADERS, REFUSED, forbid } from './refusals.ts';
 
 /** The scopes that a request needs, all of them; none where anyone may make it who is let in. */
@@ -16,12 +16,12 @@ const NO_SCOPES: readonly string[] = [];
  * whole of it is refused, so that nothing is done twice when it comes again with a better credential.
  */
 export class Admission {
-  readonly #gate: Gate | undefined;
+  readonly #authenticator: Authenticator | undefined;
   readonly #scopesFor: ScopesFor;
 
-  /** @param gate undefined where something before the handler authenticates; scopes are compared as they are then. */
-  constructor(gate: Gate | undefined, scopesFor: ScopesFor = () => NO_SCOPES) {
-    this.#gate = gate;
+  /** @param authenticator undefined where something before the handler authenticates; scopes are compared as they are then. */
+  constructor(authenticator: Authenticator | undefined, scopesFor: ScopesFor = () => NO_SCOPES) {
+    this.#authenticator = authenticator;
     this.#scopesFor = scopesFor;
   }
 
@@ -29,7 +29,7 @@ export class Admission {
    * Whether a body may go on. Where not, the call has been answered. What is no request goes on, for others to judge.
    *
    * @param value the body as parsed.
-   * @throws what `scopesFor` and the gate throw: nothing is dispatched then.
+   * @throws what `scopesFor` and the authenticator throw: nothing is dispatched then.
    */
   admits(call: HttpCall, value: unknown): boolean {
     const { auth } = call;
@@ -57,8 +57,8 @@ export class Admission {
     return false;
   }
 
-  #refusal(auth: AuthInfo, request: Request, scopes: readonly string[]): Refusal | undefined {
-    if (this.#gate) return this.#gate.authorize(auth, request, scopes);
+  #refusal(auth: AuthInfo, request: Request, scopes: readonly string[]): AuthRefusal | undefined {
+    if (this.#authenticator) return this.#authenticator.authorize(auth, request, scopes);
     return scopes.every((scope) => auth.scopes.includes(scope)) ? undefined : insufficientScope(scopes);
   }
 }

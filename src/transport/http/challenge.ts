@@ -1,5 +1,5 @@
 import type { HttpHeaders } from './call.ts';
-import type { Refusal } from './gate.ts';
+import type { AuthRefusal } from './authenticator.ts';
 
 /**
  * A `WWW-Authenticate` header of the Bearer scheme (RFC 6750, section 3), with its parameters in the order given.
@@ -18,7 +18,7 @@ export function bearerChallenge(parameters: Readonly<Record<string, string | und
  * @param scopes all that the operation needs, whatever of it the caller has.
  * @param resourceMetadata address of the protected-resource metadata, where there is any.
  */
-export function insufficientScope(scopes: readonly string[], resourceMetadata?: string): Refusal {
+export function insufficientScope(scopes: readonly string[], resourceMetadata?: string): AuthRefusal {
   const message = `This needs more than the credential allows: ${scopes.join(' ')}`;
   const scope = scopes.join(' ');
   const headers = bearerChallenge({ error: 'insufficient_scope', scope, resource_metadata: resourceMetadata });

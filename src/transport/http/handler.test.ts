@@ -7,15 +7,15 @@ import { deferred, scripted } from '../../../test/support/service.ts';
 import type { AuthInfo } from '../../protocol/types.ts';
 import { createInbound } from '../../wire/serve.ts';
 import type { HttpCall } from './call.ts';
-import type { Gate } from './gate.ts';
+import type { Authenticator } from './authenticator.ts';
 import { createHttpHandler } from './handler.ts';
 import { listen } from './listen.ts';
 
 const { service } = scripted();
-const allow = (changes: Partial<Gate> = {}): Gate => ({
+const allow = (changes: Partial<Authenticator> = {}): Authenticator => ({
   authenticate: () => ({ principal: 'ada', scopes: [] }),
   authorize: () => undefined,
-  documents: () => undefined,
+  metadata: () => undefined,
   ...changes,
 });
 /** What a call says of itself that comes from this machine. */
@@ -40,30 +40,30 @@ test('a request without a Host is refused', async () => {
 
 test.each(['a document', 'a page', 'the endpoint'])('a Host that is not ours reads nothing: %s', async (what) => {
   const answer = vi.fn<(call: HttpCall) => void>((call) => call.respond(200, {}));
-  const documents = vi.fn<Gate['documents']>(() => (what === 'a document' ? { a: 1 } : undefined));
+  const metadata = vi.fn<Authenticator['metadata']>(() => (what === 'a document' ? { a: 1 } : undefined));
   const pages = vi.fn<() => { answer: typeof answer } | undefined>(() => (what === 'a page' ? { answer } : undefined));
-  const http = new TestHttp(service, { gate: allow({ documents }), pages });
+  const http = new TestHttp(service, { auth: allow({ metadata }), pages });
   const response = await http.post(initialize(), { host: 'evil.example' });
   expect([response.status, await message(response)]).toEqual([403, 'Host not allowed: evil.example']);
-  for (const asked of [answer, documents, pages]) expect(asked).not.toHaveBeenCalled();
+  for (const asked of [answer, metadata, pages]) expect(asked).not.toHaveBeenCalled();
 });
 
-test('an Origin that is not ours reads no page, whether it is gated or not', async () => {
-  for (const gated of [true, false]) {
+test('an Origin that is not ours reads no page, whether it requires auth or not', async () => {
+  for (const requiresAuth of [true, false]) {
     const answer = vi.fn<(call: HttpCall) => void>((call) => call.respond(200, {}));
-    const http = new TestHttp(service, { gate: allow(), pages: () => ({ gated, answer }) });
+    const http = new TestHttp(service, { auth: allow(), pages: () => ({ requiresAuth, answer }) });
     const response = await http.send('GET', '/page', { origin: 'https://evil.example' });
     expect([response.status, await message(response)]).toEqual([403, 'Origin not allowed: https://evil.example']);
     expect(answer).not.toHaveBeenCalled();
   }
 });
 
-test('an error of a gate that many calls fail with is reported once, and others each', async () => {
+test('an error of an authenticator that many calls fail with is reported once, and others each', async () => {
   const down = new Error('no database');
   const failures: unknown[] = [down, down, new Error('another'), 'no error', 'no error'];
   const thrown = [...failures];
   const http = new TestHttp(service, {
-    gate: allow({
+    auth: allow({
       authenticate: () => {
         throw thrown.shift();
       },
@@ -85,12 +85,12 @@ test('a handler that tells nobody of its errors answers all the same', async () 
   expect(respond).toHaveBeenCalledExactlyOnceWith(500, expect.anything(), expect.any(String));
 });
 
-test('an error behind a slow gate is answered and reported', async () => {
+test('an error behind a slow authenticator is answered and reported', async () => {
   const broken = new Error('broken');
   const http = new TestHttp(service, {
-    gate: allow({ authenticate: () => Promise.resolve({ principal: 'ada', scopes: [] }) }),
+    auth: allow({ authenticate: () => Promise.resolve({ principal: 'ada', scopes: [] }) }),
     pages: () => ({
-      gated: true,
+      requiresAuth: true,
       answer: () => {
         throw broken;
       },
@@ -105,8 +105,8 @@ test.each(['at once', 'later'])('a call whose client has gone goes no further, l
   const known: AuthInfo = { principal: 'ada', scopes: [] };
   const handler = createHttpHandler({
     onsession: () => {},
-    gate: allow({ authenticate: () => (when === 'later' ? Promise.resolve(known) : known) }),
-    pages: () => ({ gated: true, answer }),
+    auth: allow({ authenticate: () => (when === 'later' ? Promise.resolve(known) : known) }),
+    pages: () => ({ requiresAuth: true, answer }),
   });
   const answered = deferred<unknown[]>();
   const respond = (...args: unknown[]): void => answered.resolve(args);

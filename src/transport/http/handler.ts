@@ -10,7 +10,7 @@ import { OpenConnections } from './connection.ts';
 import { CorsCall } from './cors.ts';
 import { respondDocument } from './document.ts';
 import type { EndpointOptions } from './endpoint.ts';
-import type { Gate, Refusal } from './gate.ts';
+import type { Authenticator, AuthRefusal } from './authenticator.ts';
 import { GraceLine } from './grace.ts';
 import { hostGuard, namedOriginGuard, originGuard, type HostRules } from './guards.ts';
 import { failed, NO_HEADERS, refuse, shuttingDown, turnAway, unchecked } from './refusals.ts';
@@ -34,14 +34,11 @@ export interface HttpHandlerOptions extends HostRules {
    * `createInbound` makes this and `onsession` of a service.
    */
   readonly onrequest?: RequestListener | undefined;
-  /**
-   * Lets in only who shows a credential; `bearerAuth` and `apiKeyAuth` of `everwire/auth` make one. Default: none, and
-   * anyone is let in.
-   */
-  readonly gate?: Gate | undefined;
+  /** Checks credentials: `bearerAuth` or `apiKeyAuth` of `everwire/auth`. Default: none, so anyone may call. */
+  readonly auth?: Authenticator | undefined;
   /**
    * The scopes that a request needs. A caller without one of them is refused with 403 before anything is dispatched, and
-   * told of all of them. It is asked only of callers of whom something is known, from the gate or from a framework before
+   * told of all of them. It is asked only of callers of whom something is known, from the authenticator or from a framework before
    * the handler; where neither is there, scopes are not looked at. Default: none are needed.
    */
   readonly scopesFor?: ScopesFor | undefined;
@@ -92,8 +89,8 @@ export interface HttpHandlerOptions extends HostRules {
 
 /** Something that is served beside the endpoints: a status, figures, another handler. */
 export interface HttpPage {
-  /** Whether the gate of the handler stands before it too. Default false: anyone may read it. */
-  readonly gated?: boolean;
+  /** Whether the page is for authenticated callers only. Default false: anyone may read it. */
+  readonly requiresAuth?: boolean;
   /** Answers one call, of whatever method, also while the handler drains and after it is closed. */
   answer(call: HttpCall): void;
 }
@@ -151,13 +148,13 @@ class Handler implements HttpHandler {
   readonly #messagesPath: string;
   readonly #onerror: (error: Error) => void;
   readonly #onrefusal: ((refusal: HttpRefusal) => void) | undefined;
-  /** As `onerror`, of a gate: what many calls fail with is reported once. */
+  /** As `onerror`, of an authenticator: what many calls fail with is reported once. */
   readonly #onfailure: (error: Error) => void;
   readonly #hostAllowed: (host: string) => boolean;
   readonly #originAllowed: (origin: string) => boolean;
   /** Undefined where no page may read anything. */
   readonly #originReads: ((origin: string) => boolean) | undefined;
-  readonly #gate: Gate | undefined;
+  readonly #authenticator: Authenticator | undefined;
   readonly #pages: (path: string) => HttpPage | undefined;
   readonly #connections: OpenConnections;
   readonly #sessions: SessionTable<StreamableSession | SseSession>;
@@ -183,8 +180,8 @@ class Handler implements HttpHandler {
     this.#hostAllowed = hostGuard(options);
     this.#originAllowed = originGuard(options);
     this.#originReads = namedOriginGuard(options);
-    const { gate, scopesFor } = options;
-    this.#gate = gate;
+    const { auth: authenticator, scopesFor } = options;
+    this.#authenticator = authenticator;
     this.#pages = options.pages ?? (() => undefined);
     this.#connections = new OpenConnections(options.keepAlive ?? 15_000, this.stallTimeout);
     this.#sessions = new SessionTable({
@@ -203,7 +200,7 @@ class Handler implements HttpHandler {
       maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024,
       onsession: options.onsession,
       onerror: this.#onerror,
-      admission: gate || scopesFor ? new Admission(gate, scopesFor) : undefined,
+      admission: authenticator || scopesFor ? new Admission(authenticator, scopesFor) : undefined,
       closed: () => this.#phase !== 'open',
     };
     const grace = new GraceLine(options.grace ?? 100);
@@ -267,19 +264,22 @@ class Handler implements HttpHandler {
     if (host === undefined || !this.#hostAllowed(host)) {
       return refuse(call, 403, `Host not allowed: ${host}`, NO_HEADERS, 'host', host);
     }
-    const gate = this.#gate;
+    const authenticator = this.#authenticator;
     // Before the check of the origin: that guards what is private, and where to get a token is for every page to know.
-    const document = gate?.documents(call);
+    const document = authenticator?.metadata(call);
     if (document) return respondDocument(call, document);
     const origin = call.header('origin');
     if (origin !== undefined && !this.#originAllowed(origin)) {
       return refuse(call, 403, `Origin not allowed: ${origin}`, NO_HEADERS, 'origin', origin);
     }
-    if (call instanceof CorsCall && call.preflight) return call.answerPreflight(gate?.credentials);
+    if (call instanceof CorsCall && call.preflight) return call.answerPreflight(authenticator?.credentialHeaders);
     const page = this.#pages(call.path);
     if (page)
-      return gate && page.gated ? this.#enter(call, gate, (admitted) => page.answer(admitted)) : page.answer(call);
-    if (gate && this.#serves(call)) return this.#enter(call, gate, (admitted) => this.#dispatch(admitted));
+      return authenticator && page.requiresAuth
+        ? this.#enter(call, authenticator, (admitted) => page.answer(admitted))
+        : page.answer(call);
+    if (authenticator && this.#serves(call))
+      return this.#enter(call, authenticator, (admitted) => this.#dispatch(admitted));
     this.#dispatch(call);
   }
 
@@ -288,27 +288,32 @@ class Handler implements HttpHandler {
     return this.path === '*' || call.path === this.path || this.#isSse(call);
   }
 
-  #enter(call: HttpCall, gate: Gate, goOn: (call: HttpCall) => void): void {
-    let outcome: ReturnType<Gate['authenticate']>;
+  #enter(call: HttpCall, authenticator: Authenticator, goOn: (call: HttpCall) => void): void {
+    let outcome: ReturnType<Authenticator['authenticate']>;
     try {
-      outcome = gate.authenticate(call);
+      outcome = authenticator.authenticate(call);
     } catch (error) {
       return unchecked(call, error, this.#onfailure);
     }
-    if (!('then' in outcome)) return this.#letIn(call, gate, outcome, goOn);
+    if (!('then' in outcome)) return this.#letIn(call, authenticator, outcome, goOn);
     outcome
       .then(
-        (settled) => this.#letIn(call, gate, settled, goOn),
+        (settled) => this.#letIn(call, authenticator, settled, goOn),
         (error: unknown) => unchecked(call, error, this.#onfailure),
       )
       .catch((error: unknown) => failed(call, error, this.#onerror));
   }
 
-  #letIn(call: HttpCall, gate: Gate, outcome: AuthInfo | Refusal, goOn: (call: HttpCall) => void): void {
+  #letIn(
+    call: HttpCall,
+    authenticator: Authenticator,
+    outcome: AuthInfo | AuthRefusal,
+    goOn: (call: HttpCall) => void,
+  ): void {
     // Nobody reads it; but what stands between us and the client may wait for an answer.
     if (call.gone) return call.respond(400, NO_HEADERS);
     if (!('principal' in outcome)) return turnAway(call, outcome);
-    goOn(new AuthenticatedCall(call, outcome, gate.credentials));
+    goOn(new AuthenticatedCall(call, outcome, authenticator.credentialHeaders));
   }
 
   #dispatch(call: HttpCall): void {

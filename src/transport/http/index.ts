@@ -8,7 +8,7 @@ export type { BufferBudget, Holder } from './buffer-budget.ts';
 export type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpRefusal, HttpStream, RefusalReason } from './call.ts';
 export type { ScopesFor } from './admission.ts';
 export { fetchListener, type FetchContext } from './fetch.ts';
-export type { Gate, Refusal } from './gate.ts';
+export type { Authenticator, AuthRefusal } from './authenticator.ts';
 export type { HostRules } from './guards.ts';
 export { createHttpHandler, type HttpHandler, type HttpHandlerOptions, type HttpPage } from './handler.ts';
 export { listen, type HttpListener, type ListenOptions, type TlsCredentials } from './listen.ts';

@@ -1,21 +1,21 @@
 import { describe, expect, test, vi } from 'vitest';
 import { fetchListener } from './fetch.ts';
-import type { Gate } from './gate.ts';
+import type { Authenticator } from './authenticator.ts';
 import { createHttpHandler, type HttpHandlerOptions, type HttpPage } from './handler.ts';
 
-const page = (gated: boolean): HttpPage => ({
-  gated,
+const page = (requiresAuth: boolean): HttpPage => ({
+  requiresAuth,
   answer: (call) =>
     call.respond(200, { 'content-type': 'text/plain' }, `${call.method} ${call.path} for ${call.principal}`),
 });
 
-const gate: Gate = {
+const auth: Authenticator = {
   authenticate: (call) =>
     call.header('authorization') === 'Bearer good'
       ? { principal: 'ada', scopes: [] }
       : { status: 401, message: 'no', headers: { 'www-authenticate': 'Bearer' } },
   authorize: () => undefined,
-  documents: () => undefined,
+  metadata: () => undefined,
 };
 
 function handler(options: Partial<HttpHandlerOptions> = {}) {
@@ -40,8 +40,8 @@ describe('pages beside the endpoints', () => {
     expect((await get('/open', { origin: 'https://evil.example' })).status).toBe(403);
   });
 
-  test('stand behind the gate only where they say so, and hear who was let in', async () => {
-    const { get } = handler({ gate });
+  test('stand behind the authenticator only where they say so, and hear who was let in', async () => {
+    const { get } = handler({ auth });
     expect((await get('/open')).status).toBe(200);
     expect((await get('/private')).status).toBe(401);
     const response = await get('/private', { authorization: 'Bearer good' });

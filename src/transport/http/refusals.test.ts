@@ -24,8 +24,8 @@ test('a session too many is reported', async () => {
 });
 
 test('a caller without a credential, and one without a scope, are reported', async () => {
-  const gate = apiKeyAuth({ keys: { 'a-key-of-some-length': 'ada' } });
-  const { http, refusals } = reporting({ gate, scopesFor: () => ['admin'] });
+  const auth = apiKeyAuth({ keys: { 'a-key-of-some-length': 'ada' } });
+  const { http, refusals } = reporting({ auth, scopesFor: () => ['admin'] });
   expect((await http.post(initialize())).status).toBe(401);
   expect((await http.post(initialize(), { 'x-api-key': 'a-key-of-some-length' })).status).toBe(403);
   expect(refusals).toEqual([
@@ -36,8 +36,8 @@ test('a caller without a credential, and one without a scope, are reported', asy
 
 test('a credential that cannot be checked is reported', async () => {
   const authenticate = () => Promise.reject(new Error('no way to the issuer'));
-  const gate = { authenticate, authorize: () => undefined, documents: () => undefined };
-  const { http, refusals } = reporting({ gate });
+  const auth = { authenticate, authorize: () => undefined, metadata: () => undefined };
+  const { http, refusals } = reporting({ auth });
   expect((await http.post(initialize())).status).toBe(503);
   expect(refusals).toEqual([{ reason: 'credential_unchecked', status: 503 }]);
 });

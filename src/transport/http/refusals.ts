@@ -2,7 +2,7 @@ import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorResponse, type ErrorResponse, type RequestId } from '../../jsonrpc/message.ts';
 import { InvalidMessage, invalidRequest } from '../../jsonrpc/parse.ts';
 import type { HttpCall, HttpHeaders, HttpRefusal, RefusalReason } from './call.ts';
-import type { Refusal } from './gate.ts';
+import type { AuthRefusal } from './authenticator.ts';
 
 export const NO_HEADERS: HttpHeaders = {};
 export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
@@ -37,13 +37,13 @@ export function failed(call: HttpCall, error: unknown, onerror: (error: Error) =
   answer(call, 500, errorResponse(undefined, { code: ErrorCode.InternalError, message: 'Internal error' }), NO_HEADERS);
 }
 
-/** Answers a call that a gate does not let in. */
-export function turnAway(call: HttpCall, { status, message, headers }: Refusal): void {
+/** Answers a call that an authenticator does not let in. */
+export function turnAway(call: HttpCall, { status, message, headers }: AuthRefusal): void {
   refuse(call, status, message, headers, 'credential');
 }
 
 /** Answers a request that its sender may not make. */
-export function forbid(call: HttpCall, { status, message, headers }: Refusal, id: RequestId): void {
+export function forbid(call: HttpCall, { status, message, headers }: AuthRefusal, id: RequestId): void {
   call.refused('scope', status);
   answer(call, status, errorResponse(id, { code: REFUSED, message }), headers);
 }

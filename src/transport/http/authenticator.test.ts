@@ -7,14 +7,14 @@ import type { AuthInfo } from '../../protocol/types.ts';
 import { createInbound } from '../../wire/serve.ts';
 import type { HttpCall } from './call.ts';
 import { insufficientScope } from './challenge.ts';
-import type { Gate } from './gate.ts';
+import type { Authenticator } from './authenticator.ts';
 import type { HttpHandlerOptions } from './handler.ts';
 import { listen } from './listen.ts';
 
 const DOCUMENT = '/.well-known/thing';
 
 /** Takes `Bearer <name> <scope>...` for who calls and what was granted. */
-function testGate(changes: Partial<Gate> = {}): Gate {
+function testAuth(changes: Partial<Authenticator> = {}): Authenticator {
   return {
     authenticate(call) {
       const [, principal, ...scopes] = (call.header('authorization') ?? '').split(' ');
@@ -23,7 +23,7 @@ function testGate(changes: Partial<Gate> = {}): Gate {
     },
     authorize: (auth, _request, scopes) =>
       scopes.every((scope) => auth.scopes.includes(scope)) ? undefined : insufficientScope(scopes),
-    documents: ({ path }) => (path === DOCUMENT ? { thing: true } : undefined),
+    metadata: ({ path }) => (path === DOCUMENT ? { thing: true } : undefined),
     ...changes,
   };
 }
@@ -35,8 +35,8 @@ const { service, seen } = scripted({ 'need/a': () => ({}), 'need/a/b': () => ({}
 const request = (id: string | number, method: string, params?: JsonObject) => ({ jsonrpc: '2.0', id, method, params });
 const as = (credential: string) => ({ authorization: `Bearer ${credential}` });
 
-function gated(gate: Partial<Gate> = {}, options: Partial<HttpHandlerOptions> = {}): TestHttp {
-  return new TestHttp(service, { gate: testGate(gate), scopesFor, ...options });
+function gated(auth: Partial<Authenticator> = {}, options: Partial<HttpHandlerOptions> = {}): TestHttp {
+  return new TestHttp(service, { auth: testAuth(auth), scopesFor, ...options });
 }
 
 /** A session of one caller, for others to knock at. */
@@ -90,9 +90,9 @@ test('where any path is served, each of them needs a credential', async () => {
   expect((await http.send('GET', DOCUMENT)).status).toBe(200);
 });
 
-test('a page asks what it may send without a credential, and may send it in any header of the gate', async () => {
+test('a page asks what it may send without a credential, and may send it in any header of the authenticator', async () => {
   const origin = 'https://app.example';
-  const http = gated({ credentials: new Set(['x-key']) }, { allowedOrigins: [origin] });
+  const http = gated({ credentialHeaders: new Set(['x-key']) }, { allowedOrigins: [origin] });
   const headers = { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-key' };
   const response = await http.send('OPTIONS', '/mcp', headers);
   expect(response.status).toBe(204);
@@ -126,7 +126,7 @@ test('anyone may read a document, from any page', async () => {
 });
 
 test('the service knows who calls, and never sees the credential', async () => {
-  const http = gated({ credentials: new Set(['x-key']) });
+  const http = gated({ credentialHeaders: new Set(['x-key']) });
   const session = await sessionOf(http, 'ada read');
   await http.post(request(1, 'echo'), { ...session, ...as('ada read'), 'x-key': 'secret', 'x-other': 'seen' });
   const { caller, header } = seen.at(-1)!;
@@ -134,7 +134,7 @@ test('the service knows who calls, and never sees the credential', async () => {
   expect(['authorization', 'x-key', 'x-other'].map((name) => header?.(name))).toEqual([undefined, undefined, 'seen']);
 });
 
-test('what the gate says counts for more than what came before it', async () => {
+test('what the authenticator says counts for more than what came before it', async () => {
   const http = gated();
   const headers = { ...POST_HEADERS, ...as('ada') };
   const opened = new Request('http://localhost/mcp', { method: 'POST', headers, body: JSON.stringify(initialize()) });
@@ -175,7 +175,7 @@ test.each([
     },
   ],
   ['rejects', () => Promise.reject(new Error('no database'))],
-])('where the gate %s, the call may come again and the error is reported', async (_how, authenticate) => {
+])('where the authenticator %s, the call may come again and the error is reported', async (_how, authenticate) => {
   const http = gated({ authenticate });
   const response = await http.post(initialize());
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
@@ -183,7 +183,7 @@ test.each([
   expect(http.errors.map(({ message }) => message)).toEqual(['no database']);
 });
 
-test('what a route refuses after a slow gate is refused as after a quick one', async () => {
+test('what a route refuses after a slow authenticator is refused as after a quick one', async () => {
   const http = gated({ authenticate: () => Promise.resolve({ principal: 'a', scopes: [] }) });
   const response = await http.send('GET', '/mcp', { accept: 'text/event-stream' });
   expect(response.status).toBe(400);
@@ -202,14 +202,14 @@ test.each(['POST', 'GET'])('nobody is let in who is known only after the handler
 test.each(['GET /sse', 'POST /mcp'])('a client that goes away meanwhile opens no session: %s', async (target) => {
   const asked = deferred<HttpCall>();
   const known = deferred<AuthInfo>();
-  const gate = testGate({
+  const auth = testAuth({
     authenticate: (call) => {
       asked.resolve(call);
       return known.promise;
     },
   });
   let sessions = 0;
-  const listener = await listen({ port: 0, gate, onsession: () => void (sessions += 1) });
+  const listener = await listen({ port: 0, auth, onsession: () => void (sessions += 1) });
   onTestFinished(() => listener.close(0));
   const json = JSON.stringify(initialize());
   const socket = connectSocket(listener.port, '127.0.0.1');
@@ -315,7 +315,7 @@ test('where nobody can say what a request needs, it is not dispatched', async ()
   expect(http.errors.map(({ message }) => message)).toEqual(['lost the list']);
 });
 
-test('without a gate, scopes are compared with what a framework says, if it says anything', async () => {
+test('without an authenticator, scopes are compared with what a framework says, if it says anything', async () => {
   const http = new TestHttp(service, { scopesFor });
   const call = (authInfo?: AuthInfo): Promise<Response> => {
     const text = JSON.stringify(request(1, 'need/a'));
