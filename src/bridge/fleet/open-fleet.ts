@@ -8,7 +8,7 @@ import {
   type ServerConfig,
   type ConfigVariables,
 } from '../config/config.ts';
-import { watchConfig, type ConfigWatch } from '../config/watch.ts';
+import { watchConfig } from '../config/watch.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 
 /** The way to one server. */
@@ -88,7 +88,7 @@ class ConfiguredFleet implements OpenFleet {
   readonly #options: OpenFleetOptions;
   readonly #fleet: Fleet;
   #opened: ReadonlyMap<string, Opened> = new Map();
-  #watch: ConfigWatch | undefined;
+  #unwatch = (): void => {};
   /** Changes are taken up one after the other. */
   #updating: Promise<void> = Promise.resolve();
   #begun = false;
@@ -133,13 +133,13 @@ class ConfiguredFleet implements OpenFleet {
         warn(`${error.message}; the servers stay what they were`);
       }
     };
-    this.#watch = watchConfig(file, { onchange, onwarning: warn });
+    this.#unwatch = watchConfig(file, onchange);
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#watch?.close();
+    this.#unwatch();
     this.#fleet.close();
     await this.#updating;
     const opened = [...this.#opened];
