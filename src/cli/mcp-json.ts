@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { ConfigError, ConfigFile, type ServerConfig } from '../bridge/config/config.ts';
-import { Filler } from '../bridge/config/variables.ts';
+import { fillWith } from '../bridge/config/variables.ts';
 import { suggestion } from '../protocol/nearest.ts';
 import { Failure } from './failure.ts';
 import { say } from './say.ts';
@@ -99,7 +99,7 @@ export function fill(
   env: Readonly<Record<string, string | undefined>>,
   wrong: (problem: string) => Error,
 ): string {
-  return new Filler({ env }, '.', new Map()).fill(text, (problem) => {
+  return fillWith({ env })(text, (problem) => {
     throw wrong(problem);
   });
 }

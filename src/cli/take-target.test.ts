@@ -138,7 +138,7 @@ describe('names in mcp.json', () => {
       expect(take(['mine'])).toMatchObject({ command: 'node' });
       expect(said.mock.calls.map(([text]) => text)).toEqual([
         expect.stringMatching(
-          /^everwire: left out .*\.mcp\.json: it is no JSON: line 1, column 12: a value is expected\n$/,
+          /^everwire: left out .*\.mcp\.json: line 1, column 12: this is not valid JSON: expected a value, or a key/,
         ),
       ]);
     } finally {
@@ -146,17 +146,17 @@ describe('names in mcp.json', () => {
     }
     write('secret.json', '{ "token": hunter2 }');
     expect(() => take(['mine'], { config: 'secret.json' })).toThrow(
-      usage(/secret\.json: it is no JSON: line 1, column 12: a value is expected$/),
+      usage(/secret\.json: line 1, column 12: this is not valid JSON: expected a value, or a key in double quotes$/),
     );
   });
 
   test.each<[unknown, RegExp]>([
-    [{}, /mcp\.json: mcpServers\.mine has neither a command nor a url$/],
+    [{}, /mcp\.json: line 1, column 16: mcpServers\.mine has neither a command nor a url$/],
     ['node', /mcpServers\.mine must be an object$/],
-    [{ command: 'node', args: 'x' }, /mcpServers\.mine\.args must be a list of texts$/],
-    [{ command: 'node', env: [] }, /mcpServers\.mine\.env must be an object of texts$/],
-    [{ command: 'node', env: { A: {} } }, /mcpServers\.mine\.env\.A must be a text$/],
-    [{ command: 'node', cwd: 1 }, /mcpServers\.mine\.cwd must be a text that is not empty$/],
+    [{ command: 'node', args: 'x' }, /mcpServers\.mine\.args must be a list of strings$/],
+    [{ command: 'node', env: [] }, /mcpServers\.mine\.env must be an object of strings$/],
+    [{ command: 'node', env: { A: {} } }, /mcpServers\.mine\.env\.A must be a string$/],
+    [{ command: 'node', cwd: 1 }, /mcpServers\.mine\.cwd must be a non-empty string$/],
     [{ url: 'file:///etc/passwd' }, /mcpServers\.mine\.url must be a URL that begins with http:\/\/ or https:\/\/$/],
     [{ command: '${env:GONE}' }, /mcpServers\.mine\.command needs the environment variable GONE, which is not set$/],
   ])('%j cannot be used', (entry, message) => {

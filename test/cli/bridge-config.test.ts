@@ -154,7 +154,7 @@ test('a key in PEM is in no line of the log, and what is a secret of the bridge 
 
 test.each([
   ['is not there', undefined, [], /^everwire: --config: .*mcp\.json.*no such file/],
-  ['is no JSON', '{', [], /^everwire: --config: .*mcp\.json.*no JSON/],
+  ['is not JSON', '{', [], /^everwire: --config: .*mcp\.json: line 1, column 2: this is not valid JSON/],
   ['stands beside a server', '{"mcpServers":{}}', ['--', node], /^everwire: --config names the servers/],
 ])('a file that %s is told, with code 2', async (_, text, words, message) => {
   if (text !== undefined) writeFileSync(file, text);

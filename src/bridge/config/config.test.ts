@@ -10,18 +10,19 @@ function parse(json: unknown, file = '/work/project/mcp.json'): FleetConfig {
   return parseConfig(typeof json === 'string' ? json : JSON.stringify(json), file, { env, home: '/home/me' });
 }
 
-/** What is wrong with a configuration. */
+/** What is wrong with a configuration in one line, without the places. */
 function problems(json: unknown): readonly string[] {
   try {
     parse(json);
   } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
+    if (error instanceof ConfigError)
+      return error.problems.map((problem) => problem.replace(/^line 1, column \d+: /, ''));
     throw error;
   }
   return [];
 }
 
-/** What is wrong with one server. */
+/** What is wrong with one server, in the same way. */
 const wrong = (server: unknown): readonly string[] => problems({ mcpServers: { mine: server } });
 
 describe('the files that hosts have', () => {
@@ -130,7 +131,9 @@ describe('the files that hosts have', () => {
     const entry = { command: 'node', envFile: '${workspaceFolder}/.env', env: { LEVEL: '2' } };
     writeFileSync(file, JSON.stringify({ servers: { mine: entry, other: { command: 'x', envFile: 'none' } } }));
     expect(ConfigFile.read(file, { env }).server('mine')).toMatchObject({ env: { KEY: 'from-file', LEVEL: '2' } });
-    expect(() => readConfig(file, { env })).toThrow(`${file}: servers.other.envFile cannot be read: ENOENT`);
+    expect(() => readConfig(file, { env })).toThrow(
+      new RegExp(`^${file}: line 1, column \\d+: servers.other.envFile cannot be read: ENOENT$`),
+    );
   });
 });
 
@@ -146,7 +149,7 @@ describe('our own settings', () => {
   });
 
   test.each([
-    [{ name: 'clash' }, 'everwire.name is no setting (did you mean "names"?)'],
+    [{ name: 'clash' }, 'everwire.name is not a setting (did you mean "names"?)'],
     [{ names: 'allways' }, 'everwire.names must be "clash" or "always" (did you mean "always"?)'],
     [{ separator: 'x' }, 'everwire.separator must be 1 to 4 of the characters _ - .'],
     [[], 'everwire must be an object'],
@@ -155,11 +158,11 @@ describe('our own settings', () => {
   });
 
   test.each([
-    [{ hidden: ['a'] }, 'mcpServers.mine.tools.hidden is no setting (did you mean "hide"?)'],
-    [{ hide: 'a' }, 'mcpServers.mine.tools.hide must be a list of texts'],
+    [{ hidden: ['a'] }, 'mcpServers.mine.tools.hidden is not a setting (did you mean "hide"?)'],
+    [{ hide: 'a' }, 'mcpServers.mine.tools.hide must be a list of strings'],
     [{ rename: { a: 'no spaces' } }, 'mcpServers.mine.tools.rename.a must be 1 to 64 letters, digits and _ - .'],
-    [{ rename: { a: 'x', b: 'x' } }, 'mcpServers.mine.tools.rename.b is the name that "a" is given, too'],
-    [{ describe: { 'a b': 1 } }, 'mcpServers.mine.tools.describe["a b"] must be a text'],
+    [{ rename: { a: 'x', b: 'x' } }, 'mcpServers.mine.tools.rename.b is the new name of "a", too'],
+    [{ describe: { 'a b': 1 } }, 'mcpServers.mine.tools.describe["a b"] must be a string'],
     ['all', 'mcpServers.mine.tools must be an object'],
   ])('of tools, %j is refused', (tools, problem) => {
     expect(wrong({ command: 'x', tools })).toEqual([problem]);
@@ -168,34 +171,34 @@ describe('our own settings', () => {
 
 describe('what cannot be used', () => {
   test.each<[unknown, string]>([
-    [
-      { comand: 'node' },
-      'mcpServers.mine has neither a command nor a url (did you mean "command" where it says "comand"?)',
-    ],
-    [{ command: 'x', url: 'https://a.example' }, 'mcpServers.mine has a command and a url; it can have one'],
-    [{ command: 'x', type: 'sse' }, 'mcpServers.mine.type says sse, but there is a command'],
-    [{ url: 'https://a.example', type: 'stdio' }, 'mcpServers.mine.type says stdio, but there is a url'],
+    [{ comand: 'node' }, 'mcpServers.mine has neither a command nor a url; did you mean "command" by "comand"?'],
+    [{ command: 'x', url: 'https://a.example' }, 'mcpServers.mine has both a command and a url; remove one'],
+    [{ command: 'x', type: 'sse' }, 'mcpServers.mine.type is "sse", but there is a command'],
+    [{ url: 'https://a.example', type: 'stdio' }, 'mcpServers.mine.type is "stdio", but there is a url'],
     [
       { command: 'x', type: 'htp' },
       'mcpServers.mine.type must be "stdio" or "http" or "streamable-http" or "sse" (did you mean "http"?)',
     ],
-    [{ command: 'x', args: ['a', 1] }, 'mcpServers.mine.args must be a list of texts'],
+    [{ command: 'x', args: ['a', 1] }, 'mcpServers.mine.args must be a list of strings'],
     [
       { command: 'x', args: ['a', '${GONE}'] },
       'mcpServers.mine.args[1] needs the environment variable GONE, which is not set',
     ],
     [
       { command: 'x', args: ['${command:pick}'] },
-      'mcpServers.mine.args[0] needs ${command:…}, which only an editor can tell',
+      'mcpServers.mine.args[0] needs ${command:…}, which only an editor can fill in',
     ],
-    [{ url: 'https://me:hunter2@a.example' }, 'mcpServers.mine.url must hold no credentials; put them into headers'],
+    [
+      { url: 'https://me:hunter2@a.example' },
+      'mcpServers.mine.url must not contain credentials; send them in a header',
+    ],
     [
       { url: 'https://a.example', headers: { 'a b': 'x' } },
-      'mcpServers.mine.headers["a b"] is no name that a header can have',
+      'mcpServers.mine.headers["a b"] is not a valid name of a header',
     ],
     [
       { url: 'https://a.example', headers: { a: 'hunter2\n' } },
-      'mcpServers.mine.headers.a holds what no header can hold',
+      'mcpServers.mine.headers.a contains characters that a header cannot have',
     ],
   ])('%j', (server, problem) => {
     expect(wrong(server)).toEqual([problem]);
@@ -204,23 +207,50 @@ describe('what cannot be used', () => {
 
   test.each(['', '..', 'a\nb', 'x'.repeat(101)])('a server named %j', (name) => {
     expect(problems({ mcpServers: { [name]: { command: 'x' } } })).toEqual([
-      expect.stringContaining('is no name of a server'),
+      expect.stringContaining('cannot name a server'),
     ]);
   });
 
   test('all of it is told at once, with the file, and bounded', () => {
     const json = { mcpServers: Object.fromEntries(Array.from({ length: 13 }, (_, index) => [`s${index}`, {}])) };
     expect(() => parse(json, 'some/mcp.json')).toThrow(
-      /^some\/mcp\.json: mcpServers\.s0 has .*; mcpServers\.s9 has .*; and 3 more$/,
+      /^some\/mcp\.json: line 1, column 16: mcpServers\.s0 has .*: mcpServers\.s9 has .*; and 3 more$/,
     );
-    expect(problems({ servers: [] })).toEqual(['the file has no "mcpServers", or they are no object']);
-    expect(problems('{')).toEqual(['it is no JSON: line 1, column 2: it ends too early']);
+    expect(problems({ servers: [] })).toEqual(['the file has no object "mcpServers"']);
+    expect(problems('{')).toEqual(['this is not valid JSON: the file ends too early']);
+  });
+
+  test('each problem is told with its line and its column', () => {
+    const text = `{
+  // the servers
+  "servers": {
+    "one": { "comand": "node" },
+    "two": {
+      "command": "x",
+      "args": [
+        "a", "\${GONE}",
+      ],
+    },
+    "three": { "url": "https://a.example", "headers": { "X-A": [] } },
+  },
+  "everwire": { "separator": "x" },
+}`;
+    expect(() => parse(text, 'mcp.json')).toThrow(
+      expect.objectContaining({
+        problems: [
+          'line 4, column 5: servers.one has neither a command nor a url; did you mean "command" by "comand"?',
+          'line 8, column 14: servers.two.args[1] needs the environment variable GONE, which is not set',
+          'line 11, column 57: servers.three.headers.X-A must be a string',
+          'line 13, column 17: everwire.separator must be 1 to 4 of the characters _ - .',
+        ],
+      }),
+    );
   });
 
   test('a setting that looks misspelt is warned of, one of another host is not', () => {
     const { warnings } = parse({
       mcpServers: { mine: { command: 'x', arg: [], autoApprove: [], disable: true, gallery: true } },
     });
-    expect(warnings).toEqual(['mcpServers.mine.disable is not known here (did you mean "disabled"?)']);
+    expect(warnings).toEqual(['line 1, column 64: mcpServers.mine.disable is not known (did you mean "disabled"?)']);
   });
 });

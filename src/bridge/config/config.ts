@@ -1,132 +1,130 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { JsonProblem, parseConfigJson } from './json.ts';
+import { ConfigJson, JsonError } from './json.ts';
 import { ConfigError, Place, type Findings } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
 import { isDisabled, readServer, type ServerConfig } from './server.ts';
-import { Filler, variablesOf, type Input, type ConfigVariables } from './variables.ts';
+import { fillWith, variablesOf, type ConfigVariables, type Fill, type Input } from './variables.ts';
 
 export { ConfigError } from './place.ts';
 export type { CommandServer, ServerConfig, UrlServer } from './server.ts';
 export type { ConfigVariables } from './variables.ts';
 
-/** A file of servers, as hosts have them. */
+/** A configuration file of an MCP host, as a fleet uses it. */
 export interface FleetConfig {
   readonly file: string;
-  /** Those that are to be used, in the order of the file. */
+  /** The servers that are not disabled, in the order of the file. */
   readonly servers: readonly ServerConfig[];
-  /** When a name gets its server's before it: where two servers have it, or always. Default `clash`. */
+  /** When a name is prefixed with its server's: if two servers have it, or always. Default `clash`. */
   readonly names: 'clash' | 'always';
-  /** What stands between the two. Default `__`. */
+  /** What stands between the prefix and the name. Default `__`. */
   readonly separator: string;
-  /** What the author of the file may not have meant. */
+  /** What the author of the file may not have meant, each with its place. */
   readonly warnings: readonly string[];
 }
 
 const MAX_SERVERS = 500;
 const MAX_SERVER_NAME = 100;
-/** The letters of a separator are none of a hash, so that a name can be taken apart. */
+/** No separator has a character that a hash has, so that a name can be split again. */
 export const SEPARATOR = /^[_.-]{1,4}$/;
 
 /**
- * Reads a file of servers: `mcpServers` (Claude, Cursor and others), or `servers` with `inputs` (VS Code).
+ * Reads a configuration file: `mcpServers` (Claude, Cursor and others), or `servers` with `inputs` (VS Code).
  *
- * @throws ConfigError with all that is wrong in it.
+ * @throws ConfigError with all problems of the file.
  */
 export function readConfig(file: string, variables: ConfigVariables = {}): FleetConfig {
   return ConfigFile.read(file, variables).fleet();
 }
 
-/** As `readConfig`, of a text that was read already. */
+/** The same for a text that was read already. */
 export function parseConfig(text: string, file: string, variables: ConfigVariables = {}): FleetConfig {
   return new ConfigFile(text, file, variables).fleet();
 }
 
-/** A file of servers, of which each entry is looked at when it is wanted. */
+/** A configuration file. An entry is checked when it is needed. */
 export class ConfigFile {
   readonly file: string;
-  /** The entries, by name; undefined where the file has no place for any. */
+  readonly #json: ConfigJson;
+  readonly #root: JsonObject;
+  /** The keys that lead to the entries. */
+  readonly #section: readonly string[];
+  /** Undefined if the file lists no servers. */
   readonly #entries: JsonObject | undefined;
-  readonly #section: string;
-  readonly #settings: unknown;
-  readonly #filler: Filler;
-  /** The variables that each entry names, by the name of the entry. */
-  readonly #variablesOf = new Map<string, ReadonlySet<string>>();
+  readonly #fill: Fill;
+  /** The environment variables that any entry names, disabled ones included. */
+  readonly #variables: ReadonlySet<string>;
 
-  /** @throws ConfigError where it cannot be read, or is no JSON. */
+  /** @throws ConfigError if the file cannot be read or is not JSON. */
   static read(file: string, variables: ConfigVariables = {}): ConfigFile {
     return new ConfigFile(textOf(file), file, variables);
   }
 
-  /** @throws ConfigError where it is no JSON. */
+  /** @throws ConfigError if the text is not JSON. */
   constructor(text: string, file: string, variables: ConfigVariables = {}) {
-    const json = parsed(text, file);
-    const root: JsonObject = isObject(json) ? json : {};
     this.file = file;
-    const [section, entries] = sectionOf(root);
+    this.#json = parsed(text, file);
+    this.#root = isObject(this.#json.value) ? this.#json.value : {};
+    const mcp = isObject(this.#root['mcp']) ? this.#root['mcp'] : {};
+    // VS Code calls the servers `servers`; its settings have them in `mcp`.
+    const [section, entries] =
+      this.#root['mcpServers'] !== undefined
+        ? [['mcpServers'], this.#root['mcpServers']]
+        : this.#root['servers'] !== undefined
+          ? [['servers'], this.#root['servers']]
+          : [['mcp', 'servers'], mcp['servers']];
     this.#section = section;
     this.#entries = isObject(entries) ? entries : undefined;
-    this.#settings = root['everwire'];
-    this.#filler = new Filler(variables, file, inputsOf(root));
+    this.#fill = fillWith(variables, file, inputsIn(this.#root['inputs'] ?? mcp['inputs']));
+    this.#variables = variablesOf(this.#entries ?? {});
   }
 
-  /** The names of all entries; undefined where the file lists no servers at all. */
+  /** The names of all entries; undefined if the file lists no servers. */
   get names(): string[] | undefined {
     return this.#entries && Object.keys(this.#entries);
   }
 
   /**
-   * One server, or undefined where there is no entry of that name.
+   * One server, or undefined if there is no entry of that name.
    *
-   * @throws ConfigError where its entry cannot be used.
+   * @throws ConfigError if the entry cannot be used.
    */
   server(name: string): ServerConfig | undefined {
     if (!this.#entries || !Object.hasOwn(this.#entries, name)) return undefined;
     const findings: Findings = { problems: [], warnings: [] };
-    const server = this.#read(name, findings);
+    const server = this.#read(name, new Place(this.#json, findings));
     if (!server || findings.problems.length > 0) throw new ConfigError(this.file, findings.problems);
     return server;
   }
 
-  /** @throws ConfigError with all that is wrong. */
+  /** @throws ConfigError with all problems of the file. */
   fleet(): FleetConfig {
     const findings: Findings = { problems: [], warnings: [] };
-    const top = new Place('', findings);
+    const top = new Place(this.#json, findings);
     const servers: ServerConfig[] = [];
     const all = this.names;
-    if (!all) top.wrong('has no "mcpServers", or they are no object');
+    if (!all) top.wrong('has no object "mcpServers"');
     else if (all.length > MAX_SERVERS) top.wrong(`has more than ${MAX_SERVERS} servers`);
     else {
       for (const name of all) {
-        checkName(name, new Place(this.#section, findings).at(name));
+        checkName(name, top.at(...this.#section, name));
         if (isDisabled(this.#entries![name])) continue;
-        const server = this.#read(name, findings);
+        const server = this.#read(name, top);
         if (server) servers.push(server);
       }
     }
-    const { names, separator } = readSettings(this.#settings, top.at('everwire'));
+    const { names, separator } = readSettings(this.#root['everwire'], top.at('everwire'));
     if (findings.problems.length > 0) throw new ConfigError(this.file, findings.problems);
     return { file: this.file, servers, names, separator, warnings: findings.warnings };
   }
 
-  #read(name: string, findings: Findings): ServerConfig | undefined {
-    const place = new Place(this.#section, findings).at(name);
-    const server = readServer(name, this.#entries![name], this.file, place, this.#filler);
+  #read(name: string, top: Place): ServerConfig | undefined {
+    const entry = this.#entries![name];
+    const server = readServer(name, entry, this.file, top.at(...this.#section, name), this.#fill);
     if (server?.kind !== 'command') return server;
-    const withheld = this.#ofOthers(name);
+    // What only other entries name may be a secret of their servers.
+    const own = variablesOf(entry);
+    const withheld = [...this.#variables].filter((variable) => !own.has(variable));
     return withheld.length === 0 ? server : { ...server, withheld };
-  }
-
-  /** The variables that other entries name, disabled ones too, and this one does not. */
-  #ofOthers(name: string): string[] {
-    const own = this.#variables(name);
-    const all = new Set(this.names!.flatMap((each) => Array.from(this.#variables(each))));
-    return [...all].filter((each) => !own.has(each));
-  }
-
-  #variables(name: string): ReadonlySet<string> {
-    let found = this.#variablesOf.get(name);
-    if (!found) this.#variablesOf.set(name, (found = variablesOf(this.#entries![name])));
-    return found;
   }
 }
 
@@ -140,27 +138,17 @@ function textOf(file: string): string {
   }
 }
 
-function parsed(text: string, file: string): unknown {
+function parsed(text: string, file: string): ConfigJson {
   try {
-    return parseConfigJson(text);
+    return new ConfigJson(text);
   } catch (error) {
-    if (!(error instanceof JsonProblem)) throw error;
-    throw new ConfigError(file, [`it is no JSON: ${error.message}`]);
+    if (!(error instanceof JsonError)) throw error;
+    throw new ConfigError(file, [error.message]);
   }
 }
 
-/** Where the servers are: VS Code calls them `servers`, and had them under `mcp` in its settings. */
-function sectionOf(root: JsonObject): [section: string, entries: unknown] {
-  if (root['mcpServers'] !== undefined) return ['mcpServers', root['mcpServers']];
-  if (root['servers'] !== undefined) return ['servers', root['servers']];
-  const { mcp } = root;
-  return isObject(mcp) && mcp['servers'] !== undefined ? ['mcp.servers', mcp['servers']] : ['mcpServers', undefined];
-}
-
-/** What VS Code would ask for. */
-function inputsOf(root: JsonObject): Map<string, Input> {
-  const { mcp } = root;
-  const listed: unknown = root['inputs'] ?? (isObject(mcp) ? mcp['inputs'] : undefined);
+/** What VS Code would ask for, by id. */
+function inputsIn(listed: unknown): Map<string, Input> {
   const inputs = new Map<string, Input>();
   for (const input of Array.isArray(listed) ? (listed as unknown[]) : []) {
     if (!isObject(input) || typeof input['id'] !== 'string') continue;
@@ -173,9 +161,9 @@ function inputsOf(root: JsonObject): Map<string, Input> {
 function checkName(name: string, place: Place): void {
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   if (name === '' || name.length > MAX_SERVER_NAME || /[\u0000-\u001f\u007f]/.test(name))
-    place.wrong(`is no name of a server: it must be 1 to ${MAX_SERVER_NAME} characters, none of them for control`);
-  // Each server has a path of its own, and these would lead elsewhere.
-  else if (name === '.' || name === '..') place.wrong('is no name of a server: it is a way through folders');
+    place.wrong(`cannot name a server: use 1 to ${MAX_SERVER_NAME} characters, without control characters`);
+  // Each server is served at a path with its name, and these would lead elsewhere.
+  else if (name === '.' || name === '..') place.wrong('cannot name a server: it means a folder in a path');
 }
 
 function readSettings(settings: unknown, place: Place): Pick<FleetConfig, 'names' | 'separator'> {

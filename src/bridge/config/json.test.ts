@@ -1,11 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JsonProblem, parseConfigJson } from './json.ts';
+import { ConfigJson, JsonError } from './json.ts';
+
+const parse = (text: string): unknown => new ConfigJson(text).value;
 
 /** What a parser makes of a text, where it throws nothing but what it should. */
-function outcome(parse: () => unknown, refusal: new (...args: never[]) => Error): unknown {
+function outcome(read: () => unknown, refusal: new (...args: never[]) => Error): unknown {
   try {
-    return { value: parse() };
+    return { value: read() };
   } catch (error) {
     if (error instanceof refusal) return 'refused';
     throw error;
@@ -16,7 +18,7 @@ describe('JSON as configuration files have it', () => {
   test('is read as any JSON is', () => {
     fc.assert(
       fc.property(fc.json(), fc.boolean(), (text, mark) => {
-        expect(parseConfigJson((mark ? '\uFEFF' : '') + text)).toEqual(JSON.parse(text));
+        expect(parse((mark ? '\uFEFF' : '') + text)).toEqual(JSON.parse(text));
       }),
     );
   });
@@ -46,7 +48,7 @@ describe('JSON as configuration files have it', () => {
         const text = pieces.join('');
         fc.pre(!/,\s*[\]}]/.test(text));
         const expected = outcome(() => JSON.parse(text), SyntaxError);
-        const found = outcome(() => parseConfigJson(text), JsonProblem);
+        const found = outcome(() => parse(text), JsonError);
         expect(found).toEqual(expected);
       }),
       { numRuns: 2000 },
@@ -59,29 +61,49 @@ describe('JSON as configuration files have it', () => {
       comment */ "a": [1, 2, /* none */], // "b": 3
       "url": "https://example.com/*not-a-comment*/", }
     // last`;
-    expect(parseConfigJson(text)).toEqual({ a: [1, 2], url: 'https://example.com/*not-a-comment*/' });
+    expect(parse(text)).toEqual({ a: [1, 2], url: 'https://example.com/*not-a-comment*/' });
   });
 
   test('does not change what objects are', () => {
-    const parsed = parseConfigJson('{"__proto__": {"admin": true}}') as object;
+    const parsed = parse('{"__proto__": {"admin": true}}') as object;
     expect(Object.keys(parsed)).toEqual(['__proto__']);
     expect((parsed as { admin?: boolean }).admin).toBeUndefined();
   });
 
+  test('knows where a key or an item stands', () => {
+    const json = new ConfigJson('\uFEFF{\n  "a": [1, 2], // none\n  "b.c": { "d": 3 }\n}');
+    expect(json.position(['a'])).toBe('line 2, column 3');
+    expect(json.position(['a', 1])).toBe('line 2, column 12');
+    expect(json.position(['b.c', 'd'])).toBe('line 3, column 12');
+    expect(json.position(['b.c', 'missing', 'below'])).toBe('line 3, column 3');
+    expect(json.position(['missing'])).toBe('line 1, column 1');
+  });
+
   test.each([
-    ['', 'line 1, column 1: it ends too early'],
-    ['{\n  "token": hunter2 }', 'line 2, column 12: a value is expected'],
-    ['{"a" 1}', 'line 1, column 6: a colon is expected'],
-    ['{a: 1}', 'line 1, column 2: a key in double quotes is expected'],
-    ['[1 2]', 'line 1, column 4: a comma or ] is expected'],
-    ['{"a": [1,', 'line 1, column 10: it ends too early'],
-    ['{} {}', 'line 1, column 4: there is something behind the end'],
-    ['"C:\\dir"', 'line 1, column 1: a text has a wrong escape in it; a backslash is written \\\\'],
-    ['"two\nlines"', 'line 1, column 5: a text does not end'],
-    ['{} /* and so on', 'line 1, column 4: a comment does not end'],
-    ['['.repeat(5000), 'line 1, column 102: it is nested deeper than 100 levels'],
-  ])('%j is refused by its place alone', (text, message) => {
-    expect(() => parseConfigJson(text)).toThrow(JsonProblem);
-    expect(() => parseConfigJson(text)).toThrow(expect.objectContaining({ message }));
+    ['', 'line 1, column 1: this is not valid JSON: the file ends too early'],
+    [
+      '{\n  "token": hunter2 }',
+      'line 2, column 12: this is not valid JSON: expected a value, or a key in double quotes',
+    ],
+    ['{"a": }', 'line 1, column 7: this is not valid JSON: expected a value'],
+    ['{"a" 1}', 'line 1, column 6: this is not valid JSON: expected a colon'],
+    ['{a: 1}', 'line 1, column 2: this is not valid JSON: expected a value, or a key in double quotes'],
+    ['{"a": 1,, }', 'line 1, column 9: this is not valid JSON: expected a key in double quotes'],
+    ['[1 2]', 'line 1, column 4: this is not valid JSON: expected a comma or a closing bracket'],
+    ['{"a": [1}', 'line 1, column 9: this is not valid JSON: expected a comma or a closing bracket'],
+    ['{"a": 1.}', 'line 1, column 7: this is not valid JSON: this number is incomplete'],
+    ['{"a": [1,', 'line 1, column 10: this is not valid JSON: the file ends too early'],
+    ['{} {}', 'line 1, column 4: this is not valid JSON: there is more text after the end'],
+    [
+      '"C:\\dir"',
+      'line 1, column 1: this is not valid JSON: this string has an invalid escape; write a backslash as \\\\',
+    ],
+    ['"two\nlines"', 'line 1, column 1: this is not valid JSON: this string does not end on its line'],
+    ['"a\u0001"', 'line 1, column 1: this is not valid JSON: this string has a control character'],
+    ['{} /* and so on', 'line 1, column 4: this is not valid JSON: this comment does not end'],
+    ['['.repeat(100_000), 'line 1, column 1: this JSON is nested too deeply'],
+  ])('%j is refused with its place, and not repeated', (text, message) => {
+    expect(() => parse(text)).toThrow(JsonError);
+    expect(() => parse(text)).toThrow(expect.objectContaining({ message }));
   });
 });

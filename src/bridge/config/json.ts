@@ -1,155 +1,78 @@
-/** Deeper nesting than this is refused: no host writes it, and it would exhaust the stack. */
-const MAX_DEPTH = 100;
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  parseTree,
+  printParseErrorCode,
+  type JSONPath,
+  type Node,
+  type ParseError,
+} from 'jsonc-parser';
 
-/** What is wrong with a text that should be JSON, and where. Nothing of the text is repeated: there may be secrets in it. */
-export class JsonProblem extends Error {
-  override readonly name = 'JsonProblem';
-  /** From 1, as is the column. */
-  readonly line: number;
-  readonly column: number;
+/** What the parser's errors mean. No message repeats text of the file, since it may hold secrets. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'expected a value, or a key in double quotes',
+  PropertyNameExpected: 'expected a key in double quotes',
+  ValueExpected: 'expected a value',
+  ColonExpected: 'expected a colon',
+  CommaExpected: 'expected a comma or a closing bracket',
+  CloseBraceExpected: 'expected a comma or }',
+  CloseBracketExpected: 'expected a comma or ]',
+  EndOfFileExpected: 'there is more text after the end',
+  UnexpectedEndOfComment: 'this comment does not end',
+  UnexpectedEndOfString: 'this string does not end on its line',
+  UnexpectedEndOfNumber: 'this number is incomplete',
+  InvalidEscapeCharacter: 'this string has an invalid escape; write a backslash as \\\\',
+  InvalidUnicode: 'this string has an invalid escape; write a backslash as \\\\',
+  InvalidCharacter: 'this string has a control character',
+};
 
-  constructor(text: string, at: number, problem: string) {
-    const before = text.slice(0, at).split('\n');
-    const line = before.length;
-    const column = before.at(-1)!.length + 1;
-    super(`line ${line}, column ${column}: ${problem}`);
-    this.line = line;
-    this.column = column;
-  }
+/** A text that is not JSON. The message starts with the line and the column. */
+export class JsonError extends Error {
+  override readonly name = 'JsonError';
 }
 
 /**
- * Reads JSON as the configuration files of editors have it: with comments of either kind, commas behind the last entry,
- * and a byte order mark. Of a key that is given twice, the last counts.
- *
- * @throws JsonProblem where it is something else.
+ * JSON as configuration files of editors have it: with comments, trailing commas and a byte order mark. The last of several
+ * equal keys counts.
  */
-export function parseConfigJson(text: string): unknown {
-  return new Parser(text).parse();
-}
-
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const LITERALS: readonly (readonly [string, unknown])[] = [
-  ['true', true],
-  ['false', false],
-  ['null', null],
-];
-
-class Parser {
+export class ConfigJson {
+  readonly value: unknown;
   readonly #text: string;
-  #at = 0;
+  readonly #root: Node;
 
+  /** @throws JsonError */
   constructor(text: string) {
-    this.#text = text;
+    this.#text = text.replace(/^\uFEFF/, '');
+    this.#root = this.#parse();
+    this.value = getNodeValue(this.#root);
   }
 
-  parse(): unknown {
-    if (this.#text.startsWith('\uFEFF')) this.#at = 1;
-    const value = this.#value(0);
-    this.#space();
-    if (this.#at < this.#text.length) throw this.#problem('there is something behind the end');
-    return value;
+  /** The line and the column of a key or a list item; if there is none, of what it would be in. */
+  position(path: JSONPath): string {
+    const node = findNodeAtLocation(this.#root, path);
+    if (!node) return this.position(path.slice(0, -1));
+    return this.#positionAt((node.parent?.type === 'property' ? node.parent : node).offset);
   }
 
-  #value(depth: number): unknown {
-    if (depth > MAX_DEPTH) throw this.#problem(`it is nested deeper than ${MAX_DEPTH} levels`);
-    this.#space();
-    switch (this.#text[this.#at]) {
-      case '{':
-        return this.#object(depth);
-      case '[':
-        return this.#array(depth);
-      case '"':
-        return this.#string();
-      case undefined:
-        throw this.#problem('it ends too early');
-      default:
-        return this.#scalar();
-    }
-  }
-
-  #object(depth: number): Record<string, unknown> {
-    const object: Record<string, unknown> = {};
-    this.#entries('}', () => {
-      if (this.#text[this.#at] !== '"') throw this.#problem('a key in double quotes is expected');
-      const key = this.#string();
-      this.#space();
-      if (this.#text[this.#at] !== ':') throw this.#problem('a colon is expected');
-      this.#at += 1;
-      const value = this.#value(depth + 1);
-      // An assignment to `__proto__` would change what the object is.
-      Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-    });
-    return object;
-  }
-
-  #array(depth: number): unknown[] {
-    const array: unknown[] = [];
-    this.#entries(']', () => void array.push(this.#value(depth + 1)));
-    return array;
-  }
-
-  #entries(close: string, read: () => void): void {
-    this.#at += 1;
-    for (;;) {
-      this.#space();
-      if (this.#text[this.#at] === close) break;
-      if (this.#at >= this.#text.length) throw this.#problem('it ends too early');
-      read();
-      this.#space();
-      if (this.#text[this.#at] === close) break;
-      if (this.#at >= this.#text.length) throw this.#problem('it ends too early');
-      if (this.#text[this.#at] !== ',') throw this.#problem(`a comma or ${close} is expected`);
-      this.#at += 1;
-    }
-    this.#at += 1;
-  }
-
-  #string(): string {
-    const start = this.#at;
-    for (this.#at += 1; this.#text[this.#at] !== '"'; this.#at += 1) {
-      const character = this.#text[this.#at];
-      if (character === undefined || character < ' ') throw this.#problem('a text does not end');
-      if (character === '\\') this.#at += 1;
-    }
-    this.#at += 1;
+  #parse(): Node {
+    const errors: ParseError[] = [];
+    let root: Node | undefined;
     try {
-      return JSON.parse(this.#text.slice(start, this.#at)) as string;
-    } catch {
-      this.#at = start;
-      throw this.#problem('a text has a wrong escape in it; a backslash is written \\\\');
+      root = parseTree(this.#text, errors, { allowTrailingComma: true });
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new JsonError(`${this.#positionAt(0)}: this JSON is nested too deeply`, { cause: error });
     }
+    const [first] = errors;
+    if (!first && root) return root;
+    const offset = first?.offset ?? 0;
+    const ended = offset >= this.#text.trimEnd().length;
+    const problem = ended ? 'the file ends too early' : MESSAGES[printParseErrorCode(first!.error)];
+    throw new JsonError(`${this.#positionAt(offset)}: this is not valid JSON: ${problem}`);
   }
 
-  #scalar(): unknown {
-    NUMBER.lastIndex = this.#at;
-    const number = NUMBER.exec(this.#text)?.[0];
-    if (number !== undefined) {
-      this.#at += number.length;
-      return Number(number);
-    }
-    const literal = LITERALS.find(([word]) => this.#text.startsWith(word, this.#at));
-    if (!literal) throw this.#problem('a value is expected');
-    this.#at += literal[0].length;
-    return literal[1];
-  }
-
-  /** Goes on behind blanks and comments. */
-  #space(): void {
-    for (;;) {
-      while (' \t\r\n'.includes(this.#text[this.#at] ?? '-')) this.#at += 1;
-      if (this.#text.startsWith('//', this.#at)) {
-        const end = this.#text.indexOf('\n', this.#at);
-        this.#at = end === -1 ? this.#text.length : end;
-      } else if (this.#text.startsWith('/*', this.#at)) {
-        const end = this.#text.indexOf('*/', this.#at + 2);
-        if (end === -1) throw this.#problem('a comment does not end');
-        this.#at = end + 2;
-      } else return;
-    }
-  }
-
-  #problem(problem: string): JsonProblem {
-    return new JsonProblem(this.#text, this.#at, problem);
+  #positionAt(offset: number): string {
+    const lines = this.#text.slice(0, offset).split('\n');
+    return `line ${lines.length}, column ${lines.at(-1)!.length + 1}`;
   }
 }

@@ -1,13 +1,14 @@
 import { suggestion } from '../../protocol/nearest.ts';
+import type { ConfigJson } from './json.ts';
 
-/** So many problems of one file are told at a time. */
+/** At most this many problems of one file are reported at once. */
 const MAX_PROBLEMS = 10;
 
-/** A configuration that cannot be used. It names the file and each place in it, and repeats no value: there may be secrets. */
+/** A configuration that cannot be used. It never repeats a value, since values may be secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly file: string;
-  /** What is wrong, each with its place: `mcpServers.weather.args must be a list of texts`. */
+  /** Each with its place: `line 4, column 7: mcpServers.weather.args must be a list of strings`. */
   readonly problems: readonly string[];
 
   constructor(file: string, problems: readonly string[], options?: ErrorOptions) {
@@ -19,56 +20,56 @@ export class ConfigError extends Error {
   }
 }
 
-/** What was found in a file while it was checked. */
+/** What checking a file has found, each with its place. */
 export interface Findings {
-  /** For which it cannot be used. */
+  /** Why the file cannot be used. */
   readonly problems: string[];
-  /** What it can be used in spite of, and what its author may not have meant. */
+  /** What its author may not have meant. */
   readonly warnings: string[];
 }
 
-/** A place in a file, as a person would write the way to it. */
+/** A place in a configuration file, and what is wrong there. */
 export class Place {
-  readonly path: string;
-  readonly findings: Findings;
+  readonly #path: (string | number)[];
+  readonly #json: ConfigJson;
+  readonly #findings: Findings;
 
-  constructor(path: string, findings: Findings) {
-    this.path = path;
-    this.findings = findings;
+  constructor(json: ConfigJson, findings: Findings, path: (string | number)[] = []) {
+    this.#json = json;
+    this.#findings = findings;
+    this.#path = path;
   }
 
-  at(key: string | number): Place {
-    const simple = typeof key === 'string' && /^[A-Za-z_$][\w$-]*$/.test(key);
-    const step = simple ? (this.path === '' ? key : `.${key}`) : `[${JSON.stringify(key)}]`;
-    return new Place(this.path + step, this.findings);
+  at(...keys: readonly (string | number)[]): Place {
+    return new Place(this.#json, this.#findings, [...this.#path, ...keys]);
   }
 
-  /** Takes note of a problem: `must be a text`. */
+  /** Reports a problem: `must be a string`. */
   wrong(problem: string): undefined {
-    this.findings.problems.push(`${this.path || 'the file'} ${problem}`);
+    this.#findings.problems.push(this.#tell(problem));
     return undefined;
   }
 
   warn(warning: string): void {
-    this.findings.warnings.push(`${this.path || 'the file'} ${warning}`);
+    this.#findings.warnings.push(this.#tell(warning));
   }
 
-  /** Refuses keys that are none of ours, where nobody else's can stand. */
+  /** Refuses keys that are not ours, in an object that is ours alone. */
   only(object: object, keys: readonly string[]): void {
     for (const key of Object.keys(object)) {
       if (!keys.includes(key)) {
-        this.at(key).wrong(`is no setting${suggestion(key, keys) || `; there are ${keys.join(', ')}`}`);
+        this.at(key).wrong(`is not a setting${suggestion(key, keys) || `; the settings are ${keys.join(', ')}`}`);
       }
     }
   }
 
-  text(value: unknown): string | undefined {
-    return typeof value === 'string' && value !== '' ? value : this.wrong('must be a text that is not empty');
+  string(value: unknown): string | undefined {
+    return typeof value === 'string' && value !== '' ? value : this.wrong('must be a non-empty string');
   }
 
-  texts(value: unknown): string[] | undefined {
+  strings(value: unknown): string[] | undefined {
     if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value;
-    return this.wrong('must be a list of texts');
+    return this.wrong('must be a list of strings');
   }
 
   choice<const T extends string>(value: unknown, choices: readonly T[]): T | undefined {
@@ -76,5 +77,15 @@ export class Place {
     if (found !== undefined) return found;
     const listed = choices.map((choice) => JSON.stringify(choice)).join(' or ');
     return this.wrong(`must be ${listed}${typeof value === 'string' ? suggestion(value, choices) : ''}`);
+  }
+
+  /** `line 4, column 7: mcpServers.weather.args[0] must be a string` */
+  #tell(problem: string): string {
+    const steps = this.#path.map((key) => {
+      const simple = typeof key === 'string' && /^[A-Za-z_$][\w$-]*$/.test(key);
+      return simple ? `.${key}` : `[${JSON.stringify(key)}]`;
+    });
+    const name = steps.join('').replace(/^\./, '') || 'the file';
+    return `${this.#json.position(this.#path)}: ${name} ${problem}`;
   }
 }

@@ -6,44 +6,42 @@ import { nearest } from '../../protocol/nearest.ts';
 import type { ToolSelection } from '../fleet/selection.ts';
 import type { Place } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
-import type { Filler } from './variables.ts';
-
-interface AnyServer {
-  readonly name: string;
-  readonly tools: ToolSelection;
-}
+import type { Fill } from './variables.ts';
 
 /** A server that is started by a command. */
-export interface CommandServer extends AnyServer {
+export interface CommandServer {
   readonly kind: 'command';
   readonly command: string;
   readonly args: readonly string[];
-  /** Added to the environment of this process. They may be secrets. */
+  /** Added to the environment of this process. The values may be secrets. */
   readonly env: Readonly<Record<string, string>>;
-  /** Variables of that environment that this server does not get, because only other entries of the file name them. */
+  /** Variables of the environment of this process that the server does not get: only other entries of the file name them. */
   readonly withheld?: readonly string[];
-  /** Default: where this process runs. */
+  /** Default: the folder where this process runs. */
   readonly cwd?: string;
 }
 
 /** A server at a URL. */
-export interface UrlServer extends AnyServer {
+export interface UrlServer {
   readonly kind: 'url';
   readonly url: string;
-  /** By name, as they are written; they may be secrets. */
+  /** By name, as written. The values may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The one transport that is to be tried, as the file says (`UrlTarget` of `everwire/client`). Default: found out. */
+  /** The only transport to try (`UrlTarget` of `everwire/client`). Default: both. */
   readonly transport?: 'http' | 'sse';
 }
 
-/** A server of a configuration, with its variables filled in. */
-export type ServerConfig = CommandServer | UrlServer;
+/** A server of a configuration file, with its variables filled in. */
+export type ServerConfig = (CommandServer | UrlServer) & {
+  readonly name: string;
+  readonly tools: ToolSelection;
+};
 
-/** How hosts name the ways to a server. */
+/** The types that hosts write. */
 const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse' | 'remote'>> = {
   stdio: 'stdio',
   local: 'stdio',
-  // Of either transport: hosts that write it fall back to HTTP+SSE.
+  // Hosts that write `http` fall back to HTTP+SSE.
   http: 'remote',
   'streamable-http': 'http',
   streamableHttp: 'http',
@@ -51,7 +49,7 @@ const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse' | 'remote'>> = {
   remote: 'remote',
   sse: 'sse',
 };
-/** What is read of an entry; hosts have more of their own. */
+/** The keys that we read of an entry. Hosts have more of their own. */
 const KEYS = [
   'command',
   'args',
@@ -69,89 +67,56 @@ const KEYS = [
 ];
 export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Whether an entry says that its server is not to be used. */
+/** Whether an entry is switched off. */
 export function isDisabled(entry: unknown): boolean {
   return isObject(entry) && (entry['disabled'] === true || entry['enabled'] === false);
 }
 
 /**
- * Reads one entry of a file, and fills in its variables. Problems go to `place`.
+ * Reads one entry of a file, and fills in its variables. Problems are reported to `place`.
  *
- * @param file for paths, which start where it lies.
+ * @param file whose folder relative paths start from.
  */
 export function readServer(
   name: string,
   entry: unknown,
   file: string,
   place: Place,
-  filler: Filler,
+  fill: Fill,
 ): ServerConfig | undefined {
   if (!isObject(entry)) return place.wrong('must be an object');
-  warnOfMisspelling(entry, place);
+  const misspelt = misspellings(entry);
+  for (const [key, meant] of misspelt) place.at(key).warn(`is not known (did you mean ${JSON.stringify(meant)}?)`);
   const tools = readTools(entry['tools'], place.at('tools'));
   const type = readType(entry['type'], place.at('type'));
   const urlKey = ['url', 'serverUrl', 'httpUrl'].find((key) => entry[key] !== undefined);
-  const { command } = entry;
-  if (command !== undefined && urlKey !== undefined)
-    return place.wrong(`has a command and a ${urlKey}; it can have one`);
-  if (type === 'stdio' && urlKey !== undefined) return place.at('type').wrong(`says stdio, but there is a ${urlKey}`);
-  if (type !== undefined && type !== 'stdio' && command !== undefined)
-    return place.at('type').wrong(`says ${type}, but there is a command`);
-  if (urlKey !== undefined) {
-    const url = readUrl(entry[urlKey], place.at(urlKey), filler);
-    const headers = readHeaders(entry['headers'], place.at('headers'), filler);
-    if (url === undefined) return undefined;
-    // `httpUrl` is how some hosts tell Streamable HTTP from HTTP+SSE.
-    const transport = type ?? (urlKey === 'httpUrl' ? 'http' : undefined);
-    return {
-      kind: 'url',
-      name,
-      url,
-      headers,
-      tools,
-      ...(transport === 'http' || transport === 'sse' ? { transport } : {}),
-    };
+  const isCommand = entry['command'] !== undefined;
+  if (isCommand && urlKey !== undefined) return place.wrong(`has both a command and a ${urlKey}; remove one`);
+  if (!isCommand && urlKey === undefined) {
+    const hints = misspelt.map(([key, meant]) => `; did you mean ${JSON.stringify(meant)} by ${JSON.stringify(key)}?`);
+    return place.wrong(`has neither a command nor a url${hints.join('')}`);
   }
-  if (command === undefined) {
-    return place.wrong(`has neither a command nor a url${hint(entry)}`);
+  if (type !== undefined && (type === 'stdio') !== isCommand)
+    return place.at('type').wrong(`is ${JSON.stringify(entry['type'])}, but there is a ${urlKey ?? 'command'}`);
+  if (urlKey === undefined) {
+    const server = readCommand(entry, file, place, fill);
+    return server && { ...server, name, tools };
   }
-  const filled = (value: string, at: Place): string => filler.fill(value, (problem) => at.wrong(problem));
-  const program = place.at('command').text(command);
-  const args = entry['args'] === undefined ? [] : place.at('args').texts(entry['args']);
-  const env = {
-    ...readEnvFile(entry['envFile'], file, place.at('envFile'), filler),
-    ...readTexts(entry['env'], place.at('env'), filler),
-  };
-  const cwd = entry['cwd'] === undefined ? undefined : place.at('cwd').text(entry['cwd']);
-  if (program === undefined || args === undefined) return undefined;
-  return {
-    kind: 'command',
-    name,
-    command: filled(program, place.at('command')),
-    args: args.map((arg, index) => filled(arg, place.at('args').at(index))),
-    env,
-    ...(cwd === undefined ? {} : { cwd: path.resolve(path.dirname(file), filled(cwd, place.at('cwd'))) }),
-    tools,
-  };
+  const url = readUrl(entry[urlKey], place.at(urlKey), fill);
+  const headers = readHeaders(entry['headers'], place.at('headers'), fill);
+  // Some hosts write `httpUrl` for Streamable HTTP and `url` for HTTP+SSE.
+  const transport = type ?? (urlKey === 'httpUrl' ? 'http' : undefined);
+  const only = transport === 'http' || transport === 'sse' ? { transport } : {};
+  return url === undefined ? undefined : { kind: 'url', name, url, headers, tools, ...only };
 }
 
-/** What a person may have meant who gave neither a command nor a URL. */
-function hint(entry: JsonObject): string {
-  for (const key of Object.keys(entry)) {
-    const meant = KEYS.includes(key) ? undefined : nearest(key, ['command', 'url']);
-    if (meant !== undefined) return ` (did you mean ${JSON.stringify(meant)} where it says ${JSON.stringify(key)}?)`;
-  }
-  return '';
-}
-
-/** Hosts have settings of their own, so only what looks like one of ours is worth a word. */
-function warnOfMisspelling(entry: JsonObject, place: Place): void {
-  for (const key of Object.keys(entry)) {
-    // A word of a few letters is near to too many.
+/** Unknown keys that are nearly one of ours, with the one. Hosts have keys of their own, so others are left alone. */
+function misspellings(entry: JsonObject): [key: string, meant: string][] {
+  return Object.keys(entry).flatMap((key) => {
+    // A word of a few letters is close to too many others.
     const meant = KEYS.includes(key) || key.length < 4 ? undefined : nearest(key, KEYS);
-    if (meant !== undefined && entry[meant] === undefined)
-      place.at(key).warn(`is not known here (did you mean ${JSON.stringify(meant)}?)`);
-  }
+    return meant === undefined || entry[meant] !== undefined ? [] : [[key, meant]];
+  });
 }
 
 function readType(type: unknown, place: Place): (typeof TYPES)[string] | undefined {
@@ -161,69 +126,101 @@ function readType(type: unknown, place: Place): (typeof TYPES)[string] | undefin
   return undefined;
 }
 
-function readUrl(value: unknown, place: Place, filler: Filler): string | undefined {
-  const text = place.text(value);
+function readCommand(entry: JsonObject, file: string, place: Place, fill: Fill): CommandServer | undefined {
+  const filled = (value: string, at: Place): string => fill(value, (problem) => at.wrong(problem));
+  const fromFolder = (value: string): string => path.resolve(path.dirname(file), value);
+  const command = place.at('command').string(entry['command']);
+  const args = entry['args'] === undefined ? [] : place.at('args').strings(entry['args']);
+  const { envFile } = entry;
+  const env = {
+    ...(envFile !== undefined && readEnvFile(envFile, fromFolder, place.at('envFile'), fill)),
+    ...readStrings(entry['env'], place.at('env'), fill),
+  };
+  const cwd = entry['cwd'] === undefined ? undefined : place.at('cwd').string(entry['cwd']);
+  if (command === undefined || args === undefined) return undefined;
+  return {
+    kind: 'command',
+    command: filled(command, place.at('command')),
+    args: args.map((arg, index) => filled(arg, place.at('args', index))),
+    env,
+    ...(cwd !== undefined && { cwd: fromFolder(filled(cwd, place.at('cwd'))) }),
+  };
+}
+
+function readUrl(value: unknown, place: Place, fill: Fill): string | undefined {
+  const text = place.string(value);
   if (text === undefined) return undefined;
   let complete = true;
-  const url = filler.fill(text, (problem) => {
+  const url = fill(text, (problem) => {
     complete = false;
     place.wrong(problem);
   });
   if (!complete) return undefined;
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
-    return place.wrong('must be a URL that begins with http:// or https://');
-  const { username, password } = new URL(url);
-  if (username || password) return place.wrong('must hold no credentials; put them into headers');
-  return url;
+  const problem = urlProblem(url);
+  return problem === undefined ? url : place.wrong(problem);
 }
 
-function readHeaders(value: unknown, place: Place, filler: Filler): Record<string, string> {
-  const headers = readTexts(value, place, filler);
+/** Why something cannot be the URL of a server. */
+export function urlProblem(url: string): string | undefined {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return 'must be a URL that begins with http:// or https://';
+  const { username, password } = new URL(url);
+  return username || password ? 'must not contain credentials; send them in a header' : undefined;
+}
+
+function readHeaders(value: unknown, place: Place, fill: Fill): Record<string, string> {
+  const headers = readStrings(value, place, fill);
   for (const [name, text] of Object.entries(headers)) {
-    if (!isHeaderName(name)) place.at(name).wrong('is no name that a header can have');
-    else if (!isHeaderValue(text)) place.at(name).wrong('holds what no header can hold');
+    const problem = headerProblem(name, text);
+    if (problem !== undefined) place.at(name).wrong(problem);
   }
   return headers;
 }
 
-/** An object of texts; numbers and truth values are taken for texts, as hosts do. */
-function readTexts(value: unknown, place: Place, filler: Filler): Record<string, string> {
-  const texts: Record<string, string> = {};
-  if (value === undefined || value === null) return texts;
-  if (!isObject(value)) {
-    place.wrong('must be an object of texts');
-    return texts;
-  }
-  for (const [key, text] of Object.entries<unknown>(value)) {
-    const at = place.at(key);
-    if (!['string', 'number', 'boolean'].includes(typeof text)) at.wrong('must be a text');
-    else texts[key] = filler.fill(String(text), (problem) => at.wrong(problem));
-  }
-  return texts;
+/** Why something cannot be a header. */
+export function headerProblem(name: string, value: string): string | undefined {
+  if (!isHeaderName(name)) return 'is not a valid name of a header';
+  return isHeaderValue(value) ? undefined : 'contains characters that a header cannot have';
 }
 
-/** The environment that a file lists (VS Code: `envFile`). */
-function readEnvFile(value: unknown, file: string, place: Place, filler: Filler): Record<string, string> {
-  if (value === undefined) return {};
-  const text = place.text(value);
+/** An object of strings. Numbers and booleans are taken as strings, as hosts do. */
+function readStrings(value: unknown, place: Place, fill: Fill): Record<string, string> {
+  const strings: Record<string, string> = {};
+  if (value === undefined || value === null) return strings;
+  if (!isObject(value)) {
+    place.wrong('must be an object of strings');
+    return strings;
+  }
+  for (const [key, each] of Object.entries<unknown>(value)) {
+    const at = place.at(key);
+    if (!['string', 'number', 'boolean'].includes(typeof each)) at.wrong('must be a string');
+    else strings[key] = fill(String(each), (problem) => at.wrong(problem));
+  }
+  return strings;
+}
+
+/** The variables in a file of their own (VS Code). */
+function readEnvFile(
+  value: unknown,
+  fromFolder: (file: string) => string,
+  place: Place,
+  fill: Fill,
+): Record<string, string> {
+  const text = place.string(value);
   if (text === undefined) return {};
   try {
-    const found = path.resolve(
-      path.dirname(file),
-      filler.fill(text, (problem) => place.wrong(problem)),
-    );
-    return parseEnv(readRegularFile(found).toString('utf8')) as Record<string, string>;
+    const file = fromFolder(fill(text, (problem) => place.wrong(problem)));
+    return parseEnv(readRegularFile(file).toString('utf8')) as Record<string, string>;
   } catch (error) {
-    place.wrong(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'it is no file of variables'}`);
+    place.wrong(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`);
     return {};
   }
 }
 
 function readTools(value: unknown, place: Place): ToolSelection {
   if (value === undefined) return {};
-  // Some hosts list the tools that they let through.
+  // Some hosts list the tools that they show.
   if (Array.isArray(value)) {
-    const only = place.texts(value);
+    const only = place.strings(value);
     return only ? { only } : {};
   }
   if (!isObject(value)) {
@@ -232,24 +229,25 @@ function readTools(value: unknown, place: Place): ToolSelection {
   }
   place.only(value, ['hide', 'only', 'rename', 'describe']);
   const list = (key: string): string[] | undefined =>
-    value[key] === undefined ? undefined : place.at(key).texts(value[key]);
-  const rename = readWords(value['rename'], place.at('rename'));
-  const describe = readWords(value['describe'], place.at('describe'));
+    value[key] === undefined ? undefined : place.at(key).strings(value[key]);
+  const rename = readTexts(value['rename'], place.at('rename'));
+  const describe = readTexts(value['describe'], place.at('describe'));
   const taken = new Map<string, string>();
   for (const [tool, name] of Object.entries(rename ?? {})) {
-    const at = place.at('rename').at(tool);
+    const at = place.at('rename', tool);
     if (!TOOL_NAME.test(name)) at.wrong('must be 1 to 64 letters, digits and _ - .');
-    if (taken.has(name)) at.wrong(`is the name that ${JSON.stringify(taken.get(name))} is given, too`);
+    if (taken.has(name)) at.wrong(`is the new name of ${JSON.stringify(taken.get(name))}, too`);
     taken.set(name, tool);
   }
   return { hide: list('hide'), only: list('only'), rename, describe };
 }
 
-function readWords(value: unknown, place: Place): Record<string, string> | undefined {
+/** An object of strings, without variables. */
+function readTexts(value: unknown, place: Place): Record<string, string> | undefined {
   if (value === undefined) return undefined;
-  if (!isObject(value)) return place.wrong('must be an object of texts');
+  if (!isObject(value)) return place.wrong('must be an object of strings');
   for (const [key, text] of Object.entries<unknown>(value)) {
-    if (typeof text !== 'string') return place.at(key).wrong('must be a text');
+    if (typeof text !== 'string') return place.at(key).wrong('must be a string');
   }
   return value;
 }

@@ -178,7 +178,7 @@ describe('a file that changes', () => {
     write('{ "mcpServers": { "a": ');
     await next;
     expect(world.warnings).toEqual([
-      `${file}: it is no JSON: line 1, column 24: it ends too early; the servers stay what they were`,
+      `${file}: line 1, column 24: this is not valid JSON: the file ends too early; the servers stay what they were`,
     ]);
     expect(await tools(world)).toEqual(['x', 'y']);
     next = world.next();
