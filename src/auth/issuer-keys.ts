@@ -1,31 +1,32 @@
 import type { JWTVerifyGetKey, LocalJWKSet } from 'jose';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { fetchJson } from './fetch-json.ts';
-import { identifierUrl, secureUrl, wellKnown } from './urls.ts';
+import { issuerMetadataUrls, secureUrl } from './urls.ts';
 
-/** Milliseconds for which keys are used before they are fetched again. */
+/** Milliseconds after which keys are fetched again. */
 const MAX_AGE = 10 * 60_000;
-/** Milliseconds for which they serve on after that where no others can be had. */
+/** Milliseconds for which keys stay in use after that while the issuer cannot be reached. */
 const GRACE = 60 * 60_000;
-/** Milliseconds between two fetches for the sake of a key that is not known. */
+/** Milliseconds between two fetches that unknown keys cause. */
 const COOLDOWN = 30_000;
-/** Milliseconds after which a fetch that failed is tried again. */
+/** Milliseconds before a failed fetch is tried again. */
 const RETRY_AFTER = 5000;
 
 export interface IssuerKeysOptions {
+  /** Must be an `identifierUrl`. */
   readonly issuer: string;
-  /** Where the keys are; undefined to ask the issuer's metadata. */
+  /** URL of the keys, a `secureUrl`. Where undefined, the issuer's metadata tells it. */
   readonly jwksUri: string | undefined;
   readonly fetch: typeof globalThis.fetch;
-  /** Told of each fetch that failed where the keys that are there serve on. */
+  /** Called for each failed fetch after which the known keys stay in use. */
   readonly onerror: (error: Error) => void;
 }
 
 /**
- * The keys of an issuer, fetched when they are first needed and kept for 10 minutes. A key that is not among them is looked
- * for anew at most every 30 seconds, and a fetch that failed is not repeated for 5: tokens that somebody made up do not turn
- * into requests to the issuer. Where a fetch fails, keys that are there serve on for at most an hour more, and a key that is
- * not among them fails. Whoever waits for a fetch that fails, or comes in the 5 seconds after it, gets the same error.
+ * The keys of an issuer. They are fetched when first needed, and again when they are 10 minutes old. An unknown key causes a
+ * fetch at most every 30 seconds, and a failed fetch is repeated after 5 seconds at the earliest, so forged tokens cannot
+ * flood the issuer with requests. While fetches fail, known keys stay in use for up to one more hour, and unknown keys are
+ * refused. All callers that wait for a failed fetch, or come within 5 seconds after it, get the same error.
  */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
@@ -39,7 +40,7 @@ export class IssuerKeys {
     this.#options = options;
   }
 
-  /** @throws JWKSNoMatchingKey of `jose` where the issuer has no such key; Error where it cannot be asked. */
+  /** @throws JWKSNoMatchingKey of `jose` if the issuer has no such key, Error if the keys cannot be fetched. */
   readonly get: JWTVerifyGetKey = async (header, token) => {
     const { errors } = await import('jose');
     const keys = await this.#current();
@@ -57,7 +58,7 @@ export class IssuerKeys {
     const age = Date.now() - this.#fetchedAt;
     if (keys && age < MAX_AGE) return keys;
     if (!keys || age >= MAX_AGE + GRACE) return this.#fetch();
-    // In an outage nobody waits until the next attempt has failed: that may take as long as a fetch may.
+    // In an outage callers do not wait for the next attempt: it may take seconds to fail.
     const isOutage = this.#failure !== undefined;
     const fetched = this.#fetch().catch((error: unknown) => {
       this.#report(error as Error);
@@ -66,7 +67,7 @@ export class IssuerKeys {
     return isOutage ? keys : fetched;
   }
 
-  /** Each failure once, however many were spared by the keys that are there. */
+  /** Reports each failure once, however many callers saw it. */
   #report(error: Error): void {
     if (this.#reported === error) return;
     this.#reported = error;
@@ -82,7 +83,7 @@ export class IssuerKeys {
     try {
       const { createLocalJWKSet } = await import('jose');
       const { issuer, jwksUri, fetch } = this.#options;
-      const url = secureUrl(jwksUri ?? (await discover(fetch, issuer)), 'jwks_uri');
+      const url = jwksUri === undefined ? await discover(fetch, issuer) : new URL(jwksUri);
       const keys = createLocalJWKSet((await fetchJson(fetch, url)) as { keys: [] });
       this.#failure = undefined;
       this.#fetchedAt = Date.now();
@@ -95,26 +96,23 @@ export class IssuerKeys {
 }
 
 /**
- * Where the keys of an issuer are, by its metadata (2026-07-28, basic/authorization: Authorization Server Metadata
+ * Finds the URL of an issuer's keys in its metadata (2026-07-28, basic/authorization: Authorization Server Metadata
  * Discovery).
  */
-async function discover(fetch: typeof globalThis.fetch, issuer: string): Promise<string> {
-  const url = identifierUrl(issuer, 'issuer');
-  const places = [wellKnown(url, 'oauth-authorization-server'), wellKnown(url, 'openid-configuration')];
-  if (url.pathname !== '/') places.push(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-  const failures: unknown[] = [];
-  for (const place of places) {
+async function discover(fetch: typeof globalThis.fetch, issuer: string): Promise<URL> {
+  const failures: Error[] = [];
+  for (const place of issuerMetadataUrls(new URL(issuer))) {
     let metadata: JsonObject;
     try {
       metadata = await fetchJson(fetch, new URL(place));
     } catch (error) {
-      failures.push(error);
+      failures.push(error as Error);
       continue;
     }
     // RFC 8414, section 3.3.
     if (metadata['issuer'] !== issuer) throw new Error(`${place}: the metadata is of another issuer`);
     if (typeof metadata['jwks_uri'] !== 'string') throw new Error(`${place}: the metadata names no jwks_uri`);
-    return metadata['jwks_uri'];
+    return secureUrl(metadata['jwks_uri'], `${place}: jwks_uri`);
   }
-  throw new AggregateError(failures, failures.map((error) => (error as Error).message).join('; '));
+  throw new AggregateError(failures, failures.map(({ message }) => message).join('; '));
 }

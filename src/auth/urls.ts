@@ -1,10 +1,11 @@
 import { isLoopback } from '../transport/http/guards.ts';
 
 /**
- * Reads an address of an authorization server or of a resource: `https`, or `http` on loopback, and neither a fragment nor
- * credentials in it (2026-07-28, basic/authorization: Communication Security; RFC 8414, section 2; RFC 9728, section 1.2).
+ * Parses the URL of an authorization server or resource. It must use https, or http on loopback, and must contain neither
+ * credentials nor a fragment (2026-07-28, basic/authorization: Communication Security; RFC 8414, section 2; RFC 9728,
+ * section 1.2).
  *
- * @param name what the address is, for the error.
+ * @param name what the URL is, for the error.
  * @throws TypeError
  */
 export function secureUrl(text: string, name: string): URL {
@@ -19,7 +20,7 @@ export function secureUrl(text: string, name: string): URL {
 }
 
 /**
- * As `secureUrl`, for what is compared as it is written and takes a well-known path: it has no query either.
+ * Like `secureUrl`, for an identifier: it is compared as a string and gets a well-known path, so it must not have a query.
  *
  * @throws TypeError
  */
@@ -29,7 +30,22 @@ export function identifierUrl(text: string, name: string): URL {
   return url;
 }
 
-/** Puts a well-known path between the host and the path of an identifier (RFC 8414, section 3.1; RFC 9728, section 3.1). */
+/** Inserts a well-known path between the host and the path of an identifier (RFC 8414 and RFC 9728, section 3.1). */
 export function wellKnown(identifier: URL, suffix: string): string {
-  return `${identifier.origin}/.well-known/${suffix}${identifier.pathname.replace(/\/$/, '')}`;
+  return `${identifier.origin}/.well-known/${suffix}${pathOf(identifier)}`;
+}
+
+/**
+ * The URLs where the metadata of an authorization server may be, in the order in which to try them (2026-07-28,
+ * basic/authorization: Authorization Server Metadata Discovery).
+ */
+export function issuerMetadataUrls(issuer: URL): readonly string[] {
+  const appended = `${issuer.origin}${pathOf(issuer)}/.well-known/openid-configuration`;
+  const inserted = ['oauth-authorization-server', 'openid-configuration'].map((suffix) => wellKnown(issuer, suffix));
+  return [...new Set([...inserted, appended])];
+}
+
+/** The path without a slash at its end. */
+function pathOf({ pathname }: URL): string {
+  return pathname.replace(/\/$/, '');
 }

@@ -1,6 +1,6 @@
 import type { AuthorizationServer } from 'oauth4webapi';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { wellKnown } from '../urls.ts';
+import { issuerMetadataUrls, wellKnown } from '../urls.ts';
 import { nameOf, type GuardedHttp } from './guarded-http.ts';
 import { OAuthError } from './oauth-error.ts';
 
@@ -111,8 +111,7 @@ async function authorizationServer(
 ): Promise<AuthorizationServer> {
   const url = http.permitted(issuer, 'The authorization server');
   if (/[?#]/.test(issuer)) throw new OAuthError('discovery', 'An issuer has neither a query nor a fragment');
-  const places = [wellKnown(url, 'oauth-authorization-server'), wellKnown(url, 'openid-configuration')];
-  if (url.pathname !== '/') places.push(`${url.href.replace(/\/$/, '')}/.well-known/openid-configuration`);
+  const places = issuerMetadataUrls(url);
   for (const place of places) {
     const metadata = await document(http, new URL(place), signal);
     if (metadata) return serverMetadata(metadata, [issuer], place, http);
