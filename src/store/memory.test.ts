@@ -81,7 +81,6 @@ describe('in memory', () => {
     expect(await collect(log, one, 'one')).toHaveLength(1);
     expect(await collect(log, two, 'two')).toHaveLength(1);
     await log.drop('one');
-    await log.drop('unknown');
     const three = await first('three');
     expect(await collect(log, two, 'two')).toHaveLength(1);
     // Both are too old now, and go when somebody else writes.
@@ -100,6 +99,22 @@ describe('in memory', () => {
     const six = await first('six');
     const seven = await first('seven');
     for (const [session, id] of Object.entries({ six, seven })) expect(await collect(log, id, session)).toHaveLength(1);
+  });
+
+  test('the bytes of all sessions are those that their messages take', async () => {
+    let now = 0;
+    const log = memoryEventLog({ maxAge: 100, now: () => now });
+    const message = notification('m', { text: 'x'.repeat(100) });
+    const size = await sizeOf(message);
+    expect(log.bytes).toBe(0);
+    for (const session of ['one', 'two', 'two']) await log.append(session, 'a', message);
+    expect(log.bytes).toBe(3 * size);
+    await log.drop('one');
+    await log.drop('unknown');
+    expect(log.bytes).toBe(2 * size);
+    now = 101;
+    await log.append('one', 'a', undefined);
+    expect(log.bytes).toBe(0);
   });
 
   test('a session that writes on does not count what has grown too old', async () => {

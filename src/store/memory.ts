@@ -119,7 +119,8 @@ class EventsInMemory implements MemoryEventLog {
   }
 
   drop(session: SessionId): Promise<void> {
-    this.#bytes -= this.#sessions.get(session)?.bytes ?? 0;
+    const events = this.#sessions.get(session);
+    if (events) this.#bytes -= events.bytes;
     this.#sessions.delete(session);
     return Promise.resolve();
   }
@@ -262,7 +263,7 @@ function jsonLength(root: unknown, limit: number): number {
   while (rest.length > 0 && length <= limit) {
     const value = rest.pop();
     if (typeof value === 'string') length += value.length + 2;
-    else if (typeof value !== 'object' || value === null) length += 5;
+    else if (typeof value !== 'object') length += 5;
     else if (Array.isArray(value)) {
       length += value.length + 2;
       for (const element of value) rest.push(element);

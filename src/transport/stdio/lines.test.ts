@@ -30,6 +30,59 @@ function expectCuts(text: string | Uint8Array, lines: string[], options?: { max?
   for (const found of everyCut(Buffer.from(text), options)) expect(found).toEqual(lines);
 }
 
+/** What is found of a line that may have 10 bytes, by a reader that wants to know more of longer ones. */
+function skim(chunks: Iterable<string>): unknown[] {
+  const found: unknown[] = [];
+  const reader = new LineReader(
+    {
+      line: (text) => found.push(text),
+      invalidUtf8: () => found.push('<invalid UTF-8>'),
+      tooLong: () => found.push('<too long>'),
+      skipped: (envelope) => found.push(envelope),
+      endless: () => found.push('<endless>'),
+    },
+    10,
+  );
+  for (const chunk of chunks) reader.push(Buffer.from(chunk));
+  return found;
+}
+
+describe('lines above the bound', () => {
+  const envelope = { kind: 'message', id: 7, hasMethod: false };
+
+  test.each([[['{"id":7,"result":{}}\n']], [['{"id":', '7,"result"', ':{}}\nok\n']]])(
+    'show their envelope: %j',
+    (chunks) => {
+      expect(skim(chunks).slice(0, 2)).toEqual(['<too long>', envelope]);
+    },
+  );
+
+  test('have an envelope each', () => {
+    expect(skim(['{"id":7,"result":{}}\n', 'ok\n', '[{"id":8,"result":{}}]\n'])).toEqual([
+      '<too long>',
+      envelope,
+      'ok',
+      '<too long>',
+      { kind: 'batch', id: undefined, hasMethod: false },
+    ]);
+  });
+
+  test('are endless when they go on for more than four times the bound, which is told once', () => {
+    const long = ['x'.repeat(11), ...Array.from({ length: 40 }, () => 'x')];
+    expect(skim(long)).toEqual(['<too long>']);
+    expect(skim([...long, 'x'])).toEqual(['<too long>', '<endless>']);
+    expect(skim([...long, 'x', 'x', 'x'.repeat(100)])).toEqual(['<too long>', '<endless>']);
+    const twice = skim([...long, 'x', '\nok\n', ...long, 'x']);
+    expect(twice.filter((each) => typeof each === 'string')).toEqual([
+      '<too long>',
+      '<endless>',
+      'ok',
+      '<too long>',
+      '<endless>',
+    ]);
+  });
+});
+
 describe('lines', () => {
   test('end at a newline, or at a carriage return and a newline', () => {
     expectCuts('one\ntwo\r\nthree\n', ['one', 'two', 'three']);
@@ -100,6 +153,13 @@ describe('lines', () => {
     expect(found[0]?.length).toBe(2 ** 24);
     // Copied anew with each chunk, it would take an hour.
     expect(performance.now() - started).toBeLessThan(20_000);
+  });
+
+  test('take memory as they grow, however large the bound is', () => {
+    const reader = new LineReader({ line: () => {}, invalidUtf8: () => {}, tooLong: () => {} }, 2 ** 28);
+    const before = process.memoryUsage().arrayBuffers;
+    for (let n = 0; n < 100; n += 1) reader.push(Buffer.alloc(100, 'x'));
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 20);
   });
 
   test('stay as they are when the chunk that they came in is overwritten', () => {

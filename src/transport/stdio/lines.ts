@@ -1,39 +1,37 @@
 import { constants, isUtf8 } from 'node:buffer';
 import { MessageSkim, type Envelope } from './skim.ts';
 
-/** What a reader finds, in the order in which it came. */
+/** Receives what a `LineReader` finds, in order. */
 export interface LineSink {
   /** One line, without its line end; never empty. */
   line(text: string): void;
   /** A line that is not valid UTF-8 (2025-11-25, basic/transports: messages MUST be UTF-8). */
   invalidUtf8(): void;
-  /** A line above the bound. Told once, as soon as it is known; the line itself is skipped. */
+  /** A line longer than the bound. Called once, as soon as this is known; the line itself is skipped. */
   tooLong(): void;
-  /** The end of such a line. With this callback its envelope is read while it is skipped. */
+  /** The end of such a line. If this callback is given, the envelope is read while the line is skipped. */
   skipped?(envelope: Envelope): void;
-  /** Such a line goes on far beyond the bound. Told once. */
+  /** Such a line has gone on for four times the bound. Called once. */
   endless?(): void;
 }
 
-/** A line that is so many times as long as it may be is taken for one that never ends. */
+/** A line this many times as long as the bound is taken for one that never ends. */
 const ENDLESS = 4;
 const NEWLINE = 10;
 const RETURN = 13;
-/** A buffer that held a line larger than this is let go after it. */
-const KEEP = 64 * 1024;
 
 /**
- * Turns chunks of bytes into lines (2025-11-25, basic/transports: stdio). Takes `\r\n` for a line end too, ignores
- * empty lines, and never holds more than one line.
+ * Splits chunks of bytes into lines (2025-11-25, basic/transports: stdio). `\r\n` ends a line too, and empty lines are
+ * ignored. Buffers at most one line.
  */
 export class LineReader {
   readonly #sink: LineSink;
   readonly #maxBytes: number;
-  /** The start of a line whose end is yet to come: the first `#held` bytes of `#buffer`. */
+  /** The first `#held` bytes of `#buffer` are the start of a line whose end has not come yet. */
   #buffer = Buffer.alloc(0);
   #held = 0;
   #skipping = false;
-  /** Bytes of a line that is skipped, since it was found to be too long. */
+  /** Bytes of the skipped line since it was found to be too long. */
   #passed = 0;
   #skim: MessageSkim | undefined;
 
@@ -43,9 +41,10 @@ export class LineReader {
     this.#maxBytes = Math.min(maxBytes, constants.MAX_STRING_LENGTH);
   }
 
-  /** Takes in the next bytes. They are read before it returns, and not kept. */
+  /** Reads the next bytes. The caller may reuse them afterwards. */
   push(bytes: Uint8Array): void {
     let chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: saves a copy of the first line, and changes nothing
     if (this.#held > 0 || this.#skipping) {
       const end = chunk.indexOf(NEWLINE);
       this.#hold(end === -1 ? chunk : chunk.subarray(0, end));
@@ -55,16 +54,17 @@ export class LineReader {
     }
     const end = chunk.lastIndexOf(NEWLINE);
     if (end !== -1) this.#complete(chunk.subarray(0, end));
-    if (end + 1 < chunk.length) this.#hold(chunk.subarray(end + 1));
+    this.#hold(chunk.subarray(end + 1));
   }
 
-  /** There are no more bytes: what is held is the last line, though it has no line end. */
+  /** There are no more bytes: a line without a line end is the last one. */
   end(): void {
     this.#finish();
   }
 
-  /** Whole lines, without the end of the last. They are decoded in one go where nothing is wrong with any of them. */
+  /** Whole lines, without the end of the last. All are decoded at once if nothing can be wrong with any of them. */
   #complete(lines: Buffer): void {
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: line by line they come out the same, only slower
     if (lines.length > this.#maxBytes || !isUtf8(lines)) {
       let start = 0;
       for (let end = lines.indexOf(NEWLINE); end !== -1; end = lines.indexOf(NEWLINE, start)) {
@@ -98,15 +98,16 @@ export class LineReader {
     if (end > start) this.#sink.line(text.slice(start, end));
   }
 
-  /** Keeps the bytes of a line that goes on. The buffer doubles, so that a line in a million chunks is copied in linear time. */
+  /** Buffers bytes of a line that goes on. The buffer doubles, so that copying a line in a million chunks takes linear time. */
   #hold(bytes: Buffer): void {
     if (this.#skipping) return this.#pass(bytes);
     const size = this.#held + bytes.length;
     if (size > this.#maxBytes) {
       const held = this.#buffer.subarray(0, this.#held);
-      this.#release(0);
+      this.#release();
       return this.#skip(held, bytes);
     }
+    // Stryker disable next-line EqualityOperator: a full buffer may grow with the next byte or before
     if (size > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(Math.min(Math.max(size, 2 * this.#buffer.length, 1024), this.#maxBytes));
       this.#buffer.copy(larger, 0, 0, this.#held);
@@ -125,13 +126,10 @@ export class LineReader {
   }
 
   #finish(): void {
-    if (this.#skipping) {
-      this.#skipped();
-    } else if (this.#held > 0) {
-      const line = this.#buffer.subarray(0, this.#held);
-      this.#release(KEEP);
-      this.#single(line);
-    }
+    if (this.#skipping) return this.#skipped();
+    const line = this.#buffer.subarray(0, this.#held);
+    this.#release();
+    this.#single(line);
   }
 
   #skip(...parts: readonly Uint8Array[]): void {
@@ -147,11 +145,11 @@ export class LineReader {
     this.#skipping = false;
     this.#passed = 0;
     this.#skim = undefined;
-    if (skim) this.#sink.skipped?.(skim.envelope);
+    if (skim) this.#sink.skipped!(skim.envelope);
   }
 
-  #release(keep: number): void {
+  #release(): void {
     this.#held = 0;
-    if (this.#buffer.length > keep) this.#buffer = Buffer.alloc(0);
+    this.#buffer = Buffer.alloc(0);
   }
 }
