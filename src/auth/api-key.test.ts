@@ -35,6 +35,7 @@ test('the header may have another name, and is hidden from the service all the s
   const session = { 'mcp-session-id': opened.headers.get('mcp-session-id')! };
   await http.post({ jsonrpc: '2.0', id: 1, method: 'echo' }, { ...session, ...headers });
   expect(seen.at(-1)?.caller.principal).toBe('ada');
+  expect(seen.at(-1)?.caller.auth?.scopes).toEqual([]);
   expect(seen.at(-1)?.header?.('x-my-key')).toBeUndefined();
 });
 
@@ -48,6 +49,7 @@ test.each<[Record<string, string>, string | undefined, string]>([
   [{ 'x-api-key': `${ADA}0` }, undefined, 'The API key is not valid'],
   [{ authorization: `Bearer ${ADA}0` }, undefined, 'The bearer token is not valid'],
   [{ authorization: `Bearer ${ADA}0` }, 'none', 'The bearer token is not valid'],
+  [{ authorization: 'Bearer' }, undefined, 'The headers must hold one API key'],
   [{}, undefined, 'An API key is needed'],
   [{ 'x-api-key': ADA }, 'none', 'A bearer token is needed'],
 ])('what was shown is named in the refusal: %j, header %s', async (headers, header, message) => {

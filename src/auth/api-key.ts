@@ -8,34 +8,36 @@ import { withoutSecret } from './redact.ts';
 import { Scopes, suffices, type ScopeOptions } from './scopes.ts';
 import { checkAuthInfo } from './token-verifier.ts';
 
-/** The keys that are let in, and where they are looked for. */
+/** Which keys are accepted, and in which header. */
 export interface ApiKeyAuthOptions extends ScopeOptions {
-  /** Whose each key is: the principal, who has no scopes then, or all that is known of them. */
+  /** The keys, each with the principal it belongs to, who has no scopes then, or with all that is known of the caller. */
   readonly keys?: Readonly<Record<string, string | AuthInfo>>;
   /**
-   * Finds out whose a key is, in place of `keys`; undefined where it is nobody's. Called for each HTTP request. Rejects,
-   * or throws, where that cannot be found out now: status 503, and the error is reported without the key.
+   * Finds out whose a key is, instead of `keys`. Called for each HTTP request. Return undefined if the key is not valid:
+   * status 401. Throw or reject if it cannot be checked now: status 503, and the error is reported without the key.
    */
   readonly verify?: (key: string, call: HttpCall) => AuthInfo | undefined | Promise<AuthInfo | undefined>;
-  /** The header for keys beside `Authorization: Bearer`, or false for none. Default `x-api-key`. */
+  /** The header for keys, in addition to `Authorization: Bearer`; false for none. Default `x-api-key`. */
   readonly header?: string | false;
 }
 
-/** What may be in a key, for it to survive in either header. */
+/** A key that can be sent in either header. */
 const KEY = /^[\w.~+/-]+=*$/;
 
 /**
- * Lets in who shows one of a few keys, as `Authorization: Bearer <key>` or `X-API-Key: <key>`: for deployments without an
- * authorization server. Keys are compared in constant time. Nothing here tells clients where to get one.
+ * Accepts callers that send a known key, as `Authorization: Bearer <key>` or `X-API-Key: <key>`: for deployments without an
+ * authorization server. Keys are compared in constant time. Clients are not told where to get one.
  *
- * @throws TypeError for options that cannot work. No error names a key.
+ * @throws TypeError for options that cannot work. The error never contains a key.
  */
 export function apiKeyAuth(options: ApiKeyAuthOptions): Authenticator {
   return new ApiKeyAuthenticator(options);
 }
 
 class ApiKeyAuthenticator implements Authenticator {
-  readonly credentialHeaders: ReadonlySet<string>;
+  readonly credentialHeaders: ReadonlySet<string> = new Set();
+  /** There is no metadata. */
+  readonly metadata: Authenticator['metadata'] = () => undefined;
   readonly #header: string | undefined;
   readonly #scopes: Scopes;
   readonly #verify: NonNullable<ApiKeyAuthOptions['verify']>;
@@ -43,16 +45,18 @@ class ApiKeyAuthenticator implements Authenticator {
   constructor(options: ApiKeyAuthOptions) {
     const { keys, verify, header = 'x-api-key' } = options;
     if ((keys === undefined) === (verify === undefined)) throw new TypeError('Give either keys or verify');
-    if (header !== false && !/^[\w-]+$/.test(header)) throw new TypeError('header must be the name of a header');
-    this.#header = header === false ? undefined : header.toLowerCase();
-    this.credentialHeaders = new Set(this.#header === undefined ? [] : [this.#header]);
+    if (header !== false) {
+      if (!/^[\w-]+$/.test(header)) throw new TypeError('header must be the name of a header');
+      this.#header = header.toLowerCase();
+      this.credentialHeaders = new Set([this.#header]);
+    }
     this.#scopes = new Scopes(options);
     this.#verify = verify ?? knownKeys(keys!);
   }
 
   authenticate(call: HttpCall): AuthInfo | AuthRefusal | Promise<AuthInfo | AuthRefusal> {
     const bearer = bearerCredential(call.header('authorization'));
-    const own = this.#header === undefined ? undefined : call.header(this.#header);
+    const own = this.#header && call.header(this.#header);
     if (bearer === undefined && own === undefined) return this.#unauthorized();
     if (bearer === MALFORMED || (bearer !== undefined && own !== undefined && bearer !== own)) return invalidRequest();
     const key = bearer ?? own!;
@@ -69,7 +73,7 @@ class ApiKeyAuthenticator implements Authenticator {
     }
   }
 
-  /** @param shown what the credential was shown as. */
+  /** @param shown what the credential was sent as. */
   #known(auth: AuthInfo | undefined, shown: string): AuthInfo | AuthRefusal {
     if (!auth) return invalid(shown);
     const { expiresAt = Infinity } = checkAuthInfo(auth);
@@ -87,10 +91,6 @@ class ApiKeyAuthenticator implements Authenticator {
     const needed = this.#header === undefined ? 'A bearer token' : 'An API key';
     return { status: 401, message: `${needed} is needed`, headers: bearerChallenge({ realm: 'mcp' }) };
   }
-
-  metadata(): undefined {
-    return undefined;
-  }
 }
 
 function knownKeys(keys: Readonly<Record<string, string | AuthInfo>>): (key: string) => AuthInfo | undefined {
@@ -104,13 +104,13 @@ function knownKeys(keys: Readonly<Record<string, string | AuthInfo>>): (key: str
   return (key) => {
     const shown = digestOf(key);
     let found: AuthInfo | undefined;
-    // To the end, whichever it is.
+    // All keys are compared, so that the time does not tell which one it is.
     for (const { digest, auth } of known) if (timingSafeEqual(digest, shown)) found = auth;
     return found;
   };
 }
 
-/** Of one length whatever the key, as the comparison wants it. */
+/** Digests have the same length for all keys, as the comparison requires. */
 function digestOf(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { POST_HEADERS, initialize } from '../../test/support/http.ts';
 import { TestIssuer } from '../../test/support/issuer.ts';
 import { scripted } from '../../test/support/service.ts';
@@ -8,7 +8,7 @@ import type { AuthInfo } from '../protocol/types.ts';
 import { listen, type ListenOptions } from '../transport/http/listen.ts';
 import { createInbound } from '../wire/serve.ts';
 import { bearerAuth, type BearerAuthOptions } from './bearer.ts';
-import { InvalidToken } from './token-verifier.ts';
+import { InvalidToken, type TokenVerifier } from './token-verifier.ts';
 
 const RESOURCE = 'https://mcp.example.com/mcp';
 const METADATA = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
@@ -105,6 +105,7 @@ test('a good token lets in, also for 2026-07-28', async () => {
 test.each<[string, () => Promise<string>, string]>([
   ['garbage', () => Promise.resolve('garbage'), 'The access token is not valid'],
   ['for another server', () => issuer.token('https://other.example'), 'The access token is not for this server'],
+  ['for the host alone', () => issuer.token('https://mcp.example.com/'), 'The access token is not for this server'],
   ['that has expired', () => issuer.token(RESOURCE, { exp: 1 }), 'The access token has expired'],
 ])('a token %s is refused, and why is said', async (_what, token, why) => {
   const { post } = await serving(jwt());
@@ -270,12 +271,21 @@ test('a function of one’s own says whose a token is', async () => {
 });
 
 test('a token whose end has come is refused, whatever its verifier remembers', async () => {
-  const expiresAt = Date.now() / 1000 - 6;
+  vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const expiresAt = 999_999_995;
   const verify = (): AuthInfo => ({ principal: 'ada', scopes: [], expiresAt });
   const strict = await serving({ resource: RESOURCE, ...SERVERS, verify });
   expect((await told(await strict.post('Bearer a')))[2]).toBe('The access token has expired');
-  const lenient = await serving({ resource: RESOURCE, ...SERVERS, verify, clockTolerance: 60 });
+  const lenient = await serving({ resource: RESOURCE, ...SERVERS, verify, clockTolerance: 6 });
   expect((await lenient.post('Bearer a')).status).toBe(200);
+});
+
+test('a verifier may fail with what is no error', async () => {
+  const verify = vi.fn<TokenVerifier>().mockRejectedValue('down');
+  const { post, errors } = await serving({ resource: RESOURCE, ...SERVERS, verify });
+  expect((await post('Bearer a')).status).toBe(503);
+  expect(errors.map(({ message }) => message)).toEqual(['The credential cannot be checked: down']);
 });
 
 const TOKEN = 'tok.secret-4711';

@@ -9,33 +9,33 @@ import { scrubber } from './scrub.ts';
 import { Scopes, suffices, type ScopeOptions } from './scopes.ts';
 import { checkAuthInfo, InvalidToken, type TokenVerifier } from './token-verifier.ts';
 
-/** Tokens that are checked by a function of one's own: opaque ones, or those of several issuers. */
+/** Checks tokens with your own function: opaque tokens, or those of several issuers. */
 export interface VerifiedBy {
   readonly verify: TokenVerifier;
-  /** Issuers from which clients may get a token, at least one. */
+  /** Issuers from which clients can get a token, at least one. */
   readonly authorizationServers: readonly string[];
-  /** Seconds by which clocks may differ where a token is looked at whether it has expired, at most 300. Default 5. */
+  /** Seconds by which clocks may differ when the expiry of a token is checked, at most 300. Default 5. */
   readonly clockTolerance?: number;
 }
 
-/** Tokens that are JWTs of one issuer. */
+/** Checks tokens that are JWTs of one issuer. */
 export interface IssuedBy extends JwtIssuer {
   readonly verify?: undefined;
   /** Default: the issuer. */
   readonly authorizationServers?: readonly string[];
-  /** Whom tokens must be for: one of these must be in their `aud`. Default: `resource`. */
+  /** The server that tokens must be for: one of these must be in their `aud`. Default: `resource`. */
   readonly audience?: string | readonly string[];
 }
 
-/** The resource, the scopes that it needs, and how its tokens are checked. */
+/** The resource, the scopes that it requires, and how its tokens are checked. */
 export type BearerAuthOptions = ResourceOptions & ScopeOptions & (VerifiedBy | IssuedBy);
 
 /**
- * Lets in who shows an access token that was issued for this server, and tells others where to get one (2025-06-18 to
+ * Accepts callers that send an access token issued for this server, and tells others where to get one (2025-06-18 to
  * 2026-07-28, basic/authorization; RFC 6750; RFC 9728).
  *
- * A token is taken from the `Authorization` header alone. Without one, or with one that is no good, a call is refused with
- * 401; with several, with 400; without a scope that it needs, with 403 and all scopes that it needs. Where a token cannot be
+ * A token is read from the `Authorization` header only. A call without a token, or with an invalid one, gets 401; one with
+ * several tokens gets 400; one without a required scope gets 403, with all scopes that it requires. If a token cannot be
  * checked now, the answer is 503. The metadata of the resource is served at both well-known paths.
  *
  * @throws TypeError or RangeError for options that cannot work.
@@ -49,7 +49,7 @@ class BearerAuthenticator implements Authenticator {
   readonly #scopes: Scopes;
   readonly #verify: TokenVerifier;
   readonly #clockTolerance: number;
-  /** What was made of an error to report it: one that many calls fail with stays one. */
+  /** The error to report for each thrown one: calls that fail with the same error report the same error. */
   readonly #failures = new WeakMap<object, Error>();
 
   constructor(options: BearerAuthOptions) {

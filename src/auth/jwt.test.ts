@@ -1,4 +1,4 @@
-import { generateSecret, SignJWT, UnsecuredJWT } from 'jose';
+import { exportJWK, generateKeyPair, generateSecret, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestIssuer, type TokenOptions } from '../../test/support/issuer.ts';
 import type { HttpCall } from '../transport/http/call.ts';
@@ -60,9 +60,11 @@ test.each<[string, Record<string, unknown>, TokenOptions, string]>([
   ['without an end', { exp: null }, {}, 'no valid exp'],
   ['without a subject', { sub: null }, {}, 'no valid sub'],
   ['with an empty subject', { sub: '' }, {}, 'no valid sub'],
+  ['with a number as subject', { sub: 7 }, {}, 'no valid sub'],
   ['bound to a key', { cnf: { jkt: 'thumbprint' } }, {}, 'bound to a key'],
   ['of another kind', {}, { typ: 'logout+jwt' }, 'no access token'],
   ['that proves a key', {}, { typ: 'dpop+jwt' }, 'no access token'],
+  ['of a strange kind', {}, { typ: 'atapplication/+jwt' }, 'no access token'],
   ['of an unknown key', {}, { kid: 'unknown' }, 'not valid'],
 ])('a token %s is refused', async (_what, claims, options, said) => {
   const failure = check(await issuer.token(AUDIENCE, claims, options));
@@ -132,6 +134,8 @@ test('a token may not say which key it is signed with', async () => {
   const second = await several.token(AUDIENCE, {}, { kid: null });
   const options = { issuer: several.url, jwks: several.jwks };
   for (const token of [first, second]) expect(await check(token, options)).toBeDefined();
+  const expired = await several.token(AUDIENCE, { exp: now() - 10 }, { kid: null });
+  await expect(check(expired, options)).rejects.toThrow('has expired');
   await several.rotate();
   const third = await several.token(AUDIENCE, {}, { kid: null });
   await several.close();
@@ -151,14 +155,15 @@ test.each(['RS256', 'PS256', 'ES384', 'EdDSA'])('a signature may be %s', async (
 test.each<[string, Partial<JwtVerifierOptions>]>([
   ['asymmetric', { algorithms: ['HS256'] }],
   ['asymmetric', { algorithms: ['none'] }],
-  ['https', { issuer: 'http://issuer.example' }],
-  ['https', { jwksUri: 'http://issuer.example/keys' }],
+  ['issuer must be an https URL', { issuer: 'http://issuer.example' }],
+  ['jwksUri must be an https URL', { jwksUri: 'http://issuer.example/keys' }],
   ['absolute', { issuer: 'issuer.example' }],
   ['query', { issuer: 'https://issuer.example/?a' }],
   ['fragment', { issuer: 'https://issuer.example/#a' }],
   ['credentials', { jwksUri: 'https://ada:secret@issuer.example/keys' }],
   ['audience', { audience: [] }],
   ['clockTolerance', { clockTolerance: 301 }],
+  ['clockTolerance', { clockTolerance: -1 }],
   ['clockTolerance', { clockTolerance: NaN }],
 ])('options that cannot work are refused: %s', (said, options) => {
   const make = () => jwtVerifier({ issuer: 'https://issuer.example', audience: AUDIENCE, ...options });
@@ -166,11 +171,36 @@ test.each<[string, Partial<JwtVerifierOptions>]>([
   expect(make).not.toThrow('secret');
 });
 
+test.each([0, 300])('a clock tolerance may be %i seconds', (clockTolerance) => {
+  expect(() => jwtVerifier({ issuer: 'https://issuer.example', audience: AUDIENCE, clockTolerance })).not.toThrow();
+});
+
+test('keys that are not given are fetched', async () => {
+  const asked: unknown[] = [];
+  const fetch = (url: unknown): Promise<Response> => {
+    asked.push(url);
+    return Promise.resolve(Response.json(issuer.jwks));
+  };
+  const options = { issuer: issuer.url, audience: AUDIENCE, jwksUri: 'https://issuer.example/keys', fetch };
+  expect(await jwtVerifier(options)(await issuer.token(AUDIENCE), {} as HttpCall)).toBeDefined();
+  expect(asked).toEqual([new URL('https://issuer.example/keys')]);
+});
+
+test('a private key among the keys of an issuer is the fault of the issuer, not of the token', async () => {
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'alice', exp: now() + 60 };
+  const token = await new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+  const failure = await check(token, { jwks: { keys: [await exportJWK(privateKey)] } }).catch(
+    (error: unknown) => error,
+  );
+  expect(failure).toBeInstanceOf(Error);
+  expect(failure).not.toBeInstanceOf(InvalidToken);
+});
+
 test('a secret among the keys of an issuer signs nothing', async () => {
   const secret = await generateSecret('HS256', { extractable: true });
   const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'alice', exp: now() + 60 };
   const token = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);
-  const { exportJWK } = await import('jose');
   const jwks = { keys: [{ ...(await exportJWK(secret)), alg: 'HS256' }] };
   await expect(check(token, { jwks })).rejects.toThrow(InvalidToken);
 });

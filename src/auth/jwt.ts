@@ -4,23 +4,23 @@ import { IssuerKeys } from './issuer-keys.ts';
 import { InvalidToken, type TokenVerifier } from './token-verifier.ts';
 import { identifierUrl, secureUrl } from './urls.ts';
 
-/** Only where the issuer alone can sign: a secret that both sides know would let whoever checks tokens make them. */
+/** With these only the issuer can sign. With a shared secret, whoever checks tokens could also forge them. */
 const ASYMMETRIC: ReadonlySet<string> = new Set(
   'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),
 );
 
 /** Who issues tokens, and how they are signed. */
 export interface JwtIssuer {
-  /** Who issues the tokens: the `iss` of each, letter for letter, and where metadata is looked for. */
+  /** Who issues the tokens: exactly the `iss` of each. Its metadata is found by this URL too. */
   readonly issuer: string;
   /**
-   * Where the issuer's keys are, with https or on loopback. Default: where its metadata says (RFC 8414, OpenID Connect
+   * URL of the issuer's keys, with https or on loopback. Default: the one in its metadata (RFC 8414, OpenID Connect
    * Discovery).
    */
   readonly jwksUri?: string;
-  /** The keys themselves, where they are not to be fetched. */
+  /** The keys themselves. Nothing is fetched then. */
   readonly jwks?: JSONWebKeySet;
-  /** Signatures to accept; asymmetric ones only. Default: RS, PS, ES and EdDSA. */
+  /** Signature algorithms to accept, asymmetric ones only. Default: RS, PS, ES and EdDSA. */
   readonly algorithms?: readonly string[];
   /** Accept only tokens whose header says `at+jwt` (RFC 9068, section 4). Default false: many issuers say `JWT`, or nothing. */
   readonly requireType?: boolean;
@@ -29,22 +29,23 @@ export interface JwtIssuer {
   /** Fetches metadata and keys. Default: the `fetch` of this runtime. */
   readonly fetch?: typeof globalThis.fetch;
   /**
-   * Told of each fetch that failed while the keys that were fetched before serve on, which they do for at most an hour.
-   * Default: writes it to stderr.
+   * Called for each failed fetch of keys while the ones fetched before stay in use, which is one hour at most. Default:
+   * writes the error to stderr.
    */
   readonly onerror?: (error: Error) => void;
 }
 
-/** Who issues tokens, and for whom they must be. */
+/** Who issues tokens, and for which server. */
 export interface JwtVerifierOptions extends JwtIssuer {
-  /** Whom tokens must be for: one of these must be in `aud`. */
+  /** The server that tokens must be for: one of these must be in `aud`. */
   readonly audience: string | readonly string[];
 }
 
 /**
- * Checks access tokens that are JWTs (RFC 9068). They must be signed by a key of the issuer, be for the audience, and have a
- * subject and an end. The principal is `<issuer>#<subject>`; scopes are read from `scope` or `scp`, the client from
- * `client_id` or `azp`. A token that is bound to a key of its owner (`cnf`) is refused, for that cannot be checked here.
+ * Checks access tokens that are JWTs (RFC 9068). They must be signed with a key of the issuer, be issued for the audience,
+ * and have a subject and an expiry time. The principal is `<issuer>#<subject>`; scopes come from `scope` or `scp`, the client
+ * from `client_id` or `azp`. A token that is bound to a key of its owner (`cnf`) is refused, since that cannot be checked
+ * here.
  *
  * @throws TypeError or RangeError for options that cannot work.
  */
@@ -60,7 +61,7 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   checkClockTolerance(clockTolerance);
   const rules: JWTVerifyOptions = {
     issuer,
-    audience: typeof audience === 'string' ? audience : [...audience],
+    audience: [audience].flat(),
     algorithms: [...algorithms],
     clockTolerance,
     requiredClaims: ['iss', 'aud', 'exp', 'sub'],
@@ -90,7 +91,7 @@ async function verified(
   try {
     const { payload, protectedHeader } = await jwtVerify(token, keys, rules).catch(async (error: unknown) => {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-      // A token that does not say which key it was signed with.
+      // The token does not say which key it was signed with.
       for await (const key of error) {
         const result = await jwtVerify(token, key, rules).catch((failure: unknown) => {
           if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
@@ -100,7 +101,7 @@ async function verified(
       throw new errors.JWSSignatureVerificationFailed();
     });
     const type = protectedHeader.typ?.toLowerCase().replace(/^application\//, '');
-    // Other types are other things that the issuer signs: proofs, events, logout tokens (RFC 8725, section 3.11).
+    // Issuers also sign proofs, events and logout tokens, which have other types (RFC 8725, section 3.11).
     if (type !== 'at+jwt' && (requireType || (type !== undefined && type !== 'jwt'))) {
       throw new InvalidToken('This is no access token');
     }
@@ -108,7 +109,7 @@ async function verified(
       throw new InvalidToken('The access token is bound to a key, which is not supported');
     return payload;
   } catch (error) {
-    if (error instanceof errors.JWKInvalid || error instanceof errors.JWKSInvalid) throw error;
+    if (error instanceof errors.JWKSInvalid) throw error;
     if (error instanceof errors.JWTExpired) throw new InvalidToken('The access token has expired');
     if (error instanceof errors.JWTClaimValidationFailed) throw new InvalidToken(whatIsWrong(error.claim));
     if (error instanceof errors.JOSEError) throw new InvalidToken('The access token is not valid');
@@ -136,7 +137,7 @@ function authInfoOf(claims: JWTPayload, issuer: string): AuthInfo {
   };
 }
 
-/** RFC 8693, section 4.2, has one string; some issuers write a list. */
+/** One string in RFC 8693, section 4.2; some issuers use a list. */
 function scopesOf(claim: unknown): readonly string[] {
   if (typeof claim === 'string') return claim.split(' ').filter((scope) => scope !== '');
   return Array.isArray(claim) ? claim.filter((scope) => typeof scope === 'string') : [];

@@ -6,32 +6,32 @@ import { identifierUrl, wellKnown } from './urls.ts';
 
 const SUFFIX = 'oauth-protected-resource';
 
-/** What clients are told of the server (RFC 9728). */
+/** What clients are told about the server (RFC 9728). */
 export interface ResourceOptions {
   /**
-   * The address under which clients reach the endpoint, as they see it: `https://mcp.example.com/mcp`. It is the resource
-   * identifier (RFC 8707, section 2): tokens must be issued for it. Without a path, best without the slash at its end.
-   * Where HTTP+SSE is served too, the origin: clients take no resource for theirs whose path is not above their own.
+   * The URL of the endpoint as clients see it: `https://mcp.example.com/mcp`. It is the resource identifier (RFC 8707,
+   * section 2): tokens must be issued for it. A URL without a path is best written without a slash at its end. If HTTP+SSE
+   * is served too, give the origin: clients accept only a resource whose path is a prefix of that of their endpoint.
    */
   readonly resource: string;
   /** Scopes that the metadata names. Default: `scopes`. */
   readonly scopesSupported?: readonly string[];
-  /** What people call the server. */
+  /** Name of the server, for people. */
   readonly resourceName?: string;
-  /** Address of a page for developers. */
+  /** URL of a page for developers. */
   readonly resourceDocumentation?: string;
-  /** Further members of the metadata document (RFC 9728, section 2): `resource_policy_uri`, say. */
+  /** More members of the metadata document (RFC 9728, section 2), for example `resource_policy_uri`. */
   readonly metadata?: JsonObject;
 }
 
-/** A resource as its clients see it: the metadata document, and the refusals that lead there (RFC 9728). */
+/** A resource as its clients see it: the metadata document, and the refusals that refer to it (RFC 9728). */
 export class ProtectedResource {
   readonly metadataUrl: string;
   readonly #document: JsonObject;
   readonly #paths: ReadonlySet<string>;
   readonly #scope: string;
 
-  /** @throws TypeError where the options do not make a resource. */
+  /** @throws TypeError for options that cannot work. */
   constructor(options: ResourceOptions, authorizationServers: readonly string[], scopes: readonly string[]) {
     const { resource, scopesSupported = scopes, resourceName, resourceDocumentation, metadata = {} } = options;
     const url = identifierUrl(resource, 'resource');
@@ -40,7 +40,7 @@ export class ProtectedResource {
     if (authorizationServers.length === 0) throw new TypeError('Name at least one authorization server');
     for (const server of authorizationServers) identifierUrl(server, 'An authorization server');
     this.metadataUrl = wellKnown(url, SUFFIX);
-    // Both places where clients look for it (2026-07-28, basic/authorization: Protected Resource Metadata Discovery).
+    // Clients look for it at both paths (2026-07-28, basic/authorization: Protected Resource Metadata Discovery).
     this.#paths = new Set([new URL(this.metadataUrl).pathname, `/.well-known/${SUFFIX}`]);
     this.#scope = scopes.join(' ');
     this.#document = {
@@ -54,18 +54,18 @@ export class ProtectedResource {
     };
   }
 
-  /** The metadata, where it is at this path. */
+  /** The metadata document, if this is its path. */
   document(path: string): JsonObject | undefined {
     return this.#paths.has(path) ? this.#document : undefined;
   }
 
-  /** For a call without a token, which is told nothing of errors (RFC 6750, section 3.1). */
+  /** For a call without a token. It gets no error code (RFC 6750, section 3.1). */
   unauthorized(): AuthRefusal {
     const headers = bearerChallenge({ resource_metadata: this.metadataUrl, scope: this.#scope });
     return { status: 401, message: 'An access token is needed', headers };
   }
 
-  /** For a token that is expired, revoked, malformed, or of no use here (RFC 6750, section 3.1: invalid_token). */
+  /** For a token that is expired, revoked, malformed or not for this server (RFC 6750, section 3.1: invalid_token). */
   invalidToken(message: string): AuthRefusal {
     const headers = bearerChallenge({
       error: 'invalid_token',
@@ -76,7 +76,7 @@ export class ProtectedResource {
     return { status: 401, message, headers };
   }
 
-  /** For a call whose credential cannot be read, or is not one (RFC 6750, section 3.1: invalid_request). */
+  /** For a malformed or repeated credential (RFC 6750, section 3.1: invalid_request). */
   invalidRequest(): AuthRefusal {
     const message = 'The Authorization header must hold one Bearer token';
     const headers = bearerChallenge({
@@ -87,7 +87,7 @@ export class ProtectedResource {
     return { status: 400, message, headers };
   }
 
-  /** @param scopes all that the operation needs. */
+  /** @param scopes all scopes that the operation needs. */
   insufficientScope(scopes: readonly string[]): AuthRefusal {
     return insufficientScope(scopes, this.metadataUrl);
   }

@@ -7,12 +7,20 @@ const SECRET = 'sec/ret+token==';
 test('of an error and its causes only the words are left', () => {
   const config = { headers: { authorization: `Bearer ${SECRET}` } };
   const cause = Object.assign(new Error(`refused for ${SECRET}`), { config });
-  const thrown = Object.assign(new TypeError(`POST /introspect?token=${SECRET} failed`, { cause }), { config });
-  const error = withoutSecret(thrown, SECRET);
+  function introspect(): TypeError {
+    return new TypeError(`POST /introspect?token=${SECRET} failed`, { cause });
+  }
+  const error = withoutSecret(Object.assign(introspect(), { config }), SECRET);
   expect(error.message).toBe(
     'The credential cannot be checked: POST /introspect?token=[redacted] failed: refused for [redacted]',
   );
   expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain(SECRET);
+  expect(error.stack).toMatch(/^TypeError: POST .*\[redacted\] failed\n +at introspect /);
+});
+
+test('an error may have neither a message nor a stack', () => {
+  const error = withoutSecret(Object.assign(new TypeError(), { stack: undefined }), SECRET);
+  expect(error.message).toBe('The credential cannot be checked: TypeError');
   expect(error.stack).toContain('redact.test.ts');
 });
 
@@ -28,5 +36,5 @@ test.each([
 test('causes that lead in a circle come to an end', () => {
   const error = new Error('round');
   error.cause = error;
-  expect(withoutSecret(error, SECRET).message.match(/round/g)).toHaveLength(5);
+  expect(withoutSecret(error, SECRET).message).toContain('round: round');
 });

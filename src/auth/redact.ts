@@ -1,16 +1,12 @@
+import { causesOf } from '../jsonrpc/causes.ts';
 import { scrubber } from './scrub.ts';
 
-/** How far the causes of an error are followed. */
-const MAX_CAUSES = 5;
-
 /**
- * An error to report in place of one that was thrown over a secret. It says what the other and its causes say, without the
- * secret, and holds nothing else of them: errors of HTTP clients carry the whole request.
+ * Makes an error to report in place of one that may contain a secret. It has the messages of the thrown error and of its
+ * causes, and its stack, without the secret. It has nothing else of them: errors of HTTP clients hold the whole request.
  */
 export function withoutSecret(thrown: unknown, secret: string): Error {
-  const texts: string[] = [];
-  let each = thrown;
-  for (; each instanceof Error && texts.length < MAX_CAUSES; each = each.cause) texts.push(each.message || each.name);
+  const texts = [...causesOf(thrown)].map(({ message, name }) => message || name);
   if (texts.length === 0) texts.push(typeof thrown === 'string' ? thrown : 'something that is no error was thrown');
   const scrub = scrubber([secret]);
   const error = new Error(scrub(`The credential cannot be checked: ${texts.join(': ')}`));

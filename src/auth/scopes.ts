@@ -1,28 +1,27 @@
 import type { AuthInfo } from '../protocol/types.ts';
 
-/** What callers must have been granted. */
+/** The scopes that callers need. */
 export interface ScopeOptions {
   /**
-   * What every request needs, whatever it is. Clients are told to ask for these first (2026-07-28, basic/authorization:
-   * Scope Selection Strategy). Default none.
+   * Scopes that every request needs. Clients are told to ask for these first (2026-07-28, basic/authorization: Scope
+   * Selection Strategy). Default none.
    */
   readonly scopes?: readonly string[];
   /**
-   * What a broader scope holds beside itself: `{ admin: ['files:write'], 'files:write': ['files:read'] }` (2026-07-28,
-   * basic/authorization: Step-Up Authorization Flow). Whoever was granted the one is taken to have been granted the others.
-   * Default: a scope is only itself.
+   * Scopes that a broader one includes: `{ admin: ['files:write'], 'files:write': ['files:read'] }` (2026-07-28,
+   * basic/authorization: Step-Up Authorization Flow). Default: no scope includes another.
    */
   readonly implies?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What requests need, and what was granted. */
+/** The scopes that requests need, and those that granted ones include. */
 export class Scopes {
-  /** What every request needs. */
+  /** The scopes that every request needs. */
   readonly base: readonly string[];
-  /** What each scope holds beside itself, and what these hold. */
+  /** Each scope of `implies` with all that it includes, itself too. */
   readonly #implied: ReadonlyMap<string, readonly string[]>;
 
-  /** @throws TypeError for what is no scope, or must not be asked for. */
+  /** @throws TypeError for a scope that is malformed or must not be requested. */
   constructor({ scopes = [], implies = {} }: ScopeOptions) {
     checkScopes(scopes);
     for (const narrower of Object.values(implies)) checkScopes(narrower);
@@ -31,16 +30,16 @@ export class Scopes {
     this.#implied = new Map([...table.keys()].map((scope) => [scope, closure(scope, table)]));
   }
 
-  /** A caller with all that their scopes imply. */
+  /** The caller with all scopes that theirs include. */
   expand(auth: AuthInfo): AuthInfo {
     if (!auth.scopes.some((scope) => this.#implied.has(scope))) return auth;
     const scopes = auth.scopes.flatMap((scope) => this.#implied.get(scope) ?? scope);
     return { ...auth, scopes: [...new Set(scopes)] };
   }
 
-  /** All that a request needs: what every one does, and what it does beside that. */
+  /** All scopes that a request needs: those that every request needs, and its own. */
   of(needed: readonly string[]): readonly string[] {
-    return needed.length === 0 ? this.base : [...new Set([...this.base, ...needed])];
+    return [...new Set([...this.base, ...needed])];
   }
 }
 
@@ -49,7 +48,7 @@ export function suffices(auth: AuthInfo, needed: readonly string[]): boolean {
   return needed.every((scope) => auth.scopes.includes(scope));
 }
 
-/** A scope and all that follows from it. A set is walked to its end also where it grows meanwhile. */
+/** A scope and all that it includes. The loop also visits what is added to the set while it runs. */
 function closure(scope: string, table: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const found = new Set([scope]);
   for (const each of found) for (const next of table.get(each) ?? []) found.add(next);

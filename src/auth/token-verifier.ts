@@ -2,21 +2,21 @@ import type { AuthInfo } from '../protocol/types.ts';
 import type { HttpCall } from '../transport/http/call.ts';
 
 /**
- * Finds out whose an access token is. Called for each HTTP request; what costs much to find out should be remembered, for
- * no longer than the token is good. Must look whether the token was issued for this server (2026-07-28,
- * basic/authorization: Token Handling).
+ * Finds out whose an access token is. It must check that the token was issued for this server (2026-07-28,
+ * basic/authorization: Token Handling). It is called for each HTTP request, so cache what is expensive, for no longer than
+ * the token is valid.
  *
- * Resolves with undefined, or rejects with `InvalidToken`, where the token is no good: status 401. Rejects with anything
- * else where that cannot be found out now: status 503, and the error is reported without the token.
+ * If the token is not valid, resolve with undefined or reject with `InvalidToken`: status 401. If it cannot be checked now,
+ * reject with any other error: status 503, and the error is reported without the token.
  */
 export type TokenVerifier = (token: string, call: HttpCall) => AuthInfo | undefined | Promise<AuthInfo | undefined>;
 
-/** A token that is no good. The message tells the client why, so it is a sentence for people and holds nothing secret. */
+/** The token is not valid. The message is sent to the client, so it must contain nothing secret. */
 export class InvalidToken extends Error {
   override readonly name = 'InvalidToken';
 }
 
-/** @throws TypeError where a verifier returns what would let anybody in as nobody. */
+/** @throws TypeError if the verifier did not say who the caller is. */
 export function checkAuthInfo(auth: AuthInfo): AuthInfo {
   if (typeof auth.principal !== 'string' || auth.principal === '') throw new TypeError('verify returned no principal');
   if (!Array.isArray(auth.scopes)) throw new TypeError('verify returned no scopes');
