@@ -1,5 +1,5 @@
 import { decodeProtectedHeader } from 'jose';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { anyToken, challenge, ISSUER, OAuthWorld, REDIRECT, send, SERVER } from '../../../test/support/oauth-world.ts';
 import type { Gatekeeper } from '../../../test/support/oauth-world.ts';
 import { MemoryTokenStore, OAuthError, type User } from '../index.ts';
@@ -180,9 +180,10 @@ describe('what is kept', () => {
     world.lifetime = undefined;
     world.ontoken = () => world.issue({ refresh_token: undefined });
     const store = new MemoryTokenStore();
+    const set = vi.spyOn(store, 'set');
     await send(world.authorizer({ store, client: CLIENT, clientCredentials: true }));
     const tokens = { accessToken: 'access-1', tokenType: 'Bearer', scopes: [], resource: SERVER, clientId: 'app' };
-    expect(await store.get(KEY)).toStrictEqual({ tokens });
+    expect(set.mock.lastCall![1]).toStrictEqual({ tokens });
   });
 });
 

@@ -839,6 +839,15 @@ describe('assertions', () => {
     ]);
   });
 
+  test('that a server repeats are not in its error', async () => {
+    const world = new OAuthWorld();
+    world.ontoken = () => ({ status: 400, body: { error: 'invalid_grant', error_description: 'no the-signed-jwt' } });
+    const assertion = (): Promise<string> => Promise.resolve('the-signed-jwt');
+    const failure = await send(world.authorizer({ client: { clientId: 'job' }, assertion })).catch(String);
+    expect(failure).toContain('no [redacted]');
+    expect(failure).not.toContain('the-signed-jwt');
+  });
+
   test('of an organization are had from its identity provider', async () => {
     const world = new OAuthWorld();
     const IDP = 'https://idp.example/token';
