@@ -1,15 +1,11 @@
-import { createBridge } from '../bridge/bridge.ts';
 import { ConfigError, readConfig, type FleetConfig, type ServerConfig } from '../bridge/config/config.ts';
 import { openFleet, type ServerConnection } from '../bridge/fleet/open-fleet.ts';
-import type { Target } from '../client/target.ts';
 import type { CleanLog } from '../operate/logs.ts';
-import { unrepeated } from '../operate/repetition.ts';
 import { createObserver } from './bridge-observer.ts';
 import { serveBridge, type ServedMembers } from './bridge-serve.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
-import { authorizerFor, boundedCommand, connectionsOf } from './bridge-target.ts';
+import { bridgeTo } from './bridge-target.ts';
 import { Failure } from './failure.ts';
-import { secretsOf } from './secrets.ts';
 import { atEnd } from './shutdown.ts';
 
 /** `everwire bridge --config`: the servers of a file as one, and each by itself. Changes of the file are taken up. */
@@ -19,16 +15,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
   for (const warning of config.warnings) onwarning(`${file}: ${warning}`);
   const observer = await createObserver(settings, log);
   const connect = async (name: string, server: ServerConfig): Promise<ServerConnection> => {
-    log.hide(secretsOf(server));
-    const headers = server.kind === 'url' ? server.headers : {};
-    const warn = unrepeated((line) => log.write('warn', `${name}: ${line}`));
-    const bridge = createBridge({
-      target: targetOf(server, settings, log),
-      headers,
-      ...(server.kind === 'url' && { authorizer: await authorizerFor(new URL(server.url), headers, settings, log) }),
-      ...connectionsOf(settings),
-      onerror: ({ message }) => warn(message),
-    });
+    const bridge = await bridgeTo(server, name, true, settings, log);
     return { service: observer.server(name, bridge), close: () => bridge.close() };
   };
   /** Closes what is served of servers that are gone. */
@@ -61,11 +48,4 @@ function read(file: string): FleetConfig {
   } catch (error) {
     throw error instanceof ConfigError ? Failure.usage(`--config: ${error.message}`) : error;
   }
-}
-
-function targetOf(server: ServerConfig, settings: BridgeSettings, log: CleanLog): Target {
-  if (server.kind === 'url') return { url: server.url, transport: server.transport };
-  const { name, command, args, env, cwd, withheld } = server;
-  const way = { command, args, env, ...(cwd !== undefined && { cwd }), ...(withheld && { withheld }) };
-  return boundedCommand(way, name, `[${name}] `, settings, log);
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
-import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
 import { isLoopback } from '../transport/http/guards.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
-import { MIN_SECRET, secretsIn } from './secrets.ts';
+import { readHeaders } from './headers.ts';
+import { MIN_SECRET } from './secrets.ts';
 
 /** What the options of a bridge amount to, checked. Times are in milliseconds. */
 export interface BridgeSettings {
@@ -100,7 +100,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
   if (flags.config !== undefined && flags.header.length > 0) {
     throw Failure.usage('--header is for a server with a URL; the servers of --config have headers of their own');
   }
-  const headers = readHeaders(flags.header, environment);
+  const headers = readHeaders(flags.header, environment.env);
   const stateKey = readStateKey(flags.stateKey, environment);
   return {
     stdio: flags.stdio ?? false,
@@ -130,12 +130,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
       format: flags.logFormat,
       requests: flags.logRequests ?? flags.logFormat === 'json',
     },
-    secrets: [
-      ...access.tokens,
-      ...access.keys,
-      ...(stateKey === undefined ? [] : [stateKey]),
-      ...Object.values(headers).flatMap(secretsIn),
-    ],
+    secrets: [...access.tokens, ...access.keys, ...(stateKey === undefined ? [] : [stateKey])],
     ownVariables: [...flags.bearer, ...flags.apiKey, flags.stateKey ?? ''].flatMap((word) => variableIn(word) ?? []),
   };
 }
@@ -270,24 +265,4 @@ function linesOf(option: string, file: string, read: Environment['read']): strin
     .filter((line) => line !== '');
   if (lines.length === 0) throw Failure.usage(`${option} finds nothing in ${file}`);
   return lines;
-}
-
-function readHeaders(words: readonly string[], { env }: Environment): Record<string, string> {
-  return Object.fromEntries(
-    words.map((word) => {
-      const [, name, text] = /^([^=:]+?)\s*(?::\s*|=)(.*)$/s.exec(word) ?? [];
-      if (name === undefined || text === undefined || !isHeaderName(name)) {
-        throw Failure.usage("--header must be written 'Name: value'");
-      }
-      const value = text.replace(/\$\{env:(\w+)\}/g, (_, variable: string) => {
-        const filled = env[variable];
-        if (filled === undefined) {
-          throw Failure.usage(`--header ${name} needs the environment variable ${variable}, which is not set`);
-        }
-        return filled;
-      });
-      if (!isHeaderValue(value)) throw Failure.usage(`--header ${name} holds what no header can hold`);
-      return [name.toLowerCase(), value.trim()];
-    }),
-  );
 }

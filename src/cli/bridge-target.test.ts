@@ -7,6 +7,7 @@ const settings = {
   ownVariables: ['BRIDGE_KEY', 'BRIDGE_TOKEN'],
   log: { format: 'plain' },
 } as unknown as BridgeSettings;
+const command = { kind: 'command', command: 'x', args: [], env: {} } as const;
 const log = await createLog({ level: 'silent' });
 
 test('a command is not given the secrets of the bridge, unless its settings say so', () => {
@@ -14,7 +15,7 @@ test('a command is not given the secrets of the bridge, unless its settings say 
   vi.stubEnv('BRIDGE_KEY', 's3cret-key');
   vi.stubEnv('BRIDGE_TOKEN', 's3cret-token');
   const env = { BRIDGE_TOKEN: 's3cret-token', OTHER: '1' };
-  const target = boundedCommand({ command: 'x', env }, 'x', '', settings, log);
+  const target = boundedCommand({ ...command, env }, 'x', '', settings, log);
   expect(target.env).toEqual({ BRIDGE_KEY: undefined, BRIDGE_TOKEN: 's3cret-token', OTHER: '1' });
 });
 
@@ -22,6 +23,6 @@ test('a command is not given what is withheld from it', () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   vi.stubEnv('OTHERS_TOKEN', 's3cret-token');
   const withheld = ['OTHERS_TOKEN', 'NOT_SET'];
-  const target = boundedCommand({ command: 'x', withheld }, 'x', '', settings, log);
+  const target = boundedCommand({ ...command, withheld }, 'x', '', settings, log);
   expect(Object.entries(target.env!)).toEqual([['OTHERS_TOKEN', undefined]]);
 });

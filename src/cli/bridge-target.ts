@@ -1,26 +1,55 @@
-import type { BridgeOptions } from '../bridge/bridge.ts';
+import { createBridge, type Bridge } from '../bridge/bridge.ts';
+import type { CommandServer, UrlServer } from '../bridge/config/config.ts';
 import type { CommandTarget } from '../client/target.ts';
-import type { CleanLog } from '../operate/logs.ts';
 import { printableLine } from '../core/printable.ts';
+import type { CleanLog } from '../operate/logs.ts';
+import { unrepeated } from '../operate/repetition.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
-import { secretsIn } from './secrets.ts';
+import { childEnv } from './child-env.ts';
+import { secretsIn, secretsOf } from './secrets.ts';
 import { StderrRelay } from './stderr-relay.ts';
-import { unsetVariables } from './unset-variables.ts';
+import { hasCredentials, type Target } from './target.ts';
 
 /**
- * A command behind a bridge, within its bounds: it and all that it starts end with this process whatever becomes of that.
- * Of the environment it gets all but the secrets of the bridge itself and what is withheld, where its own settings do not
- * name them.
+ * Bridges one server as the settings say. Its secrets are removed from the log.
  *
- * @param name by which the log tells what it writes to stderr.
- * @param prefix before each such line for people.
+ * @param name of the server in the log.
+ * @param among whether it is one of several, so that lines for people begin with its name.
+ */
+export async function bridgeTo(
+  target: Target,
+  name: string,
+  among: boolean,
+  settings: BridgeSettings,
+  log: CleanLog,
+): Promise<Bridge> {
+  log.hide(secretsOf(target));
+  const warn = unrepeated((line) => log.write('warn', among ? `${name}: ${line}` : line));
+  const { connections, anonymous, connectTimeout, serverIdleTimeout: idleTimeout } = settings;
+  const server =
+    target.kind === 'command'
+      ? { target: boundedCommand(target, name, among ? `[${name}] ` : '', settings, log) }
+      : {
+          target: { url: target.url, transport: target.transport },
+          headers: target.headers,
+          authorizer: await authorizerFor(target, settings, log),
+        };
+  return createBridge({
+    ...server,
+    ...{ connections, anonymous, connectTimeout, idleTimeout },
+    onerror: ({ message }) => warn(message),
+  });
+}
+
+/**
+ * A command within its limits. It and all that it starts end with this process, however this process ends. It does not get
+ * the secrets of the bridge, unless its own settings name them.
+ *
+ * @param prefix before each line that it writes to stderr, in a log for people.
  */
 export function boundedCommand(
-  {
-    withheld = [],
-    ...command
-  }: Pick<CommandTarget, 'command' | 'args' | 'env' | 'cwd'> & { withheld?: readonly string[] },
+  server: CommandServer,
   name: string,
   prefix: string,
   { maxMemory, ownVariables, log: { format } }: BridgeSettings,
@@ -31,36 +60,25 @@ export function boundedCommand(
     else process.stderr.write(`${prefix}${printableLine(log.scrub(line))}\n`);
   };
   const relay = new StderrRelay(pass, () => process.stderr.writableLength);
-  const env = { ...unsetVariables([...ownVariables, ...withheld]), ...command.env };
-  return { ...command, env, maxMemory, watchdog: true, onstderr: relay.line };
+  const { command, args, cwd } = server;
+  return {
+    ...{ command, args, cwd, env: childEnv(server, ownVariables) },
+    ...{ maxMemory, watchdog: true, onstderr: relay.line },
+  };
 }
 
-/** Who shares a connection to a server, how long connecting may take, and when an idle connection is closed. */
-export function connectionsOf({
-  connections,
-  anonymous,
-  connectTimeout,
-  serverIdleTimeout: idleTimeout,
-}: BridgeSettings): Pick<BridgeOptions, 'connections' | 'anonymous' | 'connectTimeout' | 'idleTimeout'> {
-  return { connections, anonymous, connectTimeout, idleTimeout };
-}
-
-/**
- * Gets tokens for a server with a URL that wants them, as `everwire call` does, and shares them with it. Nothing where a
- * header of the settings has credentials.
- */
-export async function authorizerFor(
-  url: URL,
-  headers: Readonly<Record<string, string>>,
+/** Gets tokens if the server wants them, as `everwire call` does, and shares them with it. Not if a header has credentials. */
+async function authorizerFor(
+  server: UrlServer,
   { login, stdio }: BridgeSettings,
   log: CleanLog,
 ): Promise<Authorizer | undefined> {
-  if (Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return undefined;
+  if (hasCredentials(server)) return undefined;
   const { bridgeLogin } = await import('./login.ts');
-  // A host that starts the bridge for a person has no terminal, and a service has nobody to log in.
+  // A host that starts the bridge for a user has no terminal, and a service has nobody to log in.
   const attended = stdio || (process.stderr.isTTY ?? false);
   const authorizer = bridgeLogin(
-    url,
+    new URL(server.url),
     {
       tell: (line) => log.write('warn', line),
       address: (line, address) => log.address('warn', line, address),

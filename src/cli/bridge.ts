@@ -1,17 +1,15 @@
-import { basename, extname } from 'node:path';
-import { createBridge } from '../bridge/bridge.ts';
-import type { Target } from '../client/target.ts';
+import { basename } from 'node:path';
 import type { Service } from '../core/exchange.ts';
 import type { CleanLog } from '../operate/logs.ts';
-import { unrepeated } from '../operate/repetition.ts';
 import { Method } from '../protocol/methods.ts';
 import { createObserver } from './bridge-observer.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { bridgeLog, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
-import { authorizerFor, boundedCommand, connectionsOf } from './bridge-target.ts';
+import { bridgeTo } from './bridge-target.ts';
 import { Failure } from './failure.ts';
 import { atEnd, stop } from './shutdown.ts';
+import { commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
 
 /** `everwire bridge`: a server, wherever it is, offered over HTTP or over stdio. */
 export async function bridge(words: string[], flags: BridgeFlags): Promise<void> {
@@ -22,21 +20,13 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
       throw Failure.usage(`--config names the servers, so ${JSON.stringify(words[0])} is one too many`);
     return (await import('./bridge-fleet.ts')).bridgeFleet(settings.config, settings, log);
   }
-  const { name, known, target } = behind(words, settings, log);
-  const warn = unrepeated((line) => log.write('warn', line));
-  const bridged = createBridge({
-    target,
-    ...connectionsOf(settings),
-    headers: settings.headers,
-    ...(typeof target === 'string' && {
-      authorizer: await authorizerFor(new URL(target), settings.headers, settings, log),
-    }),
-    onerror: ({ message }) => warn(message),
-  });
+  const target = targetIn(words, settings.headers);
+  const name = nameOf(target);
+  const bridged = await bridgeTo(target, name, false, settings, log);
   atEnd(() => bridged.close());
   const observer = await createObserver(settings, log);
   const service = observer.server(name, bridged);
-  const problem = (error: Error): string => `${known} did not start as an MCP server: ${error.message}`;
+  const problem = (error: Error): string => `${knownAs(target)} did not start as an MCP server: ${error.message}`;
   if (settings.stdio) {
     return serveBridge({ name, service: stoppingWith(service, problem, log) }, observer, settings, log);
   }
@@ -49,38 +39,23 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   return serveBridge({ name, service }, observer, settings, log);
 }
 
-interface Behind {
-  /** What clients may call it. */
-  readonly name: string;
-  /** What the person knows it by. */
-  readonly known: string;
-  readonly target: Target;
-}
-
 /**
- * The server that the words behind the options mean.
+ * The server that the words of the command line name: a URL, or a command with or without `--`.
  *
- * @throws Failure with code 2 where they mean none.
+ * @throws Failure with code 2 if they name none.
  */
-function behind(words: string[], settings: BridgeSettings, log: CleanLog): Behind {
-  const [first, ...args] = words;
-  if (first === undefined) throw Failure.usage('a server is missing: a URL, a command behind --, or --config');
-  if (/^https?:\/\//i.test(first)) return { ...atUrl(first, args), target: first };
-  if (Object.keys(settings.headers).length > 0) {
-    throw Failure.usage('--header is for servers with a URL, and this one is a command');
-  }
-  const name = nameOf(first, args);
-  // For people its stderr goes to ours as it is.
-  const target = boundedCommand({ command: first, args }, name, '', settings, log);
-  return { name, known: basename(first), target };
+function targetIn([first, ...others]: string[], headers: BridgeSettings['headers']): Target {
+  if (first === undefined) throw Failure.usage('a server is missing: a URL, -- and a command, or --config');
+  if (!isUrl(first)) return commandTarget([first, ...others], headers);
+  if (others.length > 0) throw Failure.usage(`options must come before the URL: ${others[0]}`);
+  return urlTarget(first, headers);
 }
 
-function atUrl(text: string, others: string[]): Omit<Behind, 'target'> {
-  if (others.length > 0) throw Failure.usage(`options stand before the URL: ${others[0]}`);
-  if (!URL.canParse(text)) throw Failure.usage('the URL of the server cannot be read');
-  const { hostname, username, password, origin, pathname } = new URL(text);
-  if (username || password) throw Failure.usage('a URL must hold no credentials; use --header');
-  return { name: hostname.replace(/^\[|\]$/g, ''), known: origin + pathname };
+/** What the user knows a server by: its command, or its URL without parameters. */
+function knownAs(target: Target): string {
+  if (target.kind === 'command') return basename(target.command);
+  const { origin, pathname } = new URL(target.url);
+  return origin + pathname;
 }
 
 /** Over stdio there is one session, and one server: where that does not start, there is nothing to serve. */
@@ -98,14 +73,4 @@ function stoppingWith(service: Service, problem: (error: Error) => string, log: 
       throw error;
     }
   };
-}
-
-const RUNNERS = new Set(['npx', 'bunx', 'pnpx', 'uvx', 'node', 'bun', 'deno', 'python', 'python3', 'sh', 'bash']);
-
-/** What a client may call the server: by its package or script, not by what runs it. */
-export function nameOf(command: string, args: readonly string[]): string {
-  const runner = basename(command, extname(command));
-  const target = RUNNERS.has(runner) ? args.find((arg) => !arg.startsWith('-')) : undefined;
-  const name = basename(target ?? command).replace(/(?<=.)@.*$/, '');
-  return name.slice(0, name.length - extname(name).length) || runner;
 }

@@ -5,7 +5,7 @@ import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { Handlers } from '../client/handlers.ts';
 import type { ClientOptions, RequestOptions } from '../client/options.ts';
-import { nameOf } from './bridge.ts';
+import { childEnv } from './child-env.ts';
 import type { ClientFlags } from './client-options.ts';
 import { dataFolder } from './data-folder.ts';
 import { failureOf, Interrupted } from './exit.ts';
@@ -18,11 +18,10 @@ import { rootsOf } from './roots.ts';
 import { say, scrubWith } from './say.ts';
 import { secretsOf } from './secrets.ts';
 import { atEnd, stop } from './shutdown.ts';
-import type { Target } from './target.ts';
+import { hasCredentials, nameOf, type Target } from './target.ts';
 import { Terminal } from './terminal.ts';
 import { fileEraCache } from './era-cache.ts';
 import { visit } from './visit.ts';
-import { unsetVariables } from './unset-variables.ts';
 
 /** How long a server over stdio may be silent before it is taken for one of the handshake revisions, in milliseconds. */
 const PROBE_TIMEOUT = 5000;
@@ -115,13 +114,11 @@ async function open(
     onerror,
   };
   if (target.kind === 'command') {
-    const { kind: _kind, withheld = [], ...command } = target;
-    const env = { ...unsetVariables(withheld), ...command.env };
-    return connect({ ...command, env, onstderr: (line) => terminal.tell(line) }, options);
+    const { command, args, cwd } = target;
+    return connect({ command, args, env: childEnv(target), cwd, onstderr: (line) => terminal.tell(line) }, options);
   }
   const { url, transport, headers } = target;
-  // Who brings a credential of their own wants no other.
-  if (headers['authorization'] !== undefined) return connect({ url, transport }, { ...options, headers });
+  if (hasCredentials(target)) return connect({ url, transport }, { ...options, headers });
   const { loginFor } = await import('./login.ts');
   const authorizer = loginFor(new URL(url), terminal, flags.login);
   return connect({ url, transport }, { ...options, headers, authorizer });
@@ -129,7 +126,7 @@ async function open(
 
 /** Which server asks, by what the person knows of it and not by what it says of itself. */
 function nameOfTarget(target: Target): string {
-  return target.kind === 'url' ? new URL(target.url).host : nameOf(path.basename(target.command), target.args);
+  return target.kind === 'url' ? new URL(target.url).host : nameOf(target);
 }
 
 function handlersOf(terminal: Terminal, name: string): Handlers {

@@ -1,5 +1,5 @@
 /** What of the settings of servers no line of a log may hold. */
-import type { CommandTarget, UrlTarget } from './target.ts';
+import type { CommandServer, UrlServer } from '../bridge/config/config.ts';
 
 /** Shorter ones can be guessed, and could not be told from words in a log. */
 export const MIN_SECRET = 8;
@@ -13,13 +13,13 @@ export function secretsIn(value: string): string[] {
   return [value, value.replace(/^\S+\s+/, '')].filter((secret) => secret.length >= MIN_SECRET);
 }
 
-type Configured = Pick<UrlTarget, 'kind' | 'url' | 'headers'> | Pick<CommandTarget, 'kind' | 'env'>;
-
 /**
  * The values of a server's headers, the values of variables and URL parameters whose names say that they are secrets, and
  * the passwords of URLs in any of these.
  */
-export function secretsOf(server: Configured): string[] {
+export function secretsOf(
+  server: Pick<UrlServer, 'kind' | 'url' | 'headers'> | Pick<CommandServer, 'kind' | 'env'>,
+): string[] {
   if (server.kind === 'command') return Object.entries(server.env).flatMap(secretsOfNamed);
   const parameters = [...new URL(server.url).searchParams];
   return [...Object.values(server.headers).flatMap(secretsIn), ...parameters.flatMap(secretsOfNamed)];

@@ -1,21 +1,49 @@
-export interface UrlTarget {
-  readonly kind: 'url';
-  readonly url: string;
-  /** By name; they may be secrets. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The one that is tried. Default: found out. */
-  readonly transport?: 'http' | 'sse' | undefined;
+import { basename, extname } from 'node:path';
+import type { CommandServer, UrlServer } from '../bridge/config/config.ts';
+import { urlProblem } from '../bridge/config/server.ts';
+import { Failure } from './failure.ts';
+
+/** The server that a command line or a configuration file names. */
+export type Target = CommandServer | UrlServer;
+
+/** Whether a word of the command line is a URL, though perhaps not of a server. */
+export function isUrl(word: string): boolean {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(word);
 }
 
-export interface CommandTarget {
-  readonly kind: 'command';
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-  /** Variables of our environment that it is not given. */
-  readonly withheld?: readonly string[];
+/** @throws Failure with code 2 if it cannot be the URL of a server. */
+export function urlTarget(url: string, headers: UrlServer['headers']): UrlServer {
+  const problem = urlProblem(url);
+  if (problem !== undefined) throw Failure.usage(`the URL of the server ${problem}`);
+  return { kind: 'url', url, headers };
 }
 
-/** The server that a command line means. */
-export type Target = UrlTarget | CommandTarget;
+/** @throws Failure with code 2 without a command, or with headers, which a command cannot get. */
+export function commandTarget([command, ...args]: readonly string[], headers: UrlServer['headers']): CommandServer {
+  if (!command) throw Failure.usage('-- must be followed by the command that starts the server');
+  refuseHeaders(headers);
+  return { kind: 'command', command, args, env: {} };
+}
+
+/** @throws Failure with code 2 */
+export function refuseHeaders(headers: UrlServer['headers']): void {
+  if (Object.keys(headers).length === 0) return;
+  throw Failure.usage('--header is for servers with a URL, and this one is a command');
+}
+
+/** Whether the user gave credentials for a server, so that it needs no login. */
+export function hasCredentials({ headers }: UrlServer): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+}
+
+const RUNNERS = new Set(['npx', 'bunx', 'pnpx', 'uvx', 'node', 'bun', 'deno', 'python', 'python3', 'sh', 'bash']);
+
+/** A short name for a server: its host, or its package or script rather than what runs it. */
+export function nameOf(target: Target): string {
+  if (target.kind === 'url') return new URL(target.url).hostname.replace(/^\[|\]$/g, '');
+  const { command, args } = target;
+  const runner = basename(command, extname(command));
+  const script = RUNNERS.has(runner) ? args.find((arg) => !arg.startsWith('-')) : undefined;
+  const name = basename(script ?? command).replace(/(?<=.)@.*$/, '');
+  return name.slice(0, name.length - extname(name).length) || runner;
+}

@@ -345,7 +345,7 @@ describe('a server at a URL', () => {
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-    const headers = ['--header', 'authorization=Bearer ${env:SECRET}', '--header', 'X-Other=1'];
+    const headers = ['--header', 'authorization: Bearer ${env:SECRET}', '--header', 'X-Other: 1'];
     const child = startNode([...programs.everwire, 'ping', url, ...headers], { SECRET: 'hunter2' });
     running.push(child);
     expect(await child.exited).toMatchObject({ code: 4 });
@@ -402,7 +402,7 @@ test.each<[string, string[], RegExp]>([
   ['a time that is none', ['ping', '--timeout', 'soon', ...demo], /--timeout/],
   ['an option that there is not', ['ping', '--frobnicate', ...demo], /--frobnicate/],
   ['JSON and a file', ['read', 'a:b', '--json', '--output', 'x', ...demo], /--output.*--json/],
-  ['a header for a command', ['ping', '--header', 'a=b', ...demo], /--header is for servers with a URL/],
+  ['a header for a command', ['ping', '--header', 'a: b', ...demo], /--header is for servers with a URL/],
 ])('%s is a wrong usage', async (_, args, said) => {
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -141,7 +141,7 @@ describe('a terminal is not spoken to by what answers over HTTP:', () => {
   };
   test.each(Object.keys(answers))('%s', async (name) => {
     const { url } = await scripted((_, response) => answers[name]!(response));
-    const command = startNode([...programs.everwire, 'ping', url.href, '--header', `x-key=${SECRET}`]);
+    const command = startNode([...programs.everwire, 'ping', url.href, '--header', `x-key: ${SECRET}`]);
     running.push(command);
     const { code } = await command.exited;
     const said = command.stderr.join('\n');

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { nameOf } from '../../src/cli/bridge.ts';
+import { commandTarget, nameOf } from '../../src/cli/target.ts';
 import { connect } from '../interop/clients.ts';
 import {
   descendants,
@@ -131,7 +131,7 @@ test.each([
   [['npx', '-y', '@scope/server-thing@1.2', 'stdio'], 'server-thing'],
   [['node', 'build/weather.js'], 'weather'],
 ])('a client configuration names the server of %j', (command, name) => {
-  expect(nameOf(command[0]!, command.slice(1))).toBe(name);
+  expect(nameOf(commandTarget(command, {}))).toBe(name);
 });
 
 describe('over stdio', () => {

@@ -1,0 +1,28 @@
+import { headerProblem } from '../bridge/config/server.ts';
+import { fillWith } from '../bridge/config/variables.ts';
+import { isHeaderName } from '../protocol/header-syntax.ts';
+import { Failure } from './failure.ts';
+
+/**
+ * The headers of `--header 'Name: value'`, with names in lower case. Variables are filled in as in a configuration file.
+ *
+ * @throws Failure with code 2, which repeats no value.
+ */
+export function readHeaders(
+  words: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const fill = fillWith({ env });
+  return Object.fromEntries(
+    words.map((word) => {
+      const [, name = '', text = ''] = /^([^:]+):(.*)$/s.exec(word) ?? [];
+      if (!isHeaderName(name)) throw Failure.usage("--header must be written 'Name: value', not name=value");
+      const wrong = (problem: string): never => {
+        throw Failure.usage(`--header ${name} ${problem}`);
+      };
+      const value = fill(text, wrong).trim();
+      const problem = headerProblem(name, value);
+      return problem === undefined ? [name.toLowerCase(), value] : wrong(problem);
+    }),
+  );
+}
