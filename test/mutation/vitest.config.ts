@@ -1,12 +1,29 @@
 import { mergeConfig } from 'vitest/config';
+import type { Reporter, Vitest } from 'vitest/node';
 import base from '../../vitest.config.ts';
 
-/** The tests of one part; `run.ts` names them, for a mutant must be noticed by the tests that are meant for it. */
+/** The tests of one file of `files.ts`, set by `run.ts`. */
 const { MUTATION_TESTS = '[]' } = process.env;
+
+let vitest: Vitest;
+/** Gives a test file that cannot be loaded a failed test: Stryker looks at tests only, and would see none that failed. */
+const loadFailures: Reporter = {
+  onInit(started) {
+    vitest = started;
+  },
+  onTestRunEnd() {
+    for (const file of vitest.state.getFiles()) {
+      if (file.result?.state === 'fail' && file.tasks.length === 0) {
+        file.tasks.push({ type: 'test', name: 'can be loaded', file, mode: 'run', result: file.result } as never);
+      }
+    }
+  },
+};
 
 const config = mergeConfig(base, {
   test: {
-    // A mutant that hangs is ended by Stryker; one that fails a wait is noticed sooner.
+    reporters: [loadFailures],
+    // Tests wait shorter than elsewhere, so that a mutant that hangs is noticed soon.
     testTimeout: 5_000,
     hookTimeout: 5_000,
   },
