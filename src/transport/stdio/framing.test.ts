@@ -292,17 +292,17 @@ describe('a batch', () => {
     expect(bench.delivered).toEqual([]);
   });
 
-  test('that a client refuses fails the requests that it answers', () => {
-    const client = new Bench({ revision: '2025-11-25', answerInvalid: false });
+  test.each([true, false])('that is refused fails the requests that it answers (by a server: %s)', (server) => {
+    const bench = new Bench({ revision: '2025-11-25', answerInvalid: server });
     const failed = errorResponse(3, { code: 4, message: 'no' });
-    client.push(
+    bench.push(
       [resultResponse(1, {}), notification('n'), request(2, 'a'), failed, 7, { id: {} }],
       resultResponse(4, {}),
     );
     const why = 'Invalid request: batches exist only in revision 2025-03-26, this connection speaks 2025-11-25';
     const error = (id: RequestId) => refused(`The response came in a batch that was refused: ${why}`, id);
-    expect(client.delivered).toEqual([error(1), error(3), resultResponse(4, {})]);
-    expect([client.reported, client.answered]).toEqual([[why], []]);
+    expect(bench.delivered).toEqual([error(1), error(3), resultResponse(4, {})]);
+    expect([bench.reported, bench.answered]).toEqual([[why], server ? [refused(why)] : []]);
   });
 
   test('is taken apart in 2025-03-26, and answered by one when the last of its answers is there', () => {

@@ -22,37 +22,39 @@ export interface FramingSink {
    * @param cause why the peer's own response was lost, if this is an error response in its place.
    */
   deliver(message: Message, bytes: number, cause?: Error): void;
-  /** What the transport itself has to say to the peer: one line of JSON. */
+  /** One line of JSON that the transport itself sends to the peer. */
   answer(json: string): void;
   report(error: Error): void;
-  /** A line above the bound was skipped, and any request may have been answered by it. */
+  /** A line above the limit was skipped, and it may have been the response to any request. */
   lost(error: InvalidMessage): void;
 }
 
+/** Where everything goes after `stop`. */
+const SILENT: FramingSink = { deliver() {}, answer() {}, report() {}, lost() {} };
+
 export interface FramingOptions {
   /**
-   * Whether the peer is told of all lines that are no messages. The client side reports them, and answers only what can
-   * have been meant as nothing but a request, under its id.
+   * Whether every invalid line is answered with an error, as a server does. A client reports such lines, and answers only
+   * those that must have been requests, under their id.
    */
   readonly answerInvalid: boolean;
-  /** The bound of one line, in bytes. */
+  /** The size limit of one line, in bytes. */
   readonly maxMessageBytes: number;
 }
 
 /**
  * Turns the bytes of one connection into messages, and messages into lines. Does no I/O.
  *
- * On a channel that all requests share, an answer is told from others by its id alone. So what cannot be answered
- * under an id of its own is answered without one.
+ * All requests share the channel, and only the id says which request a response belongs to. So an error about a message
+ * without an id of its own is sent without an id.
  */
 export class Framing {
   readonly inFlight = new InFlight();
-  readonly #sink: FramingSink;
+  #sink: FramingSink;
   readonly #answerInvalid: boolean;
   readonly #lines: LineReader;
   readonly #answers = new BatchAnswers();
   #profile: RevisionProfile | undefined;
-  #stopped = false;
 
   constructor(sink: FramingSink, { answerInvalid, maxMessageBytes }: FramingOptions) {
     this.#sink = sink;
@@ -67,9 +69,7 @@ export class Framing {
         },
         ...(!answerInvalid && {
           skipped: (envelope) => this.#skipped(envelope, tooLong),
-          endless: () => {
-            if (!this.#stopped) this.#sink.lost(invalidRequest(tooLong));
-          },
+          endless: () => this.#sink.lost(invalidRequest(tooLong)),
         }),
       },
       maxMessageBytes,
@@ -81,18 +81,18 @@ export class Framing {
   }
 
   push(bytes: Uint8Array): void {
-    // Stryker disable next-line ConditionalExpression: what comes of the bytes is stopped all the same
-    if (!this.#stopped) this.#lines.push(bytes);
+    // Stryker disable next-line ConditionalExpression: saves reading bytes of which nothing comes
+    if (this.#sink !== SILENT) this.#lines.push(bytes);
   }
 
   /** No more bytes will come. */
   end(): void {
-    if (!this.#stopped) this.#lines.end();
+    this.#lines.end();
   }
 
   /** Nothing is delivered, answered or reported from now on. */
   stop(): void {
-    this.#stopped = true;
+    this.#sink = SILENT;
   }
 
   /**
@@ -106,30 +106,28 @@ export class Framing {
     if (json === undefined) throw new TypeError('The message cannot be written as JSON');
     this.inFlight.settle(message);
     const ready = this.#answers.take(message);
+    // Stryker disable next-line ConditionalExpression: saves writing the message a second time
     return ready === message ? json : ready && JSON.stringify(ready);
   }
 
-  /** Answers, under an id only where one is given, and reports what came instead of a message. */
+  /** Reports an invalid message, and answers it: under an id only where one is given. */
   #invalid(error: InvalidMessage, id?: RequestId): void {
-    if (this.#stopped) return;
     if (this.#answerInvalid || id !== undefined) this.#sink.answer(JSON.stringify(errorResponse(id, error.toObject())));
-    if (!this.#stopped) this.#sink.report(error);
+    this.#sink.report(error);
   }
 
-  /** Fails the request that was answered by a message above the bound. */
+  /** Fails the request whose response was above the limit. */
   #skipped({ kind, id, hasMethod }: Envelope, why: string): void {
-    if (this.#stopped) return;
     const error = invalidRequest(why, id);
     // Only a response answers a request.
     if (kind === 'other' || hasMethod) return this.#malformed(error);
     if (id === undefined) return this.#sink.lost(error);
     const response = new InvalidResponse(why, id);
     this.#sink.report(response);
-    if (!this.#stopped) this.#deliver(response.failure!, 0, response);
+    this.#deliver(response.failure!, 0, response);
   }
 
   #line(text: string): void {
-    if (this.#stopped) return;
     let value: unknown;
     try {
       value = parseJson(text);
@@ -152,19 +150,19 @@ export class Framing {
   }
 
   #malformed(error: InvalidMessage): void {
-    // What has neither a method nor a result is no answer, but of a server it is nothing else either.
+    // From a server, a message with neither a method nor a result can only have been a response.
     if (error instanceof InvalidResponse || (error.failure && !this.#answerInvalid)) {
       this.#sink.report(error);
-      if (error.failure && !this.#stopped) this.#deliver(error.failure, 0);
+      if (error.failure) this.#deliver(error.failure, 0);
       return;
     }
     this.#invalid(error, this.inFlight.has(error.id) ? undefined : error.id);
   }
 
-  /** Not delivered, and answered by an error without an id: one under the id would be taken for another's answer. */
+  /** Answers a request whose id is in use without an id: the other request would take an error under it for its own. */
   #refuse(error: InvalidMessage): void {
     this.#sink.answer(JSON.stringify(errorResponse(undefined, error.toObject())));
-    if (!this.#stopped) this.#sink.report(error);
+    this.#sink.report(error);
   }
 
   #deliver(message: Message, bytes: number, cause?: Error): void {
@@ -173,7 +171,7 @@ export class Framing {
     if ('method' in message && message.method === 'notifications/cancelled') {
       const id: unknown = message.params?.['requestId'];
       const rest = isRequestId(id) ? this.#answers.abandon(id) : undefined;
-      if (rest && !this.#stopped) this.#sink.answer(JSON.stringify(rest));
+      if (rest) this.#sink.answer(JSON.stringify(rest));
     }
   }
 
@@ -196,17 +194,16 @@ export class Framing {
     this.#answers.add(batch);
     if (requests.length === 0 && errors.length > 0) this.#sink.answer(JSON.stringify(errors));
     for (const message of messages) {
-      if (!this.#stopped) this.#deliver(message, bytes / batch.messages.length);
+      this.#deliver(message, bytes / batch.messages.length);
     }
   }
 
   /** Fails the requests that a refused batch answers, since no other response will come for them. */
   #failAll(elements: readonly unknown[], cause: InvalidMessage): void {
-    if (this.#answerInvalid) return;
     const error = { code: cause.code, message: `The response came in a batch that was refused: ${cause.message}` };
     for (const element of elements) {
       if (!isObject(element) || element['method'] !== undefined || !isRequestId(element['id'])) continue;
-      if (!this.#stopped) this.#deliver(errorResponse(element['id'], error), 0, cause);
+      this.#deliver(errorResponse(element['id'], error), 0, cause);
     }
   }
 }
