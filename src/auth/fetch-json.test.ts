@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { fetchJson } from './fetch-json.ts';
 
 async function serving(answer: RequestListener): Promise<URL> {
@@ -20,22 +20,36 @@ test('a document is read', async () => {
   expect(await fetchJson(fetch, url)).toEqual({ accept: 'application/json' });
 });
 
-test.each<[string, RequestListener, string]>([
-  ['a status', (_, response) => response.writeHead(500).end('{}'), 'status 500'],
-  ['a redirect', (_, response) => response.writeHead(302, { location: '/other' }).end('{}'), 'status 302'],
-  ['no JSON', (_, response) => response.end('<html>'), 'JSON'],
-  ['no object', (_, response) => response.end('[]'), 'not a JSON object'],
-  ['a broken answer', (_, response) => response.writeHead(200, { 'content-length': 9 }).destroy(), ''],
-])('%s is none, and the error names the place without its query', async (_what, answer, said) => {
-  const url = await serving(answer);
-  const error = await fetchJson(fetch, url).catch((thrown: unknown) => thrown as Error);
-  expect(error).toBeInstanceOf(Error);
-  expect((error as Error).message).toContain(`${url.origin}/keys: `);
-  expect((error as Error).message).toContain(said);
-  expect((error as Error).message).not.toContain('secret');
+test('a document of 1 MiB is read, whatever its characters', async () => {
+  const text = `{"a":"${'ä'.repeat(1024 * 512 - 4)}"}`;
+  const url = await serving((_, response) => response.end(text));
+  expect(Buffer.byteLength(text)).toBe(1024 * 1024);
+  expect(await fetchJson(fetch, url)).toEqual(JSON.parse(text));
 });
 
-test('a document without end is not read to its end', async () => {
+test.each<[string, RequestListener, RegExp]>([
+  ['a status', (_, response) => response.writeHead(500).end('{}'), /^status 500$/],
+  ['a redirect', (_, response) => response.writeHead(302, { location: '/other' }).end('{}'), /^status 302$/],
+  ['no JSON', (_, response) => response.end('<html>'), /JSON/],
+  ['no object', (_, response) => response.end('[]'), /^not a JSON object$/],
+  ['a broken response', (_, response) => response.writeHead(200, { 'content-length': 9 }).destroy(), /./],
+])('%s is refused with an error that names the address without its query', async (_what, answer, why) => {
+  const url = await serving(answer);
+  const error: unknown = await fetchJson(fetch, url).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ cause: { message: expect.stringMatching(why) } });
+  const { message, cause } = error as Error & { cause: Error };
+  expect(message).toBe(`${url.origin}/keys: ${cause.message}`);
+});
+
+test.each([
+  [500, 'status 500'],
+  [200, 'Unexpected end of JSON input'],
+])('a response without a body is refused: %i', async (status, why) => {
+  const empty = () => Promise.resolve(new Response(null, { status }));
+  await expect(fetchJson(empty, new URL('https://issuer.example/keys'))).rejects.toThrow(`keys: ${why}`);
+});
+
+test('a document without end is cut off', async () => {
   let stopped!: () => void;
   const over = new Promise<void>((resolve) => (stopped = resolve));
   const url = await serving((_, response) => {
@@ -47,16 +61,19 @@ test('a document without end is not read to its end', async () => {
     response.write('[');
     more();
   });
-  await expect(fetchJson(fetch, url)).rejects.toThrow('more than 1048576 bytes');
+  await expect(fetchJson(fetch, url)).rejects.toThrow(/keys: the response is larger than 1048576 bytes$/);
   await over;
 });
 
-test('an answer that does not come is not waited for', async () => {
+test('a response has five seconds', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout');
+  onTestFinished(() => timeout.mockRestore());
   const signals: AbortSignal[] = [];
   const never: typeof fetch = (_url, init) => {
     signals.push(init!.signal!);
     return Promise.reject(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
   };
   await expect(fetchJson(never, new URL('https://issuer.example/keys'))).rejects.toThrow(/keys: .*timeout/);
-  expect(signals).toHaveLength(1);
+  expect(timeout).toHaveBeenCalledExactlyOnceWith(5000);
+  expect(signals).toEqual([timeout.mock.results[0]!.value]);
 });

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Where an address leads: to this machine, to this link, to a network of somebody's own, or anywhere. */
+/** Where an address leads: this machine, its network link, a private network, or the public internet. */
 export type Reach = 'link-local' | 'loopback' | 'private' | 'public';
 
 function list(...subnets: readonly string[]): BlockList {
@@ -12,11 +12,11 @@ function list(...subnets: readonly string[]): BlockList {
   return blocked;
 }
 
-// The unspecified address leads to this machine where it is connected to.
+// A connection to the unspecified address reaches this machine.
 const LOOPBACK = list('127.0.0.0/8', '0.0.0.0/8', '::1/128', '::/128');
-// Cloud machines keep the credentials of their instance there.
+// Cloud machines read the credentials of their instance here.
 const LINK_LOCAL = list('169.254.0.0/16', 'fe80::/10');
-/** All that is not on the public internet (IANA special-purpose registries), and ways to write an IPv4 address in IPv6. */
+/** Addresses that are not public (IANA special-purpose address registries), and IPv6 forms of IPv4 addresses. */
 const PRIVATE = list(
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -43,13 +43,12 @@ const PRIVATE = list(
   'ff00::/8',
 );
 
-/** @param address IPv4 or IPv6, without brackets. What is neither is taken for private. */
+/** @param address IPv4 or IPv6, without brackets. Anything else counts as private. */
 export function reachOf(address: string): Reach {
-  const bare = address.replace(/%.*$/, '');
-  const version = isIP(bare);
+  const version = isIP(address);
   if (version === 0) return 'private';
   const family = version === 6 ? 'ipv6' : 'ipv4';
-  if (LOOPBACK.check(bare, family)) return 'loopback';
-  if (LINK_LOCAL.check(bare, family)) return 'link-local';
-  return PRIVATE.check(bare, family) ? 'private' : 'public';
+  if (LOOPBACK.check(address, family)) return 'loopback';
+  if (LINK_LOCAL.check(address, family)) return 'link-local';
+  return PRIVATE.check(address, family) ? 'private' : 'public';
 }

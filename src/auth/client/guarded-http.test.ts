@@ -204,10 +204,10 @@ describe('an answer', () => {
     const asked: unknown[] = [];
     const own = asking(async (...args) => {
       asked.push(args);
-      return new Response(null, { status: 204, headers: { 'x-one': 'a' } });
+      return new Response(null, { status: 404, headers: { 'x-one': 'a' } });
     });
     const got = await own.get(LOCAL, { accept: 'x/y' });
-    expect([got.status, got.headers.get('x-one'), await got.text()]).toEqual([204, 'a', '']);
+    expect([got.status, got.headers.get('x-one'), await got.text()]).toEqual([404, 'a', '']);
     await own.fetch(LOCAL.href, { method: 'POST', headers: {}, body: 'secret' });
     const always = { redirect: 'manual', signal: expect.any(AbortSignal) };
     expect(asked).toEqual([

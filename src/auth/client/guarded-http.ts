@@ -4,29 +4,27 @@ import * as https from 'node:https';
 import { isIP } from 'node:net';
 import { proxyFor, watchProxy } from '../../transport/http/client/proxy.ts';
 import { isLoopback } from '../../transport/http/guards.ts';
+import { boundedBody } from '../bounded-body.ts';
 import { reachOf, type Reach } from './addresses.ts';
 import { OAuthError } from './oauth-error.ts';
 import { waitFor } from '../../util/wait.ts';
 
-/** Milliseconds for all of an answer, and its bytes. */
+/** Milliseconds for a whole response. */
 const TIMEOUT = 10_000;
-const MAX_BYTES = 1024 * 1024;
 const MAX_REDIRECTS = 3;
 
 export interface GuardedHttpOptions {
   /**
-   * The server for whose sake is asked. One on loopback may lead to others on loopback, over `http` too; one at a private
-   * address to others at private addresses; any other to public addresses only.
+   * The MCP server that names the addresses. A server on loopback may name loopback addresses, over `http` too; a server at
+   * a private IP address may name private addresses; every server may name public addresses.
    */
   readonly server: URL;
-  /**
-   * Also ask private addresses: for servers that are known by a name in a network of one's own. Default false.
-   */
+  /** Also allow private addresses, for a server in your own network that has a name. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
   /**
-   * What sends the requests. Default: `node:http`, which checks every address that a name resolves to. Behind a proxy of the
-   * environment it cannot, since the proxy resolves names. A function of your own has to check them itself. IP addresses in
-   * URLs are always checked.
+   * Sends the requests. Default: `node:http`, with a check of every address that a name resolves to. Through a proxy there
+   * is no such check, since the proxy resolves names. A function of your own has to check them itself. IP addresses in URLs
+   * are always checked.
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
@@ -39,16 +37,16 @@ interface Ask {
 }
 
 /**
- * HTTP for addresses that somebody else has named. A hostile server could have this machine ask addresses that only it can
- * reach (2026-07-28, docs tutorials/security: Server-Side Request Forgery): so `https` only, no address that is less public
- * than the server itself, no redirect to another origin, 10 seconds and 1 MiB an answer.
+ * HTTP requests to addresses that a server has named. A hostile server could name an address that only this machine can
+ * reach (2026-07-28, docs tutorials/security: Server-Side Request Forgery). So only `https` is allowed, no address that is
+ * less public than the server itself, and no redirect to another origin. A response may take 10 seconds and have 1 MiB.
  */
 export class GuardedHttp {
   readonly #reach: ReadonlySet<Reach | undefined>;
   readonly #fetch: typeof globalThis.fetch | undefined;
 
   constructor({ server, allowPrivateNetwork = false, fetch }: GuardedHttpOptions) {
-    // A name (undefined) is checked when it is resolved.
+    // The reach of a name is undefined here; it is checked when the name is resolved.
     const reach = new Set<Reach | undefined>([undefined, 'public', literalReach(server.hostname)]);
     if (allowPrivateNetwork) reach.add('private');
     this.#reach = reach;
@@ -56,9 +54,9 @@ export class GuardedHttp {
   }
 
   /**
-   * Reads an address that somebody else has named.
+   * Parses an address that a server has named.
    *
-   * @param name what it is, for the error.
+   * @param name what the address is, for the error.
    * @throws OAuthError `blocked`
    */
   permitted(address: unknown, name: string): URL {
@@ -92,7 +90,7 @@ export class GuardedHttp {
     }
   }
 
-  /** A `fetch` for `oauth4webapi`: the same rules, and redirects are not followed at all. */
+  /** A `fetch` for `oauth4webapi`. Follows no redirects. */
   readonly fetch = (
     address: string,
     init: {
@@ -114,20 +112,20 @@ export class GuardedHttp {
     try {
       both.throwIfAborted();
       const asked = { ...ask, signal: both };
-      // Whatever is asked with, it may not heed its signal.
+      // A `fetch` of the application may ignore its signal.
       return await waitFor(this.#fetch ? this.#fetched(url, asked) : this.#sent(url, asked), { signal: both });
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof OAuthError) throw error;
       const why = timeout.aborted ? `no answer within ${TIMEOUT} ms` : reasonOf(error);
-      // The error itself may hold the request, and with it a secret.
+      // Not kept as the cause: the error may hold the request, and with it a secret.
       throw new OAuthError('unreachable', `${nameOf(url)}: ${why}`);
     }
   }
 
   async #fetched(url: URL, { method, headers, body, signal }: Ask): Promise<Response> {
     const response = await this.#fetch!(url.href, { method, headers, body: body ?? null, redirect: 'manual', signal });
-    return bounded(response.status, response.headers, (response.body as AsyncIterable<Uint8Array> | null) ?? []);
+    return responseOf(response.status, response.headers, response.body);
   }
 
   async #sent(url: URL, { method, headers, body, signal }: Ask): Promise<Response> {
@@ -138,10 +136,10 @@ export class GuardedHttp {
       const options = { method, headers, signal, agent: proxy?.agent ?? (false as const), lookup: this.#lookup };
       const sending = request(url, options, (reply) => {
         const head = new Headers();
-        for (const [name, value] of Object.entries(reply.headersDistinct)) {
-          for (const each of value ?? []) head.append(name, each);
+        for (const [name, values] of Object.entries(reply.headersDistinct)) {
+          for (const value of values!) head.append(name, value);
         }
-        bounded(reply.statusCode ?? 0, head, reply).then(done, fail);
+        responseOf(reply.statusCode!, head, reply).then(done, fail);
       });
       if (proxy) watchProxy(sending, proxy);
       sending.on('error', fail);
@@ -153,7 +151,7 @@ export class GuardedHttp {
     });
   }
 
-  /** Looks at every address just before it is connected to: a name cannot lead elsewhere between a check and its use. */
+  /** Checks each address just before the connection is made, so that a name cannot change between check and use. */
   readonly #lookup = (
     hostname: string,
     options: LookupOptions,
@@ -170,29 +168,18 @@ export class GuardedHttp {
   };
 }
 
-/** The reach of a host that is an IP address or a name of loopback; undefined for any other name. */
+/** The reach of an IP address or a loopback name; undefined for any other name. */
 function literalReach(hostname: string): Reach | undefined {
   if (isLoopback(hostname)) return 'loopback';
   const bare = hostname.replaceAll(/[[\]]/g, '');
   return isIP(bare) === 0 ? undefined : reachOf(bare);
 }
 
-async function bounded(
-  status: number,
-  headers: Headers,
-  body: AsyncIterable<Uint8Array> | readonly [],
-): Promise<Response> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.byteLength;
-    // Leaving the loop takes the rest of the answer back.
-    if (length > MAX_BYTES) throw new Error(`the answer is larger than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
+async function responseOf(status: number, headers: Headers, body: AsyncIterable<Uint8Array> | null): Promise<Response> {
+  const bytes = await boundedBody(body);
   if (status < 200 || status > 599) throw new Error(`status ${status}`);
   const empty = status === 204 || status === 205 || status === 304;
-  return new Response(empty ? null : Buffer.concat(chunks), { status, headers });
+  return new Response(empty ? null : bytes, { status, headers });
 }
 
 function reasonOf(error: unknown): string {
