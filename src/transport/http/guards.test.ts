@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { TestHttp, initialize } from '../../../test/support/http.ts';
 import { scripted } from '../../../test/support/service.ts';
@@ -75,20 +73,6 @@ describe('a Host', () => {
   test('has the same answer each time', () => {
     const allowed = hostGuard({});
     expect(['localhost', 'evil.example', 'localhost', 'evil.example'].map(allowed)).toEqual([true, false, true, false]);
-  });
-
-  test('of a hostile client does not fill the memory', () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
-    const allowed = hostGuard({});
-    const padding = 'a'.repeat(20_000);
-    collect();
-    const before = process.memoryUsage().heapUsed;
-    for (let n = 0; n < 2000; n += 1) allowed(`evil${n}.${padding}`);
-    collect();
-    expect(allowed('localhost')).toBe(true);
-    // All of them would be 40 MB.
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(15_000_000);
   });
 });
 

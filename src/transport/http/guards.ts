@@ -6,13 +6,13 @@ export interface HostRules {
   /** Host names to accept beside loopback: a name, or a name with a port. Default none. */
   readonly allowedHosts?: readonly string[];
   /**
-   * Origins to accept beside those on loopback: `https://app.example`. `*` accepts any. Pages of these, and of no
-   * others, may read what is answered (CORS). Default none.
+   * Origins to accept beside those on loopback: `https://app.example`. `*` accepts any. Only pages of these origins may
+   * read responses (CORS). Default none.
    */
   readonly allowedOrigins?: readonly string[];
   /**
-   * Accept a Host that is an IP address. Safe against DNS rebinding, which needs a name, and wanted where a server is
-   * bound to all interfaces. Default false.
+   * Accept a Host that is an IP address, for a server that listens on all interfaces. Safe against DNS rebinding, which
+   * needs a name. Default false.
    */
   readonly allowIpHosts?: boolean;
 }
@@ -23,25 +23,26 @@ export interface HostRules {
  */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 
-/** Answers of a predicate by header value. Clients repeat themselves; hostile ones do not get to fill the memory. */
+/** Keeps the last answer of a predicate, since most requests have the header of the one before. */
 function remembered(decide: (value: string) => boolean): (value: string) => boolean {
-  const known = new Map<string, boolean>();
+  let last: string | undefined;
+  let answer!: boolean;
   return (value) => {
-    let verdict = known.get(value);
-    if (verdict === undefined) {
-      if (known.size >= 256) known.clear();
-      known.set(value, (verdict = decide(value)));
+    // Stryker disable next-line ConditionalExpression: deciding again gives the same answer
+    if (value !== last) {
+      answer = decide(value);
+      last = value;
     }
-    return verdict;
+    return answer;
   };
 }
 
 /**
- * Whether a Host header may be answered. Servers that run locally are protected from DNS rebinding by it
- * (2025-11-25, transports: Security Warning).
+ * Whether a request with this Host header is answered. Protects local servers from DNS rebinding (2025-11-25,
+ * transports: Security Warning).
  */
 export function hostGuard(rules: HostRules): (host: string) => boolean {
-  const allowed = new Set((rules.allowedHosts ?? []).map((host) => host.toLowerCase()));
+  const allowed = new Set(rules.allowedHosts?.map((host) => host.toLowerCase()));
   return remembered((host) => {
     const url = HOST.test(host) ? parse(`http://${host}`) : undefined;
     if (!url) return false;
@@ -50,29 +51,24 @@ export function hostGuard(rules: HostRules): (host: string) => boolean {
   });
 }
 
-/** Whether an Origin header may be answered: servers MUST validate it (2025-11-25, transports: Security Warning, 1). */
+/** Whether a request with this Origin header is answered: servers MUST validate it (2025-11-25, transports: Security Warning, 1). */
 export function originGuard(rules: HostRules): (origin: string) => boolean {
   const allowed = namedOriginGuard(rules);
   return remembered((origin) => {
-    if (allowed?.(origin)) return true;
+    if (allowed(origin)) return true;
     const url = parse(origin);
-    return url !== undefined && /^https?:$/.test(url.protocol) && isLoopback(url.hostname);
+    return (url?.protocol === 'http:' || url?.protocol === 'https:') && isLoopback(url.hostname);
   });
 }
 
-/** Whether an Origin was allowed by name; undefined where none was. */
-export function namedOriginGuard({ allowedOrigins = [] }: HostRules): ((origin: string) => boolean) | undefined {
-  if (allowedOrigins.length === 0) return undefined;
-  const allowed = new Set(allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, '')));
+/** Whether an Origin is one of `allowedOrigins`. */
+export function namedOriginGuard({ allowedOrigins }: HostRules): (origin: string) => boolean {
+  const allowed = new Set(allowedOrigins?.map((origin) => origin.toLowerCase().replace(/\/$/, '')));
   return allowed.has('*') ? () => true : (origin) => allowed.has(origin.toLowerCase());
 }
 
 function parse(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
+  return URL.canParse(text) ? new URL(text) : undefined;
 }
 
 export function isLoopback(hostname: string): boolean {
@@ -84,8 +80,9 @@ export function isLoopback(hostname: string): boolean {
   );
 }
 
+/** @param hostname of a URL: the parser refuses a name that ends in a number and is not an IPv4 address. */
 function isIp(hostname: string): boolean {
-  return hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
+  return hostname.startsWith('[') || /\.\d+$/.test(hostname);
 }
 
 /** The media type of a Content-Type header, in lower case and without parameters. */
@@ -94,23 +91,23 @@ export function mediaType(contentType: string): string {
   return (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
 }
 
-/** Makes a predicate for Accept headers: whether all of `types` are acceptable (RFC 9110, section 12.5.1). */
+/** Whether an Accept header accepts all of `types` (RFC 9110, section 12.5.1). */
 export function acceptGuard(...types: readonly string[]): (accept: string) => boolean {
   return remembered((accept) => types.every((type) => accepts(accept, type)));
 }
 
 function accepts(accept: string, type: string): boolean {
   const wildcard = `${type.slice(0, type.indexOf('/'))}/*`;
-  let best = -1;
+  let best = 0;
   let quality = 0;
   for (const range of accept.split(',')) {
-    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const [name, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     // The most specific range decides.
     const rank = name === type ? 2 : name === wildcard ? 1 : name === '*/*' ? 0 : -1;
-    if (rank < best || rank < 0) continue;
+    if (rank < best) continue;
     best = rank;
     const q = parameters.find((parameter) => parameter.startsWith('q='));
     quality = q === undefined ? 1 : Number(q.slice(2));
   }
-  return best >= 0 && quality > 0;
+  return quality > 0;
 }

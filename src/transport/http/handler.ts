@@ -21,77 +21,76 @@ import { StatelessEndpoint } from './stateless-endpoint.ts';
 import { StreamableEndpoint } from './streamable-endpoint.ts';
 import type { StreamableSession } from './streamable-session.ts';
 
-/** What is served, at which paths, to whom, and the bounds. */
+/** What the handler serves, at which paths and to whom, and its limits. */
 export interface HttpHandlerOptions extends HostRules {
   /**
-   * Called with the server's end of each new session of a handshake revision: attach to it and start it, for example with
-   * `serve`. Where it throws, the session is refused with status 500. Without it there are no sessions, and clients of
-   * these revisions are turned away.
+   * Called with the transport of each new session of a handshake revision: attach to it and start it, for example with
+   * `serve`. Where it throws, the session is refused with status 500. Without it, clients of these revisions are refused.
    */
   readonly onsession?: ((transport: Transport) => void | Promise<void>) | undefined;
   /**
-   * Called with each message of a revision that has no sessions (2026-07-28). Without it there is no such revision here.
-   * `createInbound` makes this and `onsession` of a service.
+   * Called with each message of a revision without sessions (2026-07-28). Without it, these revisions are not served.
+   * `createInbound` makes this and `onsession` from a service.
    */
   readonly onrequest?: RequestListener | undefined;
   /** Checks credentials: `bearerAuth` or `apiKeyAuth` of `everwire/auth`. Default: none, so anyone may call. */
   readonly auth?: Authenticator | undefined;
   /**
-   * The scopes that a request needs. A caller without one of them is refused with 403 before anything is dispatched, and
-   * told of all of them. It is asked only of callers of whom something is known, from the authenticator or from a framework before
-   * the handler; where neither is there, scopes are not looked at. Default: none are needed.
+   * The scopes that a request needs. A caller that lacks one is refused with 403, which names all of them, before anything
+   * is dispatched. Called only where the authenticator, or a framework in front of the handler, says who the caller is;
+   * other requests need no scopes. Default: none.
    */
   readonly scopesFor?: ScopesFor | undefined;
-  /** What else is served, by its path: asked for each call that Host and Origin let pass. Goes before the endpoints. */
+  /** Other pages by their path, looked up before the endpoints for each call with an allowed Host and Origin. */
   readonly pages?: ((path: string) => HttpPage | undefined) | undefined;
-  /** Requests without a session that may be in flight, subscriptions among them; beyond it 503. Default 20 000. */
+  /** How many requests without a session may be in flight, subscriptions included; beyond it 503. Default 20 000. */
   readonly maxRequests?: number;
-  /** Path of the Streamable HTTP endpoint, or `*` for any path, where something in front has chosen. Default `/mcp`. */
+  /** Path of the Streamable HTTP endpoint, or `*` for any path, where a router in front decides. Default `/mcp`. */
   readonly path?: string;
   /** Path of the event stream of the 2024-11-05 transport, or false for none. Default `/sse`. */
   readonly ssePath?: string | false;
-  /** Where clients of that transport post to. Default `/messages`. */
+  /** Path that clients of that transport post to. Default `/messages`. */
   readonly messagesPath?: string;
   /**
-   * What stands before these paths in the addresses that clients use, where something in front takes it off: `/api`.
-   * HTTP+SSE clients are told an address (2024-11-05, transports: HTTP with SSE). Default none.
+   * The part of the path, such as `/api`, that a proxy or router in front removes. HTTP+SSE clients are told the address to
+   * post to (2024-11-05, transports: HTTP with SSE), and it must hold this part. Default none.
    */
   readonly publicPrefix?: string;
   /** Bytes of one request body. Default 4 MiB; more is answered with 413. */
   readonly maxBodyBytes?: number;
   /**
-   * Bytes kept in memory for all clients together: unfinished bodies, requests that are being answered, unread answers and
-   * events. The default event log gets a quarter of it, and requests may take three eighths. Beyond it the client that has
-   * kept the server waiting the longest is cut off, and requests without room are refused with 503. Default 256 MiB.
+   * Bytes kept in memory for all clients together: unfinished bodies, requests in progress, unread responses and events.
+   * The default event log gets a quarter of it, and requests may take three eighths. Beyond it the client that has kept the
+   * server waiting the longest is disconnected, and requests without room are refused with 503. Default 256 MiB.
    */
   readonly maxBufferedBytes?: number;
   /** Live sessions; beyond it new ones are refused with 503. Default 10 000. */
   readonly maxSessions?: number;
-  /** Milliseconds after which a session without a word or a connection ends; must be positive. Default 30 minutes. */
+  /** Milliseconds after which a session without messages and connections ends; must be positive. Default 30 minutes. */
   readonly idleTimeout?: number;
   /** Milliseconds between keep-alive comments on open streams; 0 for none. Default 15 000. */
   readonly keepAlive?: number;
-  /** Milliseconds after which a reader that takes nothing is cut off; its stream stays resumable. Default 30 000. */
+  /** Milliseconds after which a client that reads nothing is disconnected; its stream stays resumable. Default 30 000. */
   readonly stallTimeout?: number;
-  /** Milliseconds that an answer is waited for before the reply to a POST becomes an event stream. Default 100. */
+  /** Milliseconds to wait for a result before the response to a POST becomes an event stream. Default 100. */
   readonly grace?: number;
-  /** Milliseconds that a client is told to wait before it comes back for a paused stream. Default 1 000. */
+  /** Milliseconds that a client is told to wait before it resumes a stream. Default 1 000. */
   readonly retry?: number;
-  /** Milliseconds after which the connection of a stream is ended for the client to come back (2025-11-25); 0 for never, the default. */
+  /** Milliseconds after which a stream is closed for the client to resume it (2025-11-25); 0 for never. Default 0. */
   readonly streamDuration?: number;
   /** Stores events for resumption. Default: in memory, 4 MiB and 10 minutes for each session, within `maxBufferedBytes`. */
   readonly eventLog?: EventLog;
-  /** Hears of what no client can be told. Default: nobody. */
+  /** Called with errors that no client is told of. Default: none. */
   readonly onerror?: (error: Error) => void;
-  /** Called for each refused request, and for each answer that is broken off because it is not read. Must not throw. */
+  /** Called for each refused request, and for each response that is cut off since it is not read. Must not throw. */
   readonly onrefusal?: ((refusal: HttpRefusal) => void) | undefined;
 }
 
-/** Something that is served beside the endpoints: a status, figures, another handler. */
+/** A page beside the endpoints: a status page, metrics, another handler. */
 export interface HttpPage {
   /** Whether the page is for authenticated callers only. Default false: anyone may read it. */
   readonly requiresAuth?: boolean;
-  /** Answers one call, of whatever method, also while the handler drains and after it is closed. */
+  /** Answers one call of any method, also while the handler drains and after it is closed. */
   answer(call: HttpCall): void;
 }
 
@@ -101,17 +100,17 @@ export interface HttpHandler {
   readonly path: string;
   /** Of the event stream of the 2024-11-05 transport; false where it is off. */
   readonly ssePath: string | false;
-  /** Milliseconds that a reader may take nothing of an answer before it is cut off. */
+  /** Milliseconds after which a client that reads nothing is disconnected. */
   readonly stallTimeout: number;
   /** Live sessions of both transports. */
   readonly sessions: number;
-  /** Event streams that somebody reads now, of every revision. */
+  /** Event streams with a connected client, of every revision. */
   readonly streams: number;
-  /** Requests without a session that are being answered, subscriptions among them. */
+  /** Requests without a session in progress, subscriptions included. */
   readonly requests: number;
   /** Bytes kept in memory for clients now, including the default event log. */
   readonly bufferedBytes: number;
-  /** The memory budget for its clients. An adapter that makes an `HttpCall` counts there what it keeps. */
+  /** The memory budget for all clients. An adapter that makes an `HttpCall` counts the bytes it keeps there. */
   readonly budget: BufferBudget;
   /** Reports a refusal to `onrefusal`, for adapters that make an `HttpCall`. */
   refused(refusal: HttpRefusal): void;
@@ -119,19 +118,19 @@ export interface HttpHandler {
   readonly eventLog: EventLog;
   /** Answers one request. Never throws. */
   handle(call: HttpCall): void;
-  /** Takes no more sessions and no more requests from now on; what is being answered goes on, questions included. */
+  /** Refuses new sessions and requests from now on. Requests in progress go on, and may still ask the client. */
   drain(): void;
   /** Ends all sessions and their streams. */
   close(): Promise<void>;
 }
 
 /**
- * The one handler: Streamable HTTP of every revision at one path, with sessions and without, and the HTTP+SSE transport
- * of 2024-11-05 beside it. Knows neither sockets nor MCP features.
+ * Makes a handler for Streamable HTTP of every revision at one path, with and without sessions, and for the HTTP+SSE
+ * transport of 2024-11-05. It knows neither sockets nor MCP features.
  *
- * Where a session is given to a server of the official SDK, the `extra` of its handlers has no `requestInfo` and no
- * `authInfo`: no HTTP headers are passed on. Who the caller is, if `HttpCall.principal` says it, is `extra.principal`
- * of the transport's `onmessage`, which that server does not hand on.
+ * Where a server of the official SDK serves a session, the `extra` of its handlers has no `requestInfo` and no `authInfo`,
+ * since HTTP headers are not passed on. The principal of the caller is `extra.principal` of the transport's `onmessage`,
+ * which that server does not pass on either.
  */
 export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   return new Handler(options);
@@ -148,12 +147,12 @@ class Handler implements HttpHandler {
   readonly #messagesPath: string;
   readonly #onerror: (error: Error) => void;
   readonly #onrefusal: ((refusal: HttpRefusal) => void) | undefined;
-  /** As `onerror`, of an authenticator: what many calls fail with is reported once. */
+  /** Reports the errors of an authenticator; an error that many calls fail with is reported once. */
   readonly #onfailure: (error: Error) => void;
   readonly #hostAllowed: (host: string) => boolean;
   readonly #originAllowed: (origin: string) => boolean;
-  /** Undefined where no page may read anything. */
-  readonly #originReads: ((origin: string) => boolean) | undefined;
+  /** Whether pages of an origin may read the responses. */
+  readonly #originReads: (origin: string) => boolean;
   readonly #authenticator: Authenticator | undefined;
   readonly #pages: (path: string) => HttpPage | undefined;
   readonly #connections: OpenConnections;
@@ -237,7 +236,8 @@ class Handler implements HttpHandler {
   }
 
   handle(given: HttpCall): void {
-    const call = this.#originReads ? this.#readable(given, this.#originReads) : given;
+    const origin = given.header('origin');
+    const call = origin !== undefined && this.#originReads(origin) ? new CorsCall(given, origin) : given;
     try {
       this.#route(call);
     } catch (error) {
@@ -254,18 +254,13 @@ class Handler implements HttpHandler {
     await this.#sessions.close();
   }
 
-  #readable(call: HttpCall, reads: (origin: string) => boolean): HttpCall {
-    const origin = call.header('origin');
-    return origin !== undefined && reads(origin) ? new CorsCall(call, origin) : call;
-  }
-
   #route(call: HttpCall): void {
     const host = call.header('host');
     if (host === undefined || !this.#hostAllowed(host)) {
       return refuse(call, 403, `Host not allowed: ${host}`, NO_HEADERS, 'host', host);
     }
     const authenticator = this.#authenticator;
-    // Before the check of the origin: that guards what is private, and where to get a token is for every page to know.
+    // Before the check of the origin, since pages of any origin may learn where to get a token.
     const document = authenticator?.metadata(call);
     if (document) return respondDocument(call, document);
     const origin = call.header('origin');
@@ -283,7 +278,7 @@ class Handler implements HttpHandler {
     this.#dispatch(call);
   }
 
-  /** Whether there is anything at the path of a call. Where not, that is no secret, and clients look in many places. */
+  /** Whether there is an endpoint at the path of a call. Where there is none, the answer is 404 without a credential too. */
   #serves(call: HttpCall): boolean {
     return this.path === '*' || call.path === this.path || this.#isSse(call);
   }
@@ -310,7 +305,7 @@ class Handler implements HttpHandler {
     outcome: AuthInfo | AuthRefusal,
     goOn: (call: HttpCall) => void,
   ): void {
-    // Nobody reads it; but what stands between us and the client may wait for an answer.
+    // The client is gone, but a proxy in between may wait for a response.
     if (call.gone) return call.respond(400, NO_HEADERS);
     if (!('principal' in outcome)) return turnAway(call, outcome);
     goOn(new AuthenticatedCall(call, outcome, authenticator.credentialHeaders));
@@ -331,7 +326,7 @@ class Handler implements HttpHandler {
   }
 }
 
-/** @throws RangeError or TypeError for what would not work, or would take a bound away unseen. */
+/** @throws RangeError or TypeError for options that cannot work, or that would silently remove a limit. */
 function checkOptions(options: HttpHandlerOptions): void {
   const { path = '/mcp', ssePath = '/sse', messagesPath = '/messages' } = options;
   const paths = ssePath === false ? [path] : [path, ssePath, messagesPath];
