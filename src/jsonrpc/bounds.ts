@@ -1,15 +1,15 @@
 import type { JsonObject } from './message.ts';
 
 /**
- * Values one within the other that a message may have. `JSON.parse` takes millions of them; what then goes through such a
- * value step by step, and `JSON.stringify` itself, would fill the stack.
+ * How deep the values of a message may be nested. `JSON.parse` accepts millions of levels, but `JSON.stringify` and every
+ * recursive function would overflow the stack.
  */
 export const MAX_DEPTH = 1000;
-/** Values that a message may hold in all. Millions of small ones fit into 16 MiB, and `JSON.parse` takes seconds for them. */
+/** How many values a message may hold. Millions of small ones fit into 16 MiB, and `JSON.parse` takes seconds for them. */
 export const MAX_VALUES = 250_000;
-/** Characters of a text that `JSON.parse` reads in a tenth of a second, whatever they are. */
+/** `JSON.parse` reads a text of this many characters in a tenth of a second, whatever it holds. */
 const ALWAYS_QUICK = 1_000_000;
-/** Pieces that an envelope is put together from, so that a hostile text costs no more than reading it. */
+/** An envelope is made of at most this many pieces, so that making it costs no more than reading the text. */
 const MAX_PIECES = 1000;
 
 const QUOTE = 0x22;
@@ -20,7 +20,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Whether a parsed value has more than so many values one within the other. */
+/** Whether a parsed value has more levels than `than`. */
 export function isDeeper(value: unknown, than: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (than === 0) return true;
@@ -47,7 +47,7 @@ export function hasTooManyValues(text: string): boolean {
   return values > MAX_VALUES;
 }
 
-/** The text of an object with null in place of each list or object in it; undefined where there are very many. */
+/** The text of an object with null in place of each array and object in it; undefined where there are too many. */
 export function envelopeOf(text: string): string | undefined {
   const kept: string[] = [];
   let from = 0;
@@ -67,7 +67,7 @@ export function envelopeOf(text: string): string | undefined {
   return kept.join('');
 }
 
-/** Where a string ends that begins at a place: at its last quote. */
+/** The place of the quote that ends the string at `start`. */
 function endOfString(text: string, start: number): number {
   const quote = text.indexOf('"', start + 1);
   if (quote === -1) return text.length;

@@ -11,12 +11,12 @@ import {
   type RequestId,
 } from './message.ts';
 
-/** A JSON text that is no acceptable JSON-RPC message. `id` is the id to answer under, where one could be read. */
+/** A JSON text that is not a valid JSON-RPC message. `id` is the id to answer under, where it could be read. */
 export class InvalidMessage extends RpcError {
   readonly id: RequestId | undefined;
   /**
-   * To be delivered in its place, by who gets no requests under such ids: who waits for the response learns that nothing
-   * better will come. Undefined where it cannot have been meant as a response.
+   * The error response to deliver in its place, so that the request that waits for a response fails. Undefined where it
+   * cannot have been meant as a response.
    */
   readonly failure: ErrorResponse | undefined;
 
@@ -28,8 +28,8 @@ export class InvalidMessage extends RpcError {
 }
 
 /**
- * What was meant as a response and is none. A response is never answered under its id: it would be taken for the answer
- * to a request of the peer's own.
+ * An invalid response. It is never answered under its id: the peer would take that for the response to its own request
+ * with the same id.
  */
 export class InvalidResponse extends InvalidMessage {
   constructor(why: string, id: RequestId | undefined) {
@@ -45,9 +45,9 @@ function failureOf(message: string, id: RequestId | undefined): ErrorResponse | 
 /**
  * Decodes and parses one JSON text.
  *
- * @throws InvalidMessage with code −32700 where it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON;
- * with −32600, and the id of the message where it can be read, where it is nested deeper than 1000 values or holds more than
- * 250,000.
+ * @throws InvalidMessage with code −32700 where it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON.
+ * With −32600, and the id of the message where it can be read, where it is nested deeper than 1000 values or holds more
+ * than 250,000.
  */
 export function parseJson(text: Uint8Array | string): unknown {
   if (typeof text !== 'string') {
@@ -65,7 +65,7 @@ export function parseJson(text: Uint8Array | string): unknown {
   return value;
 }
 
-/** @param value the message, as far as it is known. */
+/** @param value the message, or as much of it as could be read. */
 function refused(value: unknown, why: string): InvalidMessage {
   return isObject(value) ? wrong(value, why) : invalidRequest(why);
 }
@@ -134,7 +134,7 @@ function wrong(value: JsonObject, why: string): InvalidMessage {
 /**
  * The refusal of a message, with code −32600.
  *
- * @param id to answer under, where it is known and would not be taken for that of another request.
+ * @param id the id to answer under, where it is known and no other request has it.
  */
 export function invalidRequest(why: string, id?: RequestId): InvalidMessage {
   return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id);

@@ -3,20 +3,20 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { checkStateKey } from './state-key.ts';
 
-/** What a client carries from one round of a request to the next, and can neither read nor change. */
+/** The state that a client sends back with the next round of a request. It can neither read nor change it. */
 export interface RequestState {
-  /** The exchange that waits for its next round, and which round that is. Absent where nothing waits. */
+  /** The exchange that waits for its next round, and the number of that round. Absent where none waits. */
   readonly exchange?: string | undefined;
   readonly round?: number | undefined;
-  /** What the service gave as its `requestState`. */
+  /** The `requestState` of the service itself. */
   readonly service?: string | undefined;
-  /** Answers so far, and the questions that are open, for a process that does not remember them. */
+  /** The answers so far and the open questions, for a process that does not have them in memory. */
   readonly record?: JsonObject | undefined;
-  /** What the handler noted. */
+  /** The notes of the handler. */
   readonly notes?: readonly (readonly [string, unknown])[] | undefined;
 }
 
-/** Whom and what a state is for: it is refused in any other hands and on any other request. */
+/** The caller and the request that a state belongs to. It is refused from another caller, and on another request. */
 export interface StateBinding {
   readonly principal: string | undefined;
   /** `requestDigest` of the request. */
@@ -28,16 +28,16 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Seals request states with AES-256-GCM (2026-07-28, patterns/mrtr: Server Requirements, 4 and 5): bound to the principal
- * and to the request, and good for a while only.
+ * Seals request states with AES-256-GCM (2026-07-28, patterns/mrtr: Server Requirements, 4 and 5), bound to the
+ * principal and to the request, and valid for a limited time.
  */
 export class StateSeal {
   readonly #key: Buffer;
   readonly #lifetime: number;
 
   /**
-   * @param key secret that processes share which may take over each other's requests; any text or bytes of at least 16
-   * bytes. Default: a random one of this process.
+   * @param key a secret of at least 16 bytes, shared by the processes that serve the same clients. Default: a random one
+   * of this process.
    * @param lifetime milliseconds.
    * @throws RangeError where the key is shorter.
    */
@@ -58,7 +58,7 @@ export class StateSeal {
     );
   }
 
-  /** @throws Refusal −32602 where it was not sealed by this key, or not for this caller and request, or too long ago. */
+  /** @throws Refusal −32602 where it was sealed with another key or for another caller or request, or has expired. */
   open(text: unknown, { principal, digest }: StateBinding): RequestState {
     const state = this.#decrypt(text);
     if (!state) throw invalid('it was not made by this server, or was changed');
@@ -71,16 +71,18 @@ export class StateSeal {
   #decrypt(text: unknown): JsonObject | undefined {
     if (typeof text !== 'string' || !text.startsWith(PREFIX)) return undefined;
     const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
-    // One text for one state: base64 as lax as Node's would let others through.
+    // Node's decoder is lenient. Only the exact text that `seal` made is accepted.
     if (PREFIX + bytes.toString('base64url') !== text) return undefined;
     try {
-      // Without this length Node accepts a tag that was cut to 4 bytes.
+      // Without a length Node accepts tags down to 4 bytes.
+      // Stryker disable next-line ObjectLiteral: only a state without any text has such a tag, and that is no JSON
       const options = { authTagLength: TAG_BYTES };
       const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, IV_BYTES), options);
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
       const state: unknown = JSON.parse(plain.toString());
       return isObject(state) ? state : undefined;
+      // Stryker disable next-line BlockStatement: an empty block returns undefined too
     } catch {
       return undefined;
     }
