@@ -49,12 +49,14 @@ test.each([
   await expect(fetchJson(empty, new URL('https://issuer.example/keys'))).rejects.toThrow(`keys: ${why}`);
 });
 
-test('a document without end is cut off', async () => {
+test('a document that is too large is cut off', async () => {
   let stopped!: () => void;
   const over = new Promise<void>((resolve) => (stopped = resolve));
   const url = await serving((_, response) => {
+    let left = 64;
     const more = (): void => {
-      while (!response.destroyed && response.write(`"${'x'.repeat(64 * 1024)}",`));
+      while (!response.destroyed && left > 0 && response.write(`"${'x'.repeat(64 * 1024)}",`)) left -= 1;
+      if (left === 0) response.end();
     };
     response.on('drain', more);
     response.on('close', stopped);

@@ -75,14 +75,21 @@ describe('a message of very many values', () => {
     expect(refused.failure).toMatchObject({ id: 'x " [{', error: { message: `Invalid response: ${tooMany}` } });
   });
 
-  test.each([many, `{"id":7,"a":{}${',"a":{}'.repeat(250_000)}}`])(
-    'is refused where its id is not to be found: %#',
+  test.each([many, `{"a":{}${',"a":{}'.repeat(250_000)},"id":7,"method":"a"}`])(
+    'is refused without an id where it has none near its start: %#',
     (text) => {
-      expect(failure(() => parseJson(text))).toMatchObject({ code: -32600, id: undefined });
+      const error = failure(() => parseJson(text));
+      expect(error).toMatchObject({ code: -32600, id: undefined, message: `Invalid request: ${tooMany}` });
     },
   );
 
-  test('counts what is in texts as nothing', () => {
+  test('is read where it has at most a million characters', () => {
+    const numbers = (count: number): string => `[${'1,'.repeat(count)}11]`;
+    expect(parseJson(numbers(499_998))).toHaveLength(499_999);
+    expect(failure(() => parseJson(`${numbers(499_998)} `))).toMatchObject({ code: -32600, id: undefined });
+  });
+
+  test('may have any characters in its strings', () => {
     const text = JSON.stringify({ text: '[{,"'.repeat(300_000) });
     expect(parseJson(text)).toEqual(JSON.parse(text));
   });

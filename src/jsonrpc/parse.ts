@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { envelopeOf, hasTooManyValues, isDeeper, MAX_DEPTH, MAX_VALUES } from './bounds.ts';
+import { hasMoreValues, isDeeper } from './bounds.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import {
   errorResponse,
@@ -10,6 +10,17 @@ import {
   type Message,
   type RequestId,
 } from './message.ts';
+import { MessageSkim } from './skim.ts';
+
+/**
+ * How deep the values of a message may be nested. `JSON.parse` accepts millions of levels, but `JSON.stringify` and every
+ * recursive function would overflow the stack.
+ */
+const MAX_DEPTH = 1000;
+/** How many values a large message may hold. Millions of small ones fit into 16 MiB, and `JSON.parse` takes seconds for them. */
+const MAX_VALUES = 250_000;
+/** `JSON.parse` reads a text of this many characters in a tenth of a second, whatever it holds. */
+const ALWAYS_QUICK = 1_000_000;
 
 /** A JSON text that is not a valid JSON-RPC message. `id` is the id to answer under, where it could be read. */
 export class InvalidMessage extends RpcError {
@@ -55,19 +66,22 @@ export function parseJson(text: Uint8Array | string): unknown {
     const bytes = Buffer.isBuffer(text) ? text : Buffer.from(text.buffer, text.byteOffset, text.byteLength);
     text = bytes.toString();
   }
-  if (hasTooManyValues(text)) {
-    const envelope = envelopeOf(text);
-    const value = envelope === undefined || hasTooManyValues(envelope) ? undefined : parse(envelope);
-    throw refused(value, `a message may not hold more than ${MAX_VALUES} values`);
-  }
+  if (text.length > ALWAYS_QUICK && hasMoreValues(text, MAX_VALUES)) throw tooManyValues(text);
   const value = parse(text);
-  if (isDeeper(value, MAX_DEPTH)) throw refused(value, `a message may not be nested deeper than ${MAX_DEPTH} values`);
+  if (isDeeper(value, MAX_DEPTH)) {
+    const why = `a message may not be nested deeper than ${MAX_DEPTH} values`;
+    throw isObject(value) ? wrong(value, why) : invalidRequest(why);
+  }
   return value;
 }
 
-/** @param value the message, or as much of it as could be read. */
-function refused(value: unknown, why: string): InvalidMessage {
-  return isObject(value) ? wrong(value, why) : invalidRequest(why);
+/** The refusal of a message that is not parsed. */
+function tooManyValues(text: string): InvalidMessage {
+  const why = `a message may not hold more than ${MAX_VALUES} values`;
+  const skim = new MessageSkim();
+  skim.push(Buffer.from(text));
+  const { id, hasMethod } = skim.envelope;
+  return hasMethod || id === undefined ? invalidRequest(why, id) : new InvalidResponse(why, id);
 }
 
 function parse(text: string): unknown {

@@ -1,7 +1,7 @@
 /** The files that guard against bad input, each with the tests that run for its mutants. */
 export const files: Readonly<Record<string, readonly string[]>> = {
   'src/jsonrpc/parse.ts': ['src/jsonrpc/parse.test.ts'],
-  'src/jsonrpc/bounds.ts': ['src/jsonrpc/parse.test.ts'],
+  'src/jsonrpc/bounds.ts': ['src/jsonrpc/bounds.test.ts'],
   'src/jsonrpc/batch.ts': ['src/jsonrpc/batch.test.ts'],
   'src/transport/http/guards.ts': ['src/transport/http/guards.test.ts'],
   'src/transport/http/handler.ts': ['src/transport/http/{handler,authenticator,cors,pages,status}.test.ts'],

@@ -13,7 +13,7 @@ import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
 import { LineReader } from './lines.ts';
-import type { Envelope } from './skim.ts';
+import type { Envelope } from '../../jsonrpc/skim.ts';
 import { stringify } from '../../jsonrpc/stringify.ts';
 
 export interface FramingSink {

@@ -1,5 +1,5 @@
 import { constants, isUtf8 } from 'node:buffer';
-import { MessageSkim, type Envelope } from './skim.ts';
+import { MessageSkim, type Envelope } from '../../jsonrpc/skim.ts';
 
 /** Receives what a `LineReader` finds, in order. */
 export interface LineSink {

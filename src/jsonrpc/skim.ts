@@ -1,6 +1,6 @@
-import { isRequestId, type RequestId } from '../../jsonrpc/message.ts';
+import { isRequestId, type RequestId } from './message.ts';
 
-/** What is known of a message that was skipped. */
+/** What is known of a message that was not parsed. */
 export interface Envelope {
   /** What the text starts as: one message, a batch, or something that is not JSON-RPC. */
   readonly kind: 'message' | 'batch' | 'other';
@@ -18,14 +18,14 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-/** Bytes of a key or a scalar value that are kept. Our own ids are shorter. */
+/** The longest key or scalar value that is read, in bytes. Our own ids are shorter. */
 const MAX_TOKEN = 64;
-/** Members of a message that are looked at. A message of JSON-RPC has four. */
+/** How many members of a message are read. A JSON-RPC message has four. */
 const MAX_MEMBERS = 100;
 
 /**
- * Reads the id of a message from its bytes while they are skipped, and keeps nothing else. Servers write the id before or
- * after the result. Invalid JSON yields no id, or one that nobody waits for.
+ * Reads the id of a message that is too large to be parsed, from its bytes in one or many pieces. Servers write the id
+ * before or after the result. For invalid JSON the id may be missing or wrong.
  */
 export class MessageSkim {
   #root: number | undefined;
@@ -51,7 +51,7 @@ export class MessageSkim {
     }
   }
 
-  /** What is nested in a member holds no id: only where it ends matters. Most bytes are here, so all is in local variables. */
+  /** Skips a nested value. Most bytes of a large message are here, so the state is in local variables. */
   #skipNested(bytes: Uint8Array, from: number): number {
     let [depth, inString, escaped] = [this.#depth, this.#inString, this.#escaped];
     let at = from;

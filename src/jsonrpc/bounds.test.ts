@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { hasMoreValues, isDeeper } from './bounds.ts';
+
+test.each<[unknown, number]>([
+  [5, 0],
+  [null, 0],
+  ['[[', 0],
+  [[], 1],
+  [{}, 1],
+  [[1, null, 'a'], 1],
+  [{ a: 1, b: null }, 1],
+  [[1, [2], 3], 2],
+  [{ a: 1, b: [], c: 2 }, 2],
+  [[[], [{ a: {} }], []], 4],
+])('%j has %i levels', (value, levels) => {
+  expect(isDeeper(value, levels)).toBe(false);
+  if (levels > 0) expect(isDeeper(value, levels - 1)).toBe(true);
+});
+
+test.each<[string, number]>([
+  ['5', 1],
+  ['[1]', 2],
+  ['[1,2]', 3],
+  ['{"a":1}', 2],
+  ['{"a":1,"b":[2,3]}', 5],
+  ['[]', 2],
+  ['[{},[]]', 5],
+  ['"a,b[{"', 1],
+  ['["[",1]', 3],
+  ['["\\"",",",1]', 4],
+  ['["\\\\",1]', 3],
+  ['["a\\"[\\\\",1]', 3],
+  ['["a\\"\\",[[",1]', 3],
+  ['"a,b', 1],
+  ['"a\\",b', 1],
+  ['"a\\', 1],
+])('%s holds %i values', (text, values) => {
+  expect(hasMoreValues(text, values)).toBe(false);
+  expect(hasMoreValues(text, values - 1)).toBe(true);
+});
