@@ -1,6 +1,6 @@
 import { Refusal } from '../../core/refusal.ts';
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
 import { checkStateKey } from './state-key.ts';
 
 /** The state that a client sends back with the next round of a request. It can neither read nor change it. */
@@ -26,6 +26,7 @@ export interface StateBinding {
 const PREFIX = 'ew1.';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
+const FOREIGN = 'it was not made by this server, or was changed';
 
 /**
  * Seals request states with AES-256-GCM (2026-07-28, patterns/mrtr: Server Requirements, 4 and 5), bound to the
@@ -60,19 +61,18 @@ export class StateSeal {
 
   /** @throws Refusal −32602 where it was sealed with another key or for another caller or request, or has expired. */
   open(text: unknown, { principal, digest }: StateBinding): RequestState {
-    const state = this.#decrypt(text);
-    if (!state) throw invalid('it was not made by this server, or was changed');
+    if (typeof text !== 'string') throw invalid(FOREIGN);
+    const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
+    // Node's decoder is lenient. Only the exact text that `seal` made is accepted.
+    if (PREFIX + bytes.toString('base64url') !== text) throw invalid(FOREIGN);
+    const state = this.#decrypt(bytes);
     if (state['principal'] !== principal) throw invalid('it was made for another caller');
     if (state['digest'] !== digest) throw invalid('it was made for another request');
     if (!(state['until'] > Date.now())) throw invalid('it has expired');
     return state;
   }
 
-  #decrypt(text: unknown): JsonObject | undefined {
-    if (typeof text !== 'string' || !text.startsWith(PREFIX)) return undefined;
-    const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
-    // Node's decoder is lenient. Only the exact text that `seal` made is accepted.
-    if (PREFIX + bytes.toString('base64url') !== text) return undefined;
+  #decrypt(bytes: Buffer): JsonObject {
     try {
       // Without a length Node accepts tags down to 4 bytes.
       // Stryker disable next-line ObjectLiteral: only a state without any text has such a tag, and that is no JSON
@@ -80,11 +80,9 @@ export class StateSeal {
       const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, IV_BYTES), options);
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
-      const state: unknown = JSON.parse(plain.toString());
-      return isObject(state) ? state : undefined;
-      // Stryker disable next-line BlockStatement: an empty block returns undefined too
+      return JSON.parse(plain.toString()) as JsonObject;
     } catch {
-      return undefined;
+      throw invalid(FOREIGN);
     }
   }
 }
