@@ -11,7 +11,9 @@ export interface Attribution {
    * @param signal fires when the server takes the question back.
    * @throws RpcError −32603 for the server, where it cannot be known.
    */
-  question(signal: AbortSignal): Exchange | Promise<Exchange>;
+  question(signal: AbortSignal, method: string): Exchange | Promise<Exchange>;
+  /** A call goes to the server: questions that came before it can go out with it. */
+  began?(exchange: Exchange): void;
   /** The server has answered a cancelled call: it asks nothing more for it. */
   over(exchange: Exchange): void;
   /** The call that a log message belongs to; undefined where it could belong to several clients. */

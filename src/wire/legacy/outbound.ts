@@ -1,12 +1,10 @@
 import { CONNECTION_CLOSED, PendingRequests } from '../../jsonrpc/pending.ts';
 import type { TimeLimits } from '../../util/deadline.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import { IdTable } from '../../jsonrpc/id-table.ts';
 import {
   errorResponse,
   isRequestId,
   notification,
-  resultResponse,
   type JsonObject,
   type Message,
   type Notification,
@@ -14,8 +12,8 @@ import {
   type RequestId,
 } from '../../jsonrpc/message.ts';
 import { abortReason, isAborted, offAbort, onAbort } from '../../core/base-exchange.ts';
-import { NotAsked, type Exchange, type Service } from '../../core/exchange.ts';
-import { isNotificationMethod, KNOWN_NOTICES, MAY_ASK, Meta, Method, Notice } from '../../protocol/methods.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
+import { isNotificationMethod, KNOWN_NOTICES, Meta, Method, Notice } from '../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, type Revision, type RevisionProfile } from '../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../transport/transport.ts';
@@ -23,9 +21,11 @@ import type { Upstream } from '../upstream.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import { Recent } from '../recent.ts';
 import type { Attribution } from './attribution.ts';
+import { CallsInFlight, type CallInFlight } from './calls-in-flight.ts';
 import { withoutSender } from './meta.ts';
-import { Newest } from '../newest.ts';
+import { OneClient } from './one-client.ts';
 import type { OwnRequest } from './own-request.ts';
+import { ServerQuestions } from './server-questions.ts';
 import { TaskSessions } from './task-sessions.ts';
 import { TaskTokens } from './task-tokens.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
@@ -50,7 +50,7 @@ export interface OutboundOptions {
   readonly openTimeout?: number | undefined;
   /** The last request id that was used on the connection before it was given here. Default 0: none was. */
   readonly lastId?: number | undefined;
-  /** Knows whose something is that the server does not say it of. Default: that of the newest `tools/call`, else call. */
+  /** Knows whose something is that the server does not say it of. Default: all calls are those of one client. */
   readonly attribution?: Attribution | undefined;
   /**
    * Whether a log message may come on another stream than the answer to its call, and so after it (Streamable HTTP). A call
@@ -88,21 +88,8 @@ export async function connectLegacy(transport: Transport, options: OutboundOptio
 }
 
 const HANDSHAKE_TIMEOUT = 60_000;
-/** Questions of the server that may be open at a time. */
-const MAX_QUESTIONS = 1000;
-/** Milliseconds that a question outside of calls waits for a call that can carry it. */
-const EARLY_QUESTION = 30_000;
 /** Milliseconds that an answer waits for log messages of its call that come on another stream. */
 const LATE = 10;
-/** A call in flight, and the token under which the server reports its progress. */
-interface Call {
-  readonly exchange: Exchange;
-  /** The token that the caller gave. */
-  readonly token: RequestId | undefined;
-  /** Made when the server first says something that belongs to the call. */
-  notices: NoticeQueue | undefined;
-}
-
 class LegacyOutbound implements Upstream {
   onclose: (() => void) | undefined;
   revision: Revision = LATEST_LEGACY_REVISION;
@@ -114,23 +101,15 @@ class LegacyOutbound implements Upstream {
   readonly #ownLimits: TimeLimits;
   readonly #onerror: (error: Error) => void;
   readonly #pending: PendingRequests;
-  /** In the order in which they began. */
-  readonly #calls = new IdTable<RequestId, Call>();
-  readonly #newest = { askable: new Newest<Call>(), tools: new Newest<Call>(), wanting: new Newest<Call>() };
-  /** Calls of callers with a session. */
-  readonly #ofSessions = new Set<Call>();
-  readonly #byExchange = new Map<Exchange, Call>();
-  /** Requests in flight by the progress token that the server was given for them. */
-  readonly #tokens = new Map<RequestId, RequestId>();
+  readonly #calls = new CallsInFlight();
+  /** Knows whose something is that the server does not say it of. */
+  readonly #attribution: Attribution;
+  readonly #questions: ServerQuestions;
   #lastToken = 0;
   readonly #tasks = new TaskTokens();
   readonly #taskSessions = new TaskSessions();
   /** What was given up last. */
   readonly #givenUp = { requests: new Recent(), tokens: new Recent(), calls: new Recent<Exchange>() };
-  /** Questions of the server that are being answered. */
-  readonly #questions = new Map<RequestId, AbortController>();
-  /** Questions that wait for a call that can carry them. */
-  readonly #early = new Set<(exchange: Exchange) => void>();
   readonly #listeners: UpstreamListeners;
   #initialized = false;
   #closing = false;
@@ -145,6 +124,8 @@ class LegacyOutbound implements Upstream {
     const limit = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
     this.#ownLimits = { timeout: limit, maxTimeout: limit };
     this.#listeners = new UpstreamListeners((method, params) => this.#own(method, params), this.#onerror);
+    this.#attribution = options.attribution ?? new OneClient(this.#calls, () => this.#listeners.newest);
+    this.#questions = new ServerQuestions(this.#calls, this.#attribution, (response) => this.#reply(response));
   }
 
   get closed(): boolean {
@@ -236,50 +217,28 @@ class LegacyOutbound implements Upstream {
     }
     const { id, result: answered } = this.#request(method, params, this.#limits);
     const result = this.#logsLate(exchange) ? delayed(answered) : answered;
-    const call: Call = { exchange, token, notices: undefined };
-    this.#begin(id, call);
-    if (upstreamToken !== undefined) this.#tokens.set(upstreamToken, id);
+    const call: CallInFlight = { exchange, token, upstreamToken, notices: undefined };
+    this.#calls.add(id, call);
     const cancel = (): void => {
       const reason = RpcError.from(abortReason(exchange));
       if (!this.#pending.cancel(id, reason)) return;
-      if (this.#options.attribution) this.#givenUp.calls.add(id, exchange);
+      this.#givenUp.calls.add(id, exchange);
       this.#giveUp(id, reason.message);
     };
     onAbort(exchange, cancel);
-    if (canAsk(exchange)) for (const begin of this.#early) begin(exchange);
+    this.#attribution.began?.(exchange);
     // Registered before anybody else hears of the result: progress MUST stop after completion (basic/utilities/progress).
     const done = (answer?: JsonObject): void => {
       call.notices?.flush();
       offAbort(exchange, cancel);
-      this.#end(id, call);
-      if (upstreamToken !== undefined) {
-        this.#tokens.delete(upstreamToken);
-        if (this.#givenUp.requests.has(id)) this.#givenUp.tokens.add(upstreamToken);
-      }
+      this.#calls.delete(id, call);
+      if (upstreamToken !== undefined && this.#givenUp.requests.has(id)) this.#givenUp.tokens.add(upstreamToken);
       if (!answer) return;
       this.#tasks.answered(exchange, answer, upstreamToken);
       this.#taskSessions.answered(exchange, answer);
     };
     result.then(done, () => done());
     return visiting ? result.catch(visitsOf) : result;
-  }
-
-  #begin(id: RequestId, call: Call): void {
-    const { exchange } = call;
-    const { session, logLevel } = exchange.caller;
-    this.#calls.set(id, call);
-    this.#byExchange.set(exchange, call);
-    if (canAsk(exchange)) this.#newest.askable.add(call);
-    if (exchange.method === Method.CallTool) this.#newest.tools.add(call);
-    if (session) this.#ofSessions.add(call);
-    else if (logLevel !== undefined) this.#newest.wanting.add(call);
-  }
-
-  #end(id: RequestId, call: Call): void {
-    this.#calls.delete(id);
-    if (this.#byExchange.get(call.exchange) === call) this.#byExchange.delete(call.exchange);
-    for (const newest of Object.values(this.#newest)) newest.delete(call);
-    this.#ofSessions.delete(call);
   }
 
   #logsLate({ caller: { session, logLevel } }: Exchange): boolean {
@@ -324,95 +283,16 @@ class LegacyOutbound implements Upstream {
         'error' in message && message.id === undefined ? errorResponse(this.#pending.only, message.error) : message;
       const settled = this.#pending.settle(response, extra?.cause);
       const late = settled ? undefined : this.#givenUp.calls.take(response.id);
-      if (late) this.#options.attribution?.over(late);
+      if (late) this.#attribution.over(late);
       if (!settled && !this.#givenUp.requests.has(response.id)) {
         const what = 'error' in message ? `: ${message.error.message}` : '';
         this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for${what}`));
       }
     } else if ('id' in message) {
-      this.#question(message, extra?.relatedRequestId);
+      this.#questions.receive(message, extra?.relatedRequestId);
     } else {
       this.#notice(message, extra?.relatedRequestId);
     }
-  }
-
-  /** @param related the request on whose stream the message came. */
-  #question({ id, method, params = {} }: Request, related: RequestId | undefined): void {
-    if (method === Method.Ping) return this.#reply(resultResponse(id, {}));
-    if (this.#questions.has(id)) {
-      return this.#reply(
-        errorResponse(undefined, {
-          code: ErrorCode.InvalidRequest,
-          message: `Invalid request: id ${JSON.stringify(id)} is still in use`,
-        }),
-      );
-    }
-    if (this.#questions.size >= MAX_QUESTIONS) {
-      const message = `${method} was not asked: ${MAX_QUESTIONS} questions of the server are open; wait until some are answered`;
-      return this.#reply(errorResponse(id, { code: ErrorCode.InternalError, message }));
-    }
-    const controller = new AbortController();
-    this.#questions.set(id, controller);
-    this.#ask(method, params, related, controller.signal).then(
-      (result) => this.#answer(id, resultResponse(id, result)),
-      (error: unknown) => this.#answer(id, errorResponse(id, RpcError.from(error).toObject())),
-    );
-  }
-
-  async #ask(
-    method: string,
-    params: JsonObject,
-    related: RequestId | undefined,
-    signal: AbortSignal,
-  ): Promise<JsonObject> {
-    // Where a bridge guessed on whose stream it sends the question, another call may have asked it.
-    const own = this.#callOf(related)?.exchange;
-    if (own) return own.ask(method, params, { signal, outlivesRequest: this.#calls.size > 1 });
-    for (;;) {
-      const exchange = await this.#likelyAsker(method, signal);
-      signal.throwIfAborted();
-      // Any of several calls may have asked, so the question does not end with the call that carries it.
-      const guessed = this.#calls.size > 1;
-      try {
-        return await exchange.ask(method, params, { signal, outlivesRequest: guessed });
-      } catch (error) {
-        if (!guessed || !(error instanceof NotAsked) || this.#calls.size === 0) throw error;
-      }
-    }
-  }
-
-  /** The call, or else the subscription, through which a question goes to its client. */
-  #likelyAsker(method: string, signal: AbortSignal): Exchange | Promise<Exchange> {
-    const { attribution } = this.#options;
-    if (attribution) return attribution.question(signal);
-    const listener = this.#listeners.newest;
-    return this.#newestCall() ?? (listener && canAsk(listener) ? listener : this.#nextCall(method, signal));
-  }
-
-  /** Some servers ask as soon as the session is open. A caller without a session gets the question with its first call. */
-  #nextCall(method: string, signal: AbortSignal): Promise<Exchange> {
-    return new Promise<Exchange>((resolve, reject) => {
-      const giveUp = (reason: unknown): void => {
-        this.#early.delete(begin);
-        clearTimeout(timer);
-        signal.removeEventListener('abort', taken);
-        reject(reason);
-      };
-      const taken = (): void => giveUp(signal.reason);
-      const nobody = new RpcError(ErrorCode.InternalError, `Nobody is there to answer ${method}`);
-      const timer = setTimeout(() => giveUp(nobody), EARLY_QUESTION);
-      const begin = (exchange: Exchange): void => {
-        resolve(exchange);
-        giveUp(undefined);
-      };
-      signal.addEventListener('abort', taken);
-      this.#early.add(begin);
-    });
-  }
-
-  /** Answers a question, unless the server took it back meanwhile. */
-  #answer(id: RequestId, response: Message): void {
-    if (this.#questions.delete(id)) this.#reply(response);
   }
 
   #reply(response: Message): void {
@@ -424,34 +304,16 @@ class LegacyOutbound implements Upstream {
     if (!this.#closing) this.#onerror(error);
   };
 
-  #callOf(related: RequestId | undefined): Call | undefined {
-    return related === undefined ? undefined : this.#calls.get(related);
-  }
-
-  #newestCall(): Exchange | undefined {
-    const { askable, tools } = this.#newest;
-    return (tools.last ?? askable.last)?.exchange;
-  }
-
-  #onlyCall(): Call | undefined {
-    return this.#calls.size === 1 ? this.#calls.values()[0] : undefined;
-  }
-
-  /** Of a caller who could hear nothing elsewhere. */
-  #onlySessionless(): Call | undefined {
-    const call = this.#onlyCall();
-    return call?.exchange.caller.session ? undefined : call;
-  }
-
   /** Whose a log message is, where somebody knows. */
-  #attributed(): Call | undefined {
-    const exchange = this.#options.attribution?.message();
-    return exchange && this.#byExchange.get(exchange);
+  #attributed(): CallInFlight | undefined {
+    const exchange = this.#attribution.message();
+    return exchange && this.#calls.of(exchange);
   }
 
-  /** A caller without a session hears log messages with its calls, or not at all; all others hear them with the session. */
-  #newestThatWants(): Call | undefined {
-    return this.#ofSessions.size > 0 ? undefined : this.#newest.wanting.last;
+  /** The only call, of a caller who could hear nothing elsewhere. */
+  #onlySessionless(): CallInFlight | undefined {
+    const call = this.#calls.only;
+    return call?.exchange.caller.session ? undefined : call;
   }
 
   #notice({ method, params = {} }: Notification, related: RequestId | undefined): void {
@@ -461,11 +323,8 @@ class LegacyOutbound implements Upstream {
       case Notice.Cancelled: {
         const { requestId, reason } = params;
         if (!isRequestId(requestId)) return;
-        const controller = this.#questions.get(requestId);
-        this.#questions.delete(requestId);
-        return controller?.abort(
-          new RpcError(ErrorCode.InternalError, typeof reason === 'string' ? reason : 'Cancelled by the server'),
-        );
+        const why = typeof reason === 'string' ? reason : 'Cancelled by the server';
+        return this.#questions.cancel(requestId, new RpcError(ErrorCode.InternalError, why));
       }
       case Notice.TaskStatus: {
         this.#tasks.said(params);
@@ -474,14 +333,13 @@ class LegacyOutbound implements Upstream {
         return;
       }
       case Notice.Message: {
-        const likely = this.#options.attribution ? this.#attributed() : (this.#onlyCall() ?? this.#newestThatWants());
-        const whose = this.#callOf(related) ?? likely;
+        const whose = this.#calls.get(related) ?? this.#attributed();
         if (whose) return this.#tell(whose, method, params);
         break;
       }
       default: {
         // What changes is told to whoever listens; of what nobody here knows the stream says whose it is.
-        const whose = KNOWN_NOTICES.has(method) ? undefined : (this.#callOf(related) ?? this.#onlySessionless());
+        const whose = KNOWN_NOTICES.has(method) ? undefined : (this.#calls.get(related) ?? this.#onlySessionless());
         if (whose) return this.#tell(whose, method, params);
       }
     }
@@ -490,8 +348,8 @@ class LegacyOutbound implements Upstream {
 
   #progress(params: JsonObject): void {
     const token: unknown = params['progressToken'];
-    const id = this.#tokens.get(token as RequestId);
-    const call = id === undefined ? undefined : this.#calls.get(id);
+    const id = this.#calls.idOf(token);
+    const call = this.#calls.get(id);
     if (id === undefined || !call) {
       const task = this.#tasks.of(token);
       if (task) return this.#listeners.deliver(Notice.Progress, { ...params, progressToken: task.token }, task.session);
@@ -502,7 +360,7 @@ class LegacyOutbound implements Upstream {
     this.#tell(call, Notice.Progress, { ...params, progressToken: call.token });
   }
 
-  #tell(call: Call, method: string, params: JsonObject): void {
+  #tell(call: CallInFlight, method: string, params: JsonObject): void {
     call.notices ??= new NoticeQueue(call.exchange, this.#onerror);
     call.notices.push(method, params);
   }
@@ -517,15 +375,9 @@ class LegacyOutbound implements Upstream {
     );
     this.#pending.close(this.#closed);
     this.#listeners.close(this.#closed);
-    for (const controller of this.#questions.values()) controller.abort(this.#closed);
-    this.#questions.clear();
+    this.#questions.close(this.#closed);
     this.onclose?.();
   }
-}
-
-/** Whether a request can carry a question: without a session only some methods can (2026-07-28, patterns/mrtr). */
-function canAsk({ caller, method }: Exchange): boolean {
-  return caller.session !== undefined || MAY_ASK.has(method);
 }
 
 /** Past what has been sent by now: a timer alone could be over before anything is read. */

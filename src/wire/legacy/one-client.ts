@@ -1,0 +1,55 @@
+import type { Exchange } from '../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { waitFor } from '../../util/wait.ts';
+import type { Attribution } from './attribution.ts';
+import { canAsk, type CallsInFlight } from './calls-in-flight.ts';
+
+/** Milliseconds that a question outside of calls waits for a call that can carry it. */
+const EARLY_QUESTION = 30_000;
+
+/** All calls of the connection are those of one client, so the newest will do. */
+export class OneClient implements Attribution {
+  readonly #calls: CallsInFlight;
+  readonly #listener: () => Exchange | undefined;
+  /** Questions that wait for a call that can carry them. */
+  readonly #early = new Set<(exchange: Exchange) => void>();
+
+  /** @param listener the newest `subscriptions/listen` of the connection. */
+  constructor(calls: CallsInFlight, listener: () => Exchange | undefined) {
+    this.#calls = calls;
+    this.#listener = listener;
+  }
+
+  /** The newest call that can carry it, or else the newest subscription, or else the next call. */
+  question(signal: AbortSignal, method: string): Exchange | Promise<Exchange> {
+    const call = this.#calls.newestAskable;
+    if (call) return call.exchange;
+    const listener = this.#listener();
+    return listener && canAsk(listener) ? listener : this.#nextCall(signal, method);
+  }
+
+  message(): Exchange | undefined {
+    return (this.#calls.only ?? this.#calls.newestWanting)?.exchange;
+  }
+
+  began(exchange: Exchange): void {
+    if (canAsk(exchange)) for (const begin of this.#early) begin(exchange);
+  }
+
+  over(): void {}
+
+  /** Some servers ask as soon as the session is open. A caller without a session gets the question with its first call. */
+  async #nextCall(signal: AbortSignal, method: string): Promise<Exchange> {
+    let begin!: (exchange: Exchange) => void;
+    const begun = new Promise<Exchange>((resolve) => {
+      begin = resolve;
+    });
+    this.#early.add(begin);
+    try {
+      const late = (): RpcError => new RpcError(ErrorCode.InternalError, `Nobody is there to answer ${method}`);
+      return await waitFor(begun, { signal, timeout: EARLY_QUESTION, late });
+    } finally {
+      this.#early.delete(begin);
+    }
+  }
+}
