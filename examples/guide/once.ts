@@ -13,7 +13,7 @@ export function createLibrary(stateKey: string): McpServer {
   const server = new McpServer({ name: 'library', version: '1.0.0', stateKey });
   server.tool(
     'order',
-    { description: 'Order a book', input: z.object({ title: z.string() }), replay: true },
+    { description: 'Order a book', input: z.object({ title: z.string() }), safeToRerun: true },
     async ({ title }, ctx) => {
       const number = await ctx.once('order', () => order(title));
       const answer = await ctx.elicit(

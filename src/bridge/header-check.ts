@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { callsTool, ToolHeaderCache } from '../wire/modern/tool-headers.ts';
-import { listing } from './listing.ts';
+import { backgroundListExchange } from '../wire/background-list.ts';
 
 /** Milliseconds that a page of the list of tools may take; calls that wait for it go on without it then. */
 const LIST_TIMEOUT = 10_000;
@@ -111,7 +111,7 @@ class HeaderCheck {
       }, LIST_TIMEOUT);
     });
     try {
-      return await Promise.race([this.#next(listing(params, this.#reader!, giveUp.signal)), expired]);
+      return await Promise.race([this.#next(backgroundListExchange(params, this.#reader!, giveUp.signal)), expired]);
     } finally {
       clearTimeout(timer);
     }

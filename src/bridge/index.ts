@@ -12,4 +12,3 @@ export type { NameRules } from './fleet/names.ts';
 export { openFleet } from './fleet/open-fleet.ts';
 export type { FleetChange, OpenFleet, OpenFleetOptions, ServerConnection } from './fleet/open-fleet.ts';
 export type { ToolSelection } from './fleet/selection.ts';
-export { replayed, type Replayed } from './replays.ts';

@@ -1,4 +1,3 @@
-import { replayed } from '../bridge/replays.ts';
 import type { Service } from '../core/exchange.ts';
 import type { EventLog } from '../store/event-log.ts';
 import {
@@ -26,9 +25,8 @@ export interface MountsOptions {
  * process that asked its client is gone; without one nobody could open such a state.
  */
 export function inboundTo(service: Service, options: InboundOptions): Inbound {
-  if (options.stateKey === undefined) return createInbound(service, options);
-  const { service: learning, replays } = replayed(service);
-  return createInbound(learning, { ...options, replays });
+  const safeToRerun = options.stateKey === undefined ? undefined : 'by-annotations';
+  return createInbound(service, { ...options, safeToRerun });
 }
 
 interface Mount {

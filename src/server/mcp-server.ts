@@ -148,7 +148,7 @@ export class McpServer {
         ...bounds,
         stateKey,
         serverInfo: this.#info,
-        replays: (request) => this.#replays(request),
+        safeToRerun: (request) => this.#safeToRerun(request),
       },
       http: { scopesFor: (request) => this.#scopesFor(request), ...http },
     });
@@ -337,9 +337,9 @@ export class McpServer {
   }
 
   /** Whether a request may be run again from the start: what only reads may, and tools that say so. */
-  #replays({ method, params }: Pick<Exchange, 'method' | 'params'>): boolean {
+  #safeToRerun({ method, params }: Pick<Exchange, 'method' | 'params'>): boolean {
     if (method !== Method.CallTool) return true;
-    return this.#tools.replays(params['name']);
+    return this.#tools.safeToRerun(params['name']);
   }
 
   /** What a caller must have been granted for a request. */

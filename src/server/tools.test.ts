@@ -323,19 +323,19 @@ describe('schemas', () => {
 
 test('a call may be run again where the tool says so, or its annotations', () => {
   const tools = new Tools({ pageSize: 9, changed: () => {} }, () => {});
-  const replays = (config: ToolConfig) => {
+  const safeToRerun = (config: ToolConfig) => {
     const registered = tools.add('t', config, () => 1);
-    const answer = tools.replays('t');
-    expect(tools.registry.get('t')!.definition).not.toHaveProperty('replay');
+    const answer = tools.safeToRerun('t');
+    expect(tools.registry.get('t')!.definition).not.toHaveProperty('safeToRerun');
     registered.remove();
     return answer;
   };
-  expect(replays({})).toBe(false);
-  expect(replays({ annotations: { readOnlyHint: true } })).toBe(true);
-  expect(replays({ annotations: { idempotentHint: true } })).toBe(true);
-  expect(replays({ annotations: { readOnlyHint: true }, replay: false })).toBe(false);
-  expect(replays({ replay: true })).toBe(true);
-  expect(tools.replays('t')).toBe(false);
+  expect(safeToRerun({})).toBe(false);
+  expect(safeToRerun({ annotations: { readOnlyHint: true } })).toBe(true);
+  expect(safeToRerun({ annotations: { idempotentHint: true } })).toBe(true);
+  expect(safeToRerun({ annotations: { readOnlyHint: true }, safeToRerun: false })).toBe(false);
+  expect(safeToRerun({ safeToRerun: true })).toBe(true);
+  expect(tools.safeToRerun('t')).toBe(false);
 });
 
 test.each([

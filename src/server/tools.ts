@@ -45,7 +45,7 @@ export interface ToolConfig<
    * 2026-07-28 that comes with its answers may reach another process than the one that asked. Default: what
    * `annotations` say, true where `readOnlyHint` or `idempotentHint` is. `Context.once` makes steps safe to repeat.
    */
-  replay?: boolean;
+  safeToRerun?: boolean;
   /**
    * The tool works as a task: its calls may go on while the caller looks in from time to time (the tasks extension, from
    * 2026-07-28). True for the defaults of `TaskConfig`. Default: it does not.
@@ -88,7 +88,7 @@ interface ToolEntry {
   readonly definition: JsonObject;
   readonly input: InputSchema;
   readonly output: Schema | undefined;
-  readonly replay: boolean;
+  readonly safeToRerun: boolean;
   readonly task: TaskSettings | undefined;
   readonly handler: (args: any, ctx: Context) => unknown;
 }
@@ -116,13 +116,13 @@ export class Tools {
   }
 
   add(name: string, config: ToolConfig, handler: ToolEntry['handler']): Registered<ToolConfig> {
-    const registered = this.registry.add(name, config, ({ input, output, replay, task, ...shown }) => {
+    const registered = this.registry.add(name, config, ({ input, output, safeToRerun, task, ...shown }) => {
       const { readOnlyHint, idempotentHint } = shown.annotations ?? {};
       const entry = {
         name,
         input: input === undefined ? NO_INPUT : inputSchema(input, `Tool ${name}`),
         output: output === undefined ? undefined : outputSchema(output, `Tool ${name}`),
-        replay: replay ?? (readOnlyHint === true || idempotentHint === true),
+        safeToRerun: safeToRerun ?? (readOnlyHint === true || idempotentHint === true),
         task: task === undefined ? undefined : taskSettings(task, `Tool ${name}`),
         handler,
       };
@@ -144,8 +144,8 @@ export class Tools {
   }
 
   /** Whether a call may be run again from the start by a process that does not know what came of it. */
-  replays(name: string): boolean {
-    return this.registry.get(name)?.replay ?? false;
+  safeToRerun(name: string): boolean {
+    return this.registry.get(name)?.safeToRerun ?? false;
   }
 
   /**

@@ -6,6 +6,7 @@ import type { RequestListener, Transport } from '../transport/transport.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { TotalLoad } from './legacy/total-load.ts';
 import { ModernInbound } from './modern/inbound.ts';
+import { rerunByAnnotations, type SafeToRerun } from './rerun.ts';
 
 /** Which revisions are served, and the bounds of what waits for callers. */
 export interface InboundOptions {
@@ -33,10 +34,11 @@ export interface InboundOptions {
   /** Whether a `requestState` that the service returns is sealed too. Default true; false passes it on as it is. */
   readonly sealState?: boolean;
   /**
-   * Whether a request may be run again from the start, with the answers so far, where the process that asked its caller
-   * does not remember it. Default: none may.
+   * Which requests may run again from the start, with the answers so far, if the process that asked their caller is gone.
+   * `by-annotations`: all but calls of tools, and calls of tools with `readOnlyHint` or `idempotentHint`, as `tools/list`
+   * shows them. Needs a `stateKey` that outlives the process. Default: none.
    */
-  readonly replays?: (request: Pick<Exchange, 'method' | 'params'>) => boolean;
+  readonly safeToRerun?: 'by-annotations' | ((request: Pick<Exchange, 'method' | 'params'>) => boolean) | undefined;
   /**
    * Requests that may wait for their callers to come back with answers. Default 1000. When all places are taken, a caller
    * with fewer places gets the oldest one of a caller with more. Callers are counted by principal, or else by address.
@@ -75,7 +77,10 @@ export interface Inbound {
 
 /** Opens a service to clients of every revision. */
 export function createInbound(service: Service, options: InboundOptions = {}): Inbound {
-  return new ServiceInbound(service, options);
+  const { safeToRerun } = options;
+  if (safeToRerun !== 'by-annotations') return new ServiceInbound(service, { ...options, safeToRerun });
+  const learning = rerunByAnnotations(service);
+  return new ServiceInbound(learning.service, { ...options, safeToRerun: learning.safeToRerun });
 }
 
 /** Serves one client over one connection. All that it holds is released when that closes, questions included. */
@@ -98,7 +103,7 @@ class ServiceInbound implements Inbound {
   readonly #options: ConnectionOptions;
   readonly #connections = new Set<Connection>();
 
-  constructor(service: Service, options: InboundOptions) {
+  constructor(service: Service, options: InboundOptions & { readonly safeToRerun: SafeToRerun | undefined }) {
     const { eras = 'both', askTimeout = 600_000, onerror = () => {} } = options;
     const legacy = eras !== 'modern';
     this.#service = service;
@@ -111,7 +116,7 @@ class ServiceInbound implements Inbound {
         serverInfo: options.serverInfo,
         stateKey: options.stateKey,
         sealState: options.sealState ?? true,
-        replays: options.replays ?? (() => false),
+        safeToRerun: options.safeToRerun ?? (() => false),
         maxParked: options.maxParked ?? 1000,
         maxParkedPerPrincipal: options.maxParkedPerPrincipal ?? 100,
         maxSubscriptions: options.maxSubscriptions ?? 15_000,

@@ -286,7 +286,7 @@ describe('a requestState', () => {
 
   test('is refused when it has expired, also where another process could take it up', async () => {
     const stateKey = 'a secret of this cluster';
-    const options = { stateKey, askTimeout: 60_000, replays: () => true };
+    const options = { stateKey, askTimeout: 60_000, safeToRerun: () => true };
     const [{ result }] = await rounds(modernHttp(service, options).call, { name: 'a' });
     const { requestState } = result;
     const retry = { name: 'a', inputResponses: { who: accept }, requestState };
@@ -301,10 +301,10 @@ describe('a requestState', () => {
   });
 
   test('is refused by a process that has another key', async () => {
-    const [{ result }] = await rounds(modernHttp(service, { replays: () => true }).call, { name: 'a' });
+    const [{ result }] = await rounds(modernHttp(service, { safeToRerun: () => true }).call, { name: 'a' });
     const { requestState } = result;
     const retry = { name: 'a', inputResponses: { who: accept }, requestState };
-    const other = modernHttp(service, { replays: () => true });
+    const other = modernHttp(service, { safeToRerun: () => true });
     expect(await other.call(1, 'tools/call', retry, everything)).toMatchObject({ error: { code: -32602 } });
   });
 

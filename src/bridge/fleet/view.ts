@@ -2,7 +2,7 @@ import { abortReason, isAborted, offAbort, onAbort } from '../../core/base-excha
 import type { Exchange } from '../../core/exchange.ts';
 import { isReceived, RpcError } from '../../jsonrpc/errors.ts';
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
-import { listing } from '../listing.ts';
+import { backgroundListExchange } from '../../wire/background-list.ts';
 import { Capabilities } from './capabilities.ts';
 import { RESOURCES, TEMPLATES, type ListKind } from './kinds.ts';
 import { awakeOf, isSilent, type FleetMember, type Members } from './members.ts';
@@ -312,5 +312,5 @@ export class View {
 
 /** A request in the name of a caller who neither waits for it nor hears of it. */
 function aside({ params, caller }: Exchange): Exchange {
-  return listing(params, caller, caller.session?.signal ?? new AbortController().signal);
+  return backgroundListExchange(params, caller, caller.session?.signal ?? new AbortController().signal);
 }

@@ -46,7 +46,7 @@ describe('what is nested too deep to be written', () => {
       await exchange.ask('roots/list', {});
       return { done: true };
     });
-    const client = new ModernClient(twice, { replays: () => true });
+    const client = new ModernClient(twice, { safeToRerun: () => true });
     const first = await client.request('tools/call', CALL);
     const second = await client.request('tools/call', retry(first, { 'roots-1': { roots: [deep()] } }));
     const result = await client.result('tools/call', retry(second, { 'roots-2': { roots: [] } }));
@@ -188,7 +188,7 @@ test('initialize that says its revision itself is no method of that revision', a
 });
 
 describe('a request taken up by another process', () => {
-  const options = { stateKey: 'a secret of both of them', replays: () => true };
+  const options = { stateKey: 'a secret of both of them', safeToRerun: () => true };
   const asking = tool(async (exchange) => ({ roots: (await exchange.ask('roots/list', {}))['roots'] }));
 
   test('with an answer that is none is refused, and can be tried again', async () => {

@@ -17,6 +17,7 @@ import { isNotificationMethod, MAY_ASK, Meta, Method, Notice } from '../../proto
 import { saysItsRevision } from '../../protocol/own-revision.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import type { MessageExtra, ReplyChannel } from '../../transport/transport.ts';
+import type { SafeToRerun } from '../rerun.ts';
 import { readResponses } from './answers.ts';
 import { readCaller, unsupportedVersion } from './caller.ts';
 import { Conversation, recollect, type Recollection } from './conversation.ts';
@@ -47,7 +48,7 @@ export interface ModernInboundOptions {
   /** Whether a `requestState` of the service is sealed, so that callers cannot read or change it. */
   readonly sealState: boolean;
   /** Whether a request may be run again from the start by a process that does not remember it. */
-  readonly replays: (request: Pick<Exchange, 'method' | 'params'>) => boolean;
+  readonly safeToRerun: SafeToRerun;
 }
 
 /** What only revisions with a handshake have: no service is asked for it. */
@@ -344,7 +345,7 @@ export class ModernInbound {
     const { round, method, params } = exchange;
     if (!round) return;
     try {
-      const state = conversation.state(this.#options.replays(exchange));
+      const state = conversation.state(this.#options.safeToRerun(exchange));
       const binding = { principal: round.caller.principal, digest: requestDigest(method, params) };
       const requestState = this.#seal.seal(state, binding);
       const result = this.#results.shape({ resultType: 'input_required', inputRequests, requestState }, method);

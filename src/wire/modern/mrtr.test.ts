@@ -369,7 +369,7 @@ describe('a state', () => {
   });
 
   test('of one that may is taken up by another process, with the answers so far', async () => {
-    const options = { stateKey: 'a secret of both of them', replays: () => true };
+    const options = { stateKey: 'a secret of both of them', safeToRerun: () => true };
     const [one, two, three] = [0, 1, 2].map(() => new ModernClient(twoRounds, options));
     const first = await one!.request('tools/call', CALL);
     const second = await two!.request('tools/call', retry(first, { name: accept({ name: 'Ada' }) }));
@@ -379,7 +379,7 @@ describe('a state', () => {
   });
 
   test('gives no answer to a question that has changed', async () => {
-    const options = { stateKey: 'a secret of both of them', replays: () => true };
+    const options = { stateKey: 'a secret of both of them', safeToRerun: () => true };
     const asking = (message: string): Service =>
       tool(async (exchange) => ({ answer: await exchange.ask('elicitation/create', form(message), { key: 'q' }) }));
     const first = await new ModernClient(asking('delete a?'), options).request('tools/call', CALL);
@@ -389,7 +389,7 @@ describe('a state', () => {
   });
 
   test('takes along what the handler noted', async () => {
-    const options = { stateKey: 'a secret of both of them', replays: () => true };
+    const options = { stateKey: 'a secret of both of them', safeToRerun: () => true };
     let made = 0;
     const asking = tool(async (exchange) => {
       if (!exchange.notes.has('n')) exchange.notes.set('n', ++made);

@@ -2,7 +2,7 @@ import { derive, type Caller, type Exchange, type Service } from '../core/exchan
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
-import { listing } from './listing.ts';
+import { backgroundListExchange } from './background-list.ts';
 
 /** Milliseconds that a question waits until it is known of its tool whether it may run again. */
 const LIST_TIMEOUT = 5000;
@@ -10,24 +10,18 @@ const LIST_TIMEOUT = 5000;
 const MAX_PAGES = 100;
 const MAX_TOOLS = 10_000;
 
-/** A service, and which of its requests may run again. */
-export interface Replayed {
-  /** To be served in place of the one that was given. */
-  readonly service: Service;
-  /**
-   * For `createInbound`: whether a request may run again from the start where the process that asked its caller is gone. All
-   * may but calls of tools; of these only such as are annotated with `readOnlyHint` or `idempotentHint`.
-   */
-  readonly replays: (request: Pick<Exchange, 'method' | 'params'>) => boolean;
-}
+/** Which requests may run again, from the start, where the process that asked their caller is gone. */
+export type SafeToRerun = (request: Pick<Exchange, 'method' | 'params'>) => boolean;
 
 /**
- * Learns which requests may run again, by the lists of tools that come by; where a tool asks that no list has shown, the
- * list is read first. To be used with a `stateKey` that outlives the process.
+ * Learns from the lists of tools that pass by which requests may run again: all but calls of tools, and calls of tools with
+ * `readOnlyHint` or `idempotentHint`. If a tool asks that no list has shown, the list is read first.
+ *
+ * @returns the service to use in place of the given one, and what was learned.
  */
-export function replayed(service: Service): Replayed {
+export function rerunByAnnotations(service: Service): { readonly service: Service; readonly safeToRerun: SafeToRerun } {
   const known = new KnownTools(service);
-  return { service: known.service, replays: known.replays };
+  return { service: known.service, safeToRerun: known.safeToRerun };
 }
 
 class KnownTools {
@@ -54,7 +48,7 @@ class KnownTools {
     return this.#next(derive(exchange, { ask }));
   };
 
-  readonly replays: Replayed['replays'] = ({ method, params }) => {
+  readonly safeToRerun: SafeToRerun = ({ method, params }) => {
     if (method !== Method.CallTool) return true;
     return this.#tools.get(params['name']) ?? false;
   };
@@ -109,7 +103,7 @@ class KnownTools {
   async #readPages(caller: Caller, signal: AbortSignal): Promise<void> {
     let params: JsonObject = {};
     for (let page = 0; page < MAX_PAGES && !signal.aborted; page += 1) {
-      const result = await this.#list(listing(params, caller, signal));
+      const result = await this.#list(backgroundListExchange(params, caller, signal));
       const cursor: unknown = result['nextCursor'];
       if (typeof cursor !== 'string') return;
       params = { cursor };

@@ -3,11 +3,8 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 
-/**
- * What nobody asked for but the bridge, a page of the list of tools if nothing else: in the name of a caller, who does not
- * hear of it.
- */
-export function listing(params: JsonObject, caller: Caller, signal: AbortSignal): Exchange {
+/** A request for a page of the list of tools that no caller sent: it is made in the name of a caller, who hears nothing of it. */
+export function backgroundListExchange(params: JsonObject, caller: Caller, signal: AbortSignal): Exchange {
   return {
     method: Method.ListTools,
     params,

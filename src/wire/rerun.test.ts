@@ -3,8 +3,8 @@ import { TestExchange } from '../../test/support/exchange.ts';
 import { ModernClient } from '../../test/support/modern.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import type { InboundOptions } from '../wire/serve.ts';
-import { replayed } from './replays.ts';
+import type { InboundOptions } from './serve.ts';
+import { rerunByAnnotations } from './rerun.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -44,8 +44,7 @@ const STATE_KEY = 'a key that outlives it';
 
 /** A process in front of a server: what it remembers goes with it. */
 function started(service: Service, options: InboundOptions = { stateKey: STATE_KEY }): ModernClient {
-  const front = replayed(service);
-  return new ModernClient(front.service, { ...options, replays: front.replays, sealState: false });
+  return new ModernClient(service, { ...options, safeToRerun: 'by-annotations', sealState: false });
 }
 
 test('a question outlives the process where its tool may run again, though no list was asked for', async () => {
@@ -82,7 +81,7 @@ test('a list that does not come holds a question up for five seconds', async () 
   vi.useFakeTimers();
   const { service } = asking();
   const stuck: Service = (exchange) => (exchange.method === 'tools/list' ? new Promise(() => {}) : service(exchange));
-  const front = replayed(stuck);
+  const front = rerunByAnnotations(stuck);
   const exchange = new TestExchange(
     'tools/call',
     { name: 'reads' },
@@ -94,14 +93,14 @@ test('a list that does not come holds a question up for five seconds', async () 
   await vi.advanceTimersByTimeAsync(1);
   expect(exchange.asked).toHaveLength(1);
   await answer;
-  expect(front.replays(exchange)).toBe(false);
+  expect(front.safeToRerun(exchange)).toBe(false);
 });
 
 test('in a session nothing is looked up, and all that is no call may run again', async () => {
   const { service, lists } = asking();
-  const front = replayed(service);
+  const front = rerunByAnnotations(service);
   const exchange = new TestExchange('tools/call', { name: 'reads' }, { onask: () => ({ content: {} }) });
   await front.service(exchange);
   expect(lists).toEqual([]);
-  expect(front.replays({ method: 'prompts/get', params: { name: 'reads' } })).toBe(true);
+  expect(front.safeToRerun({ method: 'prompts/get', params: { name: 'reads' } })).toBe(true);
 });
