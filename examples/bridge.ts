@@ -1,6 +1,5 @@
 import { createBridge } from 'everwire/bridge';
 import { listen } from 'everwire/http';
-import { createInbound } from 'everwire';
 
 /** Serves the server at an address, whatever it speaks, to clients of every revision. */
 export async function bridgeTo(target: string, port = 8000) {
@@ -8,15 +7,12 @@ export async function bridgeTo(target: string, port = 8000) {
   // A server that is not there should be known before the first client comes.
   await bridge.check();
 
-  const { service } = bridge;
-  // What a server of 2026-07-28 gives its callers to carry goes to and fro as it is.
-  const inbound = createInbound(service, { sealState: false });
-  const listener = await listen({ port, onsession: inbound.onsession, onrequest: inbound.onrequest });
+  // The server protects the state that it gives its callers to carry, so the bridge does not seal it again.
+  const listener = await listen({ service: bridge.service, sealState: false, port });
 
   return {
     url: listener.url,
     async close() {
-      await inbound.close();
       await listener.close();
       await bridge.close();
     },

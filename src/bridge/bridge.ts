@@ -56,7 +56,7 @@ export interface BridgeOptions extends Pick<
 
 /** A server, wherever it is and whatever it speaks, as a service. */
 export interface Bridge {
-  /** The server, to be served with `serve` or `createInbound`. Connects when it is first needed. */
+  /** The server: give it to `listen` of `everwire/http`, or to `serve`. It connects when it is first needed. */
   readonly service: Service;
   /** Live connections to the server. */
   readonly upstreams: number;

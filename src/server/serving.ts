@@ -9,6 +9,7 @@ import type { NodeRequest } from '../transport/http/node.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
+import { listenFor } from './http-service.ts';
 
 /** How a server is served over HTTP. */
 export type HttpServerOptions = Omit<HttpHandlerOptions, 'onsession' | 'onrequest' | 'onerror'>;
@@ -85,13 +86,10 @@ export class Serving {
     this.#demandOpen();
     const { listen } = await import('../transport/http/listen.ts');
     const inbound = await this.#inbound();
-    const listener = await listen(this.#httpOptions(inbound, options));
+    const listener = await listenFor(inbound, listen, this.#httpOptions(inbound, options));
     const close = this.#keep(async (timeout) => {
       this.#ways.delete(close);
-      const deadline = performance.now() + timeout;
-      listener.handler.drain();
-      await inbound.close(timeout);
-      await listener.close(Math.max(0, deadline - performance.now()));
+      await listener.close(timeout);
     });
     // It may have been closed while this one was being opened.
     if (this.#closed) await close(0);

@@ -1,0 +1,101 @@
+/**
+ * Serves the protocol over HTTP: one handler for Streamable HTTP of every revision and for HTTP+SSE, with adapters for
+ * `node:http` and for web-standard `Request` and `Response`.
+ *
+ * @module
+ */
+import type { Service } from './core/exchange.ts';
+import { listenFor } from './server/http-service.ts';
+import {
+  createHttpHandler as createHandler,
+  type HttpHandler,
+  type HttpHandlerOptions as TransportOptions,
+} from './transport/http/handler.ts';
+import { listen as listenAt, type HttpListener, type ListenOptions as Address } from './transport/http/listen.ts';
+import { createInbound, type Inbound, type InboundOptions } from './wire/serve.ts';
+
+export type { BufferBudget, Holder } from './transport/http/buffer-budget.ts';
+export type {
+  BodyRefusal,
+  HttpBody,
+  HttpCall,
+  HttpHeaders,
+  HttpRefusal,
+  HttpStream,
+  RefusalReason,
+} from './transport/http/call.ts';
+export type { ScopesFor } from './transport/http/admission.ts';
+export { fetchListener, type FetchContext } from './transport/http/fetch.ts';
+export type { Authenticator, AuthRefusal } from './transport/http/authenticator.ts';
+export type { HostRules } from './transport/http/guards.ts';
+export type { HttpHandler, HttpPage } from './transport/http/handler.ts';
+export type { HttpListener, TlsCredentials } from './transport/http/listen.ts';
+export { nodeListener, type NodeRequest } from './transport/http/node.ts';
+export {
+  EventsPurged,
+  type EventId,
+  type EventLog,
+  type LoggedEvent,
+  type SessionId,
+  type StreamId,
+} from './store/event-log.ts';
+export { memoryEventLog, type MemoryEventLog, type MemoryEventLogOptions } from './store/memory.ts';
+
+/**
+ * What is served, at which paths, to whom, and the limits. Give either `service`, with the options of `createInbound`, or
+ * `onsession` and `onrequest`.
+ */
+export interface HttpHandlerOptions extends TransportOptions, Omit<InboundOptions, 'onerror'> {
+  /** The service: of a server, a bridge, a fleet or a connected client. It is served to clients of every revision. */
+  readonly service?: Service | undefined;
+}
+
+/** Where to listen, and the options of the handler. */
+export interface ListenOptions extends HttpHandlerOptions, Pick<Address, 'host' | 'port' | 'tls'> {}
+
+/**
+ * Answers HTTP requests: Streamable HTTP of every revision at one path, with sessions and without, and the HTTP+SSE
+ * transport of 2024-11-05 beside it. `fetchListener` and `nodeListener` connect it to an HTTP server. With a `service`,
+ * closing the handler also ends the subscriptions of the service, and gives what is being answered 5 seconds.
+ *
+ * A server of the official SDK is served with `onsession: (transport) => server.connect(transport)`. Its handlers get
+ * neither `requestInfo` nor `authInfo`.
+ *
+ * @throws TypeError for both a service and `onsession` or `onrequest`, and for options that cannot work.
+ */
+export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
+  const inbound = inboundOf(options);
+  if (!inbound) return createHandler(options);
+  const { onsession, onrequest } = inbound;
+  const handler = createHandler({ ...options, onsession, onrequest });
+  const close = handler.close.bind(handler);
+  handler.close = async () => {
+    handler.drain();
+    await inbound.close();
+    await close();
+  };
+  return handler;
+}
+
+/**
+ * Serves HTTP on an address of its own. The head of a request may take 15 seconds, all of it 60 seconds, and an idle
+ * connection is kept for 65 seconds. Requests of one connection are done one after the other; a connection may have 100
+ * without a whole answer, and the next one is answered with 503 and ends it. A TLS handshake may take 15 seconds.
+ *
+ * With a `service`, closing the listener also closes the service to its clients: subscriptions end, and what is being
+ * answered has until the timeout of `close`.
+ *
+ * @throws Error with a sentence for people if the address cannot be used; TypeError as `createHttpHandler`.
+ */
+export async function listen(options: ListenOptions): Promise<HttpListener> {
+  const inbound = inboundOf(options);
+  return inbound ? listenFor(inbound, listenAt, options) : listenAt(options);
+}
+
+/** Undefined where the options say themselves what takes sessions and requests. */
+function inboundOf(options: HttpHandlerOptions): Inbound | undefined {
+  const { service, onsession, onrequest } = options;
+  if (!service) return undefined;
+  if (onsession || onrequest) throw new TypeError('Give either service, or onsession and onrequest');
+  return createInbound(service, options);
+}
