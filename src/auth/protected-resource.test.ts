@@ -67,34 +67,34 @@ describe('a refusal', () => {
   test.each([
     [
       'without a token',
-      resource().unauthorized(),
+      () => resource().unauthorized(),
       401,
       'An access token is needed',
       `Bearer resource_metadata="${METADATA}", scope="mcp read"`,
     ],
     [
       'for a bad token',
-      resource().invalidToken('It has expired'),
+      () => resource().invalidToken('It has expired'),
       401,
       'It has expired',
       `Bearer error="invalid_token", error_description="It has expired", resource_metadata="${METADATA}", scope="mcp read"`,
     ],
     [
       'for a malformed credential',
-      resource().invalidRequest(),
+      () => resource().invalidRequest(),
       400,
       'The Authorization header must hold one Bearer token',
       `Bearer error="invalid_request", error_description="The Authorization header must hold one Bearer token", resource_metadata="${METADATA}"`,
     ],
     [
       'for a missing scope',
-      resource().insufficientScope(['mcp', 'write']),
+      () => resource().insufficientScope(['mcp', 'write']),
       403,
       'This needs more than the credential allows: mcp write',
       `Bearer error="insufficient_scope", scope="mcp write", resource_metadata="${METADATA}"`,
     ],
   ])('%s says what to do', (_, refusal, status, message, challenge) => {
-    expect(refusal).toEqual({ status, message, headers: { 'www-authenticate': challenge } });
+    expect(refusal()).toEqual({ status, message, headers: { 'www-authenticate': challenge } });
   });
 });
 

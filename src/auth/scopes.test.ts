@@ -12,12 +12,18 @@ test('a scope implies narrower ones, and what these imply', () => {
 
 test('a scope implies no broader one', () => {
   const scopes = new Scopes({ implies: { write: ['read'] } });
-  expect(suffices(scopes.expand(granted('read')), ['write'])).toBe(false);
-  expect(suffices(scopes.expand(granted('write')), ['read', 'write'])).toBe(true);
+  expect(scopes.expand(granted('write')).scopes).toEqual(['write', 'read']);
+  expect(scopes.expand(granted('read')).scopes).toEqual(['read']);
 });
 
 test('a name that every object has is a scope like any other', () => {
   expect(new Scopes({ implies: { write: ['read'] } }).expand(granted('constructor')).scopes).toEqual(['constructor']);
+});
+
+test('a caller needs all scopes that are needed', () => {
+  expect(suffices(granted('read', 'write'), ['read', 'write'])).toBe(true);
+  expect(suffices(granted('read'), ['read', 'write'])).toBe(false);
+  expect(suffices(granted(), [])).toBe(true);
 });
 
 test('what a request needs comes beside what every one does', () => {
@@ -26,7 +32,15 @@ test('what a request needs comes beside what every one does', () => {
   expect(scopes.of(['write', 'read'])).toEqual(['mcp', 'read', 'write']);
 });
 
-test.each(['', 'two words', 'a"b', 'a\\b', 'ä', 'offline_access'])('%j cannot be asked for', (scope) => {
-  expect(() => new Scopes({ scopes: [scope] })).toThrow(TypeError);
-  expect(() => new Scopes({ implies: { admin: [scope] } })).toThrow(TypeError);
+test.each([
+  ['', 'Not a scope: ""'],
+  ['two words', 'Not a scope: "two words"'],
+  ['a"b', String.raw`Not a scope: "a\"b"`],
+  ['a\\b', String.raw`Not a scope: "a\\b"`],
+  ['ä', 'Not a scope: "ä"'],
+  ['offline_access', 'offline_access is no scope of a resource: do not ask for it'],
+])('%j cannot be asked for', (scope, message) => {
+  const error = new TypeError(message);
+  expect(() => new Scopes({ scopes: [scope] })).toThrow(error);
+  expect(() => new Scopes({ implies: { admin: [scope] } })).toThrow(error);
 });
