@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { scrubber } from './scrub.ts';
+import { scrubber, withoutQueries } from './scrub.ts';
 
 const KEY = ['-----BEGIN PRIVATE KEY-----', 'MIIEvQIBADANBgkqhkiG9w0', 'c2hvcnQ=', '-----END PRIVATE KEY-----'];
 
@@ -7,7 +7,10 @@ describe('a secret is taken out', () => {
   test.each([
     ['as they are', KEY.join('\n')],
     ['as Windows has them', KEY.join('\r\n')],
+    ['as one character of old', KEY.join('\r')],
     ['written out, as in a variable', KEY.join(String.raw`\n`)],
+    ['written out, as Windows has them', KEY.join(String.raw`\r\n`)],
+    ['and indented', KEY.join('\n  ')],
   ])('line by line, with ends %s', (_, secret) => {
     const scrub = scrubber([secret]);
     for (const line of KEY) expect(scrub(`  ${line}`)).toBe('  [redacted]');
@@ -24,6 +27,7 @@ describe('a secret is taken out', () => {
     ['what HTML has', '<pass&word>', String.raw`\u003cpass\u0026word\u003e`],
     ['what no address has', 'pass word%', 'pass%20word%25'],
     ['half of a pair', 'password\ud83d', String.raw`password\ud83d`],
+    ['half of a pair, in an address', 'password\ud83d', 'password%EF%BF%BD'],
   ])('as it is and as others write it, with %s in it', (_, secret, written) => {
     expect(scrubber([secret])(`a ${secret} b ${written} c`)).toBe('a [redacted] b [redacted] c');
   });
@@ -44,4 +48,22 @@ test('a password in a URL is taken out up to the last @ before the host', () => 
   const scrub = scrubber([]);
   expect(scrub('https://user:p@ss:word@host/x@y?a@b')).toBe('https://[redacted]@host/x@y?a@b');
   expect(scrub('https://host/a@b')).toBe('https://host/a@b');
+  expect(scrub('"http://a@b" http://c?to=ws://d:e@f#g@h')).toBe(
+    '"http://[redacted]@b" http://c?to=ws://[redacted]@f#g@h',
+  );
+});
+
+test.each([
+  ['Authorization: Bearer abcdefgh.', 'Authorization: Bearer [redacted]'],
+  ['basic\t YWRhOnNlY3JldA==,', 'basic\t [redacted],'],
+  ['DPoP a.b-c_d~e+f/g=; dpop 12345678=', 'DPoP [redacted]; dpop [redacted]'],
+  ['the bearer of good news', 'the bearer of good news'],
+  ['Bearer abcdefg', 'Bearer abcdefg'],
+])('what follows the name of a scheme is taken out: %s', (text, clean) => {
+  expect(scrubber([])(text)).toBe(clean);
+});
+
+test('the queries of URLs are taken out, and nothing else of them', () => {
+  const text = 'https://a.example/b?c=d&e=?f#g "h2+x-1.y://i?j", k?l m://n';
+  expect(withoutQueries(text)).toBe('https://a.example/b?[redacted]#g "h2+x-1.y://i?[redacted]", k?l m://n');
 });

@@ -28,10 +28,17 @@ test('an error without a secret passes as it is', async () => {
   await expect(served(() => Promise.reject(error))).rejects.toBe(error);
 });
 
+test('data alone may have a secret', async () => {
+  const error = new RpcError(-32_000, 'no', { data: { a: SECRET } });
+  await expect(served(() => Promise.reject(error))).rejects.toMatchObject({ message: 'no', data: { a: '[redacted]' } });
+});
+
 test('a failure of a tool has no secret, and a result is what the server says', async () => {
   const content = [{ type: 'text', text: SECRET }];
-  expect(await served(async () => ({ content, isError: true }))).toEqual({
+  const structuredContent = { why: SECRET };
+  expect(await served(async () => ({ content, structuredContent, isError: true }))).toEqual({
     content: [{ type: 'text', text: '[redacted]' }],
+    structuredContent: { why: '[redacted]' },
     isError: true,
   });
   expect(await served(async () => ({ content }))).toEqual({ content });
@@ -40,6 +47,7 @@ test('a failure of a tool has no secret, and a result is what the server says', 
 test('what a process wrote to stderr is for whoever runs it alone, and without secrets', async () => {
   const stderr = `first\nlast ${SECRET}`;
   const cause = Object.assign(new Error(`node exited with code 3: last ${SECRET}`), {
+    name: 'ChildEnded',
     summary: 'node exited with code 3',
     stderr,
   });
@@ -50,4 +58,11 @@ test('what a process wrote to stderr is for whoever runs it alone, and without s
   await expect(served(failing, true)).rejects.toThrow(
     'node exited with code 3: last [redacted]\nfirst\nlast [redacted]',
   );
+});
+
+test('of a process that wrote nothing to stderr the whole message is shown', async () => {
+  const message = 'node exited with code 3';
+  const cause = Object.assign(new Error(message), { name: 'ChildEnded', summary: message, stderr: '' });
+  const error = new RpcError(-32_000, `Connection closed:\n${message}`, { cause });
+  await expect(served(() => Promise.reject(error))).rejects.toBe(error);
 });

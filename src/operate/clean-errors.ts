@@ -19,7 +19,7 @@ export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
   return (next) => async (exchange) => {
     try {
       const result = await next(exchange);
-      return result['isError'] === true ? { ...result, ...(scrubbed(failureIn(result), scrub) as JsonObject) } : result;
+      return result['isError'] === true ? (scrubbed(result, scrub) as JsonObject) : result;
     } catch (thrown) {
       const error = RpcError.from(thrown);
       const message = scrub(stderr ? error.message : withoutLastWords(error));
@@ -30,22 +30,19 @@ export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
   };
 }
 
-function failureIn({ content, structuredContent }: JsonObject): JsonObject {
-  return structuredContent === undefined ? { content } : { content, structuredContent };
-}
-
 /** An error message without what a process wrote to stderr. `ChildEnded`, one of the causes, knows those lines. */
 function withoutLastWords(error: Error): string {
   let { message } = error;
-  for (const { message: whole, summary, stderr } of causesOf(error) as Iterable<Partial<Ended> & Error>) {
-    if (typeof summary !== 'string' || typeof stderr !== 'string') continue;
-    message = message.replaceAll(whole, summary);
+  for (const each of causesOf(error)) {
+    if (each.name !== 'ChildEnded') continue;
+    const { summary, stderr } = each as Ended;
+    message = message.replaceAll(each.message, summary);
     if (stderr !== '') message = message.replaceAll(`\n${stderr}`, '');
   }
   return message;
 }
 
-interface Ended {
+interface Ended extends Error {
   readonly summary: string;
   readonly stderr: string;
 }
