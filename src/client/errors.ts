@@ -1,5 +1,6 @@
 import { causesOf, certainlyNotRun, decisiveOf } from '../jsonrpc/causes.ts';
 import { isReceived, RpcError } from '../jsonrpc/errors.ts';
+import type { ErrorResponse } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 
 /**
@@ -49,7 +50,7 @@ export class TaskCancelledError extends Error {
 /** An error of the HTTP transports, as far as it matters here. Told by their names: they are loaded with their transport. */
 interface HttpFailure extends Error {
   /** Of `HttpStatusError`: the JSON-RPC error that came with the status. */
-  readonly response?: unknown;
+  readonly response?: ErrorResponse;
 }
 
 /**
@@ -70,11 +71,14 @@ export function saysSessionGone(error: unknown): boolean {
   return false;
 }
 
-/** Whether an error came from the peer: it has no cause, or a status that came with it is its cause. */
+/**
+ * Whether an error came from the peer: it has no cause, or the status that it came with. A status with which a request is
+ * turned away is an error of its own, whatever its body says.
+ */
 function isOfServer(error: RpcError): boolean {
   if (!(error.cause instanceof Error)) return true;
   const { name, response } = error.cause as HttpFailure;
-  return name === 'HttpStatusError' && response !== undefined;
+  return name === 'HttpStatusError' && response?.error.code === error.code;
 }
 
 /**

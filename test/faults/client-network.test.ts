@@ -6,6 +6,7 @@ import { McpServer } from 'everwire/server';
 import { streamTransport } from 'everwire/stdio';
 import { json, scripted } from '../support/http-server.ts';
 import { oddWorld, POSTS } from '../support/odd-server.ts';
+import { deferred } from '../support/service.ts';
 import { Tamper } from '../support/tamper.ts';
 
 /** Networks and machines that neither carry on nor say so, and servers that turn requests away or elsewhere. */
@@ -210,6 +211,45 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
     expect((error as Error).message).toContain(`status ${status}`);
     expect(calls.get('busy')).toBe(1);
     expect(await failed(client.callTool('other'))).toBeUndefined();
+  });
+
+  test('with 503 because it is shutting down says that the call did not run', async () => {
+    const started = deferred();
+    const release = deferred();
+    const server = new McpServer({ name: 'closing', version: '1.0.0', onerror: () => {} });
+    server.tool('work', {}, async () => {
+      started.resolve();
+      await release.promise;
+      return 'done';
+    });
+    const ran = vi.fn<() => string>(() => 'ran');
+    server.tool('late', {}, ran);
+    const listener = await server.listen({ port: 0 });
+    const client = await connect(listener.url, {
+      eras: way === 'modern HTTP' ? 'modern' : 'legacy',
+      onerror: () => {},
+    });
+    onTestFinished(() => client.close());
+    const work = client.callTool('work');
+    await started.promise;
+    const closing = server.close(60_000);
+    expect(await failed(client.callTool('late'))).toMatchObject({
+      name: 'ConnectionError',
+      message: expect.stringContaining('The server is shutting down'),
+      notRun: true,
+    });
+    release.resolve();
+    expect(await work).toMatchObject({ content: [{ text: 'done' }] });
+    await closing;
+    expect(ran).not.toHaveBeenCalled();
+  });
+
+  test('with 503 and a JSON-RPC error that says no more may have run the call', async () => {
+    const error = { code: -32000, message: 'Try later' };
+    const { client } = await oddWorld(way, {
+      busy: ({ id, response }) => json(response, { jsonrpc: '2.0', id, error }, 503),
+    });
+    expect(await failed(client.callTool('busy'))).toMatchObject({ name: 'ConnectionError', notRun: false });
   });
 
   test('to another path of its own is followed; elsewhere and in circles it is not, and that is said', async () => {

@@ -171,7 +171,11 @@ test('while it drains, nobody opens anything new, and what is open goes on', asy
     await http.send('GET', '/sse'),
     await http.post(request, modernHeaders(request)),
   ]) {
-    expect([refused.status, await message(refused)]).toEqual([503, 'The server is shutting down']);
+    const { error } = (await refused.json()) as { error: unknown };
+    expect([refused.status, error]).toEqual([
+      503,
+      { code: -32000, message: 'The server is shutting down', data: { notExecuted: true } },
+    ]);
   }
   go.resolve();
   expect(await (await answer).json()).toEqual({ jsonrpc: '2.0', id: 1, result: { done: true } });

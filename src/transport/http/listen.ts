@@ -6,6 +6,7 @@ import { errorResponse } from '../../jsonrpc/message.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './guards.ts';
 import { nodeListener } from './node.ts';
+import { NOT_EXECUTED } from './not-executed.ts';
 import { JSON_HEADERS, REFUSED } from './refusals.ts';
 
 /** Where to listen, and the options of the handler. */
@@ -203,7 +204,7 @@ function hostForUrl(host: string): string {
 function refuseLast(response: ServerResponse): void {
   const message = `More than ${MAX_UNANSWERED} requests of this connection wait for their answers to be read`;
   response.writeHead(503, { ...JSON_HEADERS, 'retry-after': '1', connection: 'close' });
-  response.end(JSON.stringify(errorResponse(undefined, { code: REFUSED, message })));
+  response.end(JSON.stringify(errorResponse(undefined, { code: REFUSED, message, data: NOT_EXECUTED })));
 }
 
 /** What no HTTP parser could read. The statuses are those of `node:http` itself. */

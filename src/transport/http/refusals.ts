@@ -3,6 +3,7 @@ import { errorResponse, type ErrorResponse, type RequestId } from '../../jsonrpc
 import { InvalidMessage, invalidRequest } from '../../jsonrpc/parse.ts';
 import type { HttpCall, HttpHeaders, HttpRefusal, RefusalReason } from './call.ts';
 import type { AuthRefusal } from './authenticator.ts';
+import { NOT_EXECUTED } from './not-executed.ts';
 
 export const NO_HEADERS: HttpHeaders = {};
 export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
@@ -51,7 +52,19 @@ export function forbid(call: HttpCall, { status, message, headers }: AuthRefusal
 /** The answer where nobody can tell now whether a credential is good, which is reported. */
 export function unchecked(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
   onerror(error as Error);
-  refuse(call, 503, 'The credential cannot be checked now', { 'retry-after': '5' }, 'credential_unchecked');
+  refuseForNow(call, 'The credential cannot be checked now', { 'retry-after': '5' }, 'credential_unchecked');
+}
+
+/** Refuses a call that may be made again later; nothing was done for it. */
+function refuseForNow(
+  call: HttpCall,
+  message: string,
+  headers: HttpHeaders,
+  reason: RefusalReason,
+  id?: RequestId,
+): void {
+  call.refused(reason, 503);
+  answer(call, 503, errorResponse(id, { code: REFUSED, message, data: NOT_EXECUTED }), headers);
 }
 
 function answer(call: HttpCall, status: number, error: ErrorResponse, headers: HttpHeaders): void {
@@ -67,23 +80,26 @@ export function sessionNotFound(call: HttpCall): void {
 }
 
 export function tooManySessions(call: HttpCall): void {
-  refuse(call, 503, 'Too many sessions', { 'retry-after': '60' }, 'too_many_sessions');
+  refuseForNow(call, 'Too many sessions', { 'retry-after': '60' }, 'too_many_sessions');
 }
 
 export function tooManyRequests(call: HttpCall, id: RequestId): void {
-  const error = errorResponse(id, { code: REFUSED, message: 'Too many requests are in flight' });
-  call.refused('too_many_requests', 503);
-  answer(call, 503, error, { 'retry-after': '1' });
+  refuseForNow(call, 'Too many requests are in flight', { 'retry-after': '1' }, 'too_many_requests', id);
 }
 
 /** The connection ends with the answer, since the rest of the body is not read. */
 export function noRoom(call: HttpCall): void {
   const headers = { 'retry-after': '1', connection: 'close' };
-  refuse(call, 503, 'The server keeps as much in memory for its clients as it may; try again later', headers, 'memory');
+  refuseForNow(
+    call,
+    'The server keeps as much in memory for its clients as it may; try again later',
+    headers,
+    'memory',
+  );
 }
 
 export function shuttingDown(call: HttpCall): void {
-  refuse(call, 503, 'The server is shutting down', NO_HEADERS, 'shutting_down');
+  refuseForNow(call, 'The server is shutting down', NO_HEADERS, 'shutting_down');
 }
 
 export function methodNotAllowed(call: HttpCall, allow: string): void {

@@ -199,7 +199,10 @@ describe('the requests in flight are bounded', () => {
     expect(response.headers.get('retry-after')).toBe('1');
     expect(await refusal(response)).toEqual([
       503,
-      { jsonrpc: '2.0', error: { code: -32000, message: expect.stringContaining('try again later') } },
+      {
+        jsonrpc: '2.0',
+        error: { code: -32000, message: expect.stringContaining('try again later'), data: { notExecuted: true } },
+      },
     ]);
     expect((await http.call('echo', sized(90_000))).status).toBe(200);
     done.resolve();

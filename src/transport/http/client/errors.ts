@@ -1,5 +1,6 @@
 import type { ErrorResponse } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
+import { saysNotExecuted } from '../not-executed.ts';
 import { NotSent, type HttpReply } from './http.ts';
 
 const TURNED_AWAY: ReadonlySet<number> = new Set([401, 403, 405, 406, 413, 415, 429, 431]);
@@ -10,7 +11,7 @@ export class HttpStatusError extends Error {
   readonly status: number;
   /** The JSON-RPC error in the body, where there was one. */
   readonly response: ErrorResponse | undefined;
-  /** Whether it is a status with which a request is turned away before anything is done for it. */
+  /** Whether it is a status with which a request is turned away before anything is done for it, or the server says so. */
   readonly notRun: boolean;
   /** Whether another attempt may succeed: the server has trouble, and did not refuse. */
   readonly temporary: boolean;
@@ -20,7 +21,7 @@ export class HttpStatusError extends Error {
     this.status = status;
     this.temporary = status >= 500 || status === 408 || status === 429;
     this.response = response;
-    this.notRun = TURNED_AWAY.has(status) || (status >= 300 && status < 400);
+    this.notRun = TURNED_AWAY.has(status) || (status >= 300 && status < 400) || saysNotExecuted(response);
   }
 }
 
