@@ -3,7 +3,7 @@ import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { saysNotExecuted } from '../not-executed.ts';
 import { NotSent, type HttpReply } from './http.ts';
 
-const TURNED_AWAY: ReadonlySet<number> = new Set([401, 403, 405, 406, 413, 415, 429, 431]);
+const TURNED_AWAY: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 413, 415, 429, 431]);
 
 /** A server, or something in front of it, answered with an HTTP status that is no success. */
 export class HttpStatusError extends Error {

@@ -200,7 +200,7 @@ function sendError(
 ): Error {
   const why = cause.message || cause.code || 'unknown';
   const through = proxy ? ` through the proxy ${proxy.name}` : '';
-  if (!connected) {
+  if (!connected || cause instanceof NotSent) {
     return new NotSent(`${shown(url)} cannot be reached${through}: ${why}`, { cause });
   }
   // The system did not take all of the request, so the server has not got the whole of its body.

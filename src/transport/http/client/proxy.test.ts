@@ -112,8 +112,17 @@ test.each(['http', 'https'])('a proxy that refuses is named without its password
   vi.stubEnv('HTTPS_PROXY', address);
   const error = await get(`${scheme}://mcp.test/mcp`).catch((thrown: Error) => thrown);
   expect(String(error)).toContain(`through the proxy http://127.0.0.1:${proxy.port}`);
-  expect(String(error)).toContain('the proxy refused with status 407');
+  expect(String(error)).toContain('the proxy wants authentication (status 407)');
   expect(String(error)).not.toContain('secret');
+  // Nothing was passed on, so nothing ran.
+  expect(error).toMatchObject({ name: 'NotSent', notRun: true });
+});
+
+test('any other status of a proxy for http may be that of the server', async () => {
+  const proxy = await proxyTo(0, 502);
+  vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${proxy.port}`);
+  const reply = await nodeHttp()({ method: 'POST', url: new URL('http://mcp.test/mcp'), headers: {}, body: '{}' });
+  expect(reply.status).toBe(502);
 });
 
 test.each(['http', 'https'])('a proxy that cannot be reached is named without its password (%s)', async (scheme) => {

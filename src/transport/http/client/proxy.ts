@@ -54,10 +54,14 @@ function variableFor(secure: boolean): string {
   return names.find((name) => process.env[name])!;
 }
 
-/** Fails a request that the proxy refuses, since the proxy's answer is not the server's. */
+/** Fails a request that the proxy refuses, since the proxy's answer is not the server's: it has passed nothing on. */
 export function watchProxy(client: http.ClientRequest, { tunnels }: Proxy): void {
   const refuse = (status: number | undefined): void => {
-    client.destroy(new Error(`the proxy refused with status ${status}`));
+    client.destroy(
+      new NotSent(
+        status === 407 ? 'the proxy wants authentication (status 407)' : `the proxy refused with status ${status}`,
+      ),
+    );
   };
   if (tunnels) {
     client.on('proxyConnect', ({ statusCode }: { statusCode: number }) => {
