@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { scrubber } from '../auth/scrub.ts';
 import { compose, type Exchange, type Service } from '../core/exchange.ts';
+import { Refusal } from '../core/refusal.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
+import { statusOf } from '../wire/modern/errors.ts';
 import { cleanErrors } from './clean-errors.ts';
 
 const SECRET = 's3cret-of-the-configuration';
@@ -21,6 +23,15 @@ test('an error keeps its code, and no secret in its message or its data', async 
     message: 'no [redacted], Bearer [redacted]',
     data: { '[redacted]': ['a [redacted]', 7, null], url: 'https://login.example/?state=x' },
   });
+});
+
+test('a refusal stays one, so that its HTTP status does', async () => {
+  const failing = (): never => {
+    throw Refusal.header(`Mcp-Param-Key is ${SECRET}`);
+  };
+  const error: unknown = await served(failing).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: -32_020, message: 'Header mismatch: Mcp-Param-Key is [redacted]' });
+  expect(statusOf(error as RpcError, 'tools/call')).toBe(400);
 });
 
 test('an error without a secret passes as it is', async () => {

@@ -1,4 +1,5 @@
 import type { Middleware } from '../core/exchange.ts';
+import { Refusal } from '../core/refusal.ts';
 import { causesOf } from '../jsonrpc/causes.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -25,7 +26,9 @@ export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
       const message = scrub(stderr ? error.message : withoutLastWords(error));
       const data = scrubbed(error.data, scrub);
       if (message === error.message && data === error.data) throw thrown;
-      throw new RpcError(error.code, message, { data, cause: thrown });
+      // A refusal has a status of its own over HTTP.
+      const Kind = error instanceof Refusal ? Refusal : RpcError;
+      throw new Kind(error.code, message, { data, cause: thrown });
     }
   };
 }
