@@ -25,7 +25,10 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
     watch: true,
     onwarning,
     onchange: ({ added, removed, changed }) => {
-      for (const name of removed) observer.forget(name);
+      for (const name of removed) {
+        observer.forget(name);
+        log.hide(name, []);
+      }
       clearMounts();
       const names = { added: added.join(), removed: removed.join(), changed: changed.join() };
       log.write('info', `${file} was taken up`, names);

@@ -24,7 +24,7 @@ export async function bridgeTo(
   settings: BridgeSettings,
   log: CleanLog,
 ): Promise<Bridge> {
-  log.hide(secretsOf(target));
+  log.hide(name, secretsOf(target));
   const warn = unrepeated((line) => log.write('warn', among ? `${name}: ${line}` : line));
   const { connections, anonymous, connectTimeout, serverIdleTimeout: idleTimeout } = settings;
   const server =
@@ -92,7 +92,7 @@ async function authorizerFor(
     headers: async (request, signal) => {
       const given = await authorizer.headers(request, signal);
       // The server may repeat it in an error.
-      log.hide(secretsIn(given['authorization'] ?? ''));
+      log.hide(`login ${server.url}`, secretsIn(given['authorization'] ?? ''));
       return given;
     },
     refused: (request, reply, signal) => authorizer.refused(request, reply, signal),

@@ -51,9 +51,20 @@ describe('a log', () => {
 
   test('keeps secrets that it hears of later', async () => {
     const { log, lines } = await logging({ secrets: ['s3cret-first'] });
-    log.hide(['s3cret-later']);
+    log.hide('server', ['s3cret-later']);
     log.write('info', 'keys', { first: 's3cret-first', later: 's3cret-later' });
     expect(lines.join('')).not.toContain('s3cret');
+  });
+
+  test('keeps the newest secrets of each owner and those before them, and forgets older ones', async () => {
+    const { log } = await logging({ secrets: ['s3cret-first'] });
+    for (const n of [1, 2, 3, 3]) log.hide('server', [`s3cret-number-${n}`]);
+    log.hide('other', ['s3cret-other']);
+    const hidden = ['s3cret-first', 's3cret-number-2', 's3cret-number-3', 's3cret-other'];
+    expect(hidden.map(log.scrub)).toEqual(hidden.map(() => '[redacted]'));
+    expect(log.scrub('s3cret-number-1')).toBe('s3cret-number-1');
+    for (let n = 0; n < 2; n += 1) log.hide('other', []);
+    expect(log.scrub('s3cret-other')).toBe('[redacted]');
   });
 
   test('cleans long texts in no time, and cuts them', async () => {

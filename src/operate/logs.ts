@@ -33,8 +33,13 @@ export interface CleanLog extends Log {
   address(severity: LogSeverity, message: string, address: URL): void;
   /** Removes the known secrets, and what follows `Bearer` and the like, from a text that is not for the log. */
   scrub(text: string): string;
-  /** Keeps these texts out of all lines from now on, too, each as `LogOptions.secrets` has it. */
-  hide(secrets: readonly string[]): void;
+  /**
+   * Keeps these texts out of all lines from now on, too, each as `LogOptions.secrets` has it. Of each owner the newest ones
+   * and those before them are kept out: a server may still repeat the token that was just replaced.
+   *
+   * @param owner whose secrets they are: the name or the address of a server, for example.
+   */
+  hide(owner: string, secrets: readonly string[]): void;
 }
 
 /** What a log shows, and how. */
@@ -61,7 +66,7 @@ export interface LogOptions {
 export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
   const { format = 'plain', level = 'info', secrets = [] } = options;
   const { write = (line: string) => void process.stderr.write(line) } = options;
-  const hidden = new Set(secrets);
+  const hidden = new Map<string, Hidden>();
   let scrub = scrubber(secrets);
   const clean = (text: string): string => bounded(withoutQueries(scrub(bounded(text, MAX_TEXT * 2))), MAX_TEXT);
   const sink = format === 'json' ? await jsonSink(level, write) : plainSink(level, write);
@@ -74,13 +79,22 @@ export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
     },
     address: (severity, message, { href }) => sink(severity, clean(message), [], href),
     scrub: (text) => scrub(text),
-    hide: (more) => {
-      if (more.every((secret) => hidden.has(secret))) return;
-      for (const secret of more) hidden.add(secret);
-      scrub = scrubber([...hidden]);
+    hide: (owner, newest) => {
+      const { newest: before } = hidden.get(owner) ?? NOTHING_HIDDEN;
+      if (newest.length === before.length && newest.every((secret) => before.includes(secret))) return;
+      hidden.set(owner, { newest, before });
+      scrub = scrubber([...secrets, ...[...hidden.values()].flatMap((each) => each.newest.concat(each.before))]);
     },
   };
 }
+
+/** The secrets of one owner. */
+interface Hidden {
+  readonly newest: readonly string[];
+  readonly before: readonly string[];
+}
+
+const NOTHING_HIDDEN: Hidden = { newest: [], before: [] };
 
 type Sink = (
   severity: LogSeverity,
