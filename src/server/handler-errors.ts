@@ -2,7 +2,7 @@ import { abortReason, isAborted } from '../core/base-exchange.ts';
 import type { Exchange } from '../core/exchange.ts';
 import { causesOf } from '../jsonrpc/causes.ts';
 import { ErrorCode, isRpcError, RpcError } from '../jsonrpc/errors.ts';
-import { UserError } from './user-error.ts';
+import { isUserError } from './user-error.ts';
 
 export interface HandlerErrorsOptions {
   /** Whether callers see every error unchanged. */
@@ -39,7 +39,7 @@ export class HandlerErrors {
 }
 
 function isForCaller(thrown: unknown): thrown is Error {
-  return thrown instanceof UserError || isRpcError(thrown);
+  return isUserError(thrown) || isRpcError(thrown);
 }
 
 /** Whether a handler threw because its signal fired: nobody waits for it, and nothing is wrong. */

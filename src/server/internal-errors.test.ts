@@ -72,6 +72,15 @@ describe.each<[string, JsonObject]>([
   });
 });
 
+test('a UserError of another copy of this package is one, also where a bundler has changed its name', async () => {
+  vi.resetModules();
+  const { UserError: Other } = await import('./user-error.ts');
+  class e extends Other {}
+  expect(new e()).not.toBeInstanceOf(UserError);
+  const { client } = await opened(brokenServer(new e('ask for another')).service);
+  expect(await client.request(1, 'prompts/get', { name: 'p' })).toHaveProperty('error.message', 'ask for another');
+});
+
 test('without onerror, an error of a handler is written to stderr with its stack', async () => {
   const written = vi.spyOn(console, 'error').mockImplementation(() => {});
   onTestFinished(() => written.mockRestore());
