@@ -4,9 +4,9 @@
  *
  * @module
  */
+export { derive } from './core/derive.ts';
 export {
   compose,
-  derive,
   NotAsked,
   type AskOptions,
   type Caller,

@@ -1,5 +1,6 @@
 import { isAborted } from '../core/base-exchange.ts';
-import { derive, type Caller, type Exchange, type Service } from '../core/exchange.ts';
+import { derive } from '../core/derive.ts';
+import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { MAY_ASK, Method } from '../protocol/methods.ts';

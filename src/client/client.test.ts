@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import { derive, type Middleware } from '../core/exchange.ts';
+import { derive } from '../core/derive.ts';
+import type { Middleware } from '../core/exchange.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { Method } from '../protocol/methods.ts';
 import { McpServer } from '../server/mcp-server.ts';

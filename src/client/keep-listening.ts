@@ -1,4 +1,5 @@
-import { derive, type Exchange, type Service } from '../core/exchange.ts';
+import { derive } from '../core/derive.ts';
+import type { Exchange, Service } from '../core/exchange.ts';
 import { causesOf, decisiveOf } from '../jsonrpc/causes.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';

@@ -1,6 +1,6 @@
+import { derive } from '../core/derive.ts';
 import {
   compose,
-  derive,
   type AskOptions,
   type Caller,
   type Exchange,

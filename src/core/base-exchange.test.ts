@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { BaseExchange, abortReason, isAborted, offAbort, onAbort } from './base-exchange.ts';
-import { derive, type Exchange } from './exchange.ts';
+import { derive } from './derive.ts';
+import type { Exchange } from './exchange.ts';
 
 test('notes are made when they are first wanted', () => {
   class Noting extends BaseExchange {}

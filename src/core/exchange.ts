@@ -104,29 +104,6 @@ export type Service = (exchange: Exchange) => Promise<JsonObject>;
 /** Goes around a service: `(next) => (exchange) => next(exchange)` changes nothing. */
 export type Middleware = (next: Service) => Service;
 
-/** The same exchange with something else in it: what middleware passes on, and what is called again for a request. */
-export function derive(
-  exchange: Exchange,
-  changes: Partial<Pick<Exchange, 'params' | 'caller' | 'notify' | 'ask'>>,
-): Exchange {
-  return {
-    method: exchange.method,
-    params: changes.params ?? exchange.params,
-    get caller() {
-      return changes.caller ?? exchange.caller;
-    },
-    get signal() {
-      return exchange.signal;
-    },
-    get notes() {
-      return exchange.notes;
-    },
-    header: exchange.header,
-    notify: changes.notify ?? ((method, params) => exchange.notify(method, params)),
-    ask: changes.ask ?? ((method, params, options) => exchange.ask(method, params, options)),
-  };
-}
-
 /** Puts middleware around a service; the first one given is the outermost. */
 export function compose(service: Service, ...middleware: readonly Middleware[]): Service {
   return middleware.reduceRight((next, wrap) => wrap(next), service);

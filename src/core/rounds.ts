@@ -1,6 +1,7 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { derive, type Exchange, type Service } from './exchange.ts';
+import { derive } from './derive.ts';
+import type { Exchange, Service } from './exchange.ts';
 
 /** How far `completeRounds` goes. */
 export interface RoundsOptions {

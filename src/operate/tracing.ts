@@ -1,6 +1,7 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
 import type { Attributes, Context, Link, Span, SpanKind, TextMapGetter, TextMapSetter } from '@opentelemetry/api';
-import { derive, type Exchange, type Middleware, type Service } from '../core/exchange.ts';
+import { derive } from '../core/derive.ts';
+import type { Exchange, Middleware, Service } from '../core/exchange.ts';
 import { invoke } from '../core/invoke.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';

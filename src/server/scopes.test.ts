@@ -3,7 +3,7 @@ import { TestExchange } from '../../test/support/exchange.ts';
 import { POST_HEADERS } from '../../test/support/http.ts';
 import { meta, MODERN } from '../../test/support/modern.ts';
 import { hello } from '../../test/support/wire.ts';
-import { derive } from '../core/exchange.ts';
+import { derive } from '../core/derive.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import { McpServer } from './mcp-server.ts';
 

@@ -1,4 +1,5 @@
-import { derive, type Caller, type Exchange, type Service } from '../core/exchange.ts';
+import { derive } from '../core/derive.ts';
+import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';

@@ -1,4 +1,5 @@
-import { derive, type Exchange, type Middleware, type Service } from '../../core/exchange.ts';
+import { derive } from '../../core/derive.ts';
+import type { Exchange, Middleware, Service } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
