@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError, parseConfig } from 'everwire/bridge';
+import { ConfigError, createFleet, parseConfig } from 'everwire/bridge';
 import { expect, test } from 'vitest';
-import { NameTable, Naming } from '../src/bridge/fleet/names.ts';
 import { TestExchange } from '../test/support/exchange.ts';
+import { scripted } from '../test/support/service.ts';
 import { filesShownIn } from '../test/support/shown.ts';
 import { fleet } from './fleet.ts';
 
@@ -29,14 +29,14 @@ test('the page shows the example as it is', () => {
 test('the example has the tools of both servers', async () => {
   const { tools } = await fleet.service(new TestExchange('tools/list'));
   const names = tools.map(({ name }: { name: string }) => name);
-  expect(names).toEqual(['notes__search', 'write', 'mail__search']);
+  expect(names).toEqual(['notes__search', 'notes__write', 'mail__search']);
   const called = await fleet.service(new TestExchange('tools/call', { name: 'mail__search' }));
   expect(called['content']).toEqual([{ type: 'text', text: 'three letters' }]);
 });
 
 test('the file on the page can be used, and means what is said of it', () => {
   const [, file] = /<!-- the file -->\n\n```json\n([\s\S]*?)```/.exec(page)!;
-  const { servers, names, separator, warnings } = parseConfig(file!, 'mcp.json', { env });
+  const { servers, separator, warnings } = parseConfig(file!, 'mcp.json', { env });
   expect(servers).toEqual([
     {
       kind: 'command',
@@ -60,22 +60,25 @@ test('the file on the page can be used, and means what is said of it', () => {
       },
     },
   ]);
-  expect({ names, separator, warnings }).toEqual({ names: 'clash', separator: '__', warnings: [] });
+  expect({ separator, warnings }).toEqual({ separator: '__', warnings: [] });
 });
 
-test.each(table('mistakes'))('the mistake in %s is told', (servers, said) => {
-  const read = (): unknown => parseConfig(`{"mcpServers":${servers}}`, 'mcp.json', { env });
+test('the error on the page is the one that is told', () => {
+  const [, said] = /\neverwire: --config: (mcp\.json: .*)\n/.exec(page)!;
+  const read = (): unknown =>
+    parseConfig('{\n  "mcpServers": {\n    "a": { "comand": "x" }\n  }\n}', 'mcp.json', { env });
   expect(read).toThrow(ConfigError);
-  expect(read).toThrow(`mcp.json: ${said}`);
+  expect(read).toThrow(said);
 });
 
-test('names become what the page says', () => {
+test('names become what the page says', async () => {
   const rows = table('names');
-  const names = new Map<string, string[]>();
-  for (const [server, name] of rows) names.set(server!, [...(names.get(server!) ?? []), name!]);
-  for (const [index, rule] of (['clash', 'always'] as const).entries()) {
-    const outside = new NameTable(new Naming(names.keys(), { names: rule }), names);
-    const found = rows.map(([server, name]) => outside.outward(server!, name!));
-    expect(found).toEqual(rows.map((row) => row[2 + index]));
-  }
+  const members = [...new Set(rows.map(([server]) => server!))].map((name) => {
+    const tools = rows.filter(([server]) => server === name).map(([, tool]) => ({ name: tool, inputSchema: {} }));
+    const rename: Record<string, string> = name === 'mail' ? { q: 'find' } : {};
+    const { service } = scripted({ 'tools/list': () => ({ tools }) }, { tools: {} });
+    return { name, service, tools: { rename } };
+  });
+  const { tools } = await createFleet({ members }).service(new TestExchange('tools/list'));
+  expect(tools.map(({ name }: { name: string }) => name)).toEqual(rows.map(([, , outward]) => outward));
 });

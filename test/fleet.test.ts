@@ -134,16 +134,19 @@ describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with 
     const tools = (await client.listTools()).map(({ name }) => name);
     const shared = ['count', 'dust', 'join', 'where', 'link', 'wait'];
     expect(tools.toSorted()).toEqual(
-      NAMES.flatMap((name) => [`${name}_only`, ...shared.map((tool) => `${name}__${tool}`)]).toSorted(),
+      NAMES.flatMap((name) => [`${name}_only`, ...shared].map((tool) => `${name}__${tool}`)).toSorted(),
     );
     for (const name of NAMES) {
       expect(text((await client.callTool(`${name}__count`, { title: 'Momo' })) as never)).toBe(`${name}: 4`);
-      expect(text((await client.callTool(`${name}_only`)) as never)).toBe(`${name} alone`);
+      expect(text((await client.callTool(`${name}__${name}_only`)) as never)).toBe(`${name} alone`);
       const { messages } = await client.getPrompt(`${name}__review`, { title: 'Momo' });
       expect(messages).toMatchObject([{ content: { text: `Review Momo of ${name}` } }]);
     }
     expect(await client.callTool('new__count', { title: 1 })).toMatchObject({ isError: true });
-    await expect(client.callTool('nothing')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: nothing' });
+    await expect(client.callTool('nothing')).rejects.toMatchObject({
+      code: -32602,
+      message: 'Unknown tool: nothing (names begin with that of a server: old__, new__, here__)',
+    });
     expect((await client.listPrompts()).map(({ name }) => name)).toEqual(NAMES.map((name) => `${name}__review`));
     expect(warnings).toEqual([]);
   });
@@ -183,7 +186,9 @@ describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with 
     const { fleet } = await world();
     const client = await reader(fleet.service, era);
     const uris = (await client.listResources()).map(({ uri }) => uri);
-    expect(uris).toEqual(NAMES.flatMap((name) => [`everwire+${name}:library://rules`, `${name}://own`]));
+    expect(uris).toEqual(
+      NAMES.flatMap((name) => [`everwire+${name}:library://rules`, `everwire+${name}:${name}://own`]),
+    );
     const templates = (await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate);
     expect(templates).toEqual(NAMES.map((name) => `everwire+${name}:library://books/{title}`));
     for (const [index, name] of NAMES.entries()) {
@@ -237,7 +242,6 @@ describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with 
     expect(await client.listTools({ fresh: true })).toHaveLength(14);
     await old.close();
     const left = await client.listTools({ fresh: true });
-    // Its names are remembered, so those of the others stay.
     expect(left.map(({ name }) => name)).toContain('here__count');
     expect(left).toHaveLength(7);
     expect(warnings).toContainEqual(expect.stringContaining('the server "old" does not answer'));
@@ -268,7 +272,7 @@ test('a task leads back to its server', async () => {
   });
   const statuses: string[] = [];
   const result = await client.callTool(
-    'bake',
+    'slow__bake',
     {},
     { onstatus: ({ taskId, status }) => void statuses.push(`${taskId.split(':')[0]} ${status}`) },
   );

@@ -172,28 +172,3 @@ test('of many servers as one, no list is read for a call that has come by, and n
   expect(one.seen).toEqual(['tools/call']);
   fleet.close();
 });
-
-test('of many servers as one, a name is that of the server that has it for the caller', async () => {
-  const shownTo = (principal: string, definition: JsonObject): Service => {
-    return async ({ method, caller }) => {
-      if (method === 'server/discover') return { capabilities: { tools: {} } };
-      return method === 'tools/list' ? { tools: caller.principal === principal ? [definition] : [] } : { content: [] };
-    };
-  };
-  const fleet = createFleet({
-    members: [
-      { name: 'one', service: shownTo('ada', tool('t', { region })) },
-      { name: 'other', service: shownTo('bob', tool('t', {})) },
-    ],
-  });
-  const by = (principal: string, headers: Record<string, string>): Promise<number> => {
-    const caller = { revision: '2026-07-28', principal } as const;
-    const params = { name: 't', arguments: { region: 'eu' } };
-    return codeOf(fleet.service(new TestExchange('tools/call', params, { caller, headers })));
-  };
-  expect(await by('ada', { 'mcp-param-region': 'eu' })).toBe(0);
-  expect(await by('bob', {})).toBe(0);
-  expect(await by('ada', {})).toBe(-32020);
-  expect(await by('bob', {})).toBe(0);
-  fleet.close();
-});

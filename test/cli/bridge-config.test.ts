@@ -56,7 +56,7 @@ describe.each(['legacy', 'modern'] as const)('many servers, for a client of a %s
     const server = await start('--metrics');
     const all = await client(server.url, eras);
     const tools = await toolsOf(all);
-    expect(tools).toEqual(expect.arrayContaining(['features__add', 'demo__add', 'echo']));
+    expect(tools).toEqual(expect.arrayContaining(['features__add', 'demo__add', 'features__echo']));
     expect(await all.callTool('features__add', { a: 1, b: 2 })).toMatchObject(sum);
     const one = await client(new URL('/servers/demo/mcp', server.url), eras);
     expect(await toolsOf(one)).toContain('add');

@@ -197,6 +197,6 @@ test('a server of a fleet whose list is nested deeper than the stack is left out
   });
   const fleet = createFleet({ members, onwarning: (warning) => void warnings.push(warning) });
   const list = await fleet.service(new TestExchange('tools/list', {}, { caller: { revision: '2026-07-28' } }));
-  expect(list['tools']).toMatchObject([{ name: 'work' }]);
+  expect(list['tools']).toMatchObject([{ name: 'server-1__work' }]);
   expect(warnings).toEqual([expect.stringContaining('nested deeper than 1000 values')]);
 });

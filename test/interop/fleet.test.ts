@@ -71,23 +71,30 @@ describe('the official servers in one file', () => {
     const clients = await Promise.all(eras.map((era) => reader(fetch, { era })));
     for (const client of clients) {
       const names = (await client.listTools()).tools.map(({ name }) => name);
-      expect(names).toEqual(expect.arrayContaining(['say', 'read_text_file', 'create_entities', 'get-sum']));
-      expect(names).not.toContain('echo');
-      expect(names).not.toContain('move_file');
+      expect(names).toEqual(
+        expect.arrayContaining(['say', 'files__read_text_file', 'memory__create_entities', 'everything__get-sum']),
+      );
+      expect(names).not.toContain('everything__echo');
+      expect(names).not.toContain('files__move_file');
       expect(new Set(names).size).toBe(names.length);
       expect(textOf(await client.callTool({ name: 'say', arguments: { message: 'hi' } }))).toBe('Echo: hi');
       const file = path.join(folder, 'note.txt');
-      const read = await client.callTool({ name: 'read_text_file', arguments: { path: file } });
+      const read = await client.callTool({ name: 'files__read_text_file', arguments: { path: file } });
       expect(textOf(read)).toBe('remember the milk');
       const { prompts } = await client.listPrompts();
-      expect(prompts.map(({ name }) => name)).toContain('simple-prompt');
+      expect(prompts.map(({ name }) => name)).toContain('everything__simple-prompt');
       const { resources } = await client.listResources();
-      const { contents } = await client.readResource({ uri: resources[0]!.uri });
-      expect(contents[0]?.uri).toBe(resources[0]!.uri);
+      const { uri } = resources[0]!;
+      expect(uri).toMatch(/^everwire\+everything:demo:/);
+      // By the URI that the list shows, and by the server's own: tools may name it in a text.
+      for (const each of [uri, uri.replace('everwire+everything:', '')]) {
+        const { contents } = await client.readResource({ uri: each });
+        expect(contents[0]?.uri).toBe(each);
+      }
     }
     const entities = [{ name: 'Ada', entityType: 'person', observations: ['reads'] }];
-    await clients[0]!.callTool({ name: 'create_entities', arguments: { entities } });
-    const graph = textOf(await clients[1]!.callTool({ name: 'read_graph', arguments: {} }));
+    await clients[0]!.callTool({ name: 'memory__create_entities', arguments: { entities } });
+    const graph = textOf(await clients[1]!.callTool({ name: 'memory__read_graph', arguments: {} }));
     expect(JSON.parse(String(graph)).entities).toMatchObject(entities);
     for (const era of eras) {
       const alone = await reader(served(fleet.services.get('files')!), { era });
@@ -132,7 +139,7 @@ describe.each(eras)('with a client of %s', (era) => {
     expect(await pid('three')).toMatch(/^\d+$/);
     write({ one: node(mortal), four: node(mortal) });
     await eventually(() => changes.length === 2, 'the next change was taken up');
-    await expect(pid('three')).rejects.toThrow('Unknown tool: three__pid');
+    await expect(pid('three')).rejects.toThrow('names begin with that of a server: one__, four__');
     expect(await pid('one')).toBe(one);
   });
 });

@@ -27,7 +27,7 @@ const wrong = (server: unknown): readonly string[] => problems({ mcpServers: { m
 
 describe('the files that hosts have', () => {
   test('of Claude Desktop, with comments', () => {
-    const { servers, names, separator, warnings } = parse(`{
+    const { servers, separator, warnings } = parse(`{
       // what the desktop has
       "mcpServers": {
         "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."], "env": { "LEVEL": 3 } },
@@ -44,7 +44,7 @@ describe('the files that hosts have', () => {
         tools: {},
       },
     ]);
-    expect({ names, separator, warnings }).toEqual({ names: 'clash', separator: '__', warnings: [] });
+    expect({ separator, warnings }).toEqual({ separator: '__', warnings: [] });
   });
 
   test('with variables that each server has to itself', () => {
@@ -140,21 +140,28 @@ describe('the files that hosts have', () => {
 describe('our own settings', () => {
   test('of names, and of tools', () => {
     const tools = { hide: ['delete_*'], only: ['a', 'b'], rename: { a: 'add' }, describe: { b: 'Better.' } };
-    const { servers, names, separator } = parse({
+    const { servers, separator } = parse({
       mcpServers: { mine: { command: 'x', tools }, other: { command: 'x', tools: ['*'] } },
-      everwire: { names: 'always', separator: '.' },
+      everwire: { separator: '.' },
     });
-    expect({ names, separator }).toEqual({ names: 'always', separator: '.' });
+    expect(separator).toBe('.');
     expect(servers.map((server) => server.tools)).toEqual([tools, { only: ['*'] }]);
   });
 
   test.each([
-    [{ name: 'clash' }, 'everwire.name is not a setting (did you mean "names"?)'],
-    [{ names: 'allways' }, 'everwire.names must be "clash" or "always" (did you mean "always"?)'],
+    [{ separater: '-' }, 'everwire.separater is not a setting (did you mean "separator"?)'],
+    [{ names: 'always' }, 'everwire.names is not a setting; the settings are separator'],
     [{ separator: 'x' }, 'everwire.separator must be 1 to 4 of the characters _ - .'],
     [[], 'everwire must be an object'],
   ])('%j is refused', (everwire, problem) => {
     expect(problems({ mcpServers: {}, everwire })).toEqual([problem]);
+  });
+
+  test('that rename tools of two servers to one name are refused', () => {
+    const renaming = (tool: string): object => ({ command: 'x', tools: { rename: { [tool]: 'find' } } });
+    expect(problems({ mcpServers: { one: renaming('a'), other: renaming('b') } })).toEqual([
+      'mcpServers cannot be used together: the tool "b" of "other" is renamed to a name that a tool of "one" is renamed to, too',
+    ]);
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { Naming, SEPARATOR } from '../fleet/names.ts';
 import { ConfigJson, JsonError } from './json.ts';
 import { ConfigError, Place, type Findings } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
@@ -14,9 +15,7 @@ export interface FleetConfig {
   readonly file: string;
   /** The servers that are not disabled, in the order of the file. */
   readonly servers: readonly ServerConfig[];
-  /** When a name is prefixed with its server's: if two servers have it, or always. Default `clash`. */
-  readonly names: 'clash' | 'always';
-  /** What stands between the prefix and the name. Default `__`. */
+  /** Stands between the name of a server and the name of its tool or prompt. Default `__`. */
   readonly separator: string;
   /** What the author of the file may not have meant, each with its place. */
   readonly warnings: readonly string[];
@@ -24,8 +23,6 @@ export interface FleetConfig {
 
 const MAX_SERVERS = 500;
 const MAX_SERVER_NAME = 100;
-/** No separator has a character that a hash has, so that a name can be split again. */
-export const SEPARATOR = /^[_.-]{1,4}$/;
 
 /**
  * Reads a configuration file: `mcpServers` (Claude, Cursor and others), or `servers` with `inputs` (VS Code).
@@ -112,9 +109,10 @@ export class ConfigFile {
         if (server) servers.push(server);
       }
     }
-    const { names, separator } = readSettings(this.#root['everwire'], top.at('everwire'));
+    const separator = readSeparator(this.#root['everwire'], top.at('everwire'));
+    if (findings.problems.length === 0) checkNames(servers, separator, top.at(...this.#section));
     if (findings.problems.length > 0) throw new ConfigError(this.file, findings.problems);
-    return { file: this.file, servers, names, separator, warnings: findings.warnings };
+    return { file: this.file, servers, separator, warnings: findings.warnings };
   }
 
   #read(name: string, top: Place): ServerConfig | undefined {
@@ -166,18 +164,25 @@ function checkName(name: string, place: Place): void {
   else if (name === '.' || name === '..') place.wrong('cannot name a server: it means a folder in a path');
 }
 
-function readSettings(settings: unknown, place: Place): Pick<FleetConfig, 'names' | 'separator'> {
-  const usual = { names: 'clash', separator: '__' } as const;
+function readSeparator(settings: unknown, place: Place): string {
+  const usual = '__';
   if (settings === undefined) return usual;
   if (!isObject(settings)) {
     place.wrong('must be an object');
     return usual;
   }
-  place.only(settings, ['names', 'separator']);
-  const names =
-    settings['names'] === undefined ? 'clash' : place.at('names').choice(settings['names'], ['clash', 'always']);
-  const separator: unknown = settings['separator'] ?? usual.separator;
-  if (typeof separator === 'string' && SEPARATOR.test(separator)) return { names: names ?? usual.names, separator };
+  place.only(settings, ['separator']);
+  const separator: unknown = settings['separator'] ?? usual;
+  if (typeof separator === 'string' && SEPARATOR.test(separator)) return separator;
   place.at('separator').wrong('must be 1 to 4 of the characters _ - .');
   return usual;
+}
+
+/** Finds tools that are renamed to a name that is taken. */
+function checkNames(servers: readonly ServerConfig[], separator: string, place: Place): void {
+  try {
+    void new Naming(servers, { separator });
+  } catch (error) {
+    place.wrong(`cannot be used together: ${(error as Error).message}`);
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ask, down, fleetOf, toolServer } from '../../../test/support/fleet.ts';
+import { ask, fleetOf, toolServer } from '../../../test/support/fleet.ts';
 import { deferred, scripted, settled } from '../../../test/support/service.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
@@ -62,47 +62,20 @@ describe('what a server says to one caller', () => {
     const { fleet } = fleetOf({ s, b: toolServer('b', []) });
     const list = (principal: string): Promise<JsonObject> => ask(fleet, 'prompts/list', {}, by(principal));
     await expect(list('bob')).rejects.toMatchObject({ code: -32601 });
-    expect(await list('ada')).toMatchObject({ prompts: [{ name: 'p' }] });
+    expect(await list('ada')).toMatchObject({ prompts: [{ name: 's__p' }] });
     await expect(list('bob')).rejects.toMatchObject({ code: -32601 });
   });
 
-  test('by refusing a list is no reason to think that it refuses others', async () => {
-    const s = toolServer('s', ['x'], {
-      'tools/list': ({ caller }) => (caller.principal === 'eve' ? forbidden() : { tools: [{ name: 'x' }] }),
+  test('in its lists is shown to no other, nor does a refusal count for others', async () => {
+    const s = toolServer('s', [], {
+      'tools/list': ({ caller }) =>
+        caller.principal === 'eve' ? forbidden() : { tools: [{ name: caller.principal }] },
     });
     const { fleet } = fleetOf({ s, b: toolServer('b', ['y']) });
-    const call = (principal: string): Promise<JsonObject> => ask(fleet, 'tools/call', { name: 'x' }, by(principal));
-    await expect(call('eve')).rejects.toThrow('Unknown tool: x');
-    expect(await call('ada')).toMatchObject({ content: [{ text: 's: x' }] });
-  });
-
-  test('of its tasks is no matter of others', async () => {
-    const s = personal((principal) => (principal === 'ada' ? { tasks: { list: {} } } : {}));
-    const { fleet } = fleetOf({ s, b: toolServer('b', []) });
-    const get = (principal: string): Promise<JsonObject> => ask(fleet, 'tasks/result', { taskId: 'x' }, by(principal));
-    await expect(get('ada')).rejects.toMatchObject({ code: -32602 });
-    await expect(get('bob')).rejects.toMatchObject({ code: -32601 });
-  });
-
-  test('in its lists is kept apart', async () => {
-    const own = toolServer('a', [], {
-      'tools/list': ({ caller }) => ({ tools: [{ name: caller.principal === 'ada' ? 'search' : 'other' }] }),
-    });
-    const service: Service = (exchange) => own.service(exchange);
-    const { fleet } = fleetOf({ a: { service }, b: toolServer('b', ['search']) });
-    const shown = async (principal: string): Promise<string[]> => {
-      const { tools: all } = await ask(fleet, 'tools/list', {}, { caller: { principal } });
-      return all.map(({ name }: { name: string }) => name);
-    };
-    expect(await shown('ada')).toEqual(['a__search', 'b__search']);
-    expect(await shown('bob')).toEqual(['other', 'search']);
-    await settled();
-    const called = await ask(fleet, 'tools/call', { name: 'search' }, { caller: { principal: 'bob' } });
-    expect(called['content'][0].text).toBe('b: search');
-    // Nor is it known of by a server that is down: what ada was shown is no matter of bob's.
-    await shown('ada');
-    own.service = down;
-    expect(await shown('bob')).toEqual(['search']);
-    expect(await shown('ada')).toEqual(['b__search']);
+    const shown = async (principal: string): Promise<string[]> =>
+      (await ask(fleet, 'tools/list', {}, by(principal)))['tools'].map(({ name }: { name: string }) => name);
+    expect(await shown('eve')).toEqual(['b__y']);
+    expect(await shown('ada')).toEqual(['s__ada', 'b__y']);
+    expect(await shown('bob')).toEqual(['s__bob', 'b__y']);
   });
 });

@@ -2,8 +2,7 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Meta } from '../../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../protocol/revisions.ts';
 import type { Implementation } from '../../protocol/types.ts';
-import { CHANGES } from './kinds.ts';
-import { hintsOf } from './lists.ts';
+import { hintsIn, hintsOf } from './page.ts';
 import { FleetMeta } from './meta.ts';
 
 /** Capabilities are not nested deeper; what is, is taken from the first server that has it. */
@@ -17,7 +16,7 @@ const UNKNOWN: JsonObject = {
   completions: {},
 };
 
-/** What one server says of itself: nothing, where it does not answer. */
+/** What one server says of itself; undefined where it does not answer. */
 export interface Told {
   readonly name: string;
   readonly description: JsonObject | undefined;
@@ -30,17 +29,12 @@ export interface Told {
  */
 export function describeTogether(told: readonly Told[], own: JsonObject, serverInfo: Implementation): JsonObject {
   let capabilities = own;
-  let ttlMs = Infinity;
-  let isPublic = true;
   for (const { description } of told) {
     const theirs: unknown = description?.['capabilities'];
     capabilities = unite(capabilities, description ? (isObject(theirs) ? theirs : {}) : UNKNOWN);
-    const ttl: unknown = description?.['ttlMs'];
-    ttlMs = Math.min(ttlMs, typeof ttl === 'number' && ttl > 0 ? ttl : 0);
-    isPublic &&= description?.['cacheScope'] === 'public';
   }
   // The fleet says by itself that a list has changed: where a server comes back, for one.
-  for (const { capability } of CHANGES)
+  for (const capability of ['tools', 'prompts', 'resources'])
     if (isObject(capabilities[capability]))
       capabilities = { ...capabilities, [capability]: { ...capabilities[capability], listChanged: true } };
   const missing = told.filter(({ description }) => !description).map(({ name }) => name);
@@ -49,7 +43,7 @@ export function describeTogether(told: readonly Told[], own: JsonObject, serverI
     supportedVersions: [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()],
     capabilities,
     ...(instructions === undefined ? {} : { instructions }),
-    ...(missing.length > 0 ? {} : hintsOf({ ttlMs, isPublic })),
+    ...(missing.length > 0 ? {} : hintsOf(told.map(({ description }) => hintsIn(description ?? {})))),
     _meta: {
       [Meta.ServerInfo]: serverInfo,
       ...(missing.length === 0 ? {} : { [FleetMeta.Missing]: missing }),

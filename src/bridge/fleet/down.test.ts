@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../../test/support/exchange.ts';
 import { ask, call, down, fleetOf, hanging, tools, toolServer } from '../../../test/support/fleet.ts';
 import { deferred, listening } from '../../../test/support/service.ts';
+import type { Exchange } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 
 describe('a server that is down', () => {
@@ -11,7 +12,7 @@ describe('a server that is down', () => {
     for (let count = 0; count < 2; count += 1) {
       const exchange = new TestExchange('tools/list');
       expect(await fleet.service(exchange)).toEqual({
-        tools: [{ name: 'x', inputSchema: {} }],
+        tools: [{ name: 'b__x', inputSchema: {} }],
         _meta: { 'dev.everwire/missing': ['broken'] },
       });
       expect(exchange.notified).toEqual([
@@ -26,32 +27,56 @@ describe('a server that is down', () => {
       ]);
     }
     expect(warnings).toEqual(['the server "broken" does not answer tools/list: gone']);
-    expect(await call(fleet, 'x')).toBe('b: x');
-    await expect(call(fleet, 'y')).rejects.toThrow('Unknown tool: y (broken did not answer)');
+    expect(await call(fleet, 'b__x')).toBe('b: x');
+  });
+
+  test('fails the calls of its own tools, as it fails them', async () => {
+    const { fleet } = fleetOf({ broken: { service: down }, b: toolServer('b', ['x']) });
+    await expect(call(fleet, 'broken__y')).rejects.toMatchObject({ code: -32000, message: 'gone' });
   });
 
   test('or hangs, holds lists up for no longer than it may', async () => {
     const { service } = hanging(toolServer('a', ['x']).service);
     const { fleet, warnings } = fleetOf({ a: { service }, b: toolServer('b', ['y']) }, { timeout: 50 });
-    expect(await tools(fleet)).toEqual(['y']);
+    expect(await tools(fleet)).toEqual(['b__y']);
     expect(warnings).toEqual(['the server "a" does not answer server/discover: no answer within 50 ms']);
   });
 
-  test('is not waited for by calls of the others', async () => {
+  test('is not waited for by calls of the others, and 2 seconds by lists from then on', async () => {
     const { service } = hanging(toolServer('a', []).service);
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const { fleet } = fleetOf({ a: { service }, b: toolServer('b', ['y']), c: toolServer('c', []) });
+    const { fleet, warnings } = fleetOf({ a: { service }, b: toolServer('b', ['y']), c: toolServer('c', []) });
     const listed = tools(fleet);
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(await listed).toEqual(['y']);
+    expect(await listed).toEqual(['b__y']);
     // The clock stands still, so nothing is waited for.
-    expect(await call(fleet, 'y')).toBe('b: y');
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(await call(fleet, 'y')).toBe('b: y');
+    expect(await call(fleet, 'b__y')).toBe('b: y');
     const again = tools(fleet);
     await vi.advanceTimersByTimeAsync(2000);
-    expect(await again).toEqual(['y']);
+    expect(await again).toEqual(['b__y']);
+    expect(warnings).toEqual(['the server "a" does not answer server/discover: no answer within 10000 ms']);
+  });
+
+  test('is one whose list hangs, though it answers all else', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const asked: Exchange[] = [];
+    const hang = toolServer('a', [], {
+      'tools/list': (exchange) => {
+        asked.push(exchange);
+        return new Promise<never>(() => {});
+      },
+    });
+    const { fleet, warnings } = fleetOf({ a: hang, b: toolServer('b', ['y']) });
+    for (const wait of [10_000, 2000, 2000]) {
+      const began = performance.now();
+      const listed = tools(fleet).then((names) => ({ names, took: performance.now() - began }));
+      await vi.advanceTimersByTimeAsync(wait);
+      expect(await listed).toEqual({ names: ['b__y'], took: wait });
+    }
+    expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, true, true]);
+    expect(warnings).toEqual(['the server "a" does not answer tools/list: no answer within 10000 ms']);
   });
 
   test('is none that refuses a list: that one alone comes without it', async () => {
@@ -65,18 +90,7 @@ describe('a server that is down', () => {
     const { prompts, _meta } = await ask(fleet, 'prompts/list');
     expect({ prompts, _meta }).toEqual({ prompts: [], _meta: { 'dev.everwire/missing': ['a'] } });
     expect(warnings).toEqual(['the server "a" refuses prompts/list: not today']);
-    expect(await tools(fleet)).toEqual(['x', 'y']);
-  });
-
-  test('keeps its names, so that those of the others stay what they were', async () => {
-    let broken = false;
-    const server = toolServer('a', [], {
-      'tools/list': () => (broken ? down() : { tools: [{ name: 'search' }] }),
-    });
-    const { fleet } = fleetOf({ a: server, b: toolServer('b', ['search']) });
-    expect(await tools(fleet)).toEqual(['a__search', 'b__search']);
-    broken = true;
-    expect(await tools(fleet)).toEqual(['b__search']);
+    expect(await tools(fleet)).toEqual(['a__x', 'b__y']);
   });
 
   test('is in the lists again when it answers, and whoever listens is told', async () => {
@@ -90,12 +104,12 @@ describe('a server that is down', () => {
       { onnotify: (method) => (method === 'notifications/tools/list_changed' ? told : acknowledged).resolve() },
     );
     const over = fleet.service(listener);
-    expect(await tools(fleet)).toEqual(['y']);
+    expect(await tools(fleet)).toEqual(['b__y']);
     await acknowledged.promise;
     expect(listener.notified.map(({ method }) => method)).toEqual(['notifications/subscriptions/acknowledged']);
     wake();
     await told.promise;
-    expect(await tools(fleet)).toEqual(['x', 'y']);
+    expect(await tools(fleet)).toEqual(['a__x', 'b__y']);
     listener.abort();
     expect(await over).toEqual({});
   });

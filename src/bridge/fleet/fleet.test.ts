@@ -3,47 +3,69 @@ import { TestExchange } from '../../../test/support/exchange.ts';
 import { ask, call, down, fleetOf, tools, toolServer, type Answers } from '../../../test/support/fleet.ts';
 import { aborted, deferred, scripted } from '../../../test/support/service.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { createFleet } from './fleet.ts';
 
+const base64 = (text: string): string => Buffer.from(text).toString('base64url');
+
 describe('the tools of several servers', () => {
-  test('keep their names where no other has them, and are called by them', async () => {
-    const { fleet } = fleetOf({
-      git: toolServer('git', ['log', 'search']),
-      hub: toolServer('hub', ['pull', 'search']),
+  test('begin with the name of their server, and a call reads no list', async () => {
+    const [git, hub] = [toolServer('git', ['log', 'search']), toolServer('hub', ['pull', 'search'])];
+    const { fleet } = fleetOf({ git, hub });
+    expect(await call(fleet, 'hub__search')).toBe('hub: search');
+    expect([git, hub].map(({ seen }) => seen.map(({ method }) => method))).toEqual([[], ['tools/call']]);
+    expect(await tools(fleet)).toEqual(['git__log', 'git__search', 'hub__pull', 'hub__search']);
+    expect(await call(fleet, 'git__log')).toBe('git: log');
+    await expect(call(fleet, 'git__pull')).resolves.toBe('git: pull');
+  });
+
+  test('are separated from it as the options say', async () => {
+    const { fleet } = fleetOf({ git: toolServer('git', ['log']), hub: toolServer('hub', []) }, { separator: '-' });
+    expect(await tools(fleet)).toEqual(['git-log']);
+    expect(await call(fleet, 'git-log')).toBe('git: log');
+    expect(() => fleetOf({}, { separator: 'a' })).toThrow(RangeError);
+  });
+
+  test('of one server alone are left as they are', async () => {
+    const odd = ['log', 'no spaces', 'git__log', 'x'.repeat(100)];
+    const { fleet } = fleetOf({ git: toolServer('git', odd) });
+    expect(await tools(fleet)).toEqual(odd);
+    for (const name of odd) expect(await call(fleet, name)).toBe(`git: ${name}`);
+  });
+
+  test('are shortened where hosts would not take them, and then found in the list of their server', async () => {
+    const git = toolServer('git', ['log', 'no spaces', 'a.b', 'x'.repeat(64)]);
+    const hub = toolServer('hub', ['pull']);
+    const names = await tools(fleetOf({ git, hub }).fleet);
+    expect(names).toEqual([
+      'git__log',
+      expect.stringMatching(/^git__no_spaces_[0-9a-f]{10}$/),
+      expect.stringMatching(/^git__a_b_[0-9a-f]{10}$/),
+      expect.stringMatching(/^git__x{48}_[0-9a-f]{10}$/),
+      'hub__pull',
+    ]);
+    // Another process of the same configuration knows them too.
+    const { fleet } = fleetOf({ git, hub });
+    hub.seen.length = 0;
+    expect(await call(fleet, names[1]!)).toBe('git: no spaces');
+    expect(await call(fleet, names[2]!)).toBe('git: a.b');
+    expect(hub.seen).toEqual([]);
+    await expect(call(fleet, 'git__gone_0123456789')).rejects.toThrow('Unknown tool: git__gone_0123456789');
+  });
+
+  test('that are unknown are refused with the names of the servers', async () => {
+    const { fleet } = fleetOf({ git: toolServer('git', ['search']), 'My hub': toolServer('hub', ['search']) });
+    const message = /^Unknown tool: search \(names begin with that of a server: git__, Myhub[0-9a-f]{10}__\)$/;
+    await expect(call(fleet, 'search')).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringMatching(message),
     });
-    const names = await tools(fleet);
-    expect(names).toEqual(['log', 'git__search', 'pull', 'hub__search']);
-    const called = await Promise.all([...names, 'git__log'].map((name) => call(fleet, name)));
-    expect(called).toEqual(['git: log', 'git: search', 'hub: pull', 'hub: search', 'git: log']);
-  });
-
-  test('can be called before anybody has listed them', async () => {
-    const { fleet } = fleetOf({ git: toolServer('git', ['log']), hub: toolServer('hub', ['pull']) });
-    expect(await call(fleet, 'pull')).toBe('hub: pull');
-  });
-
-  test('always have their server’s name before them where that is wanted, and no list is read for a call', async () => {
-    const [git, hub] = [toolServer('git', ['log']), toolServer('hub', ['pull', 'no spaces'])];
-    const { fleet } = fleetOf({ git, hub }, { names: 'always', separator: '.' });
-    expect(await call(fleet, 'hub.pull')).toBe('hub: pull');
-    expect(hub.seen.map(({ method }) => method)).toEqual(['tools/call']);
-    const names = await tools(fleet);
-    expect(names).toEqual(['git.log', 'hub.pull', expect.stringMatching(/^hub\.no_spaces_[0-9a-f]{10}$/)]);
-    expect(await call(fleet, names[2]!)).toBe('hub: no spaces');
-    await expect(call(fleet, 'log')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: log' });
-  });
-
-  test('a name that several have is refused with those to use, and an unknown one as unknown', async () => {
-    const { fleet } = fleetOf({ git: toolServer('git', ['search']), hub: toolServer('hub', ['search']) });
-    await expect(call(fleet, 'search')).rejects.toThrow(
-      'Unknown tool: search; several servers have one, ask for git__search or hub__search',
-    );
-    await expect(call(fleet, 'find')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: find' });
     await expect(ask(fleet, 'tools/call', { name: 1 })).rejects.toMatchObject({ code: -32602 });
+    await expect(call(fleetOf({}).fleet, 'search')).rejects.toThrow('Unknown tool: search (there are no servers)');
   });
 
-  test('are selected, renamed and described for each server', async () => {
+  test('are selected, described and renamed for each server; a new name stands by itself', async () => {
     const git = toolServer('git', ['log', 'push', 'search']);
     const hub = toolServer('hub', ['log']);
     const fleet = createFleet({
@@ -59,17 +81,28 @@ describe('the tools of several servers', () => {
     const { tools: shown } = await ask(fleet, 'tools/list');
     expect(shown).toEqual([
       { name: 'history', inputSchema: {} },
-      { name: 'search', inputSchema: {}, description: 'Finds.' },
-      { name: 'log', inputSchema: {} },
+      { name: 'git__search', inputSchema: {}, description: 'Finds.' },
+      { name: 'hub__log', inputSchema: {} },
     ]);
     expect(await call(fleet, 'history')).toBe('git: log');
-    expect(await call(fleet, 'log')).toBe('hub: log');
-    await expect(call(fleet, 'push')).rejects.toThrow('Unknown tool: push');
-    await expect(call(fleet, 'git__push')).rejects.toThrow('Unknown tool: push');
+    expect(await call(fleet, 'hub__log')).toBe('hub: log');
+    for (const name of ['git__push', 'git__log']) await expect(call(fleet, name)).rejects.toThrow('Unknown tool');
     // By itself it is shown the same way.
     const alone = await fleet.member('git')!(new TestExchange('tools/list'));
     expect(alone['tools'].map(({ name }: { name: string }) => name)).toEqual(['history', 'search']);
     expect(fleet.member('nobody')).toBeUndefined();
+  });
+
+  test.each([
+    [{ log: 'find' }, 'the tool "search" of "hub" is renamed to a name that a tool of "git" is renamed to, too'],
+    [{ log: 'hub__x' }, 'the tool "log" of "git" is renamed to a name that begins like those of "hub"'],
+  ])('are not renamed to what is taken: %j', (rename, message) => {
+    const { service } = toolServer('', []);
+    const members = [
+      { name: 'git', service, tools: { rename: rename as Record<string, string> } },
+      { name: 'hub', service, tools: { rename: { search: 'find' } } },
+    ];
+    expect(() => createFleet({ members })).toThrow(new TypeError(message));
   });
 
   test('are listed where one server has very many in a page', async () => {
@@ -78,67 +111,43 @@ describe('the tools of several servers', () => {
     expect(await tools(fleet)).toHaveLength(200_001);
   });
 
-  test('are listed page by page where they are many, with names that were compared before', async () => {
-    const pages = (name: string, count: number): Answers => ({
+  test('are listed page by page, each with a page of every server that has one left', async () => {
+    const pages = (count: number): Answers => ({
       'tools/list': ({ params }) => {
         const start = params['cursor'] === undefined ? 0 : Number(params['cursor']);
-        const end = Math.min(start + 400, count);
-        const entries = Array.from({ length: end - start }, (_, index) => ({ name: `t${start + index}`, of: name }));
-        return {
-          tools: entries,
-          ...(end < count ? { nextCursor: String(end) } : {}),
-          ttlMs: 1000,
-          cacheScope: 'public',
-        };
+        const end = Math.min(start + 2, count);
+        const entries = Array.from({ length: end - start }, (_, index) => ({ name: `t${start + index}` }));
+        return { tools: entries, ...(end < count && { nextCursor: String(end) }), ttlMs: 1000, cacheScope: 'public' };
       },
     });
     const servers = {
-      a: toolServer('a', [], pages('a', 900)),
-      b: toolServer('b', [], pages('b', 1300)),
+      a: toolServer('a', [], pages(3)),
+      b: toolServer('b', [], pages(5)),
       c: toolServer('c', []),
     };
-    const { fleet } = fleetOf(servers);
-    const first = await ask(fleet, 'tools/list');
-    expect(first['tools']).toHaveLength(1300);
+    const first = await ask(fleetOf(servers).fleet, 'tools/list');
+    expect(first['tools']).toMatchObject([{ name: 'a__t0' }, { name: 'a__t1' }, { name: 'b__t0' }, { name: 'b__t1' }]);
     // What the other pages will allow is not known yet, and all must say the same.
     expect(first).not.toHaveProperty('cacheScope');
-    const names = await tools(fleet);
-    expect(names).toHaveLength(2200);
-    expect(new Set(names).size).toBe(2200);
-    expect(names.slice(898, 902)).toEqual(['a__t898', 'a__t899', 'b__t0', 'b__t1']);
-    expect(names.at(-1)).toBe('t1299');
     // The next page may be asked of another process, which has the same file.
-    const other = fleetOf(servers).fleet;
-    const { tools: second } = await ask(other, 'tools/list', { cursor: first['nextCursor'] });
-    expect(second).toMatchObject([
-      { name: 'b__t400' },
-      ...Array.from({ length: 398 }, () => ({})),
-      { name: 'b__t799' },
-    ]);
-    expect(await call(other, 'b__t0')).toBe('b: t0');
-    expect(await call(other, 't1299')).toBe('b: t1299');
-    expect(await call(fleet, 'b__t899')).toBe('b: t899');
+    const { fleet } = fleetOf(servers);
+    const second = await ask(fleet, 'tools/list', { cursor: first['nextCursor'] });
+    expect(second['tools']).toMatchObject([{ name: 'a__t2' }, { name: 'b__t2' }, { name: 'b__t3' }]);
+    const third = await ask(fleet, 'tools/list', { cursor: second['nextCursor'] });
+    expect(third).toEqual({ tools: [{ name: 'b__t4' }] });
   });
 
-  test.each(['x', 'WyJub2JvZHkiXQ', '', 'A'.repeat(100_000), Buffer.from('["a",1]').toString('base64url')])(
-    'the cursor %.20j is refused',
-    async (cursor) => {
-      const { fleet } = fleetOf({ a: toolServer('a', []), b: toolServer('b', []) });
-      await expect(ask(fleet, 'tools/list', { cursor })).rejects.toMatchObject({ code: -32602 });
-    },
-  );
-
-  test('a server whose cursors never end does not hold up the list for ever', async () => {
-    let count = 0;
-    const endless = toolServer('endless', [], {
-      'tools/list': () => ({ tools: [{ name: `t${(count += 1)}` }], nextCursor: String(count) }),
-    });
-    const { fleet } = fleetOf({ endless, b: toolServer('b', ['x']) });
-    const { tools: shown } = await ask(fleet, 'tools/list');
-    expect(shown).toHaveLength(1000);
+  test.each([
+    'x',
+    '',
+    'A'.repeat(100_000),
+    ...['[]', '[["a",1]]', '[["nobody","1"]]', '[["a","1"],["nobody","1"]]'].map(base64),
+  ])('the cursor %.30j is refused', async (cursor) => {
+    const { fleet } = fleetOf({ a: toolServer('a', []), b: toolServer('b', []) });
+    await expect(ask(fleet, 'tools/list', { cursor })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('are shown as far as they came where a server gets stuck in the middle, and can be read on', async () => {
+  test('come without the rest of a server that does not answer in the middle, which can be asked for again', async () => {
     let stuck = true;
     const paged = toolServer('a', [], {
       'tools/list': ({ params: { cursor } }) => {
@@ -147,16 +156,26 @@ describe('the tools of several servers', () => {
       },
     });
     const { fleet, warnings } = fleetOf({ a: paged, b: toolServer('b', ['z']) });
-    const first = await ask(fleet, 'tools/list');
-    expect(first['tools']).toEqual([{ name: 'x' }]);
-    expect(warnings).toEqual(['the server "a" gave only a part of tools/list: gone']);
+    const { nextCursor: cursor } = await ask(fleet, 'tools/list');
+    expect(await ask(fleet, 'tools/list', { cursor })).toEqual({ tools: [], _meta: { 'dev.everwire/missing': ['a'] } });
+    expect(warnings).toEqual(['the server "a" does not answer tools/list: gone']);
     stuck = false;
-    const second = await ask(fleet, 'tools/list', { cursor: first['nextCursor'] });
-    expect(second['tools']).toEqual([{ name: 'y' }]);
-    const third = await ask(fleet, 'tools/list', { cursor: second['nextCursor'] });
-    expect(third['tools']).toMatchObject([{ name: 'z' }]);
-    expect(third).not.toHaveProperty('nextCursor');
-    expect(await tools(fleet)).toEqual(['x', 'y', 'z']);
+    expect(await ask(fleet, 'tools/list', { cursor })).toEqual({ tools: [{ name: 'a__y' }] });
+    stuck = true;
+    const refusing = toolServer('a', [], {
+      'tools/list': () => {
+        throw new RpcError(-32602, 'unknown cursor');
+      },
+    });
+    await expect(ask(fleetOf({ a: refusing }).fleet, 'tools/list', { cursor })).rejects.toThrow('unknown cursor');
+  });
+
+  test('have no cursor that leads to its own page, or is too long', async () => {
+    const turning = toolServer('a', [], { 'tools/list': () => ({ tools: [{ name: 'x' }], nextCursor: '1' }) });
+    const long = toolServer('b', [], { 'tools/list': () => ({ tools: [], nextCursor: 'x'.repeat(10_000) }) });
+    const { fleet, warnings } = fleetOf({ a: turning, b: long });
+    expect(await tools(fleet)).toEqual(['a__x', 'a__x']);
+    expect(warnings).toEqual(['the server "b" gave only a part of tools/list: its cursor is too long']);
   });
 
   test('hints are those that hold for all', async () => {
@@ -185,7 +204,7 @@ describe('what a server says in the middle of a call', () => {
       },
     });
     const { fleet } = fleetOf({ a: chatty, b: toolServer('b', []) });
-    const exchange = new TestExchange('tools/call', { name: 'x' }, { onask: () => ({ action: 'accept' }) });
+    const exchange = new TestExchange('tools/call', { name: 'a__x' }, { onask: () => ({ action: 'accept' }) });
     expect((await fleet.service(exchange))['content']).toEqual([{ action: 'accept' }]);
     expect(exchange.asked).toEqual([{ method: 'elicitation/create', params: { message: 'Sure?' } }]);
     expect(exchange.notified.map(({ params }) => params?.['logger'])).toEqual(['a', 'a/db', undefined]);
@@ -208,24 +227,18 @@ describe('what a server says in the middle of a call', () => {
       },
     });
     const servers = { a: toolServer('a', ['x'], asking(state)), b: toolServer('b', ['y'], asking(undefined)) };
-    for (const name of ['x', 'y']) {
-      const { fleet } = fleetOf(servers);
-      const { requestState } = await ask(fleet, 'tools/call', { name });
-      // The other server has got a tool of that name meanwhile.
-      fleet.update([
-        { name: 'a', service: servers.a.service },
-        { name: 'b', service: servers.b.service },
-        { name: 'c', service: toolServer('c', ['x', 'y']).service },
-      ]);
-      await ask(fleet, 'tools/call', { name, requestState, inputResponses: {} });
+    for (const name of ['a__x', 'b__y']) {
+      const { requestState } = await ask(fleetOf(servers).fleet, 'tools/call', { name });
+      // Another process of the same configuration goes on.
+      await ask(fleetOf(servers).fleet, 'tools/call', { name, requestState, inputResponses: {} });
     }
     expect(seen).toEqual([
       [true, state, 'x'],
       [false, undefined, 'y'],
     ]);
     const { fleet } = fleetOf(servers);
-    for (const requestState of ['nobody:x', 'plain', 7, '']) {
-      await expect(ask(fleet, 'tools/call', { name: 'x', requestState })).rejects.toMatchObject({ code: -32602 });
+    for (const requestState of ['nobody:x', 'plain', 7, '', 'b!']) {
+      await expect(ask(fleet, 'tools/call', { name: 'a__x', requestState })).rejects.toMatchObject({ code: -32602 });
     }
   });
 
@@ -239,7 +252,7 @@ describe('what a server says in the middle of a call', () => {
       },
     });
     const { fleet } = fleetOf({ a: slow, b: toolServer('b', []) });
-    const exchange = new TestExchange('tools/call', { name: 'x' });
+    const exchange = new TestExchange('tools/call', { name: 'a__x' });
     const answer = fleet.service(exchange);
     await started.promise;
     exchange.abort();
@@ -278,7 +291,7 @@ describe('the description', () => {
     });
     const { fleet } = fleetOf({ a: nested, b: nested, c: toolServer('c', ['x']) });
     expect(Object.keys((await ask(fleet, 'server/discover'))['capabilities'])).toEqual(['tools']);
-    expect(await tools(fleet)).toContain('x');
+    expect(await tools(fleet)).toContain('c__x');
   });
 
   test('of a server that does not answer is taken for all that it could be', async () => {

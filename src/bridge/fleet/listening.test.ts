@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { aborted, listening, scripted, settled } from '../../../test/support/service.ts';
 import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
@@ -71,18 +70,15 @@ afterEach(() => {
 
 describe('listening to several servers', () => {
   test('is acknowledged once, with what any of them does, and tells what each says', async () => {
-    const [a, b, c] = [server(), server({ tools: { listChanged: true } }), server({ prompts: {} })];
+    const [a, b, c] = [server(), server(), server()];
     const { fleet } = fleetOf({ a, b, c });
-    await fleet.service(new TestExchange('server/discover'));
-    const { exchange, over } = listen(fleet, { toolsListChanged: true, resourcesListChanged: true });
+    const filter = { toolsListChanged: true, resourcesListChanged: true };
+    const { exchange, over } = listen(fleet, filter);
     await settled();
-    expect(said(exchange)).toEqual([
-      ['subscriptions/acknowledged', { toolsListChanged: true, resourcesListChanged: true }],
-    ]);
-    expect(a.heard[0]?.params).toEqual({ notifications: { toolsListChanged: true, resourcesListChanged: true } });
-    expect(b.heard[0]?.params).toEqual({ notifications: { toolsListChanged: true } });
-    // Its list never changes, and the caller has no session that could hear anything else.
-    expect(c.heard).toEqual([]);
+    expect(said(exchange)).toEqual([['subscriptions/acknowledged', filter]]);
+    expect([a, b, c].map(({ heard }) => heard.map(({ params }) => params))).toEqual(
+      Array.from({ length: 3 }, () => [{ notifications: filter }]),
+    );
     await changed(b.heard[0], 'tools');
     await changed(a.heard[0], 'resources');
     // Nobody asked for it.
@@ -100,7 +96,6 @@ describe('listening to several servers', () => {
   test('of a session hears all of them, whatever changes there, with their names on log messages', async () => {
     const a = server({ prompts: {} });
     const { fleet } = fleetOf({ a });
-    await fleet.service(new TestExchange('server/discover', {}, SESSION));
     const { exchange } = listen(fleet, { toolsListChanged: true }, SESSION);
     await settled();
     await a.heard[0]!.notify('notifications/message', { level: 'info', logger: 'db', data: 'x' });
@@ -111,29 +106,21 @@ describe('listening to several servers', () => {
     ]);
   });
 
-  test('names resources as the caller does, to the server that has them', async () => {
-    const resources = (uris: string[]): Record<string, Answer> => ({
-      'resources/list': () => ({ resources: uris.map((uri) => ({ uri, name: uri })) }),
-    });
-    const a = server(LISTS, resources(['x:both', 'x:a']));
-    const b = server(LISTS, resources(['x:both', 'x:b']));
+  test('names resources as the caller does, to the server that the URI names', async () => {
+    const [a, b] = [server(), server()];
     const { fleet } = fleetOf({ a, b });
-    const uris = ['x:b', 'everwire+b:x:both', 'x:a'];
-    const { exchange } = listen(fleet, { resourceSubscriptions: uris });
+    const uris = ['everwire+b:x:both', 'everwire+a:x:both', 'everwire+b:x:b'];
+    const { exchange } = listen(fleet, { resourceSubscriptions: [...uris, 'x:b', 'everwire+nobody:x:1'] });
     await settled();
     expect(said(exchange)).toEqual([['subscriptions/acknowledged', { resourceSubscriptions: uris }]]);
-    expect(a.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:a'] });
-    expect(b.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:b', 'x:both'] });
-    await b.heard[0]!.notify('notifications/resources/updated', { uri: 'x:both' });
-    await b.heard[0]!.notify('notifications/resources/updated', { uri: 'x:b' });
-    // Parts of what was asked for, and what was not.
-    for (const uri of ['x:b/part', 'x:both/1', 'x:bc'])
+    expect(a.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:both'] });
+    expect(b.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:both', 'x:b'] });
+    // What was asked for, a part of it, and what was not.
+    for (const uri of ['x:both', 'x:b/part', 'x:bc'])
       await b.heard[0]!.notify('notifications/resources/updated', { uri });
     expect(said(exchange).slice(1)).toEqual([
       ['resources/updated', 'everwire+b:x:both'],
-      ['resources/updated', 'x:b'],
-      ['resources/updated', 'x:b/part'],
-      ['resources/updated', 'everwire+b:x:both/1'],
+      ['resources/updated', 'everwire+b:x:b/part'],
       ['resources/updated', 'everwire+b:x:bc'],
     ]);
   });
@@ -311,135 +298,20 @@ describe('a fleet that changes', () => {
     expect(said(exchange).slice(1)).toContainEqual(['tools/list_changed', undefined]);
   });
 
-  test('hears of names that change before it is asked for them', async () => {
-    let names = ['search'];
-    const a = server(LISTS, { 'tools/list': () => ({ tools: names.map((name) => ({ name })) }) });
-    const b = server(LISTS, {
-      'tools/list': () => ({ tools: [{ name: 'search' }] }),
-      'tools/call': () => ({ content: ['b'] }),
-    });
-    const { fleet } = fleetOf({ a, b });
-    listen(fleet, { toolsListChanged: true });
-    await fleet.service(new TestExchange('tools/list'));
-    const call = (): Promise<JsonObject> => fleet.service(new TestExchange('tools/call', { name: 'search' }));
-    await expect(call()).rejects.toThrow('several servers have one');
-    names = [];
-    await changed(a.heard[0], 'tools');
-    expect(await call()).toEqual({ content: ['b'] });
-  });
-
-  test('hears of names that change after others came, and after its caller was forgotten', async () => {
-    const names = ['y'];
-    const a = server();
-    const b = server(LISTS, {
-      'tools/list': () => ({ tools: names.map((name) => ({ name })) }),
-      'tools/call': ({ params }) => ({ content: [params['name']] }),
-    });
-    const { fleet } = fleetOf({ a, b });
-    const session = (): TestExchangeOptions => ({
-      caller: { session: { id: 's', signal: new AbortController().signal } },
-    });
-    const own = session();
-    const run = (method: string, params: JsonObject = {}): Promise<JsonObject> =>
-      fleet.service(new TestExchange(method, params, own));
-    listen(fleet, { toolsListChanged: true }, own);
+  test('goes on to call resources what they were called when they were asked for', async () => {
+    const [a, b] = [server(), server()];
+    const { fleet } = fleetOf({ a });
+    const bare = listen(fleet, { resourceSubscriptions: ['x:1'] }).exchange;
     await settled();
-    const hears = async (name: string): Promise<void> => {
-      await settled();
-      await run('tools/list');
-      names.push(name);
-      await changed(b.heard[0], 'tools');
-      // No time has passed in which the list might have been looked at again.
-      expect(await run('tools/call', { name })).toEqual({ content: [name] });
-    };
-    fleet.update([a, b, server()].map(({ service }, index) => ({ name: 'abc'[index]!, service })));
-    await hears('new');
-    for (let count = 0; count <= 1000; count += 1)
-      await fleet.service(new TestExchange('prompts/list', {}, session())).catch(() => {});
-    await hears('newer');
-  });
-
-  test('leads a subscription of a resource on to the server that has it then', async () => {
-    const uris = ['x:1'];
-    const a = server(LISTS, { 'resources/list': () => ({ resources: uris.map((uri) => ({ uri, name: uri })) }) });
-    const b = server(LISTS, { 'resources/list': () => ({ resources: [{ uri: 'y:1', name: 'y' }] }) });
-    const { fleet } = fleetOf({ a, b });
-    const { exchange } = listen(fleet, { resourceSubscriptions: ['x:1', 'y:1'] });
+    const members = [a, b].map(({ service }, index) => ({ name: 'ab'[index]!, service }));
+    fleet.update(members);
+    const named = listen(fleet, { resourceSubscriptions: ['everwire+a:x:1'] }).exchange;
     await settled();
-    expect(a.heard.map(({ params }) => params)).toEqual([{ notifications: { resourceSubscriptions: ['x:1'] } }]);
-    uris.push('y:1');
-    fleet.update([{ name: 'a', service: a.service }]);
+    fleet.update(members.slice(0, 1));
     await settled();
-    expect(b.heard).toEqual([]);
-    expect(a.heard.map(({ params }) => params)).toEqual([{ notifications: { resourceSubscriptions: ['x:1', 'y:1'] } }]);
-    expect(said(exchange).slice(1)).toEqual([
-      ['resources/updated', 'x:1'],
-      ['resources/updated', 'y:1'],
-    ]);
-    await a.heard[0]!.notify('notifications/resources/updated', { uri: 'y:1' });
-    expect(said(exchange)).toHaveLength(4);
-    // And back again.
-    uris.pop();
-    fleet.update([a, b].map(({ service }, index) => ({ name: 'ab'[index]!, service })));
-    await settled();
-    expect([a, b].map(({ heard }) => heard.map(({ params }) => params['notifications']))).toEqual([
-      [{ resourceSubscriptions: ['x:1'] }],
-      [{ resourceSubscriptions: ['y:1'] }],
-    ]);
-  });
-
-  test('goes on with what it listened to until a server listens to more, and where it refuses that', async () => {
-    const listed = (...uris: string[]): Record<string, Answer> => ({
-      'resources/list': () => ({ resources: uris.map((uri) => ({ uri, name: uri })) }),
-    });
-    const [heard, asked]: [Exchange[], Exchange[]] = [[], []];
-    let answer: (exchange: Exchange) => Promise<void> = () => Promise.resolve();
-    const a = server(LISTS, {
-      ...listed('x:1'),
-      'subscriptions/listen': async (exchange) => {
-        asked.push(exchange);
-        await answer(exchange);
-        return listening(heard)(exchange);
-      },
-    });
-    const [b, c] = [server(LISTS, listed('y:1', 'z:1')), server(LISTS, listed('z:1'))];
-    const { fleet } = fleetOf({ a, b });
-    const { exchange } = listen(fleet, { resourceSubscriptions: ['x:1', 'y:1', 'z:1'] });
-    await settled();
-    const update = async (...servers: { service: Service }[]): Promise<void> => {
-      fleet.update(servers.map(({ service }, index) => ({ name: 'ac'[index]!, service })));
-      await settled();
-    };
-    answer = ({ signal }) => aborted(signal).then(() => Promise.reject(new Error('given up')));
-    await update(a);
-    answer = () => Promise.reject(new RpcError(-32600, 'too much'));
-    await update(a, c);
-    expect(asked.map(({ params, signal }) => [params['notifications'].resourceSubscriptions, signal.aborted])).toEqual([
-      [['x:1'], false],
-      [['x:1', 'y:1', 'z:1'], true],
-      [['x:1', 'y:1'], false],
-    ]);
-    expect(heard).toEqual([asked[0]]);
-    exchange.notified.length = 0;
-    await asked[0]!.notify('notifications/resources/updated', { uri: 'x:1' });
-    expect(said(exchange)).toEqual([['resources/updated', 'x:1']]);
-    exchange.abort();
-    await settled();
-    expect(heard).toEqual([]);
-  });
-
-  test('leaves nothing on the signals of sessions, however often their callers are forgotten', async () => {
-    const { fleet } = fleetOf({ a: server() });
-    const sessions = Array.from({ length: 1101 }, (_, id) => ({
-      id: String(id),
-      signal: new AbortController().signal,
-    }));
-    for (let round = 0; round < 3; round += 1) {
-      for (const session of sessions) await fleet.service(new TestExchange('tools/list', {}, { caller: { session } }));
-    }
-    const counts = (): number[] => sessions.map(({ signal }) => getEventListeners(signal, 'abort').length);
-    expect(Math.max(...counts())).toBe(1);
-    fleet.close();
-    expect(Math.max(...counts())).toBe(0);
+    expect(a.heard).toHaveLength(2);
+    for (const exchange of a.heard) await exchange.notify('notifications/resources/updated', { uri: 'x:1' });
+    expect(said(bare).slice(1)).toEqual([['resources/updated', 'x:1']]);
+    expect(said(named).slice(1)).toEqual([['resources/updated', 'everwire+a:x:1']]);
   });
 });

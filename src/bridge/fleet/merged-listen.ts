@@ -1,68 +1,47 @@
 import type { Exchange } from '../../core/exchange.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { Notice } from '../../protocol/methods.ts';
-import { changesOf } from '../../protocol/subscriptions.ts';
+import { changesOf, isWithin, LIST_CHANGES } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
-import { CHANGES } from './kinds.ts';
-import { signed, type FleetMember, type Members } from './members.ts';
-import { renameNotice, type Renaming } from './results.ts';
-import { ServerListen, type Wanted } from './server-listen.ts';
-import { splitTaskId } from './tasks.ts';
-import type { View } from './view.ts';
+import { untilAborted, waitFor } from '../../util/wait.ts';
+import { splitTaskId, taskIdOf, unwrapUri, wrapUri } from './ids.ts';
+import { withServerName, type FleetMember, type Members } from './members.ts';
+import { renameNotice, renamingFor } from './results.ts';
+import { ServerListen } from './server-listen.ts';
 
-/** What is said before all servers have acknowledged waits; the oldest goes where it is more. */
+/** Notifications that wait for the acknowledgement; of more the oldest is dropped. */
 const MAX_WAITING = 1000;
 
-export interface MergedListenOptions {
-  readonly members: Members;
-  /** Of the caller, as it is at the time. */
-  readonly view: () => View;
-  /** Milliseconds that a server may take to acknowledge before the others' is passed on without. */
-  readonly timeout: number;
-  /** The servers that a URI may be of, each with what it is there. */
-  readonly route: (uri: string) => Promise<readonly { readonly member: FleetMember; readonly uri: string }[]>;
-  readonly renaming: (member: FleetMember) => Renaming;
-}
-
-/** One `subscriptions/listen`, served by as many of the servers. One that is lost is listened to again; the others go on. */
+/** One `subscriptions/listen`, made of one for each server. One that is lost is opened again; the others go on. */
 export class MergedListen {
   readonly #exchange: Exchange;
   readonly #filter: SubscriptionFilter;
-  readonly #options: MergedListenOptions;
+  readonly #members: Members;
   readonly #parts = new Map<FleetMember, ServerListen>();
-  /** Those that go on until what takes their place is acknowledged. */
-  readonly #replaced = new Map<FleetMember, ServerListen>();
   readonly #over = new AbortController();
-  /** Finds out what is wanted of which server. */
-  #opening: Promise<void> | undefined;
-  /** The servers are others than when it began to. */
-  #outdated = false;
   /** What was said before the acknowledgement. */
   #waiting: [method: string, params: JsonObject | undefined][] | undefined = [];
 
-  constructor(exchange: Exchange, filter: SubscriptionFilter, options: MergedListenOptions) {
+  constructor(exchange: Exchange, filter: SubscriptionFilter, members: Members) {
     this.#exchange = exchange;
     this.#filter = filter;
-    this.#options = options;
+    this.#members = members;
   }
 
-  async run(): Promise<JsonObject> {
+  async run(): Promise<void> {
     const { signal } = this.#exchange;
     const end = (): void => this.end();
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
-    const over = new Promise<void>((resolve) => {
-      if (this.#over.signal.aborted) resolve();
-      else this.#over.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
     try {
-      await this.#open();
-      await Promise.race([over, this.#allSettled()]);
-      if (this.#over.signal.aborted) return {};
+      this.#open();
+      const settled = Promise.all([...this.#parts.values()].map((part) => part.settled));
+      // A server that is late is not waited for: the acknowledgement comes without it.
+      await waitFor(settled, { signal: this.#over.signal, timeout: this.#members.timeout }).catch(() => {});
+      if (this.#over.signal.aborted) return;
       this.#checkRefused();
       await this.#acknowledge();
-      await over;
-      return {};
+      await untilAborted(new Promise(() => {}), this.#over.signal);
     } finally {
       signal.removeEventListener('abort', end);
       this.end();
@@ -72,148 +51,76 @@ export class MergedListen {
   /** Nobody listens any more. */
   end(): void {
     this.#over.abort();
-    for (const parts of [this.#parts, this.#replaced]) {
-      for (const part of parts.values()) part.stop();
-      parts.clear();
-    }
+    for (const part of this.#parts.values()) part.stop();
+    this.#parts.clear();
   }
 
-  /** All lists that are listened to have changed. */
-  changed(): void {
-    for (const { flag, notice } of CHANGES) if (this.#filter[flag]) void this.#say(notice, undefined);
-  }
-
-  /** The servers are others now. */
+  /** The servers, or their names, have changed. */
   update(): void {
-    for (const member of this.#parts.keys()) if (!this.#options.members.has(member)) this.#stop(member);
-    this.#open().catch(() => {});
-    this.changed();
-  }
-
-  /** Listens to those that are not listened to so far, and otherwise to those of which something else is wanted now. */
-  #open(): Promise<void> {
-    this.#outdated = true;
-    this.#opening ??= this.#openAll();
-    return this.#opening;
-  }
-
-  async #openAll(): Promise<void> {
-    try {
-      while (this.#outdated && !this.#over.signal.aborted) {
-        this.#outdated = false;
-        this.#apply(await this.#wanted());
-      }
-    } finally {
-      // Not later: what comes after the last look has to look for itself.
-      this.#opening = undefined;
+    for (const [member, part] of this.#parts) {
+      if (this.#members.has(member)) continue;
+      part.stop();
+      this.#parts.delete(member);
     }
+    this.#open();
+    for (const [flag, notice] of LIST_CHANGES) if (this.#filter[flag]) void this.#say(notice, undefined);
   }
 
-  #apply(wanted: ReadonlyMap<FleetMember, Wanted>): void {
+  /** Listens to the servers that are not listened to so far. */
+  #open(): void {
     if (this.#over.signal.aborted) return;
-    for (const member of this.#options.members) {
-      const [asked, part] = [wanted.get(member), this.#parts.get(member)];
-      if (part?.suffices(asked)) continue;
-      if (asked) this.#listen(member, asked);
-      else this.#stop(member);
-    }
-  }
-
-  #listen(member: FleetMember, wanted: Wanted): void {
-    const before = this.#parts.get(member);
-    // Nothing is lost between the two.
-    if (before && this.#replaced.has(member)) before.stop();
-    else if (before) this.#replaced.set(member, before);
-    const part = new ServerListen(this.#exchange, member, wanted, {
-      members: this.#options.members,
-      onnotice: (...said) => this.#hear(...said),
-      onacknowledged: (which, again) => {
-        if (this.#parts.get(member) === which) {
-          this.#replaced.get(member)?.stop();
-          this.#replaced.delete(member);
-        }
-        // What was missed meanwhile nobody knows.
-        if (again || this.#waiting === undefined) this.#sayAllChanged(which);
-      },
-      onend: (which) => {
-        const former = this.#replaced.get(member);
-        if (!former || this.#parts.get(member) !== which) return;
-        this.#parts.set(member, former);
-        this.#replaced.delete(member);
-      },
-    });
-    this.#parts.set(member, part);
-    void part.run();
-  }
-
-  #stop(member: FleetMember): void {
-    for (const parts of [this.#parts, this.#replaced]) {
-      parts.get(member)?.stop();
-      parts.delete(member);
-    }
-  }
-
-  /** What is asked of which server. */
-  async #wanted(): Promise<Map<FleetMember, Wanted>> {
-    const { members, route } = this.#options;
-    const uris = new Map<FleetMember, Map<string, string>>();
-    for (const asked of this.#filter.resourceSubscriptions ?? []) {
-      for (const { member, uri } of await route(asked)) {
-        const own = uris.get(member) ?? new Map<string, string>();
-        uris.set(member, own.set(uri, asked));
-      }
-    }
-    const wanted = new Map<FleetMember, Wanted>();
-    for (const member of members) {
-      const filter: SubscriptionFilter = {};
-      for (const { flag, capability } of CHANGES) if (this.#hasList(member, flag, capability)) filter[flag] = true;
-      const outward = uris.get(member) ?? new Map<string, string>();
-      if (outward.size > 0) filter.resourceSubscriptions = [...outward.keys()];
-      const taskIds = (this.#filter.taskIds ?? []).flatMap((taskId) => {
-        const split = splitTaskId(taskId);
-        return split?.label === member.label ? [split.id] : [];
+    for (const member of this.#members) {
+      if (this.#parts.has(member)) continue;
+      const filter = this.#filterFor(member);
+      if (Object.keys(filter).length === 0) continue;
+      const part = new ServerListen(this.#exchange, member, filter, {
+        members: this.#members,
+        onnotice: (...said) => this.#hear(member, ...said),
+        onacknowledged: (again) => {
+          // Nobody knows what was missed until now.
+          if (again || this.#waiting === undefined) this.#sayAllChanged(part);
+        },
       });
-      if (taskIds.length > 0) filter.taskIds = taskIds;
-      if (Object.keys(filter).length > 0) wanted.set(member, { filter, outward });
+      this.#parts.set(member, part);
+      void part.run();
     }
-    return wanted;
   }
 
-  /** A session hears by this of all that its servers say to it, so it listens to those, too, whose lists never change. */
-  #hasList(member: FleetMember, flag: (typeof CHANGES)[number]['flag'], name: string): boolean {
-    if (this.#filter[flag] !== true) return false;
-    return this.#exchange.caller.session !== undefined || this.#options.view().capabilities.tellsChanges(member, name);
-  }
-
-  /** Resolves when all servers have said what they do, or time is up. */
-  async #allSettled(): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#options.timeout);
+  /** What is asked of one server. */
+  #filterFor(member: FleetMember): SubscriptionFilter {
+    const filter: SubscriptionFilter = {};
+    for (const [flag] of LIST_CHANGES) if (this.#filter[flag]) filter[flag] = true;
+    const uris = (this.#filter.resourceSubscriptions ?? []).flatMap((asked) => {
+      const wrapped = unwrapUri(asked);
+      if (wrapped?.label === member.label) return [wrapped.uri];
+      return this.#members.naming.bare ? [asked] : [];
     });
-    await Promise.race([late, Promise.all([...this.#parts.values()].map(({ settled }) => settled))]);
-    clearTimeout(timer);
+    const taskIds = (this.#filter.taskIds ?? []).flatMap((asked) => {
+      const split = splitTaskId(asked);
+      return split?.label === member.label ? [split.id] : [];
+    });
+    if (uris.length > 0) filter.resourceSubscriptions = uris;
+    if (taskIds.length > 0) filter.taskIds = taskIds;
+    return filter;
   }
 
-  /** @throws RpcError where nothing is left to listen to, for all that could do it refuse. */
+  /** @throws RpcError where there is nothing to listen to, because all servers refuse. */
   #checkRefused(): void {
-    if (CHANGES.some(({ flag }) => this.#filter[flag])) return;
+    if (LIST_CHANGES.some(([flag]) => this.#filter[flag])) return;
     const parts = [...this.#parts.values()];
     const refused = parts.find((part) => part.refused)?.refused;
     if (refused && parts.every((part) => part.refused)) throw refused;
   }
 
-  /** What the fleet does is what any of its servers does; that lists change, it says by itself where servers come and go. */
+  /** The fleet itself says that lists change, where servers come and go. Of the rest it does what the servers do. */
   async #acknowledge(): Promise<void> {
     const honoured: SubscriptionFilter = {};
-    for (const { flag } of CHANGES) if (this.#filter[flag]) honoured[flag] = true;
-    const uris = new Set<string>();
-    const tasks = new Set<string>();
-    for (const part of this.#parts.values()) {
-      const names = this.#renamed(part);
-      for (const uri of names.uris) uris.add(uri);
-      for (const id of names.tasks) tasks.add(id);
-    }
+    for (const [flag] of LIST_CHANGES) if (this.#filter[flag]) honoured[flag] = true;
+    const parts = [...this.#parts.values()];
+    const uris = new Set(parts.flatMap((part) => this.#urisOf(part)));
+    const tasks = new Set(
+      parts.flatMap(({ member, honoured: own }) => stringsOf(own?.taskIds).map((id) => taskIdOf(member.label, id))),
+    );
     // In the caller's order, and nothing that it did not ask for.
     const kept = this.#filter.resourceSubscriptions?.filter((uri) => uris.has(uri)) ?? [];
     const keptTasks = this.#filter.taskIds?.filter((id) => tasks.has(id)) ?? [];
@@ -225,34 +132,32 @@ export class MergedListen {
     for (const [method, params] of waiting) void this.#say(method, params);
   }
 
-  /** What a server does, in the caller's words. */
-  #renamed(part: ServerListen): { uris: string[]; tasks: string[] } {
-    const { taskId } = this.#options.renaming(part.member);
-    const uris = stringsOf(part.honoured?.resourceSubscriptions).map((uri) => this.#outwardUri(part, uri));
-    return { uris, tasks: stringsOf(part.honoured?.taskIds).map((id) => taskId(id)) };
+  #urisOf({ member, honoured }: ServerListen): string[] {
+    return stringsOf(honoured?.resourceSubscriptions).map((uri) => this.#outwardUri(member, uri));
   }
 
-  #outwardUri(part: ServerListen, uri: string): string {
-    return part.asked(uri) ?? this.#options.renaming(part.member).uri(uri);
+  /** As the caller asked for it: the number of servers, and with it their URIs, may have changed since. */
+  #outwardUri(member: FleetMember, uri: string): string {
+    const asked = this.#filter.resourceSubscriptions ?? [];
+    const forms = [wrapUri(member.label, uri), uri];
+    return (
+      forms.find((form) => asked.some((each) => isWithin(form, each))) ?? this.#members.naming.outwardUri(member, uri)
+    );
   }
 
   /** Takes what a server says. */
-  #hear(part: ServerListen, method: string, params: JsonObject): Promise<void> {
-    const { member } = part;
-    const { view, renaming } = this.#options;
-    for (const { notice, flag, kinds } of CHANGES) {
-      if (method !== notice) continue;
-      for (const kind of kinds) view().forget(kind, member);
-      return this.#filter[flag] ? this.#say(method, params) : Promise.resolve();
-    }
+  #hear(member: FleetMember, method: string, params: JsonObject): Promise<void> {
+    const change = LIST_CHANGES.find(([, notice]) => notice === method);
+    if (change) return this.#filter[change[0]] ? this.#say(method, params) : Promise.resolve();
     if (method === Notice.ResourceUpdated && typeof params['uri'] === 'string')
-      return this.#say(method, { ...params, uri: this.#outwardUri(part, params['uri']) });
-    return this.#say(method, signed(member, method, renameNotice(params, renaming(member))));
+      return this.#say(method, { ...params, uri: this.#outwardUri(member, params['uri']) });
+    const renamed = renameNotice(params, renamingFor(member, this.#members.naming));
+    return this.#say(method, withServerName(member, method, renamed));
   }
 
   #sayAllChanged(part: ServerListen): void {
-    const changed: SubscriptionFilter = { resourceSubscriptions: this.#renamed(part).uris };
-    for (const { flag } of CHANGES) if (this.#filter[flag] && part.honoured?.[flag]) changed[flag] = true;
+    const changed: SubscriptionFilter = { resourceSubscriptions: this.#urisOf(part) };
+    for (const [flag] of LIST_CHANGES) if (this.#filter[flag] && part.honoured?.[flag]) changed[flag] = true;
     for (const [method, params] of changesOf(changed)) void this.#say(method, params);
   }
 

@@ -1,11 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { labelOf, MAX_NAME, NameTable, Naming, type NameRules } from './names.ts';
+import { wrapUri, unwrapUri } from './ids.ts';
+import { PROMPTS, TOOLS } from './kinds.ts';
+import { labelOf, MAX_NAME, Naming } from './names.ts';
 
-const rules = fc.record({
-  names: fc.constantFrom('clash' as const, 'always' as const),
-  separator: fc.constantFrom('__', '_', '-', '.', '._-'),
-});
+const separators = fc.constantFrom('__', '_', '-', '.', '._-');
 const word = fc.oneof(
   fc.constantFrom(
     'a',
@@ -27,35 +26,34 @@ const word = fc.oneof(
 /** Names by server. */
 const fleets = fc
   .uniqueArray(fc.tuple(word, fc.uniqueArray(word, { maxLength: 8 })), {
-    minLength: 1,
+    minLength: 2,
     maxLength: 5,
-    selector: ([member]) => member,
+    selector: ([server]) => server,
   })
   .map((entries) => new Map(entries));
 
-function outside(fleet: ReadonlyMap<string, readonly string[]>, naming: NameRules): Map<string, string> {
-  const table = new NameTable(new Naming(fleet.keys(), naming), fleet);
-  return new Map(
-    [...fleet].flatMap(([member, names]) =>
-      names.map((name) => [JSON.stringify([member, name]), table.outward(member, name)] as const),
-    ),
+const namingOf = (servers: Iterable<string>, separator?: string): Naming =>
+  new Naming(
+    [...servers].map((name) => ({ name })),
+    { separator },
   );
-}
 
 describe('the names of several servers', () => {
-  test('are distinct, valid, at most 64 characters, and lead back', () => {
+  test('are distinct, accepted by hosts, and lead back', () => {
     fc.assert(
-      fc.property(fleets, rules, (fleet, naming) => {
-        const table = new NameTable(new Naming(fleet.keys(), naming), fleet);
+      fc.property(fleets, separators, (fleet, separator) => {
+        const naming = namingOf(fleet.keys(), separator);
         const seen = new Set<string>();
-        for (const [member, names] of fleet) {
+        for (const [server, names] of fleet) {
           for (const name of names) {
-            const outer = table.outward(member, name);
-            expect(outer).toMatch(/^[A-Za-z0-9_.-]+$/);
-            expect(outer.length).toBeLessThanOrEqual(MAX_NAME);
-            expect(seen).not.toContain(outer);
-            seen.add(outer);
-            expect(table.inward(outer)).toEqual([{ member, name }]);
+            const outward = naming.outward(TOOLS, server, name);
+            expect(outward.replace(separator, '')).toMatch(/^[A-Za-z0-9_-]+$/);
+            expect(outward.length).toBeLessThanOrEqual(MAX_NAME);
+            expect(seen).not.toContain(outward);
+            seen.add(outward);
+            const inward = naming.inward(TOOLS, outward)!;
+            expect(inward.server).toBe(server);
+            expect(inward.name).toBe(inward.shortened ? naming.behindPrefix(server, name) : name);
           }
         }
       }),
@@ -63,68 +61,49 @@ describe('the names of several servers', () => {
     );
   });
 
-  test('do not depend on the order of the servers, nor of their names', () => {
+  test('depend on nothing but the name and its server', () => {
     fc.assert(
-      fc.property(fleets, rules, (fleet, naming) => {
-        const turned = new Map([...fleet].map(([member, names]) => [member, names.toReversed()] as const).toReversed());
-        expect(outside(turned, naming)).toEqual(new Map([...outside(fleet, naming)].toReversed()));
+      fc.property(fleets, word, separators, (fleet, other, separator) => {
+        const naming = namingOf(fleet.keys(), separator);
+        const more = namingOf([`${other}!`, ...[...fleet.keys()].toReversed()], separator);
+        for (const [server, names] of fleet)
+          for (const name of names) expect(more.outward(TOOLS, server, name)).toBe(naming.outward(TOOLS, server, name));
       }),
     );
-  });
-
-  test('do not change when another server comes, where they have their server’s before them', () => {
-    fc.assert(
-      fc.property(fleets, word, (fleet, other) => {
-        const more = new Map(fleet).set(`${other}!`, ['a', 'search']);
-        const rule = { names: 'always', separator: '__' } as const;
-        const after = outside(more, rule);
-        for (const [key, name] of outside(fleet, rule)) expect(after.get(key)).toBe(name);
-      }),
-    );
-  });
-
-  test('have their server’s before them where they clash', () => {
-    const table = new NameTable(
-      new Naming(['git', 'hub']),
-      new Map([
-        ['git', ['log', 'search', 'hub__x']],
-        ['hub', ['search', 'pull']],
-      ]),
-    );
-    expect(['log', 'search', 'hub__x'].map((name) => table.outward('git', name))).toEqual([
-      'log',
-      'git__search',
-      'git__hub__x',
-    ]);
-    expect(['search', 'pull'].map((name) => table.outward('hub', name))).toEqual(['hub__search', 'pull']);
-    // What a model remembers from before the clash is named by both.
-    expect(table.inward('search')).toEqual([
-      { member: 'git', name: 'search' },
-      { member: 'hub', name: 'search' },
-    ]);
-    // What it remembers from the time of a clash goes on to work.
-    expect(table.inward('git__log')).toEqual([{ member: 'git', name: 'log' }]);
-    expect(table.inward('nothing')).toEqual([]);
   });
 
   test('are shortened at their end, by a hash that stays', () => {
-    const naming = new Naming(['a server with a long name, and spaces'], { names: 'always' });
-    expect(naming.prefixed('a server with a long name, and spaces', 'get the weather')).toBe(
+    const server = 'a server with a long name, and spaces';
+    expect(namingOf([server, 'b']).outward(PROMPTS, server, 'get the weather')).toBe(
       'aserverwithalongnamean366f5577ce__get_the_weather_1e0e0ffac0',
     );
   });
 
-  test('a separator is made of what no hash is', () => {
-    expect(() => new Naming([], { separator: 'a' })).toThrow(RangeError);
+  test('are those of the configuration where it renames a tool', () => {
+    const naming = new Naming([{ name: 'a', tools: { rename: { x: 'y.z_0123456789' } } }, { name: 'b' }]);
+    expect(naming.outward(TOOLS, 'a', 'y.z_0123456789')).toBe('y.z_0123456789');
+    expect(naming.inward(TOOLS, 'y.z_0123456789')).toEqual({ server: 'a', name: 'y.z_0123456789', shortened: false });
+    expect(naming.inward(PROMPTS, 'y.z_0123456789')).toBeUndefined();
   });
 });
 
-test('labels are distinct, and can stand in a URI', () => {
-  fc.assert(
-    fc.property(fc.uniqueArray(word), (members) => {
-      const labels = members.map(labelOf);
-      expect(new Set(labels).size).toBe(members.length);
-      for (const label of labels) expect(label).toMatch(/^[a-z0-9][a-z0-9.-]{0,41}$/);
-    }),
-  );
+describe('labels of servers', () => {
+  test('are distinct, and can stand in a URI', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(word), (servers) => {
+        const labels = servers.map(labelOf);
+        expect(new Set(labels).size).toBe(servers.length);
+        for (const label of labels) expect(label).toMatch(/^[a-z0-9][a-z0-9.-]{0,41}$/);
+      }),
+    );
+  });
+
+  test('lead a URI back, even one that has a label already', () => {
+    fc.assert(
+      fc.property(word, fc.oneof(fc.string(), fc.constant('everwire+a:file:///a')), (server, uri) => {
+        const label = labelOf(server);
+        expect(unwrapUri(wrapUri(label, uri))).toEqual({ label, uri });
+      }),
+    );
+  });
 });

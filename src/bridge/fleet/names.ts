@@ -1,150 +1,140 @@
 import { createHash } from 'node:crypto';
+import { wrapUri } from './ids.ts';
+import { TOOLS, type ListKind } from './kinds.ts';
+import type { ToolSelection } from './selection.ts';
 
-/** Characters of a name that hosts and models take. */
+/** Hosts and models take names of so many characters. */
 export const MAX_NAME = 64;
-/** Characters of what stands before a server's names. */
+/** Characters of the part that stands for the server. */
 const MAX_PREFIX = 32;
-const VALID = /^[A-Za-z0-9_.-]+$/;
-/** How a name ends that was shortened, or had characters replaced. A name that looks so by itself is treated so, too. */
-const HASHED = /_[0-9a-f]{10}$/;
+/** What hosts and models take in a name. */
+const ALLOWED = /^[A-Za-z0-9_-]+$/;
+/** A separator has no letter or digit, so it is never part of a hash. */
+export const SEPARATOR = /^[_.-]{1,4}$/;
 const HASH_LENGTH = 10;
+/** The end of a shortened name. A server's own name that ends like this is shortened too, so that all of these are ours. */
+const SHORTENED = /_[0-9a-f]{10}$/;
 
-/** How the names of several servers are kept apart. */
+/** How the names of several servers are written. */
 export interface NameRules {
-  /** When a name gets its server's before it: where two servers have it, or always. Default `clash`. */
-  readonly names?: 'clash' | 'always' | undefined;
-  /** What stands between the two, 1 to 4 of the characters `_ - .`. Default `__`. */
+  /** Stands between the server's name and the name of the tool or prompt. 1 to 4 of the characters `_ - .`. Default `__`. */
   readonly separator?: string | undefined;
 }
 
+/** A server, as far as its names are concerned. */
+export interface NamedServer {
+  readonly name: string;
+  readonly tools?: ToolSelection | undefined;
+}
+
+/** What a name leads to. */
+interface Inward {
+  readonly server: string;
+  /** The name without the server's. */
+  readonly name: string;
+  /** Whether it stands for another name, which is in the server's list: the one with the same `behindPrefix`. */
+  readonly shortened: boolean;
+}
+
 /**
- * Gives names to what several servers have, such that each leads back: at most 64 letters, digits and `_ - .`. What a name
- * becomes depends on itself and its server's name; where names are only kept apart when they clash, on whether another
- * server has it, too. The order of the servers means nothing.
+ * The names of tools and prompts as clients see them. One server keeps its own names. With several servers each name begins
+ * with its server's: `notes__search`. A tool that the configuration renames has exactly the name that it is given. So a name
+ * tells its server without a look at any list.
  */
 export class Naming {
-  readonly always: boolean;
-  readonly separator: string;
+  /** Whether names and URIs stay as they are, because there is exactly one server. */
+  readonly bare: boolean;
+  readonly #separator: string;
   readonly #prefixes = new Map<string, string>();
-  readonly #members = new Map<string, string>();
+  readonly #servers = new Map<string, string>();
+  /** The servers of renamed tools, by their new names. */
+  readonly #renamed = new Map<string, string>();
 
-  /** @throws RangeError for a separator that cannot be. */
-  constructor(members: Iterable<string>, { names = 'clash', separator = '__' }: NameRules = {}) {
-    if (!/^[_.-]{1,4}$/.test(separator)) throw new RangeError('separator must be 1 to 4 of the characters _ - .');
-    this.always = names === 'always';
-    this.separator = separator;
-    for (const member of members) {
-      const prefix = prefixOf(member, separator);
-      this.#prefixes.set(member, prefix);
-      this.#members.set(prefix, member);
+  /**
+   * @throws RangeError for a separator that is not allowed; TypeError where two servers have the same name, where tools of two
+   * servers get the same name, and where a new name begins like those of a server.
+   */
+  constructor(servers: readonly NamedServer[], { separator = '__' }: NameRules = {}) {
+    if (!SEPARATOR.test(separator)) throw new RangeError('separator must be 1 to 4 of the characters _ - .');
+    this.#separator = separator;
+    this.bare = servers.length === 1;
+    for (const { name } of servers) {
+      if (typeof name !== 'string' || name === '') throw new TypeError('each server of a fleet needs a name');
+      if (this.#prefixes.has(name)) throw new TypeError(`two servers of a fleet are called ${JSON.stringify(name)}`);
+      const prefix = prefixOf(name, separator);
+      this.#prefixes.set(name, prefix);
+      this.#servers.set(prefix, name);
     }
+    for (const { name, tools } of servers)
+      for (const [tool, to] of Object.entries(tools?.rename ?? {})) this.#rename(name, tool, to);
   }
 
-  /** A name with its server's before it. */
-  prefixed(member: string, name: string): string {
-    return `${this.#prefixes.get(member)!}${this.separator}${this.partOf(member, name)}`;
+  #rename(server: string, tool: string, to: string): void {
+    const renamed = `the tool ${JSON.stringify(tool)} of ${JSON.stringify(server)} is renamed to a name that`;
+    const other = this.#renamed.get(to) ?? server;
+    if (other !== server) throw new TypeError(`${renamed} a tool of ${JSON.stringify(other)} is renamed to, too`);
+    const owner = this.#split(to)?.server;
+    if (owner !== undefined) throw new TypeError(`${renamed} begins like those of ${JSON.stringify(owner)}`);
+    this.#renamed.set(to, server);
   }
 
-  /** What stands of a name behind its server's. */
-  partOf(member: string, name: string): string {
-    return shortened(name, MAX_NAME - this.#prefixes.get(member)!.length - this.separator.length);
+  /** What clients call a tool or a prompt of a server. */
+  outward(kind: ListKind, server: string, name: string): string {
+    if (this.bare || (kind === TOOLS && this.#renamed.get(name) === server)) return name;
+    return `${this.#prefixes.get(server)!}${this.#separator}${this.behindPrefix(server, name)}`;
   }
 
-  /** A name without its server's; undefined where it looks as if it had one before it, and so needs its own. */
-  plain(name: string): string | undefined {
-    const short = shortened(name, MAX_NAME);
-    return this.split(short) ? undefined : short;
+  /** Where a name leads; undefined where it leads to no server. */
+  inward(kind: ListKind, name: string): Inward | undefined {
+    if (this.bare) return { server: [...this.#prefixes.keys()][0]!, name, shortened: false };
+    const server = kind === TOOLS ? this.#renamed.get(name) : undefined;
+    return server === undefined ? this.#split(name) : { server, name, shortened: false };
   }
 
-  /** Takes apart what has a server's name before it. */
-  split(name: string): { readonly member: string; readonly part: string } | undefined {
-    // No prefix has the separator in it, not even together with one that follows.
-    const end = name.indexOf(this.separator);
-    const member = end < 1 ? undefined : this.#members.get(name.slice(0, end));
-    return member === undefined ? undefined : { member, part: name.slice(end + this.separator.length) };
+  /** A server's own name as it stands behind the server's prefix: shortened where it does not fit. */
+  behindPrefix(server: string, name: string): string {
+    const room = MAX_NAME - this.#prefixes.get(server)!.length - this.#separator.length;
+    if (name.length <= room && ALLOWED.test(name) && !SHORTENED.test(name)) return name;
+    const head = name.slice(0, room).replace(/[^A-Za-z0-9_-]+/g, '_');
+    return `${head.slice(0, room - HASH_LENGTH - 1)}_${hash(name)}`;
+  }
+
+  /** What clients call the resource of a server: `everwire+notes:file:///a.txt`. Also for a template of URIs. */
+  outwardUri({ label }: { readonly label: string }, uri: string): string {
+    return this.bare ? uri : wrapUri(label, uri);
+  }
+
+  /** What the names of all servers begin with, for people to read. */
+  get prefixes(): string[] {
+    return [...this.#servers.keys()].map((prefix) => `${prefix}${this.#separator}`);
+  }
+
+  #split(name: string): Inward | undefined {
+    // No prefix has the separator in it, not even together with the separator that follows.
+    const end = name.indexOf(this.#separator);
+    const server = end < 1 ? undefined : this.#servers.get(name.slice(0, end));
+    if (server === undefined) return undefined;
+    const own = name.slice(end + this.#separator.length);
+    return { server, name: own, shortened: SHORTENED.test(own) };
   }
 }
 
-/** Whether a part is the name itself, or has to be looked up. */
-export function isShortened(part: string): boolean {
-  return HASHED.test(part);
+function prefixOf(server: string, separator: string): string {
+  const fits =
+    ALLOWED.test(server) &&
+    server.length <= MAX_PREFIX &&
+    `${server}${separator}`.indexOf(separator) === server.length &&
+    !/[0-9a-f]{10}$/.test(server);
+  return fits ? server : `${server.replace(/[^A-Za-z0-9]+/g, '').slice(0, MAX_PREFIX - HASH_LENGTH)}${hash(server)}`;
 }
 
-function shortened(name: string, room: number): string {
-  if (name.length <= room && VALID.test(name) && !HASHED.test(name)) return name;
-  const head = name.slice(0, room).replace(/[^A-Za-z0-9_.-]+/g, '_');
-  return `${head.slice(0, room - HASH_LENGTH - 1)}_${hash(name)}`;
-}
-
-function prefixOf(member: string, separator: string): string {
-  const usable =
-    VALID.test(member) &&
-    member.length <= MAX_PREFIX &&
-    `${member}${separator}`.indexOf(separator) === member.length &&
-    !/[0-9a-f]{10}$/.test(member);
-  if (usable) return member;
-  // Letters and digits alone, for these are in no separator.
-  return `${member.replace(/[^A-Za-z0-9]+/g, '').slice(0, MAX_PREFIX - HASH_LENGTH)}${hash(member)}`;
-}
-
-/** What stands for a server in URIs, ids of tasks and states: lower case, for URIs are compared so. */
-export function labelOf(member: string): string {
-  if (/^[a-z0-9][a-z0-9.-]{0,31}$/.test(member) && !/[0-9a-f]{10}$/.test(member)) return member;
-  return `${member
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '')
-    .slice(0, MAX_PREFIX - HASH_LENGTH)}${hash(member)}`;
+/** What stands for a server in URIs, task ids, cursors and states: lower case, since schemes of URIs are compared so. */
+export function labelOf(server: string): string {
+  if (/^[a-z0-9][a-z0-9.-]{0,31}$/.test(server) && !/[0-9a-f]{10}$/.test(server)) return server;
+  const letters = server.toLowerCase().replace(/[^a-z0-9]+/g, '');
+  return `${letters.slice(0, MAX_PREFIX - HASH_LENGTH)}${hash(server)}`;
 }
 
 function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
-}
-
-/** The names that the servers have, as far as they are known, and what they are called outside. */
-export class NameTable {
-  readonly #naming: Naming;
-  /** Who has a name, by what it is without its server's. */
-  readonly #plain = new Map<string, { readonly member: string; readonly name: string }[]>();
-  /** Those that do not stand as they are behind their server's name. */
-  readonly #parts = new Map<string, Map<string, string>>();
-
-  constructor(naming: Naming, names: ReadonlyMap<string, Iterable<string>>) {
-    this.#naming = naming;
-    for (const [member, own] of names) for (const name of own) this.#add(member, name);
-  }
-
-  #add(member: string, name: string): void {
-    const part = this.#naming.partOf(member, name);
-    if (part !== name) {
-      let parts = this.#parts.get(member);
-      if (!parts) this.#parts.set(member, (parts = new Map()));
-      parts.set(part, name);
-    }
-    if (this.#naming.always) return;
-    const plain = this.#naming.plain(name);
-    if (plain === undefined) return;
-    const owners = this.#plain.get(plain);
-    if (owners) owners.push({ member, name });
-    else this.#plain.set(plain, [{ member, name }]);
-  }
-
-  /** What a server's name is called outside. */
-  outward(member: string, name: string): string {
-    if (!this.#naming.always) {
-      const plain = this.#naming.plain(name);
-      const others = plain === undefined ? undefined : this.#plain.get(plain);
-      if (plain !== undefined && !others?.some((other) => other.member !== member)) return plain;
-    }
-    return this.#naming.prefixed(member, name);
-  }
-
-  /** The servers that have what a name stands for, each with its own name for it. More than one where it is ambiguous. */
-  inward(name: string): readonly { readonly member: string; readonly name: string }[] {
-    const split = this.#naming.split(name);
-    if (!split) return this.#plain.get(name) ?? [];
-    const { member, part } = split;
-    if (!isShortened(part)) return [{ member, name: part }];
-    const own = this.#parts.get(member)?.get(part);
-    return own === undefined ? [] : [{ member, name: own }];
-  }
 }

@@ -83,7 +83,7 @@ describe('the servers of a file', () => {
     );
     expect(world.log).toEqual(['open a', 'open b', 'open c', 'open c', 'open d', 'close b', 'close c']);
     expect(world.changes).toEqual([{ added: ['d'], removed: ['b'], changed: ['c'] }]);
-    expect(await tools(world)).toEqual(['first', 'zz', 'w']);
+    expect(await tools(world)).toEqual(['first', 'c__zz', 'd__w']);
     expect([...world.fleet.services.keys()]).toEqual(['a', 'c', 'd']);
     expect(listener.notified.map(({ method }) => method)).toContain('notifications/tools/list_changed');
     // The names of its tools are ours, and no matter of its connection, but it is listened to anew.
@@ -123,10 +123,11 @@ describe('the servers of a file', () => {
   });
 
   test('are called otherwise when the file says so', async () => {
-    const world = await opened(config({ a: { command: 'x' } }));
-    await world.fleet.update(config({ a: { command: 'x' } }, { names: 'always', separator: '.' }));
-    expect(await tools(world)).toEqual(['a.x']);
-    expect(world.log).toEqual(['open a']);
+    const servers = { a: { command: 'x' }, b: { command: 'y' } };
+    const world = await opened(config(servers));
+    await world.fleet.update(config(servers, { separator: '.' }));
+    expect(await tools(world)).toEqual(['a.x', 'b.y']);
+    expect(world.log).toEqual(['open a', 'open b']);
     // No server has come or gone.
     expect(world.changes).toEqual([]);
   });
@@ -134,7 +135,7 @@ describe('the servers of a file', () => {
   test('go without one that cannot be opened, which is tried again with the next change', async () => {
     const world = await opened(config({ a: { command: 'broken' }, b: { command: 'y' } }));
     expect(world.warnings).toEqual(['the server "a" cannot be opened: no such command']);
-    expect(await tools(world)).toEqual(['y']);
+    expect(await tools(world)).toEqual(['b__y']);
     await expect(world.fleet.services.get('a')!(new TestExchange('tools/list'))).rejects.toThrow('no such command');
     await world.fleet.update(config({ a: { command: 'broken' }, b: { command: 'y' } }));
     expect(world.warnings.filter((warning) => warning.includes('cannot be opened'))).toHaveLength(2);
@@ -155,7 +156,7 @@ describe('the servers of a file', () => {
     const world = await opened(config({ a: { command: 'x' } }));
     const twice = config({ b: { command: 'y' } });
     const servers = [...twice.servers, ...twice.servers];
-    await expect(world.fleet.update({ ...twice, servers })).rejects.toThrow('two members of a fleet are called "b"');
+    await expect(world.fleet.update({ ...twice, servers })).rejects.toThrow('two servers of a fleet are called "b"');
     expect(world.log).toEqual(['open a', 'open b', 'open b', 'close b', 'close b']);
     expect(await tools(world)).toEqual(['x']);
   });
@@ -173,14 +174,14 @@ describe('a file that changes', () => {
     let next = world.next();
     write({ a: { command: 'x' }, b: { command: 'y' } });
     await next;
-    expect(await tools(world)).toEqual(['x', 'y']);
+    expect(await tools(world)).toEqual(['a__x', 'b__y']);
     next = world.next();
     write('{ "mcpServers": { "a": ');
     await next;
     expect(world.warnings).toEqual([
       `${file}: line 1, column 24: this is not valid JSON: the file ends too early; the servers stay what they were`,
     ]);
-    expect(await tools(world)).toEqual(['x', 'y']);
+    expect(await tools(world)).toEqual(['a__x', 'b__y']);
     next = world.next();
     rmSync(file);
     await next;

@@ -94,13 +94,12 @@ class ConfiguredFleet implements OpenFleet {
   #begun = false;
   #closed = false;
 
-  constructor({ names, separator }: FleetConfig, options: OpenFleetOptions) {
+  constructor({ separator }: FleetConfig, options: OpenFleetOptions) {
     const { serverInfo, timeout, onwarning } = options;
     this.#options = options;
     this.#fleet = createFleet({
       members: [],
       capabilities: CAPABILITIES,
-      names,
       separator,
       serverInfo,
       timeout,
@@ -148,7 +147,7 @@ class ConfiguredFleet implements OpenFleet {
     await Promise.all(opened.map(([name, each]) => this.#end(name, each)));
   }
 
-  async #update({ servers, names, separator }: FleetConfig): Promise<void> {
+  async #update({ servers, separator }: FleetConfig): Promise<void> {
     if (this.#closed) return;
     const before = this.#opened;
     const change = { added: [] as string[], removed: [] as string[], changed: [] as string[] };
@@ -160,7 +159,7 @@ class ConfiguredFleet implements OpenFleet {
       service: opened[index]!.connection.service,
     }));
     try {
-      this.#fleet.update(members, { names, separator });
+      this.#fleet.update(members, { separator });
     } catch (error) {
       const made = servers.flatMap(({ name }, index) =>
         before.get(name) === opened[index] ? [] : [[name, opened[index]!] as const],

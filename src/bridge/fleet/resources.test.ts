@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { deferred, scripted, settled } from '../../../test/support/service.ts';
+import { scripted } from '../../../test/support/service.ts';
 import { TestExchange } from '../../../test/support/exchange.ts';
+import { NoConnection } from '../../client/errors.ts';
 import type { Service } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
@@ -41,10 +42,6 @@ function resourceServer(
   );
 }
 
-const refuse = (): never => {
-  throw RpcError.fromObject({ code: -32603, message: 'not today' });
-};
-
 function ask(fleet: Fleet, method: string, params: JsonObject = {}): Promise<JsonObject> {
   return fleet.service(new TestExchange(method, params));
 }
@@ -61,7 +58,12 @@ describe('the resources of several servers', () => {
   test('are listed and read by URIs that lead back', async () => {
     const { resources } = await ask(fleet, 'resources/list');
     const uris = resources.map(({ uri }: { uri: string }) => uri);
-    expect(uris).toEqual(['note:1', 'everwire+notes:file:///both', 'everwire+files:file:///both', 'file:///f']);
+    expect(uris).toEqual([
+      'everwire+notes:note:1',
+      'everwire+notes:file:///both',
+      'everwire+files:file:///both',
+      'everwire+files:file:///f',
+    ]);
     const read = await Promise.all(uris.map((uri: string) => ask(fleet, 'resources/read', { uri })));
     expect(read.map(({ contents }) => [contents[0].text, contents[0].uri])).toEqual([
       ['notes', uris[0]],
@@ -75,11 +77,11 @@ describe('the resources of several servers', () => {
   test('are listed by templates that lead back', async () => {
     const { resourceTemplates } = await ask(fleet, 'resources/templates/list');
     expect(resourceTemplates).toEqual([
-      { uriTemplate: 'note:{id}', name: 't' },
+      { uriTemplate: 'everwire+notes:note:{id}', name: 't' },
       { uriTemplate: 'everwire+notes:file:///{x}', name: 't' },
     ]);
     for (const [uri, own] of [
-      ['note:{id}', 'note:{id}'],
+      ['everwire+notes:note:{id}', 'note:{id}'],
       ['everwire+notes:file:///{x}', 'file:///{x}'],
     ]) {
       const result = await ask(fleet, 'completion/complete', { ref: { type: 'ref/resource', uri }, argument: {} });
@@ -87,16 +89,34 @@ describe('the resources of several servers', () => {
     }
   });
 
-  test('that nobody lists are looked for at one server after the other', async () => {
-    // The template of the one would fit; the other has it.
-    const { contents } = await ask(fleet, 'resources/read', { uri: 'everwire+files:file:///hidden' });
-    expect(contents[0]).toMatchObject({ text: 'files', uri: 'everwire+files:file:///hidden' });
-    const two = fleetOf({ a: resourceServer('a', ['x:1']), b: resourceServer('b', ['x:2'], { hidden: ['x:3'] }) });
-    expect((await ask(two, 'resources/read', { uri: 'x:3' }))['contents']).toEqual([
-      { uri: 'everwire+b:x:3', text: 'b' },
+  test('by URIs that name no server are looked for at one server after the other, and no list is read', async () => {
+    const [a, b] = [resourceServer('a', ['x:1']), resourceServer('b', ['x:2'], { hidden: ['x:3'] })];
+    const two = fleetOf({ a, b });
+    expect((await ask(two, 'resources/read', { uri: 'x:3' }))['contents']).toEqual([{ uri: 'x:3', text: 'b' }]);
+    expect([a, b].map(({ seen }) => seen.map(({ method }) => method))).toEqual([
+      ['resources/read'],
+      ['resources/read'],
     ]);
     await expect(ask(two, 'resources/read', { uri: 'x:4' })).rejects.toMatchObject({ code: -32002 });
     await expect(ask(two, 'resources/read', {})).rejects.toMatchObject({ code: -32602 });
+    const { completion } = await ask(two, 'completion/complete', { ref: { type: 'ref/resource', uri: 'x:{y}' } });
+    expect(completion.values).toEqual(['a', 'x:{y}']);
+  });
+
+  test('by URIs that name no server are looked for past one that cannot be reached, and one that is down is last', async () => {
+    const unreachable = (): never => {
+      throw new RpcError(-32000, 'gone', { cause: new NoConnection('gone') });
+    };
+    const gone = scripted({ 'server/discover': unreachable, 'resources/read': unreachable });
+    const two = fleetOf({ gone, b: resourceServer('b', ['x:1']) });
+    const read = (uri: string): Promise<JsonObject> => ask(two, 'resources/read', { uri });
+    expect((await read('x:1'))['contents']).toMatchObject([{ text: 'b' }]);
+    // The one that cannot be reached might have it.
+    await expect(read('x:2')).rejects.toThrow('gone');
+    await ask(two, 'resources/list');
+    gone.seen.length = 0;
+    await read('x:1');
+    expect(gone.seen).toEqual([]);
   });
 
   test('lead back from the results of tools and of prompts, and what is text or structured is left alone', async () => {
@@ -106,51 +126,20 @@ describe('the resources of several servers', () => {
       return content.map((block: JsonObject) => block['uri'] ?? block['resource']?.uri ?? block['text']);
     };
     const both = 'everwire+files:file:///both';
-    expect(await link('files_links', 'file:///both')).toEqual([both, both, 'file:///both']);
-    expect(await link('files_links', 'file:///f')).toEqual(['file:///f', 'file:///f', 'file:///f']);
-    expect(await link('notes_links', 'note:9')).toEqual(['note:9', 'note:9', 'note:9']);
-    const { messages } = await ask(fleet, 'prompts/get', { name: 'files_prompt' });
+    expect(await link('files__files_links', 'file:///both')).toEqual([both, both, 'file:///both']);
+    const { messages } = await ask(fleet, 'prompts/get', { name: 'files__files_prompt' });
     expect(messages[0].content.resource.uri).toBe(both);
   });
 
-  test('are linked without waiting for the lists of others: by URIs that name their server, until those are there', async () => {
-    const { promise, resolve } = deferred();
-    const slow = scripted(
-      {
-        'resources/list': async () => {
-          await promise;
-          return { resources: [] };
-        },
-      },
-      { resources: {} },
-    );
-    const linking = resourceServer('files', ['file:///f']);
-    const three = fleetOf({
-      files: linking,
-      slow,
-      refusing: scripted({ 'resources/list': refuse }, { resources: {} }),
-    });
-    const link = async (): Promise<unknown> => {
-      const exchange = new TestExchange('tools/call', { name: 'files_links', arguments: { uri: 'file:///f' } });
-      return (await three.service(exchange))['content'][0].uri;
-    };
-    expect(await link()).toBe('everwire+files:file:///f');
-    expect(await link()).toBe('everwire+files:file:///f');
-    const { contents } = await ask(three, 'resources/read', { uri: 'everwire+files:file:///f' });
-    expect(contents[0]).toEqual({ uri: 'everwire+files:file:///f', text: 'files' });
-    resolve();
-    await settled();
-    expect(await link()).toBe('file:///f');
-    expect(slow.seen.filter(({ method }) => method === 'resources/list')).toHaveLength(1);
-  });
-
-  test('of one server alone are left alone, and no list is read for them', async () => {
-    const only = resourceServer('only', ['a:1'], { hidden: ['b:1'] });
-    const other = scripted({}, { tools: {} });
-    const one = fleetOf({ only, other });
-    await ask(one, 'server/discover');
-    expect((await ask(one, 'resources/read', { uri: 'b:1' }))['contents'][0].uri).toBe('b:1');
-    expect(only.seen.map(({ method }) => method)).toEqual(['server/discover', 'resources/read']);
+  test('of one server alone are left alone', async () => {
+    const one = fleetOf({ only: resourceServer('only', ['a:1'], { templates: ['b:{id}'] }) });
+    const { resources } = await ask(one, 'resources/list');
+    expect(resources).toEqual([{ uri: 'a:1', name: 'a:1' }]);
+    const { resourceTemplates } = await ask(one, 'resources/templates/list');
+    expect(resourceTemplates).toEqual([{ uriTemplate: 'b:{id}', name: 't' }]);
+    // What a client remembers from the time of another server goes on to work.
+    for (const uri of ['a:1', 'everwire+only:a:1'])
+      expect((await ask(one, 'resources/read', { uri }))['contents']).toEqual([{ uri, text: 'only' }]);
   });
 
   test('a round of questions goes on at the server that asked', async () => {

@@ -2,6 +2,8 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { needsInput } from '../../core/rounds.ts';
 import { Method } from '../../protocol/methods.ts';
 import { each, inside, put } from '../../jsonrpc/shape.ts';
+import { stateOf, taskIdOf } from './ids.ts';
+import type { Naming } from './names.ts';
 
 /** Names a task that a message belongs to (2025-11-25, basic/utilities/tasks: Related Task Metadata). */
 const RELATED_TASK = 'io.modelcontextprotocol/related-task';
@@ -14,22 +16,16 @@ export interface Renaming {
   readonly state: (state: string | undefined) => string;
 }
 
+/** How clients see what one server says. */
+export function renamingFor(member: { readonly label: string }, naming: Naming): Renaming {
+  return {
+    uri: (uri) => naming.outwardUri(member, uri),
+    taskId: (id) => taskIdOf(member.label, id),
+    state: (state) => stateOf(member.label, state),
+  };
+}
+
 type Rename = (value: JsonObject) => JsonObject;
-
-/** Whether a result may have URIs in it that have to lead back. */
-export function hasUris(result: JsonObject): boolean {
-  if (Array.isArray(result['contents'])) return result['contents'].length > 0;
-  if (isObject(result['result'])) return hasUris(result['result']);
-  const blocks: unknown = result['content'] ?? result['messages'];
-  return (
-    Array.isArray(blocks) &&
-    blocks.some((block: unknown) => isObject(block) && (linksIn(block) || linksIn(block['content'])))
-  );
-}
-
-function linksIn(block: unknown): boolean {
-  return isObject(block) && (block['type'] === 'resource_link' || block['type'] === 'resource');
-}
 
 /**
  * A result as it is outside: URIs of resources, ids of tasks and the state of a request that asks are such as lead back to

@@ -1,26 +1,23 @@
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { PROMPTS, TEMPLATES, type ListKind } from './kinds.ts';
-import { awakeOf, isSilent, SHORT_PATIENCE, type FleetMember, type Members } from './members.ts';
-import { isShortened } from './names.ts';
-import { splitState, splitTaskId } from './tasks.ts';
-import { unwrapUri } from './uris.ts';
-import type { View } from './view.ts';
+import { splitState, splitTaskId, unwrapUri } from './ids.ts';
+import { PROMPTS, type ListKind } from './kinds.ts';
+import type { FleetMember, Members } from './members.ts';
+import { readPage } from './page.ts';
 
-/** A server, and the parameters that it is to be asked with. */
+/** A server, and the parameters that it is asked with. */
 export interface Route {
   readonly member: FleetMember;
   readonly params: JsonObject;
 }
 
-/** A server, and its own name for something. */
-interface Found {
-  readonly member: FleetMember;
-  readonly name: string;
-}
+/** Pages that are read to find the name that a shortened one stands for. */
+const MAX_PAGES = 100;
+/** Servers that an error names. */
+const MAX_NAMED = 20;
 
-/** Finds the server that a request is for. */
+/** Finds the server that a request is for, by what the request says. */
 export class Routes {
   readonly #members: Members;
 
@@ -28,190 +25,126 @@ export class Routes {
     this.#members = members;
   }
 
-  /**
-   * Where a request that names a tool or a prompt leads, as far as that is known without asking any server.
-   *
-   * @returns undefined where it is not.
-   */
-  known(kind: ListKind, { params }: Exchange, view: View): Route | undefined {
-    const { name, requestState } = params;
-    if (typeof name !== 'string' || requestState !== undefined) return undefined;
-    const found =
-      this.#direct(kind, name, view) ?? (view.isLoaded(kind) ? only(this.#inward(kind, name, view)) : undefined);
-    return found && { member: found.member, params: { ...params, name: found.name } };
-  }
-
-  /**
-   * Where a request that names a tool or a prompt leads.
-   *
-   * @throws RpcError −32602 where it leads nowhere, or to several.
-   */
-  async named(kind: ListKind, exchange: Exchange, view: View): Promise<Route> {
+  /** Where a request for a tool or a prompt leads. @throws RpcError −32602 where that is nowhere. */
+  async named(kind: ListKind, exchange: Exchange): Promise<Route> {
     const { params } = exchange;
-    const { name } = params;
-    if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
-    const asked = this.#asked(params);
-    const found = await this.#find(kind, name, exchange, view, asked?.member);
-    return { member: found.member, params: { ...withState(params, asked), name: found.name } };
+    if (typeof params['name'] !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
+    const { member, name } = await this.#find(kind, params['name'], exchange);
+    return { member, params: { ...this.#withOwnState(params, member), name } };
   }
 
   /**
-   * Where a request that names a resource may lead: more than one where nothing tells whose it is.
+   * Where a request for a resource may lead: to the server that the URI names, or that asked a question in the last round.
+   * Where nothing names one, to all servers.
    *
    * @throws RpcError −32602 where it leads nowhere.
    */
-  async resource(exchange: Exchange, view: View): Promise<Route[]> {
-    const { params } = exchange;
+  resource({ params }: Exchange): Route[] {
     const { uri } = params;
     if (typeof uri !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"uri" must be a string');
-    const asked = this.#asked(params);
-    const owners = await this.ownersOf(uri, exchange, view);
-    const own = asked ? [{ member: asked.member, uri: owners.find(isOf(asked.member))?.uri ?? uri }] : owners;
-    if (own.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${uri}`);
-    return own.map(({ member, uri: inner }) => ({ member, params: { ...withState(params, asked), uri: inner } }));
-  }
-
-  /** The servers that a URI may be of, each with what it is there. */
-  async ownersOf(uri: string, exchange: Exchange, view: View): Promise<{ member: FleetMember; uri: string }[]> {
     const wrapped = this.#unwrap(uri);
-    if (wrapped) return [wrapped];
-    const table = await view.loadUris(exchange);
-    return this.#membersOf(table.owners(uri)).map((member) => ({ member, uri }));
+    const asked = this.#askedBy(params);
+    const routes = wrapped ? [wrapped.member] : asked ? [asked] : this.#inOrder();
+    if (routes.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${uri}`);
+    return routes.map((member) => ({
+      member,
+      params: { ...this.#withOwnState(params, member), uri: wrapped?.uri ?? uri },
+    }));
   }
 
-  /**
-   * Where a completion may lead.
-   *
-   * @throws RpcError −32602 where it leads nowhere.
-   */
-  async completion(exchange: Exchange, view: View): Promise<Route[]> {
+  /** Where a completion may lead, as `named` and `resource`. */
+  async completion(exchange: Exchange): Promise<Route[]> {
     const { params } = exchange;
     const ref: JsonObject = isObject(params['ref']) ? params['ref'] : {};
     if (ref['type'] === 'ref/prompt' && typeof ref['name'] === 'string') {
-      const { member, name } = await this.#find(PROMPTS, ref['name'], exchange, view);
+      const { member, name } = await this.#find(PROMPTS, ref['name'], exchange);
       return [{ member, params: { ...params, ref: { ...ref, name } } }];
     }
     const { uri } = ref;
-    if (ref['type'] !== 'ref/resource' || typeof uri !== 'string') {
-      throw new RpcError(ErrorCode.InvalidParams, '"ref" must be of a prompt by its name, or of a resource by its uri');
-    }
+    if (ref['type'] !== 'ref/resource' || typeof uri !== 'string')
+      throw new RpcError(ErrorCode.InvalidParams, '"ref" must have the name of a prompt, or the uri of a resource');
     const wrapped = this.#unwrap(uri);
-    if (wrapped) return [{ member: wrapped.member, params: { ...params, ref: { ...ref, uri: wrapped.uri } } }];
-    const several = view.capabilities.having(TEMPLATES.capability).length > 1;
-    if (several) await view.loadUris(exchange);
-    const owners = this.#membersOf(view.uris().ownersOfTemplate(uri));
-    if (owners.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Unknown reference: ${uri}`);
-    return owners.map((member) => ({ member, params }));
+    return wrapped
+      ? [{ member: wrapped.member, params: { ...params, ref: { ...ref, uri: wrapped.uri } } }]
+      : this.everywhere(params);
   }
 
-  /** Where a request leads that names a task; undefined where it names none of ours. */
-  task(params: JsonObject): Route | undefined {
+  /** Where a request for a task leads. @throws RpcError −32602 where that is nowhere. */
+  task(params: JsonObject): Route {
     const split = splitTaskId(params['taskId']);
     const member = split && this.#members.withLabel(split.label);
-    return member && { member, params: { ...params, taskId: split.id } };
+    if (member) return { member, params: { ...params, taskId: split.id } };
+    // It is shown to no server: one may have a task of that very id.
+    const message = `Task not found: ${JSON.stringify(params['taskId'])} begins with the name of no server that is here`;
+    throw new RpcError(ErrorCode.InvalidParams, message);
   }
 
-  /** Where a retry leads, by what its caller carries. @throws RpcError −32602 where that is of no server here. */
-  #asked({ requestState }: JsonObject): { member: FleetMember; state: string | undefined } | undefined {
-    if (requestState === undefined) return undefined;
-    const split = splitState(requestState);
-    const member = split && this.#members.withLabel(split.label);
-    if (member) return { member, state: split.state };
-    throw new RpcError(ErrorCode.InvalidParams, '"requestState" is of no server that is here; call again without it');
+  everywhere(params: JsonObject): Route[] {
+    return this.#inOrder().map((member) => ({ member, params }));
   }
 
-  async #find(kind: ListKind, name: string, exchange: Exchange, view: View, whose?: FleetMember): Promise<Found> {
-    const direct = this.#direct(kind, name, view);
-    if (direct) return direct;
-    const { naming } = this.#members;
-    const split = naming.split(name);
-    // The lists of others say nothing of a name with its server's before it.
-    const having = view.capabilities.having(kind.capability);
-    const candidates = split ? having.filter((member) => member.name === split.member) : having;
-    if (!split && whose) return this.#inward(kind, name, view).find(isOf(whose)) ?? { member: whose, name };
-    if (split || !naming.always) {
-      // Who calls what is there does not wait for one that is down, and not long for one that may be.
-      const awake = awakeOf(candidates, kind);
-      const all = await view.await(kind, exchange, awake, SHORT_PATIENCE);
-      let found = this.#inward(kind, name, view);
-      if (found.length === 0 && !all) {
-        await view.await(kind, exchange, awake);
-        found = this.#inward(kind, name, view);
+  /** All servers in the order of the configuration, but those last that did not answer when they were last asked. */
+  #inOrder(): FleetMember[] {
+    return [...this.#members].toSorted((one, other) => Number(one.down) - Number(other.down));
+  }
+
+  async #find(kind: ListKind, name: string, exchange: Exchange): Promise<{ member: FleetMember; name: string }> {
+    const found = this.#members.naming.inward(kind, name);
+    const member = found && this.#members.get(found.server);
+    if (!member) throw this.#unknown(kind, name);
+    if (!found.shortened) return { member, name: found.name };
+    const own = member.ownName(found.name) ?? (await this.#lookUp(kind, member, found.name, exchange));
+    if (own === undefined) throw this.#unknown(kind, name);
+    return { member, name: own };
+  }
+
+  /** Looks in a server's list for the name that a shortened one stands for. @throws RpcError where there is no list. */
+  async #lookUp(kind: ListKind, member: FleetMember, part: string, exchange: Exchange): Promise<string | undefined> {
+    let cursor: string | undefined;
+    for (let count = 0; count < MAX_PAGES; count += 1) {
+      const { entries, next } = await readPage(this.#members, member, kind, exchange, cursor);
+      for (const entry of entries) {
+        const own = entry[kind.id] as string;
+        if (this.#members.naming.behindPrefix(member.name, own) !== part) continue;
+        member.remember(part, own);
+        return own;
       }
-      if (found.length === 0 && (view.doubt(kind) || awake.length < candidates.length)) {
-        await view.await(kind, exchange, candidates);
-        found = this.#inward(kind, name, view);
-      }
-      const own = whose ? found.filter(isOf(whose)) : found;
-      if (own.length === 1) return own[0]!;
-      if (own.length > 1) throw ambiguous(kind, name, own, (each) => naming.prefixed(each.member.name, each.name));
+      if (next === undefined) return undefined;
+      cursor = next;
     }
-    throw this.#unknown(kind, name, candidates);
+    return undefined;
   }
 
-  /** Whose a name is that says so, or that of the only server. */
-  #direct(kind: ListKind, name: string, view: View): Found | undefined {
-    const { naming } = this.#members;
-    const split = naming.split(name);
-    if (split) {
-      const member = isShortened(split.part) ? undefined : this.#members.get(split.member);
-      return member && { member, name: split.part };
-    }
-    const [one, ...others] = view.capabilities.having(kind.capability);
-    // With one server there is nobody to compare with.
-    return one && others.length === 0 && !naming.always && !isShortened(name) ? { member: one, name } : undefined;
-  }
-
-  #inward(kind: ListKind, name: string, view: View): Found[] {
-    return view
-      .names(kind)
-      .inward(name)
-      .flatMap((found) => {
-        const member = this.#members.get(found.member);
-        return member ? [{ member, name: found.name }] : [];
-      });
-  }
-
-  #unwrap(uri: string): { member: FleetMember; uri: string } | undefined {
+  #unwrap(uri: string): { readonly member: FleetMember; readonly uri: string } | undefined {
     const unwrapped = unwrapUri(uri);
     const member = unwrapped && this.#members.withLabel(unwrapped.label);
     return member && { member, uri: unwrapped.uri };
   }
 
-  #membersOf(names: readonly string[]): FleetMember[] {
-    return names.flatMap((name) => this.#members.get(name) ?? []);
+  /** The server that asked something in the last round of a request. @throws RpcError −32602 where it is not here. */
+  #askedBy({ requestState }: JsonObject): FleetMember | undefined {
+    if (requestState === undefined) return undefined;
+    const split = splitState(requestState);
+    const member = split && this.#members.withLabel(split.label);
+    if (member) return member;
+    throw new RpcError(ErrorCode.InvalidParams, '"requestState" is of no server that is here; call again without it');
   }
 
-  #unknown(kind: ListKind, name: string, asked: readonly FleetMember[]): RpcError {
-    const down = asked.filter((member) => isSilent(member, kind)).map((member) => member.name);
-    const why = down.length === 0 ? '' : ` (${down.join(', ')} did not answer)`;
-    return new RpcError(ErrorCode.InvalidParams, `Unknown ${nounOf(kind)}: ${name}${why}`);
+  /** The parameters with the state as the server gave it. @throws RpcError −32602 where another server gave it. */
+  #withOwnState(params: JsonObject, member: FleetMember): JsonObject {
+    if (params['requestState'] === undefined) return params;
+    if (this.#askedBy(params) !== member)
+      throw new RpcError(ErrorCode.InvalidParams, '"requestState" is of another server; call again without it');
+    const { requestState, ...rest } = params;
+    const state = splitState(requestState)?.state;
+    return state === undefined ? rest : { ...rest, requestState: state };
   }
-}
 
-function only<T>(found: readonly T[]): T | undefined {
-  return found.length === 1 ? found[0] : undefined;
-}
-
-function isOf(member: FleetMember): (each: { readonly member: FleetMember }) => boolean {
-  return (each) => each.member === member;
-}
-
-/** The parameters with the state that the server gave, byte for byte. */
-function withState(params: JsonObject, asked: { readonly state: string | undefined } | undefined): JsonObject {
-  if (!asked) return params;
-  const { requestState: _, ...rest } = params;
-  return asked.state === undefined ? rest : { ...rest, requestState: asked.state };
-}
-
-function nounOf(kind: ListKind): string {
-  return kind === PROMPTS ? 'prompt' : 'tool';
-}
-
-function ambiguous<T>(kind: ListKind, name: string, found: readonly T[], write: (each: T) => string): RpcError {
-  const names = found.map(write).join(' or ');
-  return new RpcError(
-    ErrorCode.InvalidParams,
-    `Unknown ${nounOf(kind)}: ${name}; several servers have one, ask for ${names}`,
-  );
+  #unknown(kind: ListKind, name: string): RpcError {
+    const { prefixes } = this.#members.naming;
+    const some = prefixes.slice(0, MAX_NAMED).join(', ') + (prefixes.length > MAX_NAMED ? ' and others' : '');
+    const noun = kind === PROMPTS ? 'prompt' : 'tool';
+    const why = prefixes.length === 0 ? 'there are no servers' : `names begin with that of a server: ${some}`;
+    return new RpcError(ErrorCode.InvalidParams, `Unknown ${noun}: ${name} (${why})`);
+  }
 }

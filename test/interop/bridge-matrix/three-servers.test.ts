@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programs, startServer, type RunningServer } from '../../support/process.ts';
 import { connect, type ClientKind, type OfficialClient, type Target } from '../clients.ts';
-import { features } from '../features.ts';
-import { everything } from '../peers.ts';
+import { features, type Peer } from '../features.ts';
+import { everything as alone } from '../peers.ts';
 import { LATE_PROGRESS, textOf } from './feature.ts';
 
 const program = (name: string): string =>
@@ -19,6 +19,53 @@ const KINDS: readonly ClientKind[] = ['client 2.x modern', 'client 2.x legacy', 
  * log something; addresses that are demanded become questions; and nobody is told that roots have changed.
  */
 const OTHERWISE: ReadonlySet<string> = new Set(['logging', 'elicitation by URL', 'roots']);
+
+const named = <T extends { readonly name: string }>(each: T): T => ({ ...each, name: `everything__${each.name}` });
+const uriOf = (uri: string): string => `everwire+everything:${uri}`;
+
+/** The peer by the names that it has among others. */
+function amongOthers(peer: Peer): Peer {
+  const { lists, resource, completion, progress, cancel, subscription, urlElicitation, listChanged } = peer;
+  const names = (all: readonly string[]): string[] => all.map((name) => named({ name }).name);
+  return {
+    ...peer,
+    lists: {
+      tools: names(lists.tools),
+      prompts: names(lists.prompts),
+      resources: lists.resources!.map(uriOf),
+      templates: lists.templates.map(uriOf),
+    },
+    structured: { ...peer.structured, call: named(peer.structured.call) },
+    resource: { ...resource, uri: uriOf(resource.uri) },
+    prompt: named(peer.prompt),
+    completion: { ...completion, params: { ...completion.params, ref: named(completion.params['ref']) } },
+    invalidArguments: named(peer.invalidArguments),
+    missingResource: uriOf(peer.missingResource),
+    progress: { ...progress!, call: named(progress!.call) },
+    cancel: { call: named(cancel!.call) },
+    logging: {
+      log: async ({ methods }, heard) => {
+        const uri = `demo://resource/dynamic/text/${heard ? 1 : 2}`;
+        await methods.subscribeResource({ uri: uriOf(uri) });
+        await methods.unsubscribeResource({ uri: uriOf(uri) });
+        return ({ data }) => String(data).includes(`Received Subscribe Resource request for URI: ${uri}`);
+      },
+    },
+    subscription: { uri: uriOf(subscription!.uri), update: named(subscription!.update) },
+    listChanged: (client) =>
+      listChanged!({ ...client, callTool: (params, options) => client.callTool(named(params), options) }),
+    sampling: { ...peer.sampling!, call: named(peer.sampling!.call) },
+    elicitation: { ...peer.elicitation!, call: named(peer.elicitation!.call) },
+    urlElicitation: {
+      ...urlElicitation!,
+      call: named(urlElicitation!.call),
+      errorPath: named(urlElicitation!.errorPath!),
+    },
+    roots: { ...peer.roots!, call: named(peer.roots!.call) },
+  };
+}
+
+const everything = amongOthers(alone);
 
 /** Tasks are 2025-11-25's alone. */
 const wanted = features.filter(({ name, has }) => has(everything) && name !== 'tasks');
@@ -65,7 +112,9 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     for (const { client } of guests) {
       const { tools } = await client.methods.listTools();
       const names = tools.map(({ name }: { name: string }) => name);
-      expect(names).toEqual(expect.arrayContaining(['echo', 'read_text_file', 'create_entities']));
+      expect(names).toEqual(
+        expect.arrayContaining(['everything__echo', 'filesystem__read_text_file', 'memory__create_entities']),
+      );
       expect(new Set(names).size).toBe(names.length);
     }
   });
@@ -98,10 +147,15 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     await Promise.all(
       guests.map(async ({ name, client }) => {
         const file = path.join(folder, `${name}.txt`);
-        const wrote = await client.callTool({ name: 'write_file', arguments: { path: file, content: `by ${name}` } });
+        const wrote = await client.callTool({
+          name: 'filesystem__write_file',
+          arguments: { path: file, content: `by ${name}` },
+        });
         expect(textOf(wrote)).toContain(file);
         expect(readFileSync(file, 'utf8')).toBe(`by ${name}`);
-        expect(textOf(await client.callTool({ name: 'read_text_file', arguments: { path: file } }))).toBe(`by ${name}`);
+        expect(textOf(await client.callTool({ name: 'filesystem__read_text_file', arguments: { path: file } }))).toBe(
+          `by ${name}`,
+        );
       }),
     );
   });
@@ -110,12 +164,12 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     // One after the other: each session has a process, and all of these write the same file.
     for (const { name, client } of guests) {
       const entities = [{ name, entityType: 'client', observations: [] }];
-      await client.callTool({ name: 'create_entities', arguments: { entities } });
+      await client.callTool({ name: 'memory__create_entities', arguments: { entities } });
     }
     const names = guests.map(({ name }) => name);
     await Promise.all(
       guests.map(async ({ client }) => {
-        const { structuredContent } = await client.callTool({ name: 'open_nodes', arguments: { names } });
+        const { structuredContent } = await client.callTool({ name: 'memory__open_nodes', arguments: { names } });
         expect(structuredContent.entities.map(({ name }: { name: string }) => name)).toEqual(names);
       }),
     );

@@ -4,13 +4,13 @@ import type { JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
 import { acknowledgedOnce } from '../../client/acknowledged-once.ts';
 import type { Members } from './members.ts';
-import { PartExchange } from './part.ts';
+import { ChildExchange } from './child-exchange.ts';
 
 /**
  * One server of a fleet by itself: whichever has the name at the time of a request. Who listens goes on with the next one
  * where it is replaced, and is told that all may have changed; where it is taken away, the subscription ends.
  */
-export function alone(members: Members, name: string): Service {
+export function singleServer(members: Members, name: string): Service {
   return (exchange) => {
     const member = members.get(name);
     if (!member) return Promise.reject(missing(name));
@@ -21,14 +21,14 @@ export function alone(members: Members, name: string): Service {
 async function listen(members: Members, name: string, exchange: Exchange): Promise<JsonObject> {
   const tell = acknowledgedOnce(exchange);
   for (let member = members.get(name); member; member = members.get(name)) {
-    const part = new PartExchange(exchange, Method.Listen, exchange.params, tell);
+    const child = new ChildExchange(exchange, Method.Listen, exchange.params, tell);
     const { signal } = exchange;
     const { gone } = member;
-    const end = (): void => part.abort((signal.aborted ? signal.reason : gone.reason) as Error);
+    const end = (): void => child.abort((signal.aborted ? signal.reason : gone.reason) as Error);
     for (const each of [signal, gone]) each.addEventListener('abort', end);
     if (signal.aborted || gone.aborted) end();
     try {
-      const result = await member.service(part);
+      const result = await member.service(child);
       if (!gone.aborted) return result;
     } catch (error) {
       if (!gone.aborted) throw error;

@@ -1,0 +1,52 @@
+import { BaseExchange } from '../../core/base-exchange.ts';
+import type { AskOptions, Caller, Exchange } from '../../core/exchange.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { isObject } from '../../jsonrpc/message.ts';
+import { Meta } from '../../protocol/methods.ts';
+
+/**
+ * A request that is made of one server in the course of another: in the name of the same caller, who is asked what the
+ * server asks, and is told what it says.
+ */
+export class ChildExchange extends BaseExchange implements Exchange {
+  readonly method: string;
+  readonly params: JsonObject;
+  /** Says whether the caller came over HTTP, and nothing else: its headers are of another request. */
+  readonly header: Exchange['header'];
+  readonly #whole: Exchange;
+  readonly #tell: Exchange['notify'];
+
+  /** @param tell takes what the server says. */
+  constructor(whole: Exchange, method: string, params: JsonObject, tell: Exchange['notify']) {
+    super();
+    this.#whole = whole;
+    this.#tell = tell;
+    this.method = method;
+    this.header = whole.header && noHeader;
+    const meta = metaOf(whole.params);
+    this.params = meta === undefined ? params : { _meta: meta, ...params };
+  }
+
+  get caller(): Caller {
+    return this.#whole.caller;
+  }
+
+  notify(method: string, params?: JsonObject): Promise<void> {
+    return this.#tell(method, params);
+  }
+
+  ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
+    return this.#whole.ask(method, params, options);
+  }
+}
+
+function noHeader(): undefined {
+  return undefined;
+}
+
+/** What the caller says of its request, but for the token of its progress: that is not this request's. */
+function metaOf({ _meta }: JsonObject): JsonObject | undefined {
+  if (!isObject(_meta) || !(Meta.ProgressToken in _meta)) return isObject(_meta) ? _meta : undefined;
+  const { [Meta.ProgressToken]: _, ...rest } = _meta;
+  return rest;
+}

@@ -1,0 +1,56 @@
+import type { Exchange } from '../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import type { ListKind } from './kinds.ts';
+import type { FleetMember, Members } from './members.ts';
+
+/** Characters of a cursor of one server. */
+const MAX_CURSOR = 8192;
+
+/** How long a result may be kept, in milliseconds, and whether callers may share it. */
+export interface Hints {
+  readonly ttlMs: number;
+  readonly isPublic: boolean;
+}
+
+/** One page of one server's list. */
+export interface Page extends Hints {
+  readonly entries: readonly JsonObject[];
+  /** The server's cursor for the next page. */
+  readonly next: string | undefined;
+}
+
+/** Reads one page of a server's list. @throws RpcError as the server has it; −32001 where it takes too long. */
+export async function readPage(
+  members: Members,
+  member: FleetMember,
+  kind: ListKind,
+  whole: Exchange,
+  cursor: string | undefined,
+  patience = members.patience(member),
+): Promise<Page> {
+  const params = cursor === undefined ? {} : { cursor };
+  const result = await members.ask(member, whole, kind.method, params, patience);
+  const entries: unknown = isObject(result) ? result[kind.key] : undefined;
+  if (!Array.isArray(entries)) throw new RpcError(ErrorCode.InternalError, `${kind.method} gave no ${kind.key}`);
+  const { nextCursor } = result;
+  const tooLong = typeof nextCursor === 'string' && nextCursor.length > MAX_CURSOR;
+  if (tooLong) members.warnOf(member, `gave only a part of ${kind.method}: its cursor is too long`);
+  return {
+    entries: entries.filter((entry: unknown) => isObject(entry) && typeof entry[kind.id] === 'string') as JsonObject[],
+    // A cursor that leads to its own page would never end.
+    next: typeof nextCursor === 'string' && !tooLong && nextCursor !== cursor ? nextCursor : undefined,
+    ...hintsIn(result),
+  };
+}
+
+export function hintsIn({ ttlMs, cacheScope }: JsonObject): Hints {
+  return { ttlMs: typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : 0, isPublic: cacheScope === 'public' };
+}
+
+/** The hints that hold for the results of all servers, as a result has them; none where there are no results. */
+export function hintsOf(parts: readonly Hints[]): JsonObject {
+  if (parts.length === 0) return {};
+  const ttlMs = Math.min(...parts.map((part) => part.ttlMs));
+  return { ttlMs, cacheScope: parts.every(({ isPublic }) => isPublic) ? 'public' : 'private' };
+}
