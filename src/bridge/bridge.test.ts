@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { aborted, deferred, listening, scripted, settled } from '../../test/support/service.ts';
 import { TestExchange } from '../../test/support/exchange.ts';
@@ -5,6 +7,7 @@ import { Peer, hello, opened, served } from '../../test/support/wire.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { RpcError } from '../jsonrpc/errors.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { McpServer } from '../server/index.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
 import type { Transport } from '../transport/transport.ts';
 import { serve } from '../wire/serve.ts';
@@ -423,4 +426,20 @@ test('a session that could not listen because its server was lost listens with t
   await ends[2]!.send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
   await settled();
   expect(client.take()).toMatchObject([{ method: 'notifications/tools/list_changed' }]);
+});
+
+test('a bridge that is closed leaves no connection behind', async () => {
+  vi.useRealTimers();
+  const upstream = new McpServer({ name: 'upstream', version: '1' });
+  const open = new Set<Socket>();
+  const http = createServer((request, response) => upstream.node(request, response));
+  http.on('connection', (socket) => void open.add(socket.once('close', () => open.delete(socket))));
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void http.close());
+  const bridge = createBridge({ target: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp` });
+  await bridge.check();
+  expect(open.size).toBeGreaterThan(0);
+  await bridge.close();
+  // Less than the time for which an idle connection is kept.
+  await vi.waitFor(() => expect(open.size).toBe(0), 2000);
 });

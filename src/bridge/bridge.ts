@@ -165,6 +165,7 @@ class ServerBridge implements Bridge {
     clearInterval(this.#sweep);
     for (const connection of this.#all()) this.#release(connection);
     await Promise.all(this.#closing);
+    this.#opener.close?.();
   }
 
   #all(): Connection[] {

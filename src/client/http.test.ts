@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { McpServer } from '../server/mcp-server.ts';
 import { connect } from './connect.ts';
@@ -27,18 +27,22 @@ async function address() {
     await new Promise((resolve) => (listener ? listener.close(resolve) : resolve(undefined)));
     listener = undefined;
   };
-  const open = async (port = 0): Promise<number> => {
+  const open = new Set<Socket>();
+  const listen = async (port = 0): Promise<number> => {
     listener = createServer((request, response) => current!.node(request, response));
+    listener.on('connection', (socket) => void open.add(socket.once('close', () => open.delete(socket))));
     await new Promise<void>((resolve) => listener!.listen(port, '127.0.0.1', resolve));
     return (listener.address() as AddressInfo).port;
   };
-  const port = await open();
+  const port = await listen();
   onTestFinished(close);
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     serve: (server: McpServer) => void (current = server),
     close,
-    reopen: () => open(port),
+    reopen: () => listen(port),
+    /** The connections of clients. */
+    open,
   };
 }
 
@@ -122,4 +126,16 @@ test('a fetch of one’s own carries it all, with the headers that were given', 
   const { client } = await clientOf('http://localhost/mcp', { fetch, headers: { 'X-Api-Key': 'k' } });
   expect(await client.callTool('count')).toMatchObject({ content: [{ text: 'counted' }] });
   expect(new Set(seen)).toEqual(new Set(['k']));
+});
+
+test.each(['legacy', 'modern'] as const)('a %s client that is closed leaves no connection behind', async (eras) => {
+  const { make } = counter();
+  const { url, serve, open } = await address();
+  serve(make());
+  const { client } = await clientOf(url, { eras });
+  await Promise.all([client.callTool('count'), client.callTool('count')]);
+  expect(open.size).toBeGreaterThan(1);
+  await client.close();
+  // Less than the time for which an idle connection is kept.
+  await vi.waitFor(() => expect(open.size).toBe(0), 2000);
 });

@@ -64,6 +64,7 @@ function urlOf(target: string | URL): URL {
 
 function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientOptions): Opener {
   checkTransport(transport, options);
+  let http: HttpSend | undefined;
   const ways = once(async (): Promise<(onerror: (error: Error) => void) => HttpTarget> => {
     const [{ httpCarrier }, { StreamableClient }, { SseClient }] = await Promise.all([
       import('../transport/http/client/http-carrier.ts'),
@@ -71,7 +72,8 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
       import('../transport/http/client/sse-client.ts'),
     ]);
     const { headers, authorizer, httpLimits } = options;
-    const shared = { ...httpLimits, headers, authorizer, http: await sender(options) };
+    http = await sender(options);
+    const shared = { ...httpLimits, headers, authorizer, http };
     return (onerror) => ({
       ...(transport !== 'sse' && {
         carrier: () => httpCarrier(url, { ...shared, onerror }),
@@ -92,6 +94,7 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
         negotiated(target, patient(options), identity, closing, key, signal),
       );
     },
+    close: () => http?.close?.(),
   };
 }
 

@@ -36,6 +36,8 @@ export interface Opener {
   /** Whether the server runs by itself. Default: false. */
   readonly remote?: boolean;
   open(identity: Identity, signal: AbortSignal): Promise<Upstream>;
+  /** Lets go of what it keeps for the next connection, when there is none to come. */
+  close?(): void;
 }
 
 /** As whom a server is connected to. */
@@ -83,6 +85,7 @@ export class Requester implements CallHost {
   /** Called with the first connection that opens a session, where nobody hears yet what is said to one. */
   onsession: (() => Promise<unknown>) | undefined;
   readonly #eraCheck: EraCheck;
+  readonly #opener: Opener;
   readonly #middleware: Middleware[];
   readonly #session: Caller['session'];
   #service: Service;
@@ -93,6 +96,7 @@ export class Requester implements CallHost {
   constructor(options: ClientOptions, clientInfo: Implementation, opener: Opener) {
     const { cache = {}, tasks = true, capabilities = {}, restart = true, middleware = [], onlog } = options;
     this.options = options;
+    this.#opener = opener;
     this.clientInfo = clientInfo;
     this.logLevel = options.logLevel ?? (onlog ? 'info' : undefined);
     this.questions = new Questions(options, this.onerror);
@@ -247,7 +251,11 @@ export class Requester implements CallHost {
   async close(reason: Error = new ConnectionError('The client was closed')): Promise<void> {
     this.closing.abort(reason);
     for (const call of this.#calls.values()) call.abort(reason);
-    await this.link.close(reason);
+    try {
+      await this.link.close(reason);
+    } finally {
+      this.#opener.close?.();
+    }
   }
 
   #call(method: string, params: JsonObject, options: ReadOptions): Promise<JsonObject> {

@@ -36,7 +36,11 @@ export interface HttpReply {
  *
  * @throws NotSent where the request certainly did not reach the server; any other error where it may have.
  */
-export type HttpSend = (request: HttpRequest) => Promise<HttpReply>;
+export interface HttpSend {
+  (request: HttpRequest): Promise<HttpReply>;
+  /** Closes the connections that are kept for the next request, when no more is to come. */
+  readonly close?: (() => void) | undefined;
+}
 
 /** A request that certainly did not reach the server: it can be repeated, whatever it was. */
 export class NotSent extends Error {

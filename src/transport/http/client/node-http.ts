@@ -73,7 +73,7 @@ export function nodeHttp(options: NodeHttpOptions = {}): HttpSend {
     const headers = plain ?? { 'accept-encoding': 'identity', ...request.headers };
     return exchange(request, headers, secure, agent, proxy, connectTimeout, maxHeaderBytes);
   };
-  return async (request) => {
+  const send = async (request: HttpRequest): Promise<HttpReply> => {
     for (let stale = 0; ; stale += 1) {
       try {
         return await once(request);
@@ -82,6 +82,11 @@ export function nodeHttp(options: NodeHttpOptions = {}): HttpSend {
       }
     }
   };
+  const close = (): void => {
+    if (!options.httpAgent) httpAgent?.destroy();
+    if (!options.httpsAgent) httpsAgent?.destroy();
+  };
+  return Object.assign(send, { close });
 }
 
 /** A kept connection was found closed when the request was to be written to it. */
