@@ -38,6 +38,8 @@ export interface Target {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  /** Milliseconds. For clients that have a limit of their own. */
+  readonly timeout?: number;
   readonly onprogress?: (progress: { progress: number; total?: number; message?: string }) => void;
 }
 

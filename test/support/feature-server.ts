@@ -9,13 +9,14 @@ const options = {
   port: { type: 'string', default: '0' },
   stdio: { type: 'boolean', default: false },
   'official-stdio': { type: 'boolean', default: false },
+  'ask-timeout': { type: 'string', default: '600000' },
   'idle-timeout': { type: 'string', default: '1800000' },
   'stall-timeout': { type: 'string', default: '30000' },
 } as const;
 const { values } = parseArgs({ options });
 
 let listener: HttpListener | undefined;
-const server = featureServer(() => listener?.handler.sessions ?? 0);
+const server = featureServer(() => listener?.handler.sessions ?? 0, { askTimeout: Number(values['ask-timeout']) });
 
 if (values.stdio) {
   await server.stdio();

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { McpServer, UserError, type LogLevel } from 'everwire/server';
+import { McpServer, UserError, type LogLevel, type McpServerOptions } from 'everwire/server';
 
 /** One red pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -12,8 +12,12 @@ const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=';
  *
  * @param sessions how many sessions there are, where the process knows.
  */
-export function featureServer(sessions: () => number = () => 0): McpServer {
+export function featureServer(
+  sessions: () => number = () => 0,
+  options: Pick<McpServerOptions, 'askTimeout'> = {},
+): McpServer {
   const server = new McpServer({
+    ...options,
     name: 'feature-server',
     version: '1.0.0',
     instructions: 'Call a tool to see its feature.',

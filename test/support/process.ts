@@ -1,9 +1,11 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { createRequire } from 'node:module';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 
 const WINDOWS = process.platform === 'win32';
-export const root = fileURLToPath(new URL('../..', import.meta.url));
+// Also of what is built: the package finds itself.
+export const root = path.join(createRequire(import.meta.url).resolve('everwire/package.json'), '../');
 
 /** The programs under test, as arguments of `node`. `npm test` has built them. */
 export const programs = {
