@@ -2,9 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, test } from 'vitest';
-import { server as librarian } from '../examples/context.ts';
-import { fetch as mounted, http } from '../examples/mount.ts';
-import { TestExchange } from './support/exchange.ts';
+import { fetch as mounted, http } from '../examples/guide/mount.ts';
 import { filesShownIn } from './support/shown.ts';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
@@ -13,7 +11,7 @@ describe('the README', () => {
   const files = filesShownIn('README.md');
 
   test('shows files', () => {
-    const shown = ['examples/demo.ts', 'examples/context.ts', 'examples/mount.ts', 'examples/client/first.ts'];
+    const shown = ['examples/demo.ts', 'examples/client/first.ts'];
     expect(files.map(({ file }) => file)).toEqual(shown);
   });
 
@@ -24,30 +22,8 @@ describe('the README', () => {
   test('names commands that exist', () => {
     const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
     const named = [...readme.matchAll(/npm (?:run )?(start|test|bench)\b/g)].map(([, name]) => name!);
-    expect(named.length).toBeGreaterThan(3);
+    expect(named.length).toBeGreaterThan(2);
     for (const name of named) expect(scripts).toHaveProperty(name);
-  });
-});
-
-describe('the example with questions', () => {
-  test('reports progress, asks, logs and answers', async () => {
-    const exchange = new TestExchange(
-      'tools/call',
-      { name: 'lend', arguments: { title: 'Momo' }, _meta: { progressToken: 7 } },
-      { onask: () => Promise.resolve({ action: 'accept', content: { name: 'Ada' } }) },
-    );
-    const result = await librarian.service(exchange);
-    expect(result['content']).toEqual([{ type: 'text', text: 'Lent to Ada.' }]);
-    expect(exchange.asked[0]?.params['message']).toBe('Lend "Momo" for 14 days?');
-    expect(exchange.notified.map(({ method }) => method)).toEqual(['notifications/progress', 'notifications/message']);
-  });
-
-  test('says in words which argument is wrong', async () => {
-    const result = await librarian.service(
-      new TestExchange('tools/call', { name: 'lend', arguments: { title: 'Momo', days: 61 } }),
-    );
-    expect(result['isError']).toBe(true);
-    expect(result['content'][0].text).toContain('days');
   });
 });
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { runThroughBridge, type BridgeRun, type Setup } from './bridge-run.ts';
-import { complaints, excusedOf, readme, report, skipped, tally } from './score.ts';
+import { complaints, excusedOf, testingPage, report, skipped, tally } from './score.ts';
 import type { Scenario } from './suite.ts';
 
 /** What a server with a handshake has no word for. */
@@ -65,8 +65,8 @@ describe.each(played)('the official suite through a bridge: scenarios %s', (_, {
   });
 });
 
-test('the README says how many scenarios pass', () => {
-  const [, said] = /official conformance suite through the bridge \((.+?)\)/.exec(readme()) ?? [];
+test('docs/testing.md says how many scenarios pass', () => {
+  const [, said] = /official conformance suite through the bridge \((.+?)\)/.exec(testingPage()) ?? [];
   const own = `${score(olderOnLegacy)} scenarios required of 2025-11-25 and ${score(newerOnModern)} of 2026-07-28`;
   const across = `${score(olderOnModern)} and ${score(newerOnLegacy)}`;
   expect(said).toBe(`${own} pass with a server of their era behind it, ${across} with one of the other`);

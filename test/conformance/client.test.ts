@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { complaints, excusedOf, readme, report, scores, SETS, skipped } from './score.ts';
+import { complaints, excusedOf, testingPage, report, scores, SETS, skipped } from './score.ts';
 import { runClientSuite, type SuiteRun } from './suite.ts';
 
 const excused = excusedOf('client');
@@ -40,7 +40,7 @@ test('npm starts the client that the suite is to try', async () => {
   expect(exitCode, output).toBe(0);
 }, 60_000);
 
-test('the README says how many scenarios for clients pass', () => {
-  const [, said] = /official conformance suite for clients \((.+?) pass\)/.exec(readme()) ?? [];
+test('docs/testing.md says how many scenarios for clients pass', () => {
+  const [, said] = /official conformance suite for clients \((.+?) pass\)/.exec(testingPage()) ?? [];
   expect(said).toBe(scores(runs));
 });

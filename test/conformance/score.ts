@@ -30,7 +30,7 @@ export function skipped({ scenarios }: SuiteRun): Check[] {
   return scenarios.flatMap(({ checks }) => checks.filter(({ status }) => status === 'SKIPPED'));
 }
 
-/** How many scenarios of those that count and were run pass, as the README says it too. */
+/** How many scenarios of those that count and were run pass, as docs/testing.md says it too. */
 export function tally({ scenarios }: SuiteRun): string {
   const counted = scenarios.filter((scenario) => scenario.scored && wasRun(scenario));
   const passed = counted.filter(({ checks }) => checks.every(({ status }) => status !== 'FAILURE'));
@@ -51,14 +51,14 @@ export function report(side: 'server' | 'client' | 'bridge', title: string, run:
   return `Conformance of the ${side}: ${tally(run)} scenarios ${title} pass.\n${rows.join('\n')}`;
 }
 
-/** What the README says of how many scenarios pass: as many numbers as there are sets, in their words. */
+/** What docs/testing.md says of how many scenarios pass: as many numbers as there are sets, in their words. */
 export function scores(runs: readonly SuiteRun[]): string {
   const [older, newer, all] = SETS.map(({ title }, index) => `${tally(runs[index]!)} scenarios ${title}`);
   return `${older}, ${newer}, and ${all},`;
 }
 
-export function readme(): string {
-  return readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
+export function testingPage(): string {
+  return readFileSync(new URL('../../docs/testing.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
 }
 
 function wasRun({ checks }: Scenario): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { complaints, excusedOf, readme, report, scores, SETS, skipped } from './score.ts';
+import { complaints, excusedOf, testingPage, report, scores, SETS, skipped } from './score.ts';
 import { runServerSuite, startFixture, type SuiteRun } from './suite.ts';
 
 const excused = excusedOf('server');
@@ -37,7 +37,7 @@ describe.each(played)('the official suite: scenarios $title', ({ run }) => {
   });
 });
 
-test('the README says how many scenarios pass', () => {
-  const [, said] = /official conformance suite \((.+?) pass\)/.exec(readme()) ?? [];
+test('docs/testing.md says how many scenarios pass', () => {
+  const [, said] = /official conformance suite \((.+?) pass\)/.exec(testingPage()) ?? [];
   expect(said).toBe(scores(runs));
 });

@@ -74,9 +74,9 @@ describe.each(KINDS.map((up) => [up.heading, up] as const))('a bridge to a serve
 test.each([
   ['the matrix', matrixTable((down, up) => scoreOf(features, down, up))],
   ['what arrives instead', insteadTable(features)],
-])('the README shows %s as it is', (_, table) => {
+])('docs/bridge-translation.md shows %s as it is', (_, table) => {
   const wanted = table.split('\n').map(row);
-  const lines = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  const lines = readFileSync(new URL('../../../docs/bridge-translation.md', import.meta.url), 'utf8')
     .split('\n')
     .map(row);
   const from = lines.indexOf(wanted[0]!);

@@ -9,7 +9,7 @@ export interface Score {
   readonly passedOther: number;
 }
 
-/** @param passed whether a feature did what it should; in the README all do. */
+/** @param passed whether a feature did what it should; in the docs all do. */
 export function scoreOf(
   features: readonly Feature[],
   down: Kind,
