@@ -10,6 +10,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { Events, POST_HEADERS } from '../../test/support/http.ts';
 import { ABLE, modernHeaders, modernRequest } from '../../test/support/modern.ts';
 import { aborted, deferred } from '../../test/support/service.ts';
+import { apiKeyAuth } from '../auth/api-key.ts';
 import type { JsonObject, Message } from '../jsonrpc/message.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -367,4 +368,13 @@ test('a server that is closed while it begins to listen does not', async () => {
   const listening = server.listen({ port: 0 });
   await server.close();
   await expect(listening).rejects.toThrow('has been closed');
+});
+
+test('an option of listen that is undefined leaves that of the server as it is', async () => {
+  const auth = apiKeyAuth({ keys: { 'key-of-ada-0123456789': 'ada' } });
+  const server = new McpServer({ name: 'guarded', version: '1', http: { auth } });
+  onTestFinished(() => server.close());
+  const { url } = await server.listen({ port: 0, auth: undefined });
+  const body = JSON.stringify(initialize);
+  expect((await fetch(url, { method: 'POST', headers: POST_HEADERS, body })).status).toBe(401);
 });

@@ -10,6 +10,7 @@ import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
 import { listenFor } from './http-service.ts';
+import { compact } from './registry.ts';
 
 /** How a server is served over HTTP. */
 export type HttpServerOptions = Omit<HttpHandlerOptions, 'onsession' | 'onrequest' | 'onerror'>;
@@ -148,13 +149,10 @@ export class Serving {
     if (this.#closed) throw new Error('The server has been closed');
   }
 
-  #httpOptions<O extends HttpServerOptions & Pick<HttpHandlerOptions, 'onerror'>>(
-    { onsession, onrequest }: Inbound,
-    options: O,
-  ): O & HttpHandlerOptions {
+  /** What is undefined in `options` does not take away what the server was given. */
+  #httpOptions({ onsession, onrequest }: Inbound, options: ListenOptions): ListenOptions {
     const { http, inbound } = this.#options;
-    const { path = http.path, ssePath = http.ssePath } = options;
-    return { onerror: inbound.onerror, ...options, ...http, ...options, path, ssePath, onsession, onrequest };
+    return { onerror: inbound.onerror, ...http, ...compact(options), onsession, onrequest };
   }
 
   async #inbound(): Promise<Inbound> {
