@@ -11,14 +11,14 @@ import { checkAuthInfo } from './token-verifier.ts';
 /** Which keys are accepted, and in which header. */
 export interface ApiKeyAuthOptions extends ScopeOptions {
   /** The keys, each with the principal it belongs to, who has no scopes then, or with all that is known of the caller. */
-  readonly keys?: Readonly<Record<string, string | AuthInfo>>;
+  readonly keys?: Readonly<Record<string, string | AuthInfo>> | undefined;
   /**
    * Finds out whose a key is, instead of `keys`. Called for each HTTP request. Return undefined if the key is not valid:
    * status 401. Throw or reject if it cannot be checked now: status 503, and the error is reported without the key.
    */
   readonly verify?: (key: string, call: HttpCall) => AuthInfo | undefined | Promise<AuthInfo | undefined>;
   /** The header for keys, in addition to `Authorization: Bearer`; false for none. Default `x-api-key`. */
-  readonly header?: string | false;
+  readonly header?: string | false | undefined;
 }
 
 /** A key that can be sent in either header. */

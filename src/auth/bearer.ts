@@ -15,16 +15,16 @@ export interface VerifiedBy {
   /** Issuers from which clients can get a token, at least one. */
   readonly authorizationServers: readonly string[];
   /** Seconds by which clocks may differ when the expiry of a token is checked, at most 300. Default 5. */
-  readonly clockTolerance?: number;
+  readonly clockTolerance?: number | undefined;
 }
 
 /** Checks tokens that are JWTs of one issuer. */
 export interface IssuedBy extends JwtIssuer {
   readonly verify?: undefined;
   /** Default: the issuer. */
-  readonly authorizationServers?: readonly string[];
+  readonly authorizationServers?: readonly string[] | undefined;
   /** The server that tokens must be for: one of these must be in their `aud`. Default: `resource`. */
-  readonly audience?: string | readonly string[];
+  readonly audience?: string | readonly string[] | undefined;
 }
 
 /** The resource, the scopes that it requires, and how its tokens are checked. */

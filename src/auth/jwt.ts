@@ -17,22 +17,22 @@ export interface JwtIssuer {
    * URL of the issuer's keys, with https or on loopback. Default: the one in its metadata (RFC 8414, OpenID Connect
    * Discovery).
    */
-  readonly jwksUri?: string;
+  readonly jwksUri?: string | undefined;
   /** The keys themselves. Nothing is fetched then. */
-  readonly jwks?: JSONWebKeySet;
+  readonly jwks?: JSONWebKeySet | undefined;
   /** Signature algorithms to accept, asymmetric ones only. Default: RS, PS, ES and EdDSA. */
-  readonly algorithms?: readonly string[];
+  readonly algorithms?: readonly string[] | undefined;
   /** Accept only tokens whose header says `at+jwt` (RFC 9068, section 4). Default false: many issuers say `JWT`, or nothing. */
-  readonly requireType?: boolean;
+  readonly requireType?: boolean | undefined;
   /** Seconds by which clocks may differ, at most 300. Default 5. */
-  readonly clockTolerance?: number;
+  readonly clockTolerance?: number | undefined;
   /** Fetches metadata and keys. Default: the `fetch` of this runtime. */
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: typeof globalThis.fetch | undefined;
   /**
    * Called for each failed fetch of keys while the ones fetched before stay in use, which is one hour at most. Default:
    * writes the error to stderr.
    */
-  readonly onerror?: (error: Error) => void;
+  readonly onerror?: ((error: Error) => void) | undefined;
 }
 
 /** Who issues tokens, and for which server. */

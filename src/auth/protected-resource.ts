@@ -15,13 +15,13 @@ export interface ResourceOptions {
    */
   readonly resource: string;
   /** Scopes that the metadata names. Default: `scopes`. */
-  readonly scopesSupported?: readonly string[];
+  readonly scopesSupported?: readonly string[] | undefined;
   /** Name of the server, for people. */
-  readonly resourceName?: string;
+  readonly resourceName?: string | undefined;
   /** URL of a page for developers. */
-  readonly resourceDocumentation?: string;
+  readonly resourceDocumentation?: string | undefined;
   /** More members of the metadata document (RFC 9728, section 2), for example `resource_policy_uri`. */
-  readonly metadata?: JsonObject;
+  readonly metadata?: JsonObject | undefined;
 }
 
 /** A resource as its clients see it: the metadata document, and the refusals that refer to it (RFC 9728). */

@@ -6,12 +6,12 @@ export interface ScopeOptions {
    * Scopes that every request needs. Clients are told to ask for these first (2026-07-28, basic/authorization: Scope
    * Selection Strategy). Default none.
    */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /**
    * Scopes that a broader one includes: `{ admin: ['files:write'], 'files:write': ['files:read'] }` (2026-07-28,
    * basic/authorization: Step-Up Authorization Flow). Default: no scope includes another.
    */
-  readonly implies?: Readonly<Record<string, readonly string[]>>;
+  readonly implies?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** The scopes that requests need, and those that granted ones include. */

@@ -6,9 +6,9 @@ import type { Change } from './handlers.ts';
 /** Bounds of what a client keeps. */
 export interface CacheOptions {
   /** Results. Default 1000. */
-  maxEntries?: number;
+  maxEntries?: number | undefined;
   /** Characters of JSON, of all results. Default 16 Mi. */
-  maxSize?: number;
+  maxSize?: number | undefined;
 }
 
 /** Milliseconds: no hint is believed for longer. */

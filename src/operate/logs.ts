@@ -45,16 +45,16 @@ export interface CleanLog extends Log {
 /** What a log shows, and how. */
 export interface LogOptions {
   /** Lines for people (`everwire: message key=value`), or one JSON object a line, by `pino`. Default `plain`. */
-  readonly format?: LogFormat;
+  readonly format?: LogFormat | undefined;
   /** Default `info`. */
-  readonly level?: LogThreshold;
+  readonly level?: LogThreshold | undefined;
   /** Takes each line, with the newline at its end. Default: writes it to stderr, for stdout may belong to the protocol. */
-  readonly write?: (line: string) => void;
+  readonly write?: ((line: string) => void) | undefined;
   /**
    * Texts that must appear in no line, of at least 8 characters: tokens and keys of this process. Neither do their lines, of
    * as many characters, nor any of these as it is written in JSON or in an address.
    */
-  readonly secrets?: readonly string[];
+  readonly secrets?: readonly string[] | undefined;
 }
 
 /**

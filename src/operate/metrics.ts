@@ -11,9 +11,9 @@ import { respondText } from './page.ts';
 /** What is measured. */
 export interface MetricsOptions {
   /** Whether the figures of this process are among them: CPU, memory, event loop, garbage collection. Default true. */
-  readonly process?: boolean;
+  readonly process?: boolean | undefined;
   /** Tools of one server that are counted by their names; the others count as `other`. Default 200. */
-  readonly maxTools?: number;
+  readonly maxTools?: number | undefined;
 }
 
 /** What a gauge or counter shows when it is looked at: one number, or one for each server by its name. */

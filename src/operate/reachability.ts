@@ -9,7 +9,7 @@ export interface ReachabilityOptions {
   /** Asks the server for anything at all; rejects where it does not answer. Has a limit of its own. */
   readonly probe: () => Promise<unknown>;
   /** Milliseconds from the beginning of one probe to that of the next, at least. Default 5 000. */
-  readonly interval?: number;
+  readonly interval?: number | undefined;
 }
 
 /** Whether the server behind a service can be reached. */

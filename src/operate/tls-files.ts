@@ -9,7 +9,7 @@ export interface TlsWatch {
   /** Told why a change was not taken up, once for each change. The earlier credentials stay, and it is tried again. */
   readonly onerror: (error: Error) => void;
   /** Milliseconds between looks. Default 10 000. */
-  readonly interval?: number;
+  readonly interval?: number | undefined;
 }
 
 /** A certificate and its key in files, which somebody else renews. */

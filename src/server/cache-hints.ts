@@ -3,9 +3,9 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 /** How long, and for whom, a client may keep a result (2026-07-28, server/utilities/caching: Cacheable Model). */
 export interface CacheHints {
   /** Milliseconds for which the result is fresh; 0 means that it is stale at once. Default 0. */
-  ttlMs?: number;
+  ttlMs?: number | undefined;
   /** `public` where the result is the same for every caller: it may be kept and served to anybody. Default `private`. */
-  cacheScope?: 'public' | 'private';
+  cacheScope?: 'public' | 'private' | undefined;
 }
 
 /**

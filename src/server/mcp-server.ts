@@ -50,32 +50,32 @@ export interface McpServerOptions
       | 'maxSubscriptionsPerPrincipal'
     > {
   /** How to use the server, for the model. */
-  instructions?: string;
+  instructions?: string | undefined;
   /** The most entries in one page of a list. Default 1000. */
-  pageSize?: number;
+  pageSize?: number | undefined;
   /**
    * Capabilities to declare beside those of what is registered: of tools that are registered later, or experimental ones.
    */
-  capabilities?: JsonObject;
+  capabilities?: JsonObject | undefined;
   /**
    * How long callers may keep the lists and the description of the server, and whether they may share them (2026-07-28,
    * server/utilities/caching). `resources` is for templates too. Default: not at all.
    */
-  cache?: Partial<Record<ListKind | 'discover', CacheHints>>;
+  cache?: Partial<Record<ListKind | 'discover', CacheHints>> | undefined;
   /** How tasks are kept, where tools work as tasks (`ToolConfig.task`). Default: in this process. */
-  tasks?: TasksOptions;
+  tasks?: TasksOptions | undefined;
   /** How HTTP is served, by `listen`, `fetch` and `node`. */
-  http?: HttpServerOptions;
+  http?: HttpServerOptions | undefined;
   /**
    * For development: sends the message of every error that a handler or middleware throws to the caller. Otherwise callers
    * see the messages of `UserError` and `RpcError` alone, since others may hold paths, addresses and queries. Default false.
    */
-  exposeErrors?: boolean;
+  exposeErrors?: boolean | undefined;
   /**
    * Gets every error whose message no caller sees; what a handler threw is its `cause`. Default: writes them to stderr, at
    * most 20 in 10 seconds, and then how many more there were.
    */
-  onerror?: (error: Error) => void;
+  onerror?: ((error: Error) => void) | undefined;
 }
 
 /**

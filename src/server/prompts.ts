@@ -11,12 +11,12 @@ import { compact, Registry, type EntryConfig, type Registered, type RegistryOpti
 
 /** An argument of a prompt. */
 export interface PromptArgumentConfig {
-  title?: string;
-  description?: string;
+  title?: string | undefined;
+  description?: string | undefined;
   /** Default false. */
-  required?: boolean;
+  required?: boolean | undefined;
   /** Suggests values. Default: none are suggested. */
-  complete?: Completer;
+  complete?: Completer | undefined;
 }
 
 /** The arguments of a prompt, by name. */
@@ -24,12 +24,12 @@ export type PromptArguments = Readonly<Record<string, PromptArgumentConfig>>;
 
 /** A prompt, as lists show it, and who may have it. */
 export interface PromptConfig<A extends PromptArguments = PromptArguments> extends EntryConfig {
-  title?: string;
-  description?: string;
+  title?: string | undefined;
+  description?: string | undefined;
   /** Default none. */
-  arguments?: A;
-  icons?: Icon[];
-  _meta?: JsonObject;
+  arguments?: A | undefined;
+  icons?: Icon[] | undefined;
+  _meta?: JsonObject | undefined;
 }
 
 /** A string is one message of the user; `inputRequired` asks the caller something first. */

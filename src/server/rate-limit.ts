@@ -8,14 +8,14 @@ export interface RateLimitOptions {
   /** Requests that a caller may make in a minute, over time. */
   readonly perMinute: number;
   /** Requests that it may make at once, after a rest. Default `perMinute`. */
-  readonly burst?: number;
+  readonly burst?: number | undefined;
   /** What is counted. Default `tools/call` and `completion/complete`. */
-  readonly methods?: readonly string[];
+  readonly methods?: readonly string[] | undefined;
   /**
    * Who shares a limit. Default: the principal; of callers without one, the session; and all others together, who are
    * anyone's anonymous requests of 2026-07-28.
    */
-  readonly key?: (exchange: Exchange) => string;
+  readonly key?: ((exchange: Exchange) => string) | undefined;
 }
 
 /** Callers that are remembered; of more, those who have been quiet the longest are forgotten, which gives them a new start. */

@@ -8,12 +8,12 @@ import { constant } from '../jsonrpc/stringify.ts';
 /** What every tool, resource, resource template and prompt may be given. */
 export interface EntryConfig {
   /** Default true. What is disabled is in no list, and answers as if it did not exist. */
-  enabled?: boolean;
+  enabled?: boolean | undefined;
   /**
    * What a caller must have been granted, all of it; callers that showed no credential are not asked. Default none.
    * Lists show the entry all the same (2026-07-28, basic/authorization: Scope Challenge Handling).
    */
-  scopes?: readonly string[];
+  scopes?: readonly string[] | undefined;
 }
 
 /** Something registered, to change or take away while the server runs. Listeners hear of every change. */

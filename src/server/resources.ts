@@ -16,23 +16,23 @@ import { UriTemplate, type TemplateVariables } from './uri-template.ts';
 /** A resource; `ttlMs` and `cacheScope` are of its contents (2026-07-28, server/utilities/caching). */
 export interface ResourceConfig extends EntryConfig, CacheHints {
   name: string;
-  title?: string;
-  description?: string;
+  title?: string | undefined;
+  description?: string | undefined;
   /** Also the type of contents that a handler returns as bare text or bytes. */
-  mimeType?: string;
+  mimeType?: string | undefined;
   /** Bytes. */
-  size?: number;
-  annotations?: Annotations;
-  icons?: Icon[];
-  _meta?: JsonObject;
+  size?: number | undefined;
+  annotations?: Annotations | undefined;
+  icons?: Icon[] | undefined;
+  _meta?: JsonObject | undefined;
 }
 
 /** Resources with a URI of one form; `ttlMs` and `cacheScope` are of their contents. */
 export interface TemplateConfig<T extends string = string> extends Omit<ResourceConfig, 'size'> {
   /** Suggests values for variables. */
-  complete?: { readonly [K in keyof TemplateVariables<T>]?: Completer };
+  complete?: { readonly [K in keyof TemplateVariables<T>]?: Completer } | undefined;
   /** The resources of this template that `resources/list` shows after the fixed ones. */
-  list?: (ctx: Context) => readonly Resource[] | Promise<readonly Resource[]>;
+  list?: ((ctx: Context) => readonly Resource[] | Promise<readonly Resource[]>) | undefined;
 }
 
 /**

@@ -4,19 +4,19 @@ export interface TaskConfig {
    * Whether the tool works as a task only. Callers that did not declare the extension are then refused with −32021, before
    * the handler runs; without it they wait for the result, as for that of any tool. Default false.
    */
-  required?: boolean;
+  required?: boolean | undefined;
   /**
    * `at-once`: a call becomes a task before the handler runs. `by-handler`: it is an ordinary request, and its questions go
    * to the caller as ordinary ones, until the handler calls `Context.startTask`, if it does. Default `at-once`.
    */
-  start?: 'at-once' | 'by-handler';
+  start?: 'at-once' | 'by-handler' | undefined;
   /**
    * Milliseconds from its creation for which a task is kept. One that is not over by then is given up. At most 24 days;
    * null for no such bound: a task is then kept for as long as the store keeps it. Default 3 600 000, an hour.
    */
-  ttlMs?: number | null;
+  ttlMs?: number | null | undefined;
   /** Milliseconds that callers should leave between two looks. Default 1000. */
-  pollIntervalMs?: number;
+  pollIntervalMs?: number | undefined;
 }
 
 export type TaskSettings = Required<TaskConfig>;

@@ -6,7 +6,7 @@ import type { RunningTask } from './running-task.ts';
 /** With what a task begins. */
 export interface StartTaskOptions {
   /** How it stands, for people or models. */
-  statusMessage?: string;
+  statusMessage?: string | undefined;
 }
 
 /** Makes a task of a call; resolves with undefined where it cannot become one and may go on as it is. */

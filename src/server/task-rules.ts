@@ -9,12 +9,12 @@ import type { TaskStore } from '../store/task-store.ts';
 /** How a server keeps its tasks. */
 export interface TasksOptions {
   /** Default: `memoryTaskStore()`, whose tasks end with the process. */
-  store?: TaskStore;
+  store?: TaskStore | undefined;
   /**
    * What this server is called among those that share the store: its own alone, and the same after a restart. What it left
    * behind when it ended then fails when it starts again. Default: a random name; such tasks stay until their time is over.
    */
-  runner?: string;
+  runner?: string | undefined;
 }
 
 /** Runs a handler for an exchange. */

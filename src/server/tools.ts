@@ -27,8 +27,8 @@ export interface ToolConfig<
   I extends AnySchema | undefined = AnySchema | undefined,
   O extends AnySchema | undefined = AnySchema | undefined,
 > extends EntryConfig {
-  title?: string;
-  description?: string;
+  title?: string | undefined;
+  description?: string | undefined;
   /**
    * What the arguments must be; without it the tool takes none. A property with `x-mcp-header` is one that callers over
    * HTTP say again in a header, which is checked (2026-07-28, server/tools: x-mcp-header).
@@ -39,20 +39,20 @@ export interface ToolConfig<
    * clients of earlier revisions get the text alone.
    */
   output?: O;
-  annotations?: ToolAnnotations;
+  annotations?: ToolAnnotations | undefined;
   /**
    * Whether a call may be run again from the start by a process that does not know what came of it: a caller of
    * 2026-07-28 that comes with its answers may reach another process than the one that asked. Default: what
    * `annotations` say, true where `readOnlyHint` or `idempotentHint` is. `Context.once` makes steps safe to repeat.
    */
-  safeToRerun?: boolean;
+  safeToRerun?: boolean | undefined;
   /**
    * The tool works as a task: its calls may go on while the caller looks in from time to time (the tasks extension, from
    * 2026-07-28). True for the defaults of `TaskConfig`. Default: it does not.
    */
-  task?: true | TaskConfig;
-  icons?: Icon[];
-  _meta?: JsonObject;
+  task?: true | TaskConfig | undefined;
+  icons?: Icon[] | undefined;
+  _meta?: JsonObject | undefined;
 }
 
 /**

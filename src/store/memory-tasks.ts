@@ -4,17 +4,17 @@ import { TaskStoreFull, type TaskRecord, type TaskStore } from './task-store.ts'
 /** The bounds of a task store in memory. */
 export interface MemoryTaskStoreOptions {
   /** How many tasks there may be. Default 10 000. */
-  maxTasks?: number;
+  maxTasks?: number | undefined;
   /** How many tasks one principal may have; callers without one have this bound not. Default 1 000. */
-  maxPerPrincipal?: number;
+  maxPerPrincipal?: number | undefined;
   /** How many bytes of JSON all tasks together may be, with their results. Default 256 MiB. */
-  maxBytes?: number;
+  maxBytes?: number | undefined;
   /** How many bytes of JSON one task may be. Default 16 MiB. */
-  maxTaskBytes?: number;
+  maxTaskBytes?: number | undefined;
   /** How long a task without a `ttlMs` is kept when it is over, in milliseconds. Default 24 hours. */
-  maxAge?: number;
+  maxAge?: number | undefined;
   /** The clock, in milliseconds since 1970. Default `Date.now`. */
-  now?: () => number;
+  now?: (() => number) | undefined;
 }
 
 interface Kept {

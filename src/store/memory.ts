@@ -11,15 +11,15 @@ import {
 /** The bounds of an event log in memory. Where one is reached, the oldest events are dropped. */
 export interface MemoryEventLogOptions {
   /** How many bytes of messages one session may keep. Default 4 MiB. */
-  maxBytes?: number;
+  maxBytes?: number | undefined;
   /** How many bytes all sessions together may keep. Default 256 MiB; beyond it, the largest give up their oldest events. */
-  maxTotalBytes?: number;
+  maxTotalBytes?: number | undefined;
   /** How many events one session may keep, over all its streams. Default 10 000. */
-  maxEvents?: number;
+  maxEvents?: number | undefined;
   /** How long an event is kept, in milliseconds. Default 10 minutes. */
-  maxAge?: number;
+  maxAge?: number | undefined;
   /** The clock, in milliseconds. Only differences count. Default `performance.now`. */
-  now?: () => number;
+  now?: (() => number) | undefined;
 }
 
 /** An event log in memory. */

@@ -23,7 +23,7 @@ export interface InboundOptions {
    * Which revisions are served: those that open with a handshake (`legacy`: 2024-11-05 to 2025-11-25), the one without
    * (`modern`: 2026-07-28), or both, each client in its own. Default `both`.
    */
-  readonly eras?: 'both' | 'legacy' | 'modern';
+  readonly eras?: 'both' | 'legacy' | 'modern' | undefined;
   /** Who answers, as each result of 2026-07-28 says. Default: what the service itself puts there. */
   readonly serverInfo?: Implementation | undefined;
   /**
@@ -32,7 +32,7 @@ export interface InboundOptions {
    */
   readonly stateKey?: string | Uint8Array | undefined;
   /** Whether a `requestState` that the service returns is sealed too. Default true; false passes it on as it is. */
-  readonly sealState?: boolean;
+  readonly sealState?: boolean | undefined;
   /**
    * Which requests may run again from the start, with the answers so far, if the process that asked their caller is gone.
    * `by-annotations`: all but calls of tools, and calls of tools with `readOnlyHint` or `idempotentHint`, as `tools/list`
@@ -43,13 +43,13 @@ export interface InboundOptions {
    * Requests that may wait for their callers to come back with answers. Default 1000. When all places are taken, a caller
    * with fewer places gets the oldest one of a caller with more. Callers are counted by principal, or else by address.
    */
-  readonly maxParked?: number;
+  readonly maxParked?: number | undefined;
   /** Of one principal. Default 100. */
-  readonly maxParkedPerPrincipal?: number;
+  readonly maxParkedPerPrincipal?: number | undefined;
   /** Open subscriptions of 2026-07-28. Default 15 000. */
-  readonly maxSubscriptions?: number;
+  readonly maxSubscriptions?: number | undefined;
   /** Of one principal. Default 1000. */
-  readonly maxSubscriptionsPerPrincipal?: number;
+  readonly maxSubscriptionsPerPrincipal?: number | undefined;
 }
 
 /** A service, open to any number of clients. */

@@ -23,11 +23,11 @@ export interface IdJagOptions extends Identity, Pick<GuardedHttpOptions, 'fetch'
   /** The identity provider's token endpoint. */
   readonly tokenEndpoint: string;
   /** The identity provider. Default: the origin of the token endpoint. */
-  readonly issuer?: string;
+  readonly issuer?: string | undefined;
   /** The user's ID token, or another assertion of who they are. Asked anew for each exchange. */
   readonly subjectToken: string | (() => string | Promise<string>);
   /** Default: that of an ID token. */
-  readonly subjectTokenType?: string;
+  readonly subjectTokenType?: string | undefined;
 }
 
 /**

@@ -4,17 +4,17 @@
  */
 export interface HostRules {
   /** Host names to accept beside loopback: a name, or a name with a port. Default none. */
-  readonly allowedHosts?: readonly string[];
+  readonly allowedHosts?: readonly string[] | undefined;
   /**
    * Origins to accept beside those on loopback: `https://app.example`. `*` accepts any. Only pages of these origins may
    * read responses (CORS). Default none.
    */
-  readonly allowedOrigins?: readonly string[];
+  readonly allowedOrigins?: readonly string[] | undefined;
   /**
    * Accept a Host that is an IP address, for a server that listens on all interfaces. Safe against DNS rebinding, which
    * needs a name. Default false.
    */
-  readonly allowIpHosts?: boolean;
+  readonly allowIpHosts?: boolean | undefined;
 }
 
 /**

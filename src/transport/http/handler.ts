@@ -44,44 +44,44 @@ export interface HttpHandlerOptions extends HostRules {
   /** Other pages by their path, looked up before the endpoints for each call with an allowed Host and Origin. */
   readonly pages?: ((path: string) => HttpPage | undefined) | undefined;
   /** How many requests without a session may be in flight, subscriptions included; beyond it 503. Default 20 000. */
-  readonly maxRequests?: number;
+  readonly maxRequests?: number | undefined;
   /** Path of the Streamable HTTP endpoint, or `*` for any path, where a router in front decides. Default `/mcp`. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** Path of the event stream of the 2024-11-05 transport, or false for none. Default `/sse`. */
-  readonly ssePath?: string | false;
+  readonly ssePath?: string | false | undefined;
   /** Path that clients of that transport post to. Default `/messages`. */
-  readonly messagesPath?: string;
+  readonly messagesPath?: string | undefined;
   /**
    * The part of the path, such as `/api`, that a proxy or router in front removes. HTTP+SSE clients are told the address to
    * post to (2024-11-05, transports: HTTP with SSE), and it must hold this part. Default none.
    */
-  readonly publicPrefix?: string;
+  readonly publicPrefix?: string | undefined;
   /** Bytes of one request body. Default 4 MiB; more is answered with 413. */
-  readonly maxBodyBytes?: number;
+  readonly maxBodyBytes?: number | undefined;
   /**
    * Bytes kept in memory for all clients together: unfinished bodies, requests in progress, unread responses and events.
    * The default event log gets a quarter of it, and requests may take three eighths. Beyond it the client that has kept the
    * server waiting the longest is disconnected, and requests without room are refused with 503. Default 256 MiB.
    */
-  readonly maxBufferedBytes?: number;
+  readonly maxBufferedBytes?: number | undefined;
   /** Live sessions; beyond it new ones are refused with 503. Default 10 000. */
-  readonly maxSessions?: number;
+  readonly maxSessions?: number | undefined;
   /** Milliseconds after which a session without messages and connections ends; must be positive. Default 30 minutes. */
-  readonly idleTimeout?: number;
+  readonly idleTimeout?: number | undefined;
   /** Milliseconds between keep-alive comments on open streams; 0 for none. Default 15 000. */
-  readonly keepAlive?: number;
+  readonly keepAlive?: number | undefined;
   /** Milliseconds after which a client that reads nothing is disconnected; its stream stays resumable. Default 30 000. */
-  readonly stallTimeout?: number;
+  readonly stallTimeout?: number | undefined;
   /** Milliseconds to wait for a result before the response to a POST becomes an event stream. Default 100. */
-  readonly grace?: number;
+  readonly grace?: number | undefined;
   /** Milliseconds that a client is told to wait before it resumes a stream. Default 1 000. */
-  readonly retry?: number;
+  readonly retry?: number | undefined;
   /** Milliseconds after which a stream is closed for the client to resume it (2025-11-25); 0 for never. Default 0. */
-  readonly streamDuration?: number;
+  readonly streamDuration?: number | undefined;
   /** Stores events for resumption. Default: in memory, 4 MiB and 10 minutes for each session, within `maxBufferedBytes`. */
-  readonly eventLog?: EventLog;
+  readonly eventLog?: EventLog | undefined;
   /** Called with errors that no client is told of. Default: none. */
-  readonly onerror?: (error: Error) => void;
+  readonly onerror?: ((error: Error) => void) | undefined;
   /** Called for each refused request, and for each response that is cut off since it is not read. Must not throw. */
   readonly onrefusal?: ((refusal: HttpRefusal) => void) | undefined;
 }
@@ -89,7 +89,7 @@ export interface HttpHandlerOptions extends HostRules {
 /** A page beside the endpoints: a status page, metrics, another handler. */
 export interface HttpPage {
   /** Whether the page is for authenticated callers only. Default false: anyone may read it. */
-  readonly requiresAuth?: boolean;
+  readonly requiresAuth?: boolean | undefined;
   /** Answers one call of any method, also while the handler drains and after it is closed. */
   answer(call: HttpCall): void;
 }

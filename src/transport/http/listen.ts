@@ -12,9 +12,9 @@ import { JSON_HEADERS, REFUSED } from './refusals.ts';
 /** Where to listen, and the options of the handler. */
 export interface ListenOptions extends HttpHandlerOptions {
   /** Default 127.0.0.1. On any other address, name the hosts under which clients reach the server in `allowedHosts`. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** Default 8000; 0 takes a free one. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** Serves HTTPS, from TLS 1.2. Default: plain HTTP. */
   readonly tls?: TlsCredentials | undefined;
 }

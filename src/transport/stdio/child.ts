@@ -16,26 +16,26 @@ export interface ChildOptions {
   /** A path, or a name that is looked for in `PATH`. No shell takes it apart. */
   readonly command: string;
   /** Default none. */
-  readonly args?: readonly string[];
+  readonly args?: readonly string[] | undefined;
   /** Variables for the child beside those of this process; one that is undefined is taken away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The child's working directory. Default: this process's. */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /**
    * What becomes of the child's stderr: written to this process's, only its tail kept, or neither. Default `inherit`,
    * or `capture` where `onstderr` is given.
    */
-  readonly stderr?: 'inherit' | 'capture' | 'ignore';
+  readonly stderr?: 'inherit' | 'capture' | 'ignore' | undefined;
   /** Takes each line that the child writes to stderr. */
-  readonly onstderr?: (line: string) => void;
+  readonly onstderr?: ((line: string) => void) | undefined;
   /** The bound of one message from the child, in bytes. Default 16 MiB. */
-  readonly maxMessageBytes?: number;
+  readonly maxMessageBytes?: number | undefined;
   /** How much may wait for a child that does not read, in bytes; beyond it `send` rejects. Default 64 MiB. */
-  readonly maxPendingBytes?: number;
+  readonly maxPendingBytes?: number | undefined;
   /** How long the child may take to exit after its stdin is closed, before SIGTERM. Milliseconds, default 2 000. */
-  readonly stopTimeout?: number;
+  readonly stopTimeout?: number | undefined;
   /** How long it may take after SIGTERM, before SIGKILL. Milliseconds, default the same as `stopTimeout`. */
-  readonly killTimeout?: number;
+  readonly killTimeout?: number | undefined;
   /**
    * How much memory the child and all that it starts may have, in bytes that are resident; what processes share counts for
    * each of them. Measured every two seconds: over it they are killed, and `closeReason` says so. On Windows it is not

@@ -4,20 +4,20 @@ import { StreamTransport } from './stream.ts';
 /** Bounds, and other streams than the process's own. */
 export interface StdioServerOptions {
   /** Default `process.stdin`. */
-  readonly stdin?: Readable;
+  readonly stdin?: Readable | undefined;
   /** Default `process.stdout`. */
-  readonly stdout?: Writable;
+  readonly stdout?: Writable | undefined;
   /** The bound of one incoming message, in bytes. Default 16 MiB. */
-  readonly maxMessageBytes?: number;
+  readonly maxMessageBytes?: number | undefined;
   /** How long answers may stay unread when the connection closes. Milliseconds, default 10 000. */
-  readonly drainTimeout?: number;
+  readonly drainTimeout?: number | undefined;
   /**
    * How long what is in flight when stdin ends may take. Milliseconds; 0, the default, is as long as it takes, or until
    * the client closes stdout or ends the process.
    */
-  readonly answerTimeout?: number;
+  readonly answerTimeout?: number | undefined;
   /** Takes what anything but the transport writes to stdout while it is open. Default: it goes to stderr. */
-  readonly onstderr?: (text: string) => void;
+  readonly onstderr?: ((text: string) => void) | undefined;
 }
 
 /**

@@ -14,27 +14,27 @@ export interface StreamTransportOptions {
    * the input ends. A response that is too long fails its request; where its id cannot be read, the client closes, since it
    * may have answered any request.
    */
-  readonly role?: 'server' | 'client';
+  readonly role?: 'server' | 'client' | undefined;
   /** The bound of one incoming message, in bytes. Default 16 MiB. */
-  readonly maxMessageBytes?: number;
+  readonly maxMessageBytes?: number | undefined;
   /** How much may wait for a peer that does not read, in bytes; beyond it `send` rejects. Default 64 MiB. */
-  readonly maxPendingBytes?: number;
+  readonly maxPendingBytes?: number | undefined;
   /** How long what was sent may stay unread when the connection closes. Milliseconds, default 10 000. */
-  readonly drainTimeout?: number;
+  readonly drainTimeout?: number | undefined;
   /**
    * How long a server goes on answering after the input has ended. Milliseconds; 0, the default, is as long as it takes,
    * or until the peer is known to be gone.
    */
-  readonly answerTimeout?: number;
+  readonly answerTimeout?: number | undefined;
   /** Whether the peer is gone, where that can be known; asked once a second while the server answers after the end. */
-  readonly gone?: () => boolean;
+  readonly gone?: (() => boolean) | undefined;
   /** Called by `start`, before anything is read. */
-  readonly acquire?: () => void;
+  readonly acquire?: (() => void) | undefined;
   /**
    * Lets go of the streams, once, when the connection is over. Default: ends the output, discards the input until it
    * ends, and destroys both after a second.
    */
-  readonly release?: () => void;
+  readonly release?: (() => void) | undefined;
 }
 
 /** After the callback that is running, and what its promises settle. */
