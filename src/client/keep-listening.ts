@@ -1,9 +1,8 @@
 import { derive } from '../core/derive.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
-import { causesOf, decisiveOf } from '../jsonrpc/causes.ts';
-import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { decisiveOf } from '../jsonrpc/causes.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
+import { isTemporary } from '../jsonrpc/temporary.ts';
 import { Notice } from '../protocol/methods.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { acknowledgedOnce } from './acknowledged-once.ts';
@@ -20,9 +19,6 @@ export interface KeepListeningOptions {
   /** Gets one error for each loss, however many subscriptions the link carries and however many attempts follow. */
   readonly onerror: (error: Error) => void;
 }
-
-/** Codes of errors that may not come again. Any other code is a refusal. */
-const PASSING: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorCode.InternalError]);
 
 /**
  * Serves one `subscriptions/listen` exchange with one subscription after the other, over any number of connections. When
@@ -69,7 +65,7 @@ export async function keepListening(
         lost = error as Error;
       }
       if (signal.aborted) break;
-      const passes = mayPass(lost) || (upstream !== undefined && (await explains(lost, upstream)));
+      const passes = isTemporary(lost) !== false || (upstream !== undefined && (await explains(lost, upstream)));
       if (!acknowledged || !passes || !link.usable) throw lost;
       if (await link.awaitCall(signal)) continue;
       const first = resubscription.ended();
@@ -86,10 +82,4 @@ export async function keepListening(
     link.interrupted.delete(exchange);
   }
   return {};
-}
-
-/** Whether another attempt may succeed: the server was lost or has trouble, and did not refuse. */
-export function mayPass(error: unknown): boolean {
-  for (const each of causesOf(error)) if ('temporary' in each) return each.temporary === true;
-  return error instanceof RpcError ? PASSING.has(error.code) : !(error instanceof InvalidResultError);
 }

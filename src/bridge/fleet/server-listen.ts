@@ -1,7 +1,7 @@
-import { mayPass } from '../../client/keep-listening.ts';
 import { Resubscription } from '../../client/resubscription.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
+import { isTemporary } from '../../jsonrpc/temporary.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
@@ -55,7 +55,7 @@ export class ServerListen {
       const { lost, ended, acknowledged } = await this.#once(again);
       if (signal.aborted) break;
       if (!acknowledged) this.refused ??= lost;
-      if (!acknowledged && !mayPass(lost)) break;
+      if (!acknowledged && isTemporary(lost) === false) break;
       // A server may end a subscription at any time without being down.
       if (!(acknowledged && ended)) members.failed(this.member, Method.Listen, lost);
       this.#settle();

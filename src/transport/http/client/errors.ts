@@ -1,7 +1,7 @@
 import type { ErrorResponse } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { saysNotExecuted } from '../not-executed.ts';
-import { NotSent, type HttpReply } from './http.ts';
+import type { HttpReply } from './http.ts';
 
 const TURNED_AWAY: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 413, 415, 429, 431]);
 
@@ -50,6 +50,7 @@ export class SessionGone extends Error {
 export class AnswerLost extends Error {
   override readonly name = 'AnswerLost';
   readonly notRun = false;
+  readonly temporary = true;
   /** Under which a request fails with it. */
   readonly code = CONNECTION_CLOSED;
 }
@@ -58,6 +59,7 @@ export class AnswerLost extends Error {
 export class SilenceError extends Error {
   override readonly name = 'SilenceError';
   readonly notRun = false;
+  readonly temporary = true;
   /** Under which a request fails with it. */
   readonly code = CONNECTION_CLOSED;
 
@@ -65,15 +67,6 @@ export class SilenceError extends Error {
   constructor(limit: number) {
     super(`Nothing has come from the server for ${limit} ms`);
   }
-}
-
-/**
- * Whether it is worth to try again what failed with this: a connection that could not be had or was lost, a server that has
- * trouble. Not where the server has said no.
- */
-export function isTemporary(error: unknown): boolean {
-  if (error instanceof HttpStatusError) return error.temporary;
-  return error instanceof NotSent || error instanceof AnswerLost || error instanceof SilenceError;
 }
 
 /** An address as errors may show it: without credentials and without the query, where tokens stand. */

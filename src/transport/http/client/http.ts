@@ -46,4 +46,5 @@ export interface HttpSend {
 export class NotSent extends Error {
   override readonly name = 'NotSent';
   readonly notRun = true;
+  readonly temporary = true;
 }

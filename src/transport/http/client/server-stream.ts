@@ -1,5 +1,6 @@
+import { isTemporary } from '../../../jsonrpc/temporary.ts';
 import { Lifetime } from '../../../util/lifetime.ts';
-import { AnswerLost, isTemporary } from './errors.ts';
+import { AnswerLost } from './errors.ts';
 import { readEvents } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
 import { pause } from './pause.ts';
@@ -68,7 +69,7 @@ export class ServerStream {
         failure = error as Error;
       }
       if (this.#isEnded()) return;
-      if (failure && !isTemporary(failure)) throw failure;
+      if (failure && isTemporary(failure) !== true) throw failure;
       if (this.#lastEventId === undefined && !always) throw failure ?? new AnswerLost('the stream ended without it');
       const reconnection = (this.#reconnection ??= new Reconnection(this.#options.reconnection));
       reconnection.retry = this.#retry;

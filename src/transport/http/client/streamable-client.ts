@@ -11,12 +11,13 @@ import {
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
+import { isTemporary } from '../../../jsonrpc/temporary.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import type { MessageExtra, Transport } from '../../transport.ts';
 import { attendedTimer } from './attendance.ts';
 import { Lifetime } from '../../../util/lifetime.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
-import { AnswerLost, HttpStatusError, isTemporary, SessionGone, shown, statusError } from './errors.ts';
+import { AnswerLost, HttpStatusError, SessionGone, shown, statusError } from './errors.ts';
 import type { HttpReply } from './http.ts';
 import { Incoming } from './incoming.ts';
 import type { ReconnectionOptions } from './reconnection.ts';
@@ -346,7 +347,7 @@ export class StreamableClient implements Transport {
       if (status === 405 || (status === 404 && !this.#listened) || (status !== undefined && status < 300)) return;
       if (this.#judged(error) instanceof SessionGone) return;
       this.#report(new Error(`The server cannot be listened to: ${(error as Error).message}`, { cause: error }));
-      if (isTemporary(error)) this.#listenAgainAt = performance.now() + LISTEN_AGAIN_AFTER;
+      if (isTemporary(error) === true) this.#listenAgainAt = performance.now() + LISTEN_AGAIN_AFTER;
     } finally {
       this.#streams.delete(stream.number);
       this.#listener = undefined;
