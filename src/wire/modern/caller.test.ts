@@ -138,6 +138,16 @@ describe('over HTTP', () => {
     expect(refusal(message, over({ ...good, 'mcp-protocol-version': '2099-01-01' })).code).toBe(-32022);
   });
 
+  test('a message that says no revision itself is refused by that of its header, where it is not served', () => {
+    for (const message of [request({}), request({ _meta: {} })]) {
+      expect(refusal(message, over({ 'mcp-protocol-version': '2025-11-25' }))).toMatchObject({
+        code: -32022,
+        data: { supported: SUPPORTED, requested: '2025-11-25' },
+      });
+      for (const headers of [good, {}]) expect(refusal(message, over(headers)).code).toBe(-32602);
+    }
+  });
+
   test('a notification needs the header of the revision alone', () => {
     const note = { jsonrpc: '2.0', method: 'notifications/odd', params: { _meta: meta() } } as const;
     expect(readCaller(note, over({ 'mcp-protocol-version': MODERN }), SUPPORTED).revision).toBe(MODERN);

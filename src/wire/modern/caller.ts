@@ -5,6 +5,7 @@ import { McpErrorCode } from '../../protocol/errors.ts';
 import { isLogLevel, type LogLevel } from '../../protocol/logging.ts';
 import { Meta } from '../../protocol/methods.ts';
 import { profileOf, type Revision } from '../../protocol/revisions.ts';
+import { saysItsRevision } from '../../protocol/own-revision.ts';
 import type { AuthInfo, Implementation } from '../../protocol/types.ts';
 import type { MessageExtra } from '../../transport/transport.ts';
 import { checkHeaders, checkVersionHeader } from './headers.ts';
@@ -42,14 +43,18 @@ export function readCaller(
   supported: readonly string[],
 ): Caller {
   const meta: unknown = message.params?.['_meta'];
+  const named = extra?.header?.('mcp-protocol-version');
+  // A client with a handshake says its revision in the header alone. Only this error tells it that there is another server now.
+  if (named !== undefined && !saysItsRevision(message) && !isServed(named, supported)) {
+    throw unsupportedVersion(named, supported);
+  }
   if (!isObject(meta)) {
     throw Refusal.params(`"_meta" must say ${Meta.ProtocolVersion} and ${Meta.ClientCapabilities}`);
   }
   const requested: unknown = meta[Meta.ProtocolVersion];
   if (typeof requested !== 'string') throw Refusal.params(`"_meta" must have a string ${Meta.ProtocolVersion}`);
   if (extra?.header) checkVersionHeader(extra.header, requested);
-  const profile = profileOf(requested);
-  if (profile?.era !== 'modern' || !supported.includes(requested)) throw unsupportedVersion(requested, supported);
+  if (!isServed(requested, supported)) throw unsupportedVersion(requested, supported);
   if (!isObject(meta[Meta.ClientCapabilities])) {
     throw Refusal.params(`"_meta" must have an object ${Meta.ClientCapabilities}`);
   }
@@ -62,7 +67,11 @@ export function readCaller(
     throw Refusal.params(`unknown log level ${JSON.stringify(level)} in ${Meta.LogLevel}`);
   }
   if (extra?.header && 'id' in message) checkHeaders(extra.header, message);
-  return new RequestCaller(profile.revision, meta, extra);
+  return new RequestCaller(requested, meta, extra);
+}
+
+function isServed(revision: string, supported: readonly string[]): revision is Revision {
+  return profileOf(revision)?.era === 'modern' && supported.includes(revision);
 }
 
 /** 2026-07-28, versioning: Protocol Version Negotiation. */
