@@ -174,13 +174,13 @@ describe('a session', () => {
     expect(server.asked.filter(({ method }) => method === 'GET')).toHaveLength(1);
   });
 
-  test('ends where the stream that it had is found no more', async () => {
+  test.each([404, 405])('ends where GET for the stream that it had is answered with %d', async (status) => {
     let streams = 0;
     const server = await scripted((asked, response) => {
       if (asked.method === 'GET') {
         streams += 1;
         if (streams === 1) events(response, 'retry: 1\ndata: \n\n').end();
-        else response.writeHead(404).end();
+        else response.writeHead(status).end();
       } else if (asked.body.method === 'notifications/initialized') response.writeHead(202).end();
       else json(response, answerTo(asked), 200, SESSION);
     });

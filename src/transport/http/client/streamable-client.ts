@@ -342,8 +342,9 @@ export class StreamableClient implements Transport {
     } catch (error) {
       // A server need not have such a stream, and says 405 then (2025-11-25, transports: Listening for Messages from the
       // Server, 2). Some say it with a success that is no stream. Those that have nothing at all for GET say 404: were the
-      // session gone, the next POST would say so.
+      // session gone, the next POST would say so. One that says so of a stream that it had is another server.
       const status = error instanceof HttpStatusError ? error.status : undefined;
+      if (status === 405 && this.#listened) return this.#gone();
       if (status === 405 || (status === 404 && !this.#listened) || (status !== undefined && status < 300)) return;
       if (this.#judged(error) instanceof SessionGone) return;
       this.#report(new Error(`The server cannot be listened to: ${(error as Error).message}`, { cause: error }));
