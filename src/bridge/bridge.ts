@@ -2,10 +2,8 @@ import { openerFor } from '../client/open.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { Opener } from '../client/requester.ts';
 import { kindOf, type Target } from '../client/target.ts';
-import { isAborted } from '../core/base-exchange.ts';
-import type { Caller, Exchange, Service, Session } from '../core/exchange.ts';
+import type { Caller, Service, Session } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { MAX_TIMER } from '../util/timer.ts';
 import { Method } from '../protocol/methods.ts';
@@ -13,7 +11,6 @@ import { Connection } from './connection.ts';
 import { identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
 import { reportOutage } from './outage.ts';
 import type { ClientOf } from './question-attribution.ts';
-import { EraChanged } from './upstream.ts';
 
 /** What is behind a bridge, how it is spoken to, and for whom. */
 export interface BridgeOptions extends Pick<
@@ -121,7 +118,7 @@ class ServerBridge implements Bridge {
     this.#options = options;
     this.#onerror = onerror;
     // The one client of a bridge hears of it with its call.
-    this.service = options.anonymous === 'one-client' ? this.#serve : reportOutage(onerror)(this.#serve);
+    this.service = options.anonymous === 'one-client' ? this.#answer : reportOutage(onerror)(this.#answer);
     this.#opener = openerFor(target, { ...options, connectTimeout });
     this.#remote = kindOf(target) === 'url';
     this.#shared = connections === 'per-session' ? undefined : connections === 'shared' ? 1 : connections;
@@ -141,16 +138,6 @@ class ServerBridge implements Bridge {
   }
 
   readonly service: Service;
-
-  readonly #serve: Service = async (exchange) => {
-    try {
-      return await this.#answer(exchange);
-    } catch (error) {
-      // It did not run, since the server is of another era by now: it is made again, as that era has it.
-      if (!(error instanceof EraChanged) || isAborted(exchange)) throw error;
-      return this.#answer(exchange);
-    }
-  };
 
   check(): Promise<void> {
     if (this.#closed) return Promise.reject(isClosed());
@@ -188,7 +175,7 @@ class ServerBridge implements Bridge {
     await Promise.all(this.#closing);
   }
 
-  async #answer(exchange: Exchange): Promise<JsonObject> {
+  readonly #answer: Service = async (exchange) => {
     if (this.#closed) throw isClosed();
     const { caller } = exchange;
     const { session } = caller;
@@ -204,7 +191,7 @@ class ServerBridge implements Bridge {
       if (session && exchange.method === Method.Discover) this.#forget(key);
       throw error;
     }
-  }
+  };
 
   /** Each client keeps to one of the shared connections: a session to the one with the fewest when it came. */
   #placeOf(caller: Caller, count: number): number {

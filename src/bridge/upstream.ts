@@ -1,10 +1,9 @@
-import { EraCheck } from '../client/era-check.ts';
 import { ConnectionError, mayRepeat, TimeoutError } from '../client/errors.ts';
 import { keepListening } from '../client/keep-listening.ts';
 import { Link } from '../client/link.ts';
 import type { Opener } from '../client/requester.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
-import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { Method } from '../protocol/methods.ts';
@@ -22,28 +21,17 @@ export interface ReopenedUpstreamOptions {
   readonly onreopen: () => void;
 }
 
-/** How long a server may take to show of which era it is, in milliseconds. */
-const PROBE_TIMEOUT = 5000;
-
-/** A request did not run, since the server is of another era by now. It is connected to anew. */
-export class EraChanged extends RpcError {}
-
 /**
  * One server, connected to when it is first needed, and again for the first request after it was lost. What was in
  * flight when it was lost fails, unless it certainly did not run; what was listening goes on with its successor.
  */
 export class ReopenedUpstream {
   readonly #link: Link;
-  readonly #eraCheck: EraCheck;
   readonly #onerror: (error: Error) => void;
   #rested = false;
 
   constructor({ opener, identity, attribution, onerror, onreopen }: ReopenedUpstreamOptions) {
     this.#onerror = onerror;
-    this.#eraCheck = new EraCheck({
-      probe: (upstream) => probe(upstream, identity),
-      drop: (upstream) => this.#link.retire(upstream),
-    });
     let opened = false;
     this.#link = new Link({
       open: (signal) => opener.open({ ...identity, attribution, onerror }, signal),
@@ -54,8 +42,8 @@ export class ReopenedUpstream {
         opened = true;
         this.#rested = false;
       },
-      onlost: ({ closeReason }) => {
-        const why = closeReason ? `: ${closeReason.message}` : '';
+      onlost: (reason) => {
+        const why = reason ? `: ${reason.message}` : '';
         onerror(
           new Error(
             `The server was lost${why}; it is ${opener.remote ? 'connected to' : 'started'} again for the next request`,
@@ -100,31 +88,15 @@ export class ReopenedUpstream {
     exchange.method === Method.Listen ? this.#listen(exchange) : this.#call(exchange);
 
   async #call(exchange: Exchange): Promise<JsonObject> {
-    const { current } = this.#link;
+    const { service } = this.#link;
     try {
-      return await this.#link.service(exchange);
-    } catch (error) {
-      if (exchange.signal.aborted || !this.#link.usable) throw asRpcError(error);
-      if (!mayRepeat(error, false)) await this.#explain(error, current ?? this.#link.upstream);
-    }
-    try {
-      return await this.#link.service(exchange);
+      return await service(exchange).catch((error: unknown) => {
+        if (exchange.signal.aborted || !this.#link.usable || !mayRepeat(error, false)) throw error;
+        return service(exchange);
+      });
     } catch (error) {
       throw asRpcError(error);
     }
-  }
-
-  /**
-   * @param upstream over which it was sent: there may be another by now.
-   * @throws what its caller is told of a request that is not to be made again.
-   */
-  async #explain(error: unknown, upstream: Upstream | undefined): Promise<void> {
-    if (!upstream || !(await this.#eraCheck.explains(error, upstream))) throw asRpcError(error);
-    const { era } = REVISIONS[upstream.revision];
-    await this.connect();
-    const { code, message } = asRpcError(error);
-    // Whose connection it may be is another matter in each era.
-    if (this.era !== era) throw new EraChanged(code, message, { cause: error });
   }
 
   async #listen(exchange: Exchange): Promise<JsonObject> {
@@ -132,40 +104,11 @@ export class ReopenedUpstream {
       return await keepListening(exchange, {
         link: this.#link,
         service: this.#link.service,
-        explains: (error, upstream) => this.#eraCheck.explains(error, upstream),
         onerror: this.#onerror,
       });
     } catch (error) {
       throw asRpcError(error);
     }
-  }
-}
-
-/** Asks a server for what it answers in its era whatever it is. @throws what it answers instead. */
-async function probe(upstream: Upstream, { clientInfo, capabilities, onBehalfOf }: BridgeIdentity): Promise<void> {
-  const giveUp = new AbortController();
-  const reason = new RpcError(REQUEST_TIMEOUT, `The server did not answer within ${PROBE_TIMEOUT} ms`);
-  const timer = setTimeout(() => giveUp.abort(reason), PROBE_TIMEOUT);
-  try {
-    await upstream.service({
-      method: REVISIONS[upstream.revision].era === 'legacy' ? Method.Ping : Method.Discover,
-      params: {},
-      caller: {
-        revision: onBehalfOf,
-        clientInfo,
-        capabilities,
-        principal: undefined,
-        auth: undefined,
-        logLevel: undefined,
-        session: undefined,
-      },
-      signal: giveUp.signal,
-      notes: new Map(),
-      notify: () => Promise.resolve(),
-      ask: (method) => Promise.reject(new RpcError(ErrorCode.InternalError, `${method} was not asked for`)),
-    });
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -2,7 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { AnswerLost, HttpStatusError, SessionGone } from '../transport/http/client/errors.ts';
 import { NotSent } from '../transport/http/client/http.ts';
-import { connectFailure, ConnectionError, failure, InvalidResultError, mayRepeat, saysSessionGone } from './errors.ts';
+import {
+  connectFailure,
+  ConnectionError,
+  failure,
+  InvalidResultError,
+  mayRepeat,
+  RevisionChanged,
+  saysSessionGone,
+} from './errors.ts';
 
 const body = { jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'no' } } as const;
 const within = (cause: Error, code = -32000): RpcError => new RpcError(code, cause.message, { cause });
@@ -31,6 +39,17 @@ describe('a call is made once more', () => {
   test('never at once where no connection is to be had', () => {
     const error = connectFailure(within(new NotSent('refused')), undefined, 1);
     expect(error).toMatchObject({ name: 'ConnectionError', notRun: true });
+    expect(mayRepeat(error, true)).toBe(false);
+  });
+
+  test.each<[string, Error, boolean]>([
+    ['not run', within(new HttpStatusError(400, 'no'), -32600), true],
+    ['not run, by its status', within(new HttpStatusError(405, 'no')), true],
+    ['perhaps run', within(new HttpStatusError(400, 'no')), false],
+  ])('never where the server speaks another revision now; it has %s', (_, cause, notRun) => {
+    const error = new RevisionChanged('tools/call', '2025-11-25', cause);
+    expect(error).toMatchObject({ name: 'ConnectionError', notRun, cause });
+    expect(error.message).toContain(notRun ? 'did not run and can be repeated' : 'can be repeated if it may run twice');
     expect(mayRepeat(error, true)).toBe(false);
   });
 

@@ -2,6 +2,8 @@ import { causesOf, certainlyNotRun, decisiveOf } from '../jsonrpc/causes.ts';
 import { isReceived, RpcError } from '../jsonrpc/errors.ts';
 import type { ErrorResponse } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
+import type { Revision } from '../protocol/revisions.ts';
+import { isRefusedUnread } from '../wire/era-evidence.ts';
 
 /**
  * Something took longer than it may: a call, of which the server was told that nobody waits for it any more; the wait for a
@@ -37,6 +39,24 @@ export class NoConnection extends ConnectionError {
   }
 }
 
+/**
+ * The server refused the request as one that speaks another revision now. The next call connects anew; this one is not made
+ * again by itself.
+ */
+export class RevisionChanged extends ConnectionError {
+  readonly temporary = true;
+
+  constructor(what: string, revision: Revision, cause: Error) {
+    const notRun = isRefusedUnread(cause) || certainlyNotRun(cause);
+    const repeat = notRun ? 'this one did not run and can be repeated' : 'this one can be repeated if it may run twice';
+    super(
+      `${what} failed: the server seems to speak another revision than ${revision} now (${cause.message}). ` +
+        `The next call connects anew; ${repeat}`,
+      { cause, notRun },
+    );
+  }
+}
+
 /** The server answered with what is no answer to the request, or breaks the schema that it gave itself. */
 export class InvalidResultError extends Error {
   override readonly name = 'InvalidResultError';
@@ -58,7 +78,8 @@ interface HttpFailure extends Error {
  * run twice does no harm.
  */
 export function mayRepeat(error: unknown, idempotent: boolean): boolean {
-  if (!(error instanceof ConnectionError) || error instanceof NoConnection) return false;
+  if (!(error instanceof ConnectionError) || error instanceof NoConnection || error instanceof RevisionChanged)
+    return false;
   const decisive = decisiveOf(error.cause);
   // The server has answered, and would say the same again.
   if (decisive?.name === 'HttpStatusError') return false;

@@ -4,7 +4,6 @@ import { decisiveOf } from '../jsonrpc/causes.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { isTemporary } from '../jsonrpc/temporary.ts';
 import { Notice } from '../protocol/methods.ts';
-import type { Upstream } from '../wire/upstream.ts';
 import { acknowledgedOnce } from './acknowledged-once.ts';
 import { ConnectionError, InvalidResultError } from './errors.ts';
 import type { Link } from './link.ts';
@@ -14,8 +13,6 @@ export interface KeepListeningOptions {
   readonly link: Link;
   /** Listens once, over the connection that the link has. */
   readonly service: Service;
-  /** Whether a refusal only means that the server speaks another era now. Then the link connects again. */
-  readonly explains: (error: unknown, upstream: Upstream) => Promise<boolean>;
   /** Gets one error for each loss, however many subscriptions the link carries and however many attempts follow. */
   readonly onerror: (error: Error) => void;
 }
@@ -32,7 +29,7 @@ export interface KeepListeningOptions {
  */
 export async function keepListening(
   exchange: Exchange,
-  { link, service, explains, onerror }: KeepListeningOptions,
+  { link, service, onerror }: KeepListeningOptions,
 ): Promise<JsonObject> {
   const { signal } = exchange;
   const resubscription = new Resubscription();
@@ -48,12 +45,11 @@ export async function keepListening(
       return tell(method, params);
     },
   });
-  let upstream: Upstream | undefined;
   try {
     while (!signal.aborted) {
       let lost: Error;
       try {
-        upstream = await link.connect();
+        await link.connect();
         if (signal.aborted) break;
         await service(through);
         // Where no other connection is to come, the end that the server gives it is the end.
@@ -65,8 +61,7 @@ export async function keepListening(
         lost = error as Error;
       }
       if (signal.aborted) break;
-      const passes = isTemporary(lost) !== false || (upstream !== undefined && (await explains(lost, upstream)));
-      if (!acknowledged || !passes || !link.usable) throw lost;
+      if (!acknowledged || isTemporary(lost) === false || !link.usable) throw lost;
       if (await link.awaitCall(signal)) continue;
       const first = resubscription.ended();
       if (first && link.interrupted.size === 0) {

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { deferred } from '../../test/support/service.ts';
 import { TestExchange } from '../../test/support/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { NoConnection } from './errors.ts';
 import { Link } from './link.ts';
@@ -244,114 +244,127 @@ test('a call waits for an attempt that is due within a second, however often oth
   expect(await answer).toEqual({});
 });
 
-describe('a connection that is retired', () => {
-  /** A link whose calls are answered by hand. */
-  async function retiring() {
+describe('a server that seems to speak another revision', () => {
+  const named = new RpcError(-32022, 'no', { data: { supported: ['2026-07-28'] } });
+
+  /** A link whose calls are answered by hand, to servers that speak these revisions, one after the other. */
+  async function doubting({ reopens = true, revisions = ['2025-11-25', '2026-07-28'] } = {}) {
     const answers: ((error?: Error) => void)[] = [];
-    const closed: Upstream[] = [];
     const opened: Upstream[] = [];
-    const onlost = vi.fn<() => void>();
+    const closed: Upstream[] = [];
+    const [onlost, onopen] = [vi.fn<(reason: Error | undefined) => void>(), vi.fn<() => void>()];
+    let unreachable = false;
     const link = new Link({
       open: () => {
+        if (unreachable) return Promise.reject(new Error('unreachable'));
         const one: Upstream = {
           ...upstream(),
+          revision: revisions[Math.min(opened.length, revisions.length - 1)] as '2025-11-25',
           service: () =>
             new Promise((resolve, reject) => {
               answers.push((error) => (error ? reject(error) : resolve({})));
             }),
           close: () => {
             closed.push(one);
+            one.onclose?.();
             return Promise.resolve();
           },
         };
         opened.push(one);
         return Promise.resolve(one);
       },
-      reopens: true,
-      onopen: () => {},
+      reopens,
+      onopen,
       onlost,
       onerror: () => {},
     });
-    const first = await link.connect();
-    return { link, answers, closed, opened, onlost, first };
+    await link.connect();
+    const call = (): Promise<unknown> => link.service(new TestExchange('tools/call'));
+    /** Makes a call that the server refuses. */
+    const refused = async (): Promise<unknown> => {
+      const failed = call().catch((error: unknown) => error);
+      answers.at(-1)!(named);
+      return failed;
+    };
+    return {
+      link,
+      answers,
+      opened,
+      closed,
+      onlost,
+      onopen,
+      call,
+      refused,
+      unreachable: (so: boolean) => (unreachable = so),
+    };
   }
-  const exchange = (method = 'tools/call'): TestExchange => new TestExchange(method);
 
-  test('is closed when the last call in flight has settled, and other calls go through another', async () => {
-    const { link, answers, closed, opened, onlost, first } = await retiring();
-    const calls = [link.service(exchange()), link.service(exchange())];
-    link.retire(first);
-    link.retire(first);
-    expect(onlost).toHaveBeenCalledOnce();
-    const next = link.service(exchange());
+  test('is connected to again for the next call, and where it does, the former connection is closed', async () => {
+    const { link, answers, opened, closed, onlost, onopen, call, refused } = await doubting();
+    expect(await refused()).toMatchObject({ name: 'ConnectionError', notRun: true, cause: named });
+    expect([opened.length, closed.length, onlost.mock.calls.length]).toEqual([1, 0, 0]);
+    const next = call();
     await vi.advanceTimersByTimeAsync(0);
-    expect(opened).toHaveLength(2);
-    answers[0]!();
-    await calls[0];
-    expect(closed).toEqual([]);
-    answers[1]!(new Error('refused'));
-    await expect(calls[1]).rejects.toThrow('refused');
-    expect(closed).toEqual([first]);
-    answers[2]!();
+    expect(closed).toEqual([opened[0]]);
+    expect(onlost).toHaveBeenCalledExactlyOnceWith(new Error('it speaks 2026-07-28 now'));
+    expect(onopen).toHaveBeenCalledTimes(2);
+    answers.at(-1)!();
     expect(await next).toEqual({});
-    expect(link.current).toBe(opened[1]);
-    expect(vi.getTimerCount()).toBe(0);
+    expect([link.current, link.upstream]).toEqual([opened[1], opened[1]]);
   });
 
-  test('is closed at once where nothing but a listener goes on over it', async () => {
-    const { link, closed, first } = await retiring();
-    void link.service(exchange('subscriptions/listen'));
-    link.retire(first);
-    expect(closed).toEqual([first]);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test('is closed after five seconds, whatever goes on over it', async () => {
-    const { link, closed, first } = await retiring();
-    void link.service(exchange());
-    link.retire(first);
-    await vi.advanceTimersByTimeAsync(4999);
-    expect(closed).toEqual([]);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(closed).toEqual([first]);
-  });
-
-  test('is closed with the link', async () => {
-    const { link, closed, first } = await retiring();
-    void link.service(exchange());
-    link.retire(first);
-    await link.close(new Error('closed'));
-    expect(closed).toEqual([first]);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test('is waited for when the link is closed', async () => {
-    const { link, first } = await retiring();
-    const gone = deferred();
-    first.close = () => gone.promise;
-    void link.service(exchange());
-    link.retire(first);
-    const closed = vi.fn<() => void>();
-    const closing = link.close(new Error('closed')).then(closed);
+  test('and does not, keeps its connection, and all that goes on over it', async () => {
+    const { link, answers, opened, closed, onlost, onopen, call, refused } = await doubting({
+      revisions: ['2025-11-25'],
+    });
+    const slow = call();
+    await refused();
+    const next = call();
     await vi.advanceTimersByTimeAsync(0);
-    expect(closed).not.toHaveBeenCalled();
-    gone.resolve();
-    await closing;
+    expect(closed).toEqual([opened[1]]);
+    answers.forEach((answer) => answer());
+    expect(await Promise.all([slow, next])).toEqual([{}, {}]);
+    expect([link.current, link.upstream]).toEqual([opened[0], opened[0]]);
+    expect([onlost.mock.calls.length, onopen.mock.calls.length]).toEqual([0, 1]);
   });
 
-  test('is no loss where the link is closed', async () => {
-    const { link, closed, first, onlost } = await retiring();
-    const closing = link.close(new Error('closed'));
-    link.retire(first);
-    await closing;
-    expect(onlost).not.toHaveBeenCalled();
-    expect(closed).toEqual([first]);
-    expect(vi.getTimerCount()).toBe(0);
+  test('and has ended the connection since, is connected to anew, whatever it speaks', async () => {
+    const { link, opened, onlost, refused } = await doubting({ revisions: ['2025-11-25'] });
+    await refused();
+    Object.assign(opened[0]!, { closed: true, closeReason: new Error('gone') });
+    await link.connect();
+    expect(link.current).toBe(opened[1]);
+    expect(onlost).toHaveBeenCalledExactlyOnceWith(new Error('gone'));
   });
 
-  test('is no failure: the next is made at once, however often', async () => {
-    const { link, opened } = await retiring();
-    for (let change = 0; change < 20; change += 1) link.retire(await link.connect());
-    expect(opened).toHaveLength(20);
+  test('keeps the former connection while there is no other', async () => {
+    const { link, answers, opened, closed, call, refused, unreachable } = await doubting();
+    const slow = call();
+    await refused();
+    unreachable(true);
+    await expect(call()).rejects.toThrow('unreachable');
+    answers[0]!();
+    expect(await slow).toEqual({});
+    expect(closed).toEqual([]);
+    await link.close(new Error('closed'));
+    expect(closed).toEqual([opened[0]]);
+  });
+
+  test('fails a call by its own error where there is no other connection to be had', async () => {
+    const { link, opened, refused } = await doubting({ reopens: false });
+    expect(await refused()).toBe(named);
+    expect(link.current).toBe(opened[0]);
+  });
+
+  test('fails what was refused at the same time as well, and is connected to once', async () => {
+    const { link, answers, opened, call } = await doubting();
+    const calls = [call(), call()].map((each) => each.catch(({ message }: Error) => message));
+    answers[0]!(named);
+    await calls[0];
+    await link.connect();
+    answers[1]!(named);
+    expect(await Promise.all(calls)).toEqual(Array(2).fill(expect.stringContaining('another revision')));
+    await link.connect();
+    expect(opened).toHaveLength(2);
   });
 });

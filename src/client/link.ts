@@ -1,9 +1,9 @@
 import type { Exchange, Service } from '../core/exchange.ts';
 import { causesOf } from '../jsonrpc/causes.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { Method } from '../protocol/methods.ts';
+import { saysOtherRevision } from '../wire/era-evidence.ts';
 import type { Upstream } from '../wire/upstream.ts';
-import { failure, NoConnection, saysSessionGone } from './errors.ts';
+import { failure, NoConnection, RevisionChanged, saysSessionGone } from './errors.ts';
 
 export interface LinkOptions {
   /** Connects anew. The signal fires when nobody wants the connection any more. */
@@ -17,8 +17,8 @@ export interface LinkOptions {
   readonly remote?: boolean | undefined;
   /** Called with each connection before any call goes through it. */
   readonly onopen: (upstream: Upstream) => void;
-  /** Called when a connection is lost that nobody closed. */
-  readonly onlost?: ((upstream: Upstream) => void) | undefined;
+  /** Called when a connection is over that nobody closed, with the reason where it is known. */
+  readonly onlost?: ((reason: Error | undefined) => void) | undefined;
   readonly onerror: (error: Error) => void;
 }
 
@@ -34,16 +34,6 @@ const MAX_DELAY = 2000;
 const MAX_WAITED = 5;
 /** What is near, in milliseconds. */
 const NEAR = 1000;
-/** How long calls may take that are in flight over a connection that was retired, in milliseconds. */
-const RETIRED_FOR = 5000;
-
-/** What goes on over a connection. */
-interface Use {
-  /** How many calls wait for an answer. What only listens is none. */
-  calls: number;
-  /** Called when the last of them has one. */
-  idle?: () => void;
-}
 
 /** The way to a server: one connection at a time, and where it can be had another for the first call after it was lost. */
 export class Link {
@@ -53,6 +43,8 @@ export class Link {
   readonly #closing = new AbortController();
   #current: Upstream | undefined;
   #last: Upstream | undefined;
+  /** The connection whose server seems to speak another revision now. The next connection shows whether it does. */
+  #doubted: Upstream | undefined;
   #connecting: Promise<Upstream> | undefined;
   /** The connection was closed because nobody used it. */
   #resting = false;
@@ -64,9 +56,6 @@ export class Link {
   #answered = false;
   #failure: Error | undefined;
   #waiting: (() => void)[] = [];
-  readonly #uses = new WeakMap<Upstream, Use>();
-  /** For each retired connection, the function that closes it. */
-  readonly #retired = new Map<Upstream, () => Promise<void>>();
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -150,27 +139,6 @@ export class Link {
     await upstream.close();
   }
 
-  /**
-   * Makes no more calls over a connection, where another can be had: the next call makes it. It is closed when each call in
-   * flight has its answer, or 5 seconds later. That is no failure.
-   */
-  retire(upstream: Upstream): void {
-    if (this.closed || this.#current !== upstream) return;
-    this.#current = undefined;
-    const close = (): Promise<void> => {
-      clearTimeout(timer);
-      return this.#retired.delete(upstream) ? upstream.close() : Promise.resolve();
-    };
-    const closeNow = (): void => void close().catch(this.#options.onerror);
-    const timer = setTimeout(closeNow, RETIRED_FOR);
-    this.#retired.set(upstream, close);
-    const use = this.#uses.get(upstream);
-    if (use && use.calls > 0) use.idle = closeNow;
-    else closeNow();
-    if (!this.usable) this.#wake();
-    this.#options.onlost?.(upstream);
-  }
-
   /** @param reason what is connecting rejects with. */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);
@@ -181,12 +149,10 @@ export class Link {
           (upstream) => upstream.close(),
           () => {},
         );
-    await Promise.all([current, ...[...this.#retired.values()].map((close) => close())]);
+    await Promise.all([current, this.#doubted?.close()]);
   }
 
   async #through(upstream: Upstream, exchange: Exchange): Promise<JsonObject> {
-    const use = exchange.method === Method.Listen ? undefined : this.#uses.get(upstream);
-    if (use) use.calls += 1;
     try {
       const result = await upstream.service(exchange);
       this.#answered = true;
@@ -194,9 +160,11 @@ export class Link {
     } catch (error) {
       // Its transport may still wait for what else was being sent, and close later.
       if (saysSessionGone(error)) this.#lost(upstream);
+      if (!upstream.closed && this.#options.reopens && saysOtherRevision(error, upstream.revision)) {
+        this.#doubt(upstream);
+        throw new RevisionChanged(exchange.method, upstream.revision, error as Error);
+      }
       throw failure(exchange.method, error, upstream.closed);
-    } finally {
-      if (use && --use.calls === 0) use.idle?.();
     }
   }
 
@@ -227,12 +195,34 @@ export class Link {
       this.#failed(upstream.closeReason);
       throw new NoConnection('The connection was lost as soon as it was made', { cause: upstream.closeReason });
     }
-    this.#uses.set(upstream, { calls: 0 });
+    const former = this.#doubted;
+    this.#doubted = undefined;
+    if (former) {
+      if (!former.closed && former.revision === upstream.revision) return this.#resume(former, upstream);
+      this.#options.onlost?.(former.closed ? former.closeReason : new Error(`it speaks ${upstream.revision} now`));
+      former.close().catch(onerror);
+    }
     this.#current = this.#last = upstream;
     this.#resting = false;
     onopen(upstream);
     this.#wake();
     return upstream;
+  }
+
+  /** Lets the next call find out which revision the server speaks. What is in flight goes on until then. */
+  #doubt(upstream: Upstream): void {
+    if (this.#current !== upstream) return;
+    this.#current = undefined;
+    this.#doubted = upstream;
+  }
+
+  /** The server speaks the revision that it spoke before, so its state is kept, and what is in flight goes on. */
+  #resume(former: Upstream, other: Upstream): Upstream {
+    other.onclose = undefined;
+    other.close().catch(this.#options.onerror);
+    this.#current = former;
+    this.#wake();
+    return former;
   }
 
   #lost(upstream: Upstream): void {
@@ -241,7 +231,7 @@ export class Link {
     if (Date.now() - this.#openedAt < STABLE_AFTER) this.#failed(upstream.closeReason);
     else this.#quickFailures = 0;
     if (!this.usable) this.#wake();
-    if (!this.closed) this.#options.onlost?.(upstream);
+    if (!this.closed) this.#options.onlost?.(upstream.closeReason);
   }
 
   #failed(error: unknown): void {

@@ -20,7 +20,6 @@ import type { ConnectUpstreamOptions } from '../wire/negotiation.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { Call, type CallHost, type CallLimits, type CallListener } from './call.ts';
 import { ConnectionError, InvalidResultError, mayRepeat, NoConnection } from './errors.ts';
-import { EraCheck } from './era-check.ts';
 import type { Change, LogMessage } from './handlers.ts';
 import { keepListening } from './keep-listening.ts';
 import { KnownTools } from './known-tools.ts';
@@ -58,9 +57,6 @@ const READS: ReadonlySet<string> = new Set([
   Method.CancelTask,
 ]);
 
-/** How long a server may take to show that it is still what it was, in milliseconds. */
-const PROBE_TIMEOUT = 5000;
-
 const CHANGES: Readonly<Record<string, Change>> = {
   [Notice.ToolsListChanged]: { type: 'tools' },
   [Notice.PromptsListChanged]: { type: 'prompts' },
@@ -84,7 +80,6 @@ export class Requester implements CallHost {
   #lastCall = 0;
   /** Called with the first connection that opens a session, where nobody hears yet what is said to one. */
   onsession: (() => Promise<unknown>) | undefined;
-  readonly #eraCheck: EraCheck;
   readonly #opener: Opener;
   readonly #middleware: Middleware[];
   readonly #session: Caller['session'];
@@ -114,10 +109,6 @@ export class Requester implements CallHost {
       // The next connection may be to another server, and cached cursors are valid in their session only.
       onlost: () => this.cache?.clear(),
       onerror: this.onerror,
-    });
-    this.#eraCheck = new EraCheck({
-      probe: (upstream) => this.#probe(upstream),
-      drop: (upstream) => this.link.retire(upstream),
     });
     this.#middleware = [...middleware];
     this.#service = compose(this.#sent, ...this.#middleware);
@@ -291,12 +282,7 @@ export class Requester implements CallHost {
 
   /** Serves a subscription, over one connection after the other. */
   readonly listen: Service = (exchange) =>
-    keepListening(exchange, {
-      link: this.link,
-      service: this.#service,
-      explains: (error, upstream) => this.#eraCheck.explains(error, upstream),
-      onerror: this.onerror,
-    });
+    keepListening(exchange, { link: this.link, service: this.#service, onerror: this.onerror });
 
   /** Over a connection that may be of another era than when the exchange was made: then the caller is another, too. */
   async #sentAnew(exchange: Exchange): Promise<JsonObject> {
@@ -308,27 +294,18 @@ export class Requester implements CallHost {
     return this.link.service(derive(exchange, { caller: { ...this.caller, ...asked } }));
   }
 
-  /** The service, called once more where the connection was lost and that does no harm, or the server is another by now. */
+  /** The service, called once more where the connection was lost and that does no harm. */
   #twice(idempotent: boolean): Service {
     return async (exchange) => {
-      const { upstream } = this.link;
       try {
         return await this.#service(exchange);
       } catch (error) {
-        const repeats = mayRepeat(error, idempotent) || (await this.#eraCheck.explains(error, upstream));
-        if (!repeats || exchange.signal.aborted || !this.link.usable) throw error;
+        if (!mayRepeat(error, idempotent) || exchange.signal.aborted || !this.link.usable) throw error;
         // A cursor is good in its session alone (2025-11-25, server/utilities/pagination: Implementation Guidelines).
         if (exchange.params['cursor'] !== undefined && this.era === 'legacy') throw error;
       }
       return this.#service(exchange);
     };
-  }
-
-  /** Asks a server for what it answers in its era whatever it is. */
-  #probe(upstream: Upstream): Promise<JsonObject> {
-    const method = REVISIONS[upstream.revision].era === 'legacy' ? Method.Ping : Method.Discover;
-    const limits = { timeout: PROBE_TIMEOUT, maxTimeout: PROBE_TIMEOUT };
-    return this.run(this.newCall(method, {}, limits), upstream.service);
   }
 
   /** Clients must take a result of a kind that they do not know for an error (2026-07-28, basic: Result Responses). */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { RpcError } from '../jsonrpc/errors.ts';
 import { HttpStatusError } from '../transport/http/client/errors.ts';
-import { saysForeign } from './era-evidence.ts';
+import { isRefusedUnread, saysForeign, saysOtherRevision } from './era-evidence.ts';
 
 const wrapped = (status: number): Error => new Error('failed', { cause: new HttpStatusError(status, 'no') });
 
@@ -21,4 +22,41 @@ test('what has no status says nothing, and a cause beyond those that are looked 
   let deep: Error = new HttpStatusError(400, 'no');
   for (let n = 0; n < 8; n += 1) deep = new Error('around it', { cause: deep });
   expect(saysForeign(deep)).toBe(false);
+});
+
+/** The error of a server, with the status that it came with; over pipes there is none. */
+const refusal = (code: number, status?: number, data?: unknown): RpcError =>
+  new RpcError(code, 'no', { data, cause: status === undefined ? undefined : new HttpStatusError(status, 'no') });
+
+test.each<[string, Error, boolean, boolean]>([
+  ['the revisions that it speaks, over pipes', refusal(-32022, undefined, { supported: ['1999-01-01'] }), true, true],
+  ['the revision of the request among its own', refusal(-32022, 400, { supported: ['2026-07-28'] }), true, false],
+  ['no revision, but that code, over pipes', refusal(-32022), false, false],
+  ['an unsupported version', refusal(-32022, 400), true, false],
+  ['wrong headers', refusal(-32020, 400), true, false],
+  ['a missing capability', refusal(-32021, 400), false, false],
+  ['an unknown method', refusal(-32601, 404), false, false],
+  ['invalid parameters', refusal(-32602, 400), false, false],
+  ['an invalid request', refusal(-32600, 400), false, true],
+  ['some other error and 400', refusal(-32000, 400), false, true],
+  ['a status alone', wrapped(405), false, true],
+  ['another login', wrapped(401), false, false],
+  ['its own trouble', wrapped(500), false, false],
+  ['an ordinary error', refusal(-32600), false, false],
+])('a server that answers with %s speaks another revision: asked in 2025-11-25 %j, in 2026-07-28 %j', (...row) => {
+  const [, error, legacy, modern] = row;
+  expect(['2025-11-25', '2026-07-28'].map((each) => saysOtherRevision(error, each as '2025-11-25'))).toEqual([
+    legacy,
+    modern,
+  ]);
+});
+
+test.each<[number, boolean]>([
+  [-32022, true],
+  [-32020, true],
+  [-32600, true],
+  [-32602, false],
+  [-32000, false],
+])('a request that is refused with %i was not looked at: %j', (code, unread) => {
+  expect(isRefusedUnread(new Error('around it', { cause: refusal(code, 400) }))).toBe(unread);
 });

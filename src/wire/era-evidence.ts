@@ -1,16 +1,64 @@
 import { causesOf } from '../jsonrpc/causes.ts';
+import { ErrorCode } from '../jsonrpc/errors.ts';
+import { isObject } from '../jsonrpc/message.ts';
+import { McpErrorCode } from '../protocol/errors.ts';
+import { REVISIONS, type Revision } from '../protocol/revisions.ts';
 
 /** Statuses that say nothing of what the server understands: who asks, how much, how often, how long. */
 const NO_EVIDENCE: ReadonlySet<number> = new Set([401, 402, 403, 407, 408, 413, 425, 429, 431]);
 
-/**
- * Whether an error is that of a status by which a server says that it does not understand, as one of another era would. What
- * was asked did not run then.
- */
+/** Errors that only servers of 2026-07-28 give to a request without looking at what it asks (basic: Error Codes). */
+const OF_MODERN_SERVERS: ReadonlySet<unknown> = new Set([
+  McpErrorCode.HeaderMismatch,
+  McpErrorCode.UnsupportedProtocolVersion,
+]);
+
+/** Errors that servers of 2026-07-28 give to requests of that revision, with status 400 or 404. */
+const IN_MODERN_ANSWERS: ReadonlySet<unknown> = new Set([
+  ...OF_MODERN_SERVERS,
+  McpErrorCode.MissingRequiredClientCapability,
+  ErrorCode.MethodNotFound,
+  ErrorCode.InvalidParams,
+]);
+
+/** Whether an error is that of a status by which a server says that it does not understand, as one of another era would. */
 export function saysForeign(error: unknown): boolean {
   for (const each of causesOf(error)) {
     if (!('status' in each) || typeof each.status !== 'number') continue;
     return each.status >= 400 && each.status < 500 && !NO_EVIDENCE.has(each.status);
   }
   return false;
+}
+
+/**
+ * Whether a server refused a request as one that does not speak its revision (any more): it names other revisions, or its
+ * status and error are those of the other era (2026-07-28, transports/streamable-http: Backward Compatibility).
+ */
+export function saysOtherRevision(error: unknown, revision: Revision): boolean {
+  const named = revisionsIn(error);
+  if (named) return !named.includes(revision);
+  if (!saysForeign(error)) return false;
+  const codes = [...causesOf(error)].map((each) => ('code' in each ? each.code : undefined));
+  return REVISIONS[revision].era === 'legacy'
+    ? codes.some((code) => OF_MODERN_SERVERS.has(code))
+    : !codes.some((code) => IN_MODERN_ANSWERS.has(code));
+}
+
+/** Whether a request that failed with this was refused before anything was done for it, by its error. */
+export function isRefusedUnread(error: unknown): boolean {
+  for (const each of causesOf(error)) {
+    if (!('code' in each)) continue;
+    return OF_MODERN_SERVERS.has(each.code) || each.code === ErrorCode.InvalidRequest;
+  }
+  return false;
+}
+
+/** The revisions that a server names in an error because it does not speak that of the request. */
+function revisionsIn(error: unknown): unknown[] | undefined {
+  for (const each of causesOf(error)) {
+    if (!('code' in each) || each.code !== McpErrorCode.UnsupportedProtocolVersion || !('data' in each)) continue;
+    const named: unknown = isObject(each.data) ? each.data['supported'] : undefined;
+    if (Array.isArray(named)) return named;
+  }
+  return undefined;
 }

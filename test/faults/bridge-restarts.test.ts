@@ -163,12 +163,18 @@ async function session({ url, sseUrl }: RunningServer): Promise<RawClient> {
   return client;
 }
 
-/** How a call ends that is made until the server is there again. */
-async function settledEra(ask: () => Promise<string>): Promise<string> {
-  return eventually(() => ask().catch(() => undefined), 'a call is answered');
+/** Calls until the server answers. Calls may fail because it restarts, and one because it speaks another revision. */
+async function answered(ask: () => Promise<string>): Promise<string> {
+  const failures: string[] = [];
+  const answer = await eventually(
+    () => ask().catch(({ message }: Error) => void failures.push(message)),
+    'a call is answered',
+  );
+  expect(failures.filter((message) => message.includes('another revision')).length).toBeLessThan(2);
+  return answer;
 }
 
-describe('a server that is started anew in another era', () => {
+describe('a server that speaks another era after a restart', () => {
   test.each([
     ['legacy', 'modern'],
     ['modern', 'legacy'],
@@ -187,8 +193,8 @@ describe('a server that is started anew in another era', () => {
     expect([await viaSession(), await viaModern()]).toEqual([first, first]);
     await stop();
     await ofEra(second, port);
-    expect(await settledEra(viaModern)).toBe(second);
-    expect(await settledEra(viaSession)).toBe(second);
+    expect(await answered(viaModern)).toBe(second);
+    expect(await answered(viaSession)).toBe(second);
     expect(await viaSession(await session(server))).toBe(second);
   });
 

@@ -7,8 +7,8 @@ import { json, scripted, type Asked, type ScriptedServer } from '../support/http
 import { ModernClient } from '../support/modern.ts';
 import { hello, served } from '../support/wire.ts';
 
-/** What becomes of the next call of a tool, before or after it has run; undefined for nothing else. */
-type Fault = (response: ServerResponse) => void;
+/** What becomes of the next call of a tool, before or after it has run. `answer` gives it an ordinary result. */
+type Fault = (response: ServerResponse, answer: (text: string) => void) => void;
 
 interface Upstream extends ScriptedServer {
   /** The tools that ran, in order. */
@@ -18,12 +18,15 @@ interface Upstream extends ScriptedServer {
   readonly after: Fault[];
   /** Forgets all sessions. */
   forget(): void;
+  /** Speaks the revisions of another era from now on, as after a restart. */
+  become(era: 'legacy' | 'modern'): void;
 }
 
 const info = { name: 'upstream', version: '1' };
 
 /** A server over HTTP of one era, that counts what it runs. */
-async function upstream(era: 'legacy' | 'modern'): Promise<Upstream> {
+async function upstream(first: 'legacy' | 'modern'): Promise<Upstream> {
+  let era = first;
   const [ran, before, after] = [[] as string[], [] as Fault[], [] as Fault[]];
   const sessions = new Set<string>();
   let lastSession = 0;
@@ -54,13 +57,18 @@ async function upstream(era: 'legacy' | 'modern'): Promise<Upstream> {
     if (method === 'tools/list') return reply({ tools: [{ name: 'work', inputSchema: { type: 'object' } }] });
     if (method !== 'tools/call') return reply({});
     const early = before.shift();
-    if (early) return early(response);
+    const answer = (text: string): void => reply({ content: [{ type: 'text', text }] });
+    if (early) return early(response, answer);
     ran.push(params['name']);
     const late = after.shift();
-    if (late) return late(response);
-    reply({ content: [{ type: 'text', text: `run ${ran.length}` }] });
+    if (late) return late(response, answer);
+    answer(`run ${ran.length}`);
   });
-  return { ...server, ran, before, after, forget: () => sessions.clear() };
+  const become = (next: typeof era): void => {
+    era = next;
+    sessions.clear();
+  };
+  return { ...server, ran, before, after, forget: () => sessions.clear(), become };
 }
 
 const reset: Fault = (response) => response.socket!.resetAndDestroy();
@@ -144,6 +152,49 @@ describe.each(cells)('a bridge of a %s client to a %s server over HTTP', (client
       expect(await call()).toMatch(/^run \d+$/);
     }
     expect(failed).toBeGreaterThan(9);
+  });
+});
+
+describe.each(['session', 'modern'] as const)('a server that speaks another era, for a %s client', (client) => {
+  test.each([
+    ['legacy', 'modern'],
+    ['modern', 'legacy'],
+  ] as const)(
+    '%s and then %s, fails one call, which says so and does not run, and answers the next',
+    async (...eras) => {
+      const [before, after] = eras;
+      const server = await upstream(before);
+      const errors: string[] = [];
+      const call = await through(client, server, { onerror: ({ message }) => void errors.push(message) });
+      expect(await call()).toBe('run 1');
+      server.become(after);
+      expect(await call()).toMatchObject({
+        code: -32000,
+        message: expect.stringMatching(
+          /^tools\/call failed: the server seems to speak another revision .* did not run/,
+        ),
+      });
+      expect(await call()).toBe('run 2');
+      expect(server.ran).toHaveLength(2);
+      const speaks = after === 'modern' ? 'it speaks 2026-07-28 now' : 'it speaks 2025-11-25 now';
+      expect(errors).toContain(`The server was lost: ${speaks}; it is connected to again for the next request`);
+    },
+  );
+
+  test('seemingly: a request that something in front of the server refuses costs no other call', async () => {
+    const server = await upstream('modern');
+    const call = await through(client, server);
+    expect(await call()).toBe('run 1');
+    const held = new Promise<(text: string) => void>((resolve) => {
+      server.before.push((_, answer) => resolve(answer));
+    });
+    const slow = call();
+    const answer = await held;
+    server.before.push(status(400));
+    expect(await call()).toMatchObject({ code: -32000, message: expect.stringContaining('if it may run twice') });
+    expect(await call()).toBe('run 2');
+    answer('slow');
+    expect(await slow).toBe('slow');
   });
 });
 

@@ -35,7 +35,7 @@ async function address() {
     http.closeAllConnections();
     await new Promise((resolve) => http.close(resolve));
   });
-  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`, start, runs };
+  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`, start, runs, server: () => current };
 }
 
 async function clientOf(target: Parameters<typeof connect>[0], options: ClientOptions = {}): Promise<Client> {
@@ -67,37 +67,84 @@ describe('a session that is gone in the middle of it', () => {
   });
 });
 
-describe('a server that speaks another era when it was started anew', () => {
+/** How a call fails that meets a server of another era. */
+const CHANGED = {
+  name: 'ConnectionError',
+  notRun: true,
+  message: expect.stringMatching(
+    /^tools\/call failed: the server seems to speak another revision than 20.* did not run/,
+  ),
+};
+
+describe('a server that speaks another era after a restart', () => {
   test.each<[Eras, Eras]>([
     ['legacy', 'modern'],
     ['modern', 'legacy'],
-    ['legacy', 'both'],
     ['both', 'legacy'],
-  ])('over HTTP, %s and then %s, is called in that', async (before, after) => {
+  ])('over HTTP, %s and then %s, fails one call, which says so, and answers the next', async (before, after) => {
     const { url, start, runs } = await address();
     start(before);
     const client = await clientOf(url);
     expect(await textOf(client, 'era')).toBe(before);
     start(after);
+    await expect(client.callTool('era')).rejects.toMatchObject(CHANGED);
     expect(await textOf(client, 'era')).toBe(after);
     expect(runs.mock.calls).toEqual([[before], [after]]);
-    start(before);
-    expect((await client.readResource('era:now')).contents[0]).toMatchObject({ text: before });
+  });
+
+  test('over HTTP, legacy and then both, only lost the session: no call fails', async () => {
+    const { url, start, runs } = await address();
+    start('legacy');
+    const client = await clientOf(url);
+    expect(await textOf(client, 'era')).toBe('legacy');
+    start('both');
+    expect(await textOf(client, 'era')).toBe('both');
+    expect(runs.mock.calls).toEqual([['legacy'], ['both']]);
+  });
+
+  test('over HTTP fails what only reads, too', async () => {
+    const { url, start } = await address();
+    start('modern');
+    const client = await clientOf(url);
+    start('legacy');
+    await expect(client.readResource('era:now')).rejects.toThrow('resources/read failed: the server seems to speak');
+    expect((await client.readResource('era:now')).contents[0]).toMatchObject({ text: 'legacy' });
   });
 
   test.each<[Eras, Eras]>([
     ['legacy', 'modern'],
     ['modern', 'legacy'],
-  ])('over HTTP, %s and then %s, gets all calls that were made at once, each one once', async (before, after) => {
+  ])('over HTTP, %s and then %s, fails all calls that were made at once, and none of them runs', async (...eras) => {
+    const [before, after] = eras;
     const { url, start, runs } = await address();
     start(before);
     const client = await clientOf(url);
+    const fifty = () => Array.from({ length: 50 }, () => textOf(client, 'era'));
     expect(await textOf(client, 'era')).toBe(before);
     runs.mockClear();
     start(after);
-    const texts = await Promise.all(Array.from({ length: 50 }, () => textOf(client, 'era')));
-    expect(new Set(texts)).toEqual(new Set([after]));
+    for (const { reason } of (await Promise.allSettled(fifty())) as PromiseRejectedResult[])
+      expect(reason).toMatchObject(CHANGED);
+    expect(runs).not.toHaveBeenCalled();
+    expect(new Set(await Promise.all(fifty()))).toEqual(new Set([after]));
     expect(runs).toHaveBeenCalledTimes(50);
+  });
+
+  test.each<[Eras, Eras]>([
+    ['legacy', 'modern'],
+    ['modern', 'legacy'],
+  ])('over HTTP, %s and then %s, is heard again without a call', async (before, after) => {
+    const { url, start, server } = await address();
+    start(before);
+    const heard = vi.fn<() => void>();
+    const client = await clientOf(url);
+    await client.subscribe('era:now', heard);
+    await server().close();
+    start(after);
+    // What may have been missed is told.
+    await vi.waitUntil(() => heard.mock.calls.length === 1, 10_000);
+    server().resourceUpdated('era:now');
+    await vi.waitUntil(() => heard.mock.calls.length === 2);
   });
 
   test.each<[Eras, Eras]>([

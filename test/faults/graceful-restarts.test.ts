@@ -85,6 +85,21 @@ describe('whoever is subscribed to a server that is shut down and started again'
     await hears(await serverOf(eras, portOf(server)), heard);
   });
 
+  test.each<[Eras, Eras]>([
+    ['modern', 'legacy'],
+    ['legacy', 'modern'],
+  ])('hears of its changes again where it was %s and is %s', async (before, after) => {
+    const server = await serverOf(before);
+    const bridge = await bridgeTo(server);
+    const heard = [await listening(server.url), await listening(bridge.url), await session(bridge)];
+    await server.stop();
+    const next = await serverOf(after, portOf(server));
+    for (const each of heard) await eventually(() => each() > 0, 'what may have been missed is told', 20_000);
+    const missed = heard.map((each) => each());
+    await touch(next);
+    await eventually(() => heard.every((each, n) => each() > missed[n]!), 'the next change is heard');
+  });
+
   test('hears of its changes again where it is the bridge that was started again', async () => {
     const server = await serverOf('modern');
     const bridge = await bridgeTo(server);
