@@ -134,7 +134,7 @@ class ServerBridge implements Bridge {
   }
 
   get waiting(): number {
-    return this.#all().reduce((sum, { attribution }) => sum + (attribution?.waiting.size ?? 0), 0);
+    return this.#all().reduce((sum, { attribution }) => sum + (attribution?.waiting ?? 0), 0);
   }
 
   readonly service: Service;

@@ -64,10 +64,10 @@ test('calls of tools not yet known take turns', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
   await settled();
-  expect([one.given !== undefined, two.given, attribution.waiting.size]).toEqual([true, undefined, 1]);
+  expect([one.given !== undefined, two.given, attribution.waiting]).toEqual([true, undefined, 1]);
   one.finish();
   await settled();
-  expect([two.given !== undefined, attribution.waiting.size]).toEqual([true, 0]);
+  expect([two.given !== undefined, attribution.waiting]).toEqual([true, 0]);
   two.finish();
   expect(await two.done).toEqual({ name: 'b' });
 });
@@ -192,7 +192,7 @@ test('while a client thinks others have their turn, and its call has its own aga
   expect(answered).toBe(true);
   one.finish();
   expect(await one.done).toEqual({ name: 'a' });
-  expect(attribution.waiting.size).toBe(0);
+  expect(attribution.waiting).toBe(0);
 });
 
 test('a call that comes back with an answer goes before those that have not begun', async () => {
@@ -241,7 +241,7 @@ test('a call whose server does not wait for the answer does not come back for it
   await two.done;
   const three = calling(attribution, 'c');
   await settled();
-  expect([three.given !== undefined, attribution.waiting.size]).toEqual([true, 0]);
+  expect([three.given !== undefined, attribution.waiting]).toEqual([true, 0]);
 });
 
 test('a client that still thinks about another question leaves its turn again', async () => {
@@ -370,5 +370,29 @@ test('no name is remembered that is too long to be a name: all of them count as 
   const [first, second] = [calling(attribution, `${long}2`), calling(attribution, `${long}3`)];
   await settled();
   expect([first.given, second.given]).not.toContain(undefined);
-  expect(attribution.waiting.size).toBe(0);
+  expect(attribution.waiting).toBe(0);
+});
+
+test('what a call costs does not grow with the number of those that wait', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await known(attribution, 'quiet');
+  const asked = calling(attribution, 'asks');
+  await settled();
+  await attribution.question(never);
+  asked.finish();
+  await asked.done;
+  const long = calling(attribution, 'asks');
+  await vi.advanceTimersByTimeAsync(2000);
+  const waiting = Array.from({ length: 5000 }, () => calling(attribution, 'asks'));
+  const answer = (): Promise<JsonObject> => Promise.resolve({});
+  const before = process.cpuUsage();
+  for (let n = 0; n < 5000; n += 1) {
+    await attribution.answer(answer, new TestExchange('tools/call', { name: 'quiet' }));
+  }
+  // Of this process alone, so that others do not count. It took 5 seconds where each call looked at all that wait.
+  expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
+  expect(attribution.waiting).toBe(5000);
+  for (const call of [long, ...waiting]) call.finish();
+  await Promise.all(waiting.map(({ done }) => done));
+  expect(attribution.waiting).toBe(0);
 });

@@ -5,6 +5,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { MAY_ASK, Method } from '../protocol/methods.ts';
 import type { Attribution } from '../wire/legacy/attribution.ts';
+import { Turns, type TurnTaker } from './turns.ts';
 
 /** Milliseconds in which a call that has asked may ask more before other clients may: what is asked at once comes at once. */
 const BURST = 10;
@@ -12,8 +13,6 @@ const BURST = 10;
 const MAX_HELD = 30_000;
 /** Milliseconds for which the server may still ask for a cancelled call: it need not have heeded the cancellation yet. */
 const ABANDONED = 2000;
-/** A call that has run for this many milliseconds holds up only tools that are known to ask. */
-const LONG = 2000;
 /** Names of tools, prompts and other requests that are remembered. */
 const MAX_NAMES = 1000;
 /** Characters of a name. Clients make longer ones up, and a server need not refuse them: all of those count as one. */
@@ -25,7 +24,7 @@ export type ClientOf = (caller: Caller) => object | string | undefined;
 type Ask = (call: CallSlot, ...question: Parameters<Exchange['ask']>) => Promise<JsonObject>;
 
 /** One request in flight. */
-class CallSlot {
+class CallSlot implements TurnTaker {
   readonly origin: Exchange;
   /** What the server is given in its place. */
   readonly exchange: Exchange;
@@ -34,22 +33,19 @@ class CallSlot {
   readonly name: string;
   /** `suspended` calls wait for their client's answer; for `abandoned` ones the server may still ask. */
   state: 'waiting' | 'running' | 'suspended' | 'abandoned' | 'ended' = 'waiting';
-  /** When it began to run, in milliseconds since the epoch. */
-  since = 0;
   /** Questions that wait for the client's answer. */
   open = 0;
   /** Whether it may have asked, as other calls of its client may. */
   suspect = false;
-  readonly isLong = (): boolean => this.state === 'running' && Date.now() - this.since >= LONG;
+  readonly asks: () => boolean | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** Lets it run; while it waits for its turn. */
-  enter: (() => void) | undefined;
 
-  constructor(origin: Exchange, client: object | string, ask: Ask) {
+  constructor(origin: Exchange, client: object | string, ask: Ask, known: ReadonlyMap<string, boolean>) {
     const name = `${origin.method} ${origin.method === Method.ReadResource ? '' : String(origin.params['name'])}`;
     this.origin = origin;
     this.client = client;
     this.name = name.length <= MAX_NAME ? name : '';
+    this.asks = () => (MAY_ASK.has(origin.method) ? known.get(this.name) : false);
     this.exchange = derive(origin, { ask: (...question) => ask(this, ...question) });
   }
 }
@@ -73,9 +69,7 @@ type Settle = (outcome: Exchange | RpcError) => void;
 export class QuestionAttribution implements Attribution {
   /** Requests that the server works on, or may still work on, in the order in which they began. */
   readonly #calls = new Set<CallSlot>();
-  /** Calls that wait for their turn, in order. */
-  waiting = new Set<CallSlot>();
-  #review: ReturnType<typeof setTimeout> | undefined;
+  readonly #turns = new Turns();
   /** Questions that calls of several clients could have asked, each with those that were in flight when it came. */
   readonly #held = new Map<Settle, readonly CallSlot[]>();
   /** By the name of a tool whether it ever asked; one that is not here was never called. The name used last comes last. */
@@ -86,10 +80,17 @@ export class QuestionAttribution implements Attribution {
     this.#clientOf = clientOf;
   }
 
+  /** How many calls wait for their turn. */
+  get waiting(): number {
+    return this.#turns.waiting;
+  }
+
   /** Has a service answer an exchange, in its turn. */
   async answer(service: Service, exchange: Exchange): Promise<JsonObject> {
-    const call = new CallSlot(exchange, this.#clientOf(exchange.caller) ?? exchange, this.#ask);
-    await this.#takeTurn(call, exchange.signal);
+    const call = new CallSlot(exchange, this.#clientOf(exchange.caller) ?? exchange, this.#ask, this.#asks);
+    await this.#turns.take(call, exchange.signal);
+    call.state = 'running';
+    this.#calls.add(call);
     try {
       const result = await service(call.exchange);
       if (!this.#asks.has(call.name) && !call.suspect) this.#remember(call.name, false);
@@ -114,65 +115,6 @@ export class QuestionAttribution implements Attribution {
     return calls.every(({ client }) => client === calls[0]!.client) ? newest(calls) : undefined;
   }
 
-  /** Whether a call has to take turns: it may ask, and is not known to do without. */
-  #takesTurns({ exchange, name }: CallSlot): boolean {
-    return MAY_ASK.has(exchange.method) && this.#asks.get(name) !== false;
-  }
-
-  #mayRun(call: CallSlot): boolean {
-    if (!this.#takesTurns(call)) return true;
-    for (const other of this.#calls) {
-      if (other.state !== 'running' || other.client === call.client || !this.#takesTurns(other)) continue;
-      if (this.#asks.get(call.name) || !other.isLong()) return false;
-    }
-    return true;
-  }
-
-  /** @param again whether the call comes back with an answer: then it goes before those that have not begun. */
-  #takeTurn(call: CallSlot, signal: AbortSignal, again = false): Promise<void> | undefined {
-    const run = (): undefined => {
-      call.state = 'running';
-      call.since = Date.now();
-      this.#calls.add(call);
-    };
-    if (this.#mayRun(call) && (again || this.waiting.size === 0 || !this.#takesTurns(call))) return run();
-    signal.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        call.enter = undefined;
-        signal.removeEventListener('abort', cancel);
-        this.waiting.delete(call);
-      };
-      const cancel = (): void => {
-        leave();
-        reject(RpcError.from(signal.reason));
-        this.#admit();
-      };
-      call.state = 'waiting';
-      call.enter = () => {
-        leave();
-        run();
-        resolve();
-      };
-      signal.addEventListener('abort', cancel);
-      if (again) this.waiting = new Set([call, ...this.waiting]);
-      else this.waiting.add(call);
-      this.#review ??= setTimeout(() => this.#admit(), LONG).unref();
-    });
-  }
-
-  /** Lets those run whose turn it is, in the order in which they came, so that nobody is overtaken for ever. */
-  #admit(): void {
-    clearTimeout(this.#review);
-    const someLong = [...this.#calls].some((call) => call.isLong());
-    for (const call of this.waiting) {
-      if (this.#mayRun(call)) call.enter?.();
-      // Those that do not ask need not wait behind one that does, where it waits for a long call.
-      else if (!someLong) break;
-    }
-    this.#review = this.waiting.size > 0 ? setTimeout(() => this.#admit(), LONG).unref() : undefined;
-  }
-
   /** The client is asked. While it thinks, others may have their turn. */
   readonly #ask: Ask = async (call, ...question) => {
     call.open += 1;
@@ -182,41 +124,44 @@ export class QuestionAttribution implements Attribution {
     } finally {
       call.open -= 1;
       // With the answer the server goes on with the call, and may ask again.
-      if (call.state === 'suspended') await this.#takeTurn(call, call.origin.signal, true);
+      if (call.state === 'suspended') await this.#resume(call);
       if (call.open > 0) this.#suspendSoon(call);
     }
   };
+
+  async #resume(call: CallSlot): Promise<void> {
+    call.state = 'waiting';
+    await this.#turns.take(call, call.origin.signal, true);
+    // It may have ended meanwhile.
+    if (call.state === 'waiting') call.state = 'running';
+  }
 
   #suspendSoon(call: CallSlot): void {
     clearTimeout(call.timer);
     call.timer = setTimeout(() => {
       if (call.open === 0 || call.state !== 'running') return;
-      call.state = 'suspended';
-      this.#changed();
+      this.#leave(call, 'suspended');
     }, BURST);
   }
 
   #abandon(call: CallSlot): void {
     if (!this.#calls.has(call)) return;
     clearTimeout(call.timer);
-    call.state = 'abandoned';
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
-    this.#changed();
+    this.#leave(call, 'abandoned');
   }
 
   /** The server asks nothing more for it. */
   #end(call: CallSlot): void {
     clearTimeout(call.timer);
-    // It may have come back with an answer that the server did not wait for.
-    call.enter?.();
-    call.state = 'ended';
     this.#calls.delete(call);
-    this.#changed();
+    this.#leave(call, 'ended');
   }
 
-  #changed(): void {
+  #leave(call: CallSlot, state: CallSlot['state']): void {
+    call.state = state;
     for (const held of [...this.#held]) this.#settleHeld(...held);
-    this.#admit();
+    this.#turns.leave(call);
   }
 
   /** The calls of which one has asked. */
@@ -237,6 +182,7 @@ export class QuestionAttribution implements Attribution {
       call.suspect = true;
       if (left.length === 1) this.#remember(call.name, true);
       else if (!this.#asks.get(call.name)) this.#asks.delete(call.name);
+      if (call.state === 'running') this.#turns.hold(call);
     }
     return newest(left);
   }
