@@ -18,6 +18,18 @@ test('lines are cut to the terminal, and whole without one', () => {
   expect(table(rows)).toBe(`  name  ${'x'.repeat(100)}\n`);
 });
 
+test('the last of three columns goes below the others if there is no room beside them', () => {
+  const rows = [
+    ['search', 'text: string, limit?: integer', 'Searches all documents for a text'],
+    ['ping', '', ''],
+  ];
+  expect(table(rows, 80)).toBe('  search  text: string, limit?: integer  Searches all documents for a text\n  ping\n');
+  expect(table(rows, 50)).toBe(
+    '  search  text: string, limit?: integer\n      Searches all documents for a text\n  ping\n',
+  );
+  expect(table(rows, 32)).toBe('  search  text: string, limit?:…\n      Searches all documents fo…\n  ping\n');
+});
+
 test('a word that is very long pushes its own line alone', () => {
   expect(
     table([
