@@ -61,7 +61,10 @@ export async function serveBridge(
   const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
   const inbound = inboundTo(observer.served(compose(served.service, clean)), inboundOptions);
   if (settings.stdio) return serveStdio(inbound);
-  const { path, maxSessions, idleTimeout, drainTimeout } = settings;
+  const {
+    drainTimeout,
+    listen: { path, maxSessions, idleTimeout },
+  } = settings;
   const find = (name: string): Service | undefined => {
     const service = served.members?.find(name);
     return service && observer.served(compose(service, clean));
@@ -163,10 +166,9 @@ interface Listening {
 
 async function listenAs(settings: BridgeSettings, { inbound, tls, ...others }: Listening): Promise<HttpListener> {
   const { listen } = await import('../transport/http/listen.ts');
-  const { host, port, path, allowedHosts, allowedOrigins, maxSessions, idleTimeout } = settings;
   const { onsession, onrequest } = inbound;
   return listen({
-    ...{ host, port, path, allowedHosts, allowedOrigins, maxSessions, idleTimeout },
+    ...settings.listen,
     ...{ onsession, onrequest, tls: tls?.credentials },
     ...others,
   });

@@ -42,11 +42,15 @@ describe('settings', () => {
   test('are safe and quiet without an option', () => {
     expect(read()).toEqual({
       stdio: false,
-      host: '127.0.0.1',
-      port: 8000,
-      path: '/mcp',
-      allowedHosts: [],
-      allowedOrigins: [],
+      listen: {
+        host: '127.0.0.1',
+        port: 8000,
+        path: '/mcp',
+        allowedHosts: [],
+        allowedOrigins: [],
+        maxSessions: 100,
+        idleTimeout: 1_800_000,
+      },
       tls: undefined,
       access: { tokens: [], keys: [], issuer: undefined },
       config: undefined,
@@ -54,12 +58,10 @@ describe('settings', () => {
       anonymous: 'same-user',
       headers: {},
       login: true,
-      connectTimeout: 60_000,
+      handshakeTimeout: 60_000,
       serverIdleTimeout: undefined,
       maxMemory: undefined,
       stateKey: undefined,
-      maxSessions: 100,
-      idleTimeout: 1_800_000,
       drainTimeout: 10_000,
       health: true,
       metrics: 'none',
@@ -100,9 +102,9 @@ describe('settings', () => {
       /^--host 0\.0\.0\.0 lets other machines in: .*--allow-unauthenticated/,
     );
     expect(refusal('--host', '::')).toContain('--host ::');
-    for (const host of ['localhost', '127.0.0.2', '::1']) expect(read('--host', host).host).toBe(host);
-    expect(read('--host', '0.0.0.0', '--allow-unauthenticated').host).toBe('0.0.0.0');
-    expect(read('--host', '0.0.0.0', '--bearer', SECRET).host).toBe('0.0.0.0');
+    for (const host of ['localhost', '127.0.0.2', '::1']) expect(read('--host', host).listen.host).toBe(host);
+    expect(read('--host', '0.0.0.0', '--allow-unauthenticated').listen.host).toBe('0.0.0.0');
+    expect(read('--host', '0.0.0.0', '--bearer', SECRET).listen.host).toBe('0.0.0.0');
     expect(read('--host', '0.0.0.0', '--stdio').stdio).toBe(true);
   });
 
@@ -116,8 +118,8 @@ describe('settings', () => {
 
   test('allow pages of origins, those of extensions among them', () => {
     const origins = ['https://app.example', 'chrome-extension://abcdef', '*'];
-    expect(read(...origins.flatMap((origin) => ['--cors', origin])).allowedOrigins).toEqual(origins);
-    expect(read('--allow-origin', 'https://a.example', 'https://b.example').allowedOrigins).toHaveLength(2);
+    const words = origins.flatMap((origin) => ['--allow-origin', origin]);
+    expect(read(...words, 'https://server.example/mcp').listen.allowedOrigins).toEqual(origins);
   });
 
   test('log requests where the log is for machines, unless told otherwise', () => {
@@ -163,8 +165,6 @@ describe('a mistake is told by the name of its option', () => {
     [['--config', 'mcp.json', '--header', 'X: y'], /^--header is for a server with a URL/],
     [['--header', 'x-team=blue'], /^--header must be written 'Name: value', not name=value$/],
     [['--shared', '--pool', '2'], /^--shared and --pool exclude one another/],
-    [['--cors', 'app.example'], /^--cors app\.example is no origin/],
-    [['--cors', 'https://app.example/path'], /^--cors https:\/\/app\.example\/path is no origin/],
     [['--metrics-auth'], /^--metrics-auth needs somebody to let in/],
     [['--stdio', '--bearer', SECRET], /^--bearer is for HTTP, and --stdio serves none/],
     [['--stdio', '--metrics'], /^--metrics is for HTTP/],
@@ -180,7 +180,10 @@ describe('a mistake is told by the name of its option', () => {
   });
 
   test.each([
-    [['--drain-timeout', '9999999'], /--drain-timeout.*at most/],
+    [['--drain-timeout', '9999999'], /--drain-timeout.*up to 2000000/],
+    [['--allow-origin', 'app.example'], /--allow-origin.*It must be like https:\/\/app\.example, or \*/],
+    [['--allow-origin', 'https://app.example/path'], /--allow-origin.*It must be like/],
+    [['--cors', '*'], /unknown option '--cors'/],
     [['--log-level', 'loud'], /--log-level.*Allowed choices are/],
     [['--pool', '0'], /--pool/],
     [['--max-memory', '0.5'], /--max-memory/],

@@ -4,43 +4,30 @@ import { isLoopback } from '../transport/http/guards.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
 import { readHeaders } from './headers.ts';
+import { listenOptions } from './options.ts';
 import { MIN_SECRET } from './secrets.ts';
 
-/** What the options of a bridge amount to, checked. Times are in milliseconds. */
-export interface BridgeSettings {
+/** The checked options of a bridge. */
+export interface BridgeSettings extends Pick<
+  BridgeFlags,
+  'config' | 'drainTimeout' | 'handshakeTimeout' | 'health' | 'login' | 'maxMemory' | 'serverIdleTimeout'
+> {
   readonly stdio: boolean;
-  readonly host: string;
-  readonly port: number;
-  readonly path: string;
-  readonly allowedHosts: readonly string[];
-  readonly allowedOrigins: readonly string[];
+  readonly listen: ReturnType<typeof listenOptions>;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly access: Access;
-  /** The file that lists the servers, where it is not one. */
-  readonly config: string | undefined;
   readonly connections: 'per-session' | 'shared' | number;
-  /** Who the callers are that show no credential. */
+  /** Who callers without a credential are. */
   readonly anonymous: 'one-client' | 'same-user' | 'strangers';
   /** For a server with a URL. They may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether a person may be asked to log in to a server with a URL. */
-  readonly login: boolean;
-  readonly connectTimeout: number;
-  /** After which a server rests until it is needed; undefined for never. */
-  readonly serverIdleTimeout: number | undefined;
-  /** Bytes that a command may have in memory, with all it starts. */
-  readonly maxMemory: number | undefined;
-  /** Seals what clients carry between rounds of a request; undefined for one of this process. */
+  /** Seals what clients carry between rounds of a request. Undefined for a key of this process. */
   readonly stateKey: string | undefined;
-  readonly maxSessions: number;
-  readonly idleTimeout: number;
-  readonly drainTimeout: number;
-  readonly health: boolean;
   readonly metrics: 'none' | 'open' | 'gated';
   readonly log: { readonly level: LogThreshold; readonly format: LogFormat; readonly requests: boolean };
-  /** What no line of the log may hold. */
+  /** Removed from every line of the log. */
   readonly secrets: readonly string[];
-  /** The environment variables that hold secrets of the bridge itself: no command behind it is to have them. */
+  /** Environment variables with secrets of the bridge. No command behind it gets them. */
   readonly ownVariables: readonly string[];
 }
 
@@ -69,7 +56,6 @@ export interface Environment {
 const ENVIRONMENT: Environment = { env: process.env, read: (file) => readFileSync(file, 'utf8') };
 
 const MIN_STATE_KEY = 16;
-const MEBIBYTE = 1024 * 1024;
 /** What may be in a token for it to survive in a header (RFC 6750, section 2.1). */
 const TOKEN = /^[\w.~+/-]+=*$/;
 
@@ -102,34 +88,20 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
   }
   const headers = readHeaders(flags.header, environment.env);
   const stateKey = readStateKey(flags.stateKey, environment);
+  const { config, drainTimeout, handshakeTimeout, health, login, maxMemory, serverIdleTimeout } = flags;
+  const { logLevel: level, logFormat: format, logRequests: requests = format === 'json' } = flags;
   return {
+    ...{ config, drainTimeout, handshakeTimeout, health, login, maxMemory, serverIdleTimeout },
     stdio: flags.stdio ?? false,
-    host: flags.host,
-    port: flags.port,
-    path: flags.path,
-    allowedHosts: flags.allowHost,
-    allowedOrigins: [...flags.cors, ...flags.allowOrigin].map(checkOrigin),
+    listen: listenOptions(flags),
     tls: readTls(flags),
     access,
-    config: flags.config,
     connections: readConnections(flags),
     anonymous: anonymousCallers(flags),
     headers,
-    login: flags.login,
-    connectTimeout: flags.handshakeTimeout * 1000,
-    serverIdleTimeout: flags.serverIdleTimeout && flags.serverIdleTimeout * 1000,
-    maxMemory: flags.maxMemory && flags.maxMemory * MEBIBYTE,
     stateKey,
-    maxSessions: flags.maxSessions,
-    idleTimeout: flags.idleTimeout * 1000,
-    drainTimeout: flags.drainTimeout * 1000,
-    health: flags.health,
     metrics: flags.metricsAuth ? 'gated' : flags.metrics ? 'open' : 'none',
-    log: {
-      level: flags.logLevel,
-      format: flags.logFormat,
-      requests: flags.logRequests ?? flags.logFormat === 'json',
-    },
+    log: { level, format, requests },
     secrets: [...access.tokens, ...access.keys, ...(stateKey === undefined ? [] : [stateKey])],
     ownVariables: [...flags.bearer, ...flags.apiKey, flags.stateKey ?? ''].flatMap((word) => variableIn(word) ?? []),
   };
@@ -143,7 +115,7 @@ function checkWhereItIsServed(flags: BridgeFlags): void {
     '--bearer': flags.bearer[0],
     '--api-key': flags.apiKey[0],
     '--issuer': flags.issuer,
-    '--cors': flags.cors[0],
+    '--allow-origin': flags.allowOrigin[0],
     '--metrics': flags.metrics,
     '--metrics-auth': flags.metricsAuth,
   };
@@ -193,15 +165,6 @@ function checkUrl(option: string, text: string): void {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
     throw Failure.usage(`${option} must be a URL that begins with https:// or http://`);
   }
-}
-
-function checkOrigin(text: string): string {
-  if (text === '*') return text;
-  // Those of browsers' extensions and editors are of schemes of their own.
-  if (!/^[a-z][a-z\d+.-]*:\/\/[^\s/?#@]+\/?$/i.test(text)) {
-    throw Failure.usage(`--cors ${text} is no origin: it must be like https://app.example, or *`);
-  }
-  return text;
 }
 
 function readConnections({ perSession, shared, pool }: BridgeFlags): BridgeSettings['connections'] {

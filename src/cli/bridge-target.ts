@@ -26,7 +26,7 @@ export async function bridgeTo(
 ): Promise<Bridge> {
   log.hide(name, secretsOf(target));
   const warn = unrepeated((line) => log.write('warn', among ? `${name}: ${line}` : line));
-  const { connections, anonymous, connectTimeout, serverIdleTimeout: idleTimeout } = settings;
+  const { connections, anonymous, handshakeTimeout: connectTimeout, serverIdleTimeout: idleTimeout } = settings;
   const server =
     target.kind === 'command'
       ? { target: boundedCommand(target, name, among ? `[${name}] ` : '', settings, log) }

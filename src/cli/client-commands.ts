@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander';
-import { count, withClientOptions, withOutput } from './client-options.ts';
+import { withClientOptions, withOutput } from './client-options.ts';
+import { positive } from './options.ts';
 import { splitCommand, type SplitWords } from './take-target.ts';
 
-/** The commands that talk to a server. Their target may be a command of its own, behind `--`. */
+/** The commands that call a server. They may have the command that starts it after `--`. */
 const NAMES: ReadonlySet<string | undefined> = new Set([
   'list',
   'call',
@@ -14,15 +15,15 @@ const NAMES: ReadonlySet<string | undefined> = new Set([
   'discover',
 ]);
 
-/** A command line, parted from a server's command where it is one of ours. */
-export function partCommandLine(line: readonly string[]): SplitWords {
+/** A command line, split from the command that starts a server if it is one of ours. */
+export function splitCommandLine(line: readonly string[]): SplitWords {
   return NAMES.has(line[0]) ? splitCommand(line) : { words: [...line], command: undefined };
 }
 
 /**
- * Adds the commands that talk to a server. Each is loaded when it is run: to serve takes none of them.
+ * Adds the commands that call a server. Each is loaded when it runs, since a command that serves needs none of them.
  *
- * @param command the words behind `--`.
+ * @param command the words after `--`.
  */
 export function addClientCommands(root: Command, command: string[] | undefined): void {
   const add = (
@@ -51,11 +52,12 @@ export function addClientCommands(root: Command, command: string[] | undefined):
   const calling = add(
     'call',
     '<tool> [key=value...]',
-    'call a tool; its schema gives the arguments their types',
+    'call a tool; its schema tells the types of the arguments',
     [
       '<target> add a=1 b=2',
-      '<target> search text=hello tags=a tags=b within.north=52.5 filter:=\'{"deep":true}\'',
-      '<target> search --args-json @arguments.json',
+      '<target> search text=hello tags=a tags=b',
+      'maps search within.north=52.5 filter:=\'{"deep":true}\'',
+      'maps search --args-json @arguments.json',
       'add a=1 b=2 -- node server.js',
     ],
     async () => (await import('./call.ts')).call,
@@ -86,8 +88,8 @@ export function addClientCommands(root: Command, command: string[] | undefined):
 
   add(
     'complete',
-    '<prompt|uri-template> <argument>=<begun> [key=value...]',
-    'say what an argument may become, given those that are settled',
+    '<prompt|template> key=value...',
+    'complete the value of the first key, given the others',
     ['<target> greet name=A', "<target> 'greeting://{name}' name=A"],
     async () => (await import('./complete.ts')).complete,
   );
@@ -95,20 +97,20 @@ export function addClientCommands(root: Command, command: string[] | undefined):
   add(
     'listen',
     '[uri...]',
-    'say what changes, a line each, until interrupted',
+    'print a line for each change until interrupted',
     ['<target>', '<target> --tools', '<target> file:///notes.txt --json --count 1'],
     async () => (await import('./listen.ts')).listen,
   )
     .option('--tools', 'changes of the list of tools')
     .option('--prompts', 'changes of the list of prompts')
     .option('--resources', 'changes of the list of resources')
-    .addOption(new Option('--count <number>', 'end after this many').argParser(count));
+    .addOption(new Option('--count <number>', 'end after this many').argParser(positive));
 
-  add('ping', '', 'see whether a server answers', ['<target>'], async () => (await import('./ping.ts')).ping);
+  add('ping', '', 'check whether a server answers', ['<target>'], async () => (await import('./ping.ts')).ping);
   add(
     'discover',
     '',
-    'say who a server is, what it speaks and what it can do',
+    'show the name of a server, its revisions and its capabilities',
     ['<target> --json'],
     async () => (await import('./discover.ts')).discover,
   );
@@ -119,11 +121,12 @@ function help(name: string, examples: readonly string[]): string {
     (example) => `  everwire ${name} ${example.replace('<target>', 'https://example.com/mcp')}`,
   );
   return `
-A target is a URL, a name from an mcp.json, or a command behind --, at the end of the line.
+A target is a URL, a name in an mcp.json, or -- and a command, which come last.
 
 Examples:
 ${lines.join('\n')}
 
-Exit codes: 0 all is well, 1 the server or its tool answered with an error, 2 wrong usage, 3 cannot connect,
-4 a login is needed or failed, 5 no answer in time, 130 interrupted.`;
+Exit codes: 0 success, 1 the server or its tool answered with an error,
+2 wrong usage, 3 cannot connect, 4 a login is needed or failed,
+5 no answer in time, 130 interrupted.`;
 }

@@ -91,7 +91,7 @@ async function open(
   signal: AbortSignal,
   onerror: (error: Error) => void,
 ): Promise<Client> {
-  const timeout = flags.timeout * 1000;
+  const { timeout } = flags;
   const roots = rootsOf(flags.root);
   const options: ClientOptions = {
     ...(terminal.interactive && handlersOf(terminal, nameOfTarget(target))),

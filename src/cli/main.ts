@@ -1,14 +1,18 @@
 #!/usr/bin/env node
-import { Argument, Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError, Help } from 'commander';
 import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
-import { addClientCommands, partCommandLine } from './client-commands.ts';
+import { addClientCommands, splitCommandLine } from './client-commands.ts';
 import { demo } from './demo.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { withServeOptions, type ServeFlags } from './options.ts';
+import { withAddressOptions, withSessionOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { say } from './say.ts';
 import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
+
+/** The longest line of a help text, in columns, and the longest term that has its description beside it. */
+const HELP_WIDTH = 80;
+const HELP_TERM = 18;
 
 /** @param target the command that a client command starts its server with. */
 function program(target: string[] | undefined): Command {
@@ -16,17 +20,30 @@ function program(target: string[] | undefined): Command {
     .description('The whole MCP wire: every revision, every transport.')
     .version(VERSION)
     .enablePositionalOptions()
-    .configureHelp({ subcommandTerm: (each) => `${each.name()} ${each.usage().replaceAll('[options] ', '')}` })
+    .configureHelp({
+      subcommandTerm: (each) => `${each.name()} ${each.usage().replaceAll(/\[options\] ?/g, '')}`.trim(),
+      padWidth: () => HELP_TERM,
+      formatItem(term, width, description, helper) {
+        const item = (first: string): string =>
+          Help.prototype.formatItem.call(helper, first, width, description, helper);
+        return term.length <= width ? item(term) : `  ${term}\n${item(' ')}`;
+      },
+    })
     .exitOverride()
-    .configureOutput({ outputError: (text) => say(text.replace(/^error: /, '').trimEnd()) });
+    .configureOutput({
+      outputError: (text) => say(text.replace(/^error: /, '').trimEnd()),
+      getOutHelpWidth: () => Math.min(HELP_WIDTH, process.stdout.columns ?? HELP_WIDTH),
+    });
 
-  withServeOptions(
-    root
-      .command('demo', { isDefault: true })
-      .description('serve the example server (the default command)')
-      .addArgument(new Argument('[command]').argParser(unknownCommand).default(undefined)),
-    10_000,
-  ).action((_command: unknown, flags: ServeFlags) => demo(flags));
+  const demoCommand = root
+    .command('demo', { isDefault: true })
+    .usage('[options]')
+    .description('serve the example server (the default command)')
+    .addArgument(new Argument('[command]').argParser(unknownCommand).default(undefined))
+    .configureHelp({ visibleArguments: () => [] });
+  withSessionOptions(withAddressOptions(demoCommand), 10_000).action((_command: unknown, flags: ServeFlags) =>
+    demo(flags),
+  );
 
   withBridgeOptions(
     root
@@ -63,7 +80,7 @@ process.stdout.on('error', (error) => {
 stopOnSignals();
 stopWithNpm();
 
-const { words, command } = partCommandLine(process.argv.slice(2));
+const { words, command } = splitCommandLine(process.argv.slice(2));
 
 program(command)
   .parseAsync(words, { from: 'user' })

@@ -1,66 +1,113 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { ListenOptions } from '../transport/http/listen.ts';
 
-/** The options of every command that serves. */
+/** The options of every command that serves. Times are in milliseconds. */
 export interface ServeFlags {
-  host: string;
-  port: number;
-  path: string;
-  stdio?: boolean;
-  allowHost: string[];
-  allowOrigin: string[];
-  maxSessions: number;
-  idleTimeout: number;
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly stdio?: boolean;
+  readonly allowHost: readonly string[];
+  readonly allowOrigin: readonly string[];
+  readonly maxSessions: number;
+  readonly idleTimeout: number;
 }
 
-/** Adds the options of a command that serves. */
-export function withServeOptions(command: Command, maxSessions: number): Command {
+/** The options of every command that connects to a server. */
+export interface TargetFlags {
+  readonly config?: string;
+  /** `Name: value` each. */
+  readonly header: readonly string[];
+  /** Whether the browser may be opened if the server wants a login. */
+  readonly login: boolean;
+}
+
+/** Adds the options for where a command serves. */
+export function withAddressOptions(command: Command): Command {
   return command
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .addOption(new Option('--port <number>', 'port to listen on; 0 takes a free one').default(8000).argParser(port))
     .addOption(new Option('--path <path>', 'path of the Streamable HTTP endpoint').default('/mcp').argParser(path))
     .option('--stdio', 'serve one client over stdin and stdout instead of HTTP')
-    .option('--allow-host <host...>', 'accept this Host header, beside loopback', [])
-    .option(
-      '--allow-origin <origin...>',
-      'accept this Origin, beside loopback, and let its pages read the answers (CORS)',
-      [],
-    )
+    .addOption(repeatable('--allow-host <host>', 'accept this Host header, besides loopback'))
     .addOption(
-      new Option('--max-sessions <number>', 'refuse more sessions than this').default(maxSessions).argParser(positive),
-    )
-    .addOption(
-      new Option('--idle-timeout <seconds>', 'end a session after this long without a word')
-        .default(1800)
-        .argParser(positive),
+      repeatable(
+        '--allow-origin <origin>',
+        'accept this Origin, besides loopback, and let its pages read the answers (CORS)',
+        origin,
+      ),
     );
 }
 
-export function listenOptions(flags: ServeFlags): Omit<ListenOptions, 'onsession'> {
+/** Adds the options for the sessions of a command that serves. */
+export function withSessionOptions(command: Command, maxSessions: number): Command {
+  return command
+    .addOption(
+      new Option('--max-sessions <number>', 'refuse more sessions than this').default(maxSessions).argParser(positive),
+    )
+    .addOption(seconds('--idle-timeout <seconds>', 'end a session after this long without a message', 1800));
+}
+
+/** @param config what `--config` is for. */
+export function withTargetOptions(command: Command, config: string): Command {
+  return command
+    .option('--config <file>', config)
+    .addOption(
+      repeatable('--header <header>', "send this 'Name: value' to a server at a URL; ${env:NAME} is filled in"),
+    )
+    .option('--no-login', 'do not open the browser if a server at a URL wants a login');
+}
+
+/** The same, as `listen` of `everwire/http` has them. */
+export function listenOptions(flags: ServeFlags) {
+  const { host, port: at, path: endpoint, allowHost, allowOrigin, maxSessions, idleTimeout } = flags;
   return {
-    host: flags.host,
-    port: flags.port,
-    path: flags.path,
-    allowedHosts: flags.allowHost,
-    allowedOrigins: flags.allowOrigin,
-    maxSessions: flags.maxSessions,
-    idleTimeout: flags.idleTimeout * 1000,
+    ...{ host, port: at, path: endpoint, maxSessions, idleTimeout },
+    allowedHosts: allowHost,
+    allowedOrigins: allowOrigin,
   };
 }
 
-export function port(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
-  return value;
+/** An option that may be given several times, with one value each time. */
+export function repeatable(flags: string, description: string, parse = (text: string): string => text): Option {
+  return new Option(flags, `${description}; may be repeated`)
+    .default([], 'none')
+    .argParser((text, earlier: string[]) => [...earlier, parse(text)]);
 }
 
-export function path(text: string): string {
-  if (!/^\/[\w\-./~%]*$/.test(text)) throw new InvalidArgumentError('It must begin with a slash and hold no query.');
-  if (text === '/sse' || text === '/messages') throw new InvalidArgumentError('The HTTP+SSE transport lives there.');
-  return text;
+/** Seconds that fit into a timer. */
+const MAX_SECONDS = 2_000_000;
+
+/** An option in seconds, whose value is in milliseconds. */
+export function seconds(flags: string, description: string, usual?: number): Option {
+  const option = new Option(flags, description).argParser((text) => {
+    const value = Number(text);
+    if (!/^\d+(\.\d+)?$/.test(text) || value <= 0 || value > MAX_SECONDS) {
+      throw new InvalidArgumentError(`It must be a number of seconds, up to ${MAX_SECONDS}.`);
+    }
+    return value * 1000;
+  });
+  return usual === undefined ? option : option.default(usual * 1000, String(usual));
 }
 
 export function positive(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a positive whole number.');
   return Number(text);
+}
+
+function port(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
+  return value;
+}
+
+function path(text: string): string {
+  if (!/^\/[\w\-./~%]*$/.test(text)) throw new InvalidArgumentError('It must begin with a slash and have no query.');
+  if (text === '/sse' || text === '/messages') throw new InvalidArgumentError('The HTTP+SSE transport is there.');
+  return text;
+}
+
+function origin(text: string): string {
+  // Extensions of browsers and editors have schemes of their own.
+  if (text === '*' || /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@]+\/?$/i.test(text)) return text;
+  throw new InvalidArgumentError('It must be like https://app.example, or *.');
 }

@@ -2,6 +2,7 @@ import type { UrlServer } from '../bridge/config/config.ts';
 import { Failure } from './failure.ts';
 import { readHeaders } from './headers.ts';
 import { configured, surroundings, type Surroundings } from './mcp-json.ts';
+import type { TargetFlags } from './options.ts';
 import { commandTarget, isUrl, refuseHeaders, urlTarget, type Target } from './target.ts';
 
 /** A command line, split at the `--` before the command that starts the server. */
@@ -18,12 +19,6 @@ export function splitCommand(words: readonly string[]): SplitWords {
     : { words: words.slice(0, at), command: words.slice(at + 1) };
 }
 
-export interface TargetFlags {
-  readonly config?: string | undefined;
-  /** `Name: value` each. */
-  readonly header: readonly string[];
-}
-
 /**
  * Takes the target of a command: what follows `--`, else its first word.
  *
@@ -32,7 +27,7 @@ export interface TargetFlags {
  */
 export function takeTarget(
   { words, command }: SplitWords,
-  flags: TargetFlags,
+  flags: Pick<TargetFlags, 'config' | 'header'>,
   where: Surroundings = surroundings(),
 ): { target: Target; rest: string[] } {
   const headers = readHeaders(flags.header, where.env);

@@ -223,7 +223,7 @@ describe('whoever is let in', () => {
   });
 
   test('may be a page of an origin that is named, and of no other', async () => {
-    const server = await bridge(['--cors', 'https://app.example', '--api-key', 'key-of-the-page', ...FEATURES]);
+    const server = await bridge(['--allow-origin', 'https://app.example', '--api-key', 'key-of-the-page', ...FEATURES]);
     const preflight = (origin: string): Promise<Response> =>
       fetch(server.url, {
         method: 'OPTIONS',
@@ -542,9 +542,9 @@ test('the help has the options in groups', () => {
   const headings = stdout.split('\n').filter((line) => /^\S.*:$/.test(line));
   expect(headings).toEqual([
     'Where it is served:',
-    expect.stringMatching(/^Who is let in over HTTP/),
+    expect.stringMatching(/^Who may call over HTTP/),
     'The server behind it:',
-    'Bounds:',
+    'Limits:',
     'How it is watched:',
     'Options:',
   ]);

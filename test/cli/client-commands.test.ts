@@ -412,9 +412,18 @@ test.each<[string, string[], RegExp]>([
 test('--help shows how each is used', async () => {
   const { code, stdout } = await run(['--help']);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^ {2}call <target> <tool> \[key=value\.\.\.\] {2}/m);
-  expect(stdout).toMatch(/^ {2}bridge <url> \| -- <command> \[args\.\.\.\] {2}/m);
+  expect(stdout).toMatch(/^ {2}call <target> <tool> \[key=value\.\.\.\]\n +call a tool/m);
+  expect(stdout).toMatch(/^ {2}bridge <url> \| -- <command> \[args\.\.\.\]\n +serve an MCP server/m);
+  expect(stdout).toMatch(/^ {2}ping <target> +check whether/m);
 });
+
+test.each([[], ['bridge'], ['demo'], ['call'], ['complete'], ['list']])(
+  'the help of %j is at most 80 columns wide',
+  async (...command) => {
+    const { stdout } = await run([...command, '--help']);
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  },
+);
 
 test.each(['list', 'call', 'read', 'prompt', 'complete', 'listen', 'ping', 'discover'])(
   '%s --help has examples and exit codes',
