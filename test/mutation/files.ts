@@ -4,7 +4,7 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/jsonrpc/bounds.ts': ['src/jsonrpc/bounds.test.ts'],
   'src/jsonrpc/batch.ts': ['src/jsonrpc/batch.test.ts'],
   'src/transport/http/guards.ts': ['src/transport/http/guards.test.ts'],
-  'src/transport/http/handler.ts': ['src/transport/http/{handler,authenticator,cors,pages,status}.test.ts'],
+  'src/transport/http/handler.ts': ['src/transport/http/handler.test.ts'],
   'src/core/printable.ts': ['src/core/printable.test.ts'],
   'src/operate/clean-errors.ts': ['src/operate/clean-errors.test.ts'],
   'src/auth/api-key.ts': ['src/auth/api-key.test.ts'],

@@ -18,8 +18,8 @@ export interface EndpointOptions {
   /** Undefined where sessions are switched off. */
   readonly onsession: ((transport: Transport) => void | Promise<void>) | undefined;
   readonly onerror: (error: Error) => void;
-  /** Looks at what is asked for; undefined where anyone may ask for anything. */
-  readonly admission: Admission | undefined;
+  /** Decides which requests may be dispatched. */
+  readonly admission: Admission;
   /** The handler takes no more sessions and requests. */
   readonly closed: () => boolean;
 }
@@ -73,7 +73,7 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
         }
         if (body === 'no room') return noRoom(call);
         const value = parseJson(body);
-        if (!admission || admission.admits(call, value)) take(value);
+        if (admission.admits(call, value)) take(value);
       } catch (error) {
         failed(call, error, onerror);
       }

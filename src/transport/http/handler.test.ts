@@ -5,10 +5,11 @@ import { Events, TestHttp, initialize } from '../../../test/support/http.ts';
 import { modernHeaders, modernRequest } from '../../../test/support/modern.ts';
 import { deferred, scripted } from '../../../test/support/service.ts';
 import type { AuthInfo } from '../../protocol/types.ts';
+import { memoryEventLog } from '../../store/memory.ts';
 import { createInbound } from '../../wire/serve.ts';
-import type { HttpCall } from './call.ts';
+import type { HttpCall, HttpRefusal } from './call.ts';
 import type { Authenticator } from './authenticator.ts';
-import { createHttpHandler } from './handler.ts';
+import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { listen } from './listen.ts';
 
 const { service } = scripted();
@@ -197,4 +198,100 @@ test('requests without a session are counted while they are answered', async () 
   expect((await answer).status).toBe(200);
   expect(http.handler.requests).toBe(0);
   expect(new TestHttp(service).handler.requests).toBe(0);
+});
+
+test('a page of an allowed origin may send credentials and read what is answered, other pages are refused', async () => {
+  const origin = 'https://app.example';
+  const auth = allow({ credentialHeaders: new Set(['x-api-key']) });
+  for (const [given, more] of [
+    [auth, ', x-api-key'],
+    [undefined, ''],
+  ] as const) {
+    const http = new TestHttp(service, { allowedOrigins: [origin], auth: given });
+    const asked = { origin, 'access-control-request-method': 'POST' };
+    const preflight = await http.send('OPTIONS', '/mcp', asked);
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, origin]);
+    expect(preflight.headers.get('access-control-allow-headers')).toMatch(new RegExp(`mcp-name${more}$`));
+    const read = await http.post(initialize(), { origin });
+    expect([read.status, read.headers.get('access-control-allow-origin')]).toEqual([200, origin]);
+    expect((await http.send('OPTIONS', '/mcp', { origin })).status).toBe(405);
+    const other = await http.send('OPTIONS', '/mcp', { ...asked, origin: 'https://evil.example' });
+    expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+  }
+});
+
+test('what needs a credential is refused without one, and nothing else is', async () => {
+  const refusal = { status: 401, message: 'Who are you?', headers: { 'www-authenticate': 'Bearer' } } as const;
+  const pages = (path: string) =>
+    ['/open', '/private'].includes(path)
+      ? { requiresAuth: path === '/private', answer: (call: HttpCall) => call.respond(200, {}, String(call.principal)) }
+      : undefined;
+  const metadata = ({ path }: HttpCall) => (path === '/metadata' ? { a: 1 } : undefined);
+  const statuses = async (changes: Partial<Authenticator>, options: Partial<HttpHandlerOptions> = {}) => {
+    const http = new TestHttp(service, { auth: allow({ metadata, ...changes }), pages, ...options });
+    const paths = ['/open', '/metadata', '/other', '/private', '/mcp', '/sse', '/messages'];
+    return Promise.all(paths.map(async (path) => (await http.send('PUT', path)).status));
+  };
+  for (const authenticate of [() => refusal, () => Promise.resolve(refusal)]) {
+    expect(await statuses({ authenticate })).toEqual([200, 405, 404, 401, 401, 401, 401]);
+    expect(await statuses({ authenticate }, { path: '*' })).toEqual([200, 405, 401, 401, 401, 401, 401]);
+    expect(await statuses({ authenticate }, { ssePath: false })).toEqual([200, 405, 404, 401, 401, 404, 404]);
+  }
+  expect(await statuses({})).toEqual([200, 405, 404, 200, 405, 405, 405]);
+  expect(await (await new TestHttp(service, { auth: allow(), pages }).send('GET', '/private')).text()).toBe('ada');
+  expect(await (await new TestHttp(service, { pages }).send('GET', '/private')).text()).toBe('undefined');
+});
+
+test('a quarter of the memory is for the default event log', async () => {
+  const options = { onsession: () => {}, maxBufferedBytes: 40_000 };
+  const eventLog = memoryEventLog();
+  const [standard, own] = [createHttpHandler(options), createHttpHandler({ ...options, eventLog })];
+  expect([standard.budget.limit, own.budget.limit, own.eventLog]).toEqual([30_000, 40_000, eventLog]);
+  const append = async ({ eventLog: log }: HttpHandler, bytes: number): Promise<void> => {
+    await log.append('s', 'a', { jsonrpc: '2.0', method: 'x'.repeat(bytes) });
+  };
+  await append(own, 1000);
+  expect(own.bufferedBytes).toBe(0);
+  await append(standard, 1000);
+  expect(standard.bufferedBytes).toBeGreaterThan(1000);
+  await append(standard, 10_000);
+  expect(standard.bufferedBytes).toBeLessThan(10_000);
+});
+
+test('each refusal is reported', async () => {
+  const onrefusal = vi.fn<(refusal: HttpRefusal) => void>();
+  const http = new TestHttp(service, { onrefusal });
+  await http.post(initialize(), { host: 'evil.example' });
+  expect(onrefusal).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ reason: 'host', status: 403 }));
+});
+
+test.each<[Partial<HttpHandlerOptions>, string]>([
+  [{ onsession: undefined }, 'Give onsession, onrequest, or both'],
+  [{ path: 'mcp' }, 'A path must begin with a slash: "mcp"'],
+  [{ ssePath: 'sse' }, 'A path must begin with a slash: "sse"'],
+  [{ ssePath: '*' }, 'A path must begin with a slash: "*"'],
+  [{ messagesPath: 'x/messages' }, 'A path must begin with a slash: "x/messages"'],
+  [{ path: '/sse' }, 'The paths must differ: /sse, /sse, /messages'],
+  [{ path: '/messages' }, 'The paths must differ: /messages, /sse, /messages'],
+  [{ ssePath: '/mcp' }, 'The paths must differ: /mcp, /mcp, /messages'],
+  [{ maxBodyBytes: Number.NaN }, 'maxBodyBytes must be more than 0, not NaN'],
+  [{ maxSessions: 0 }, 'maxSessions must be more than 0, not 0'],
+  [{ maxRequests: 0 }, 'maxRequests must be more than 0, not 0'],
+  [{ idleTimeout: -1 }, 'idleTimeout must be more than 0, not -1'],
+  [{ stallTimeout: 0 }, 'stallTimeout must be more than 0, not 0'],
+  [{ keepAlive: -1 }, 'keepAlive must be 0 or more, not -1'],
+  [{ grace: -1 }, 'grace must be 0 or more, not -1'],
+  [{ retry: Number.NaN }, 'retry must be 0 or more, not NaN'],
+  [{ streamDuration: -1 }, 'streamDuration must be 0 or more, not -1'],
+])('a handler is not made with %j', (options, why) => {
+  expect(() => createHttpHandler({ onsession: () => {}, ...options })).toThrow(why);
+});
+
+test.each<Partial<HttpHandlerOptions>>([
+  { path: '*' },
+  { path: '/sse', ssePath: false },
+  { keepAlive: 0, grace: 0, retry: 0, streamDuration: 0 },
+  { maxBodyBytes: 1, maxSessions: 1, maxRequests: 1, idleTimeout: 1, stallTimeout: 1 },
+])('a handler is made with %j', (options) => {
+  expect(() => createHttpHandler({ onsession: () => {}, ...options })).not.toThrow();
 });

@@ -21,6 +21,8 @@ import { StatelessEndpoint } from './stateless-endpoint.ts';
 import { StreamableEndpoint } from './streamable-endpoint.ts';
 import type { StreamableSession } from './streamable-session.ts';
 
+const MIB = 1024 * 1024;
+
 /** What the handler serves, at which paths and to whom, and its limits. */
 export interface HttpHandlerOptions extends HostRules {
   /**
@@ -131,6 +133,8 @@ export interface HttpHandler {
  * Where a server of the official SDK serves a session, the `extra` of its handlers has no `requestInfo` and no `authInfo`,
  * since HTTP headers are not passed on. The principal of the caller is `extra.principal` of the transport's `onmessage`,
  * which that server does not pass on either.
+ *
+ * @throws RangeError or TypeError for options that cannot work.
  */
 export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   return new Handler(options);
@@ -147,14 +151,14 @@ class Handler implements HttpHandler {
   readonly #messagesPath: string;
   readonly #onerror: (error: Error) => void;
   readonly #onrefusal: ((refusal: HttpRefusal) => void) | undefined;
-  /** Reports the errors of an authenticator; an error that many calls fail with is reported once. */
-  readonly #onfailure: (error: Error) => void;
   readonly #hostAllowed: (host: string) => boolean;
   readonly #originAllowed: (origin: string) => boolean;
   /** Whether pages of an origin may read the responses. */
   readonly #originReads: (origin: string) => boolean;
   readonly #authenticator: Authenticator | undefined;
   readonly #pages: (path: string) => HttpPage | undefined;
+  /** The errors of the authenticator that were reported. An error that many calls fail with is reported once. */
+  readonly #reported = new WeakSet();
   readonly #connections: OpenConnections;
   readonly #sessions: SessionTable<StreamableSession | SseSession>;
   readonly #streamable: StreamableEndpoint;
@@ -163,32 +167,34 @@ class Handler implements HttpHandler {
   #phase: 'open' | 'draining' | 'closed' = 'open';
 
   constructor(options: HttpHandlerOptions) {
-    checkOptions(options);
-    this.path = options.path ?? '/mcp';
-    this.ssePath = options.onsession ? (options.ssePath ?? '/sse') : false;
-    this.stallTimeout = options.stallTimeout ?? 30_000;
-    this.#messagesPath = options.messagesPath ?? '/messages';
-    this.#onerror = options.onerror ?? (() => {});
-    this.#onrefusal = options.onrefusal;
-    const reported = new WeakSet();
-    this.#onfailure = (error) => {
-      if (reported.has(error)) return;
-      if (error instanceof Error) reported.add(error);
-      this.#onerror(error);
-    };
+    const { onsession, onrequest, auth, scopesFor, pages = () => undefined } = options;
+    const { path = '/mcp', ssePath = '/sse', messagesPath = '/messages', publicPrefix = '' } = options;
+    const { maxBodyBytes = 4 * MIB, maxBufferedBytes = 256 * MIB } = options;
+    const { maxSessions = 10_000, maxRequests = 20_000, idleTimeout = 1_800_000, stallTimeout = 30_000 } = options;
+    const { keepAlive = 15_000, grace = 100, retry = 1000, streamDuration = 0 } = options;
+    if (!onsession && !onrequest) throw new TypeError('Give onsession, onrequest, or both');
+    checkPaths(ssePath === false ? [path] : [path, ssePath, messagesPath]);
+    const positive = { maxBodyBytes, maxBufferedBytes, maxSessions, maxRequests, idleTimeout, stallTimeout };
+    for (const [name, value] of Object.entries(positive)) {
+      if (!(value > 0)) throw new RangeError(`${name} must be more than 0, not ${value}`);
+    }
+    for (const [name, value] of Object.entries({ keepAlive, grace, retry, streamDuration })) {
+      if (!(value >= 0)) throw new RangeError(`${name} must be 0 or more, not ${value}`);
+    }
+    const { eventLog, onerror = () => {}, onrefusal } = options;
+    this.path = path;
+    this.ssePath = onsession ? ssePath : false;
+    this.stallTimeout = stallTimeout;
+    this.#messagesPath = messagesPath;
+    this.#onerror = onerror;
+    this.#onrefusal = onrefusal;
     this.#hostAllowed = hostGuard(options);
     this.#originAllowed = originGuard(options);
     this.#originReads = namedOriginGuard(options);
-    const { auth: authenticator, scopesFor } = options;
-    this.#authenticator = authenticator;
-    this.#pages = options.pages ?? (() => undefined);
-    this.#connections = new OpenConnections(options.keepAlive ?? 15_000, this.stallTimeout);
-    this.#sessions = new SessionTable({
-      maxSessions: options.maxSessions ?? 10_000,
-      idleTimeout: options.idleTimeout ?? 30 * 60_000,
-      onerror: this.#onerror,
-    });
-    const { eventLog, maxBufferedBytes = 256 * 1024 * 1024 } = options;
+    this.#authenticator = auth;
+    this.#pages = pages;
+    this.#connections = new OpenConnections(keepAlive, stallTimeout);
+    this.#sessions = new SessionTable({ maxSessions, idleTimeout, onerror });
     const logBytes = eventLog ? 0 : maxBufferedBytes / 4;
     this.budget = new BufferBudget(maxBufferedBytes - logBytes);
     this.eventLog = eventLog ?? (this.#log = memoryEventLog({ maxTotalBytes: logBytes }));
@@ -196,23 +202,17 @@ class Handler implements HttpHandler {
       sessions: this.#sessions,
       connections: this.#connections,
       log: this.eventLog,
-      maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024,
-      onsession: options.onsession,
-      onerror: this.#onerror,
-      admission: authenticator || scopesFor ? new Admission(authenticator, scopesFor) : undefined,
+      maxBodyBytes,
+      onsession,
+      onerror,
+      admission: new Admission(auth, scopesFor),
       closed: () => this.#phase !== 'open',
     };
-    const grace = new GraceLine(options.grace ?? 100);
-    const { onrequest, maxRequests = 20_000 } = options;
-    this.#stateless = onrequest && new StatelessEndpoint({ ...shared, grace, onrequest, maxRequests });
-    this.#streamable = new StreamableEndpoint({
-      ...shared,
-      grace,
-      stateless: this.#stateless,
-      retry: options.retry ?? 1000,
-      streamDuration: options.streamDuration ?? 0,
-    });
-    this.#sse = new SseEndpoint({ ...shared, messagesPath: (options.publicPrefix ?? '') + this.#messagesPath });
+    const line = new GraceLine(grace);
+    const stateless = onrequest && new StatelessEndpoint({ ...shared, grace: line, onrequest, maxRequests });
+    this.#stateless = stateless;
+    this.#streamable = new StreamableEndpoint({ ...shared, grace: line, stateless, retry, streamDuration });
+    this.#sse = new SseEndpoint({ ...shared, messagesPath: publicPrefix + messagesPath });
   }
 
   get sessions(): number {
@@ -253,6 +253,12 @@ class Handler implements HttpHandler {
     this.#phase = 'closed';
     await this.#sessions.close();
   }
+
+  readonly #onfailure = (error: Error): void => {
+    if (this.#reported.has(error)) return;
+    if (error instanceof Error) this.#reported.add(error);
+    this.#onerror(error);
+  };
 
   #route(call: HttpCall): void {
     const host = call.header('host');
@@ -326,23 +332,10 @@ class Handler implements HttpHandler {
   }
 }
 
-/** @throws RangeError or TypeError for options that cannot work, or that would silently remove a limit. */
-function checkOptions(options: HttpHandlerOptions): void {
-  const { path = '/mcp', ssePath = '/sse', messagesPath = '/messages' } = options;
-  const paths = ssePath === false ? [path] : [path, ssePath, messagesPath];
-  for (const each of paths) {
-    if (!each.startsWith('/') && (each !== '*' || each !== path))
-      throw new TypeError(`A path must begin with a slash: ${JSON.stringify(each)}`);
+function checkPaths(paths: readonly string[]): void {
+  for (const path of paths) {
+    if (!path.startsWith('/') && (path !== '*' || path !== paths[0]))
+      throw new TypeError(`A path must begin with a slash: ${JSON.stringify(path)}`);
   }
   if (new Set(paths).size < paths.length) throw new TypeError(`The paths must differ: ${paths.join(', ')}`);
-  if (!options.onsession && !options.onrequest) throw new TypeError('Give onsession, onrequest, or both');
-  const { maxBodyBytes, maxBufferedBytes, maxSessions, maxRequests, idleTimeout, stallTimeout } = options;
-  const { keepAlive, grace, retry, streamDuration } = options;
-  const positive = { maxBodyBytes, maxBufferedBytes, maxSessions, maxRequests, idleTimeout, stallTimeout };
-  for (const [name, value] of Object.entries(positive)) {
-    if (value !== undefined && !(value > 0)) throw new RangeError(`${name} must be more than 0, not ${value}`);
-  }
-  for (const [name, value] of Object.entries({ keepAlive, grace, retry, streamDuration })) {
-    if (value !== undefined && !(value >= 0)) throw new RangeError(`${name} must be 0 or more, not ${value}`);
-  }
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { POST_HEADERS, TestHttp, initialize } from '../../../test/support/http.ts';
 import { deferred, scripted } from '../../../test/support/service.ts';
-import { createHttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { hostGuard } from './guards.ts';
 
 const { service } = scripted();
@@ -228,35 +227,4 @@ test('a session that ended while the body came in is 404', async () => {
   await session.delete();
   slow.resolve();
   expect((await pending).status).toBe(404);
-});
-
-test.each<[Partial<HttpHandlerOptions>, string]>([
-  [{ onsession: undefined }, 'Give onsession, onrequest, or both'],
-  [{ path: 'mcp' }, 'A path must begin with a slash: "mcp"'],
-  [{ ssePath: 'sse' }, 'A path must begin with a slash: "sse"'],
-  [{ ssePath: '*' }, 'A path must begin with a slash: "*"'],
-  [{ messagesPath: 'x/messages' }, 'A path must begin with a slash: "x/messages"'],
-  [{ path: '/sse' }, 'The paths must differ: /sse, /sse, /messages'],
-  [{ path: '/messages' }, 'The paths must differ: /messages, /sse, /messages'],
-  [{ ssePath: '/mcp' }, 'The paths must differ: /mcp, /mcp, /messages'],
-  [{ maxBodyBytes: Number.NaN }, 'maxBodyBytes must be more than 0, not NaN'],
-  [{ maxSessions: 0 }, 'maxSessions must be more than 0, not 0'],
-  [{ maxRequests: 0 }, 'maxRequests must be more than 0, not 0'],
-  [{ idleTimeout: -1 }, 'idleTimeout must be more than 0, not -1'],
-  [{ stallTimeout: 0 }, 'stallTimeout must be more than 0, not 0'],
-  [{ keepAlive: -1 }, 'keepAlive must be 0 or more, not -1'],
-  [{ grace: -1 }, 'grace must be 0 or more, not -1'],
-  [{ retry: Number.NaN }, 'retry must be 0 or more, not NaN'],
-  [{ streamDuration: -1 }, 'streamDuration must be 0 or more, not -1'],
-])('a handler is not made with %j', (options, message) => {
-  expect(() => createHttpHandler({ onsession: () => {}, ...options })).toThrow(message);
-});
-
-test.each<Partial<HttpHandlerOptions>>([
-  { path: '*' },
-  { path: '/sse', ssePath: false },
-  { keepAlive: 0, grace: 0, retry: 0, streamDuration: 0 },
-  { maxBodyBytes: 1, maxSessions: 1, maxRequests: 1, idleTimeout: 1, stallTimeout: 1 },
-])('a handler is made with %j', (options) => {
-  expect(() => createHttpHandler({ onsession: () => {}, ...options })).not.toThrow();
 });
