@@ -29,7 +29,7 @@ const message = async (response: Response): Promise<string> =>
   ((await response.json()) as { error: { message: string } }).error.message;
 
 test('a request without a Host is refused', async () => {
-  const listener = await listen({ port: 0, onsession: () => {} });
+  const listener = await listen({ port: 0, onsession: () => {}, allowedHosts: ['undefined'] });
   onTestFinished(() => listener.close(0));
   const socket = connect(listener.port, '127.0.0.1');
   // HTTP/1.1 has to have one; before, there was none.
@@ -59,20 +59,24 @@ test('an Origin that is not ours reads no page, whether it requires auth or not'
   }
 });
 
-test('an error of an authenticator that many calls fail with is reported once, and others each', async () => {
-  const down = new Error('no database');
-  const failures: unknown[] = [down, down, new Error('another'), 'no error', 'no error'];
-  const thrown = [...failures];
-  const http = new TestHttp(service, {
-    auth: allow({
-      authenticate: () => {
-        throw thrown.shift();
-      },
-    }),
-  });
-  for (const _ of failures) expect((await http.post(initialize())).status).toBe(503);
-  expect(http.errors).toEqual([down, new Error('another'), 'no error', 'no error']);
-});
+test.each(['thrown', 'rejected with'])(
+  'an error of an authenticator that many calls fail with is reported once, and others each: %s',
+  async (how) => {
+    const down = new Error('no database');
+    const failures: unknown[] = [down, down, new Error('another'), 'no error', 'no error'];
+    const thrown = [...failures];
+    const http = new TestHttp(service, {
+      auth: allow({
+        authenticate: () => {
+          if (how === 'thrown') throw thrown.shift();
+          return Promise.reject(thrown.shift());
+        },
+      }),
+    });
+    for (const _ of failures) expect((await http.post(initialize())).status).toBe(503);
+    expect(http.errors).toEqual([down, new Error('another'), 'no error', 'no error']);
+  },
+);
 
 test('a handler that tells nobody of its errors answers all the same', async () => {
   const handler = createHttpHandler({
@@ -261,13 +265,19 @@ test('a quarter of the memory is for the default event log', async () => {
 test('each refusal is reported', async () => {
   const onrefusal = vi.fn<(refusal: HttpRefusal) => void>();
   const http = new TestHttp(service, { onrefusal });
+  const origin = 'https://evil.example';
   await http.post(initialize(), { host: 'evil.example' });
-  expect(onrefusal).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ reason: 'host', status: 403 }));
+  await http.post(initialize(), { origin });
+  expect(onrefusal.mock.calls).toEqual([
+    [{ reason: 'host', status: 403, value: 'evil.example' }],
+    [{ reason: 'origin', status: 403, value: origin }],
+  ]);
 });
 
 test.each<[Partial<HttpHandlerOptions>, string]>([
   [{ onsession: undefined }, 'Give onsession, onrequest, or both'],
   [{ path: 'mcp' }, 'A path must begin with a slash: "mcp"'],
+  [{ path: 'mcp', ssePath: false }, 'A path must begin with a slash: "mcp"'],
   [{ ssePath: 'sse' }, 'A path must begin with a slash: "sse"'],
   [{ ssePath: '*' }, 'A path must begin with a slash: "*"'],
   [{ messagesPath: 'x/messages' }, 'A path must begin with a slash: "x/messages"'],

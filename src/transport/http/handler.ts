@@ -164,7 +164,9 @@ class Handler implements HttpHandler {
   readonly #streamable: StreamableEndpoint;
   readonly #sse: SseEndpoint;
   readonly #stateless: StatelessEndpoint | undefined;
-  #phase: 'open' | 'draining' | 'closed' = 'open';
+  /** Whether new sessions and requests are taken. */
+  #open = true;
+  #closed = false;
 
   constructor(options: HttpHandlerOptions) {
     const { onsession, onrequest, auth, scopesFor, pages = () => undefined } = options;
@@ -206,7 +208,7 @@ class Handler implements HttpHandler {
       onsession,
       onerror,
       admission: new Admission(auth, scopesFor),
-      closed: () => this.#phase !== 'open',
+      closed: () => !this.#open,
     };
     const line = new GraceLine(grace);
     const stateless = onrequest && new StatelessEndpoint({ ...shared, grace: line, onrequest, maxRequests });
@@ -246,11 +248,12 @@ class Handler implements HttpHandler {
   }
 
   drain(): void {
-    if (this.#phase === 'open') this.#phase = 'draining';
+    this.#open = false;
   }
 
   async close(): Promise<void> {
-    this.#phase = 'closed';
+    this.drain();
+    this.#closed = true;
     await this.#sessions.close();
   }
 
@@ -318,10 +321,10 @@ class Handler implements HttpHandler {
   }
 
   #dispatch(call: HttpCall): void {
-    if (this.#phase === 'closed') return shuttingDown(call);
+    if (this.#closed) return shuttingDown(call);
     if (call.path === this.path || (this.path === '*' && !this.#isSse(call))) return this.#streamable.handle(call);
     if (this.ssePath !== false) {
-      if (call.path === this.ssePath) return this.#phase === 'open' ? this.#sse.open(call) : shuttingDown(call);
+      if (call.path === this.ssePath) return this.#open ? this.#sse.open(call) : shuttingDown(call);
       if (call.path === this.#messagesPath) return this.#sse.post(call);
     }
     refuse(call, 404, `Nothing here; the endpoint is ${this.path}`);
