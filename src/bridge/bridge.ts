@@ -188,7 +188,7 @@ class ServerBridge implements Bridge {
       return await connection.service(exchange);
     } catch (error) {
       // No session comes about; the next attempt starts from nothing.
-      if (session && exchange.method === Method.Discover) this.#forget(key);
+      if (session && exchange.method === Method.Discover && !this.#connections.get(key)?.inUse) this.#forget(key);
       throw error;
     }
   };

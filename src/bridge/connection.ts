@@ -26,6 +26,11 @@ export class Connection {
     this.upstream = new ReopenedUpstream({ ...options, attribution: this.attribution });
   }
 
+  /** Whether it is connected, or somebody waits for that. */
+  get inUse(): boolean {
+    return this.upstream.connected || this.requests + this.subscriptions > 0;
+  }
+
   /** @throws RpcError where the server cannot be reached. */
   async connect(): Promise<void> {
     await this.#use('requests', () => this.upstream.connect());

@@ -2,6 +2,7 @@ import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import { scripted } from '../../test/support/service.ts';
 import type { Caller, Exchange, Service, Session } from '../core/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -190,6 +191,29 @@ test('a session that never comes about leaves nothing with its caller', async ()
   for (let n = 0; n < 3; n += 1)
     await expect(bridge.service(new TestExchange('server/discover', {}, { caller }))).rejects.toThrow('no');
   expect(listeners).toBe(0);
+});
+
+test('a session keeps its connection where the server describes itself once and then fails to', async () => {
+  const { open, opened } = gate();
+  let failing = false;
+  const { service } = scripted({
+    'server/discover': () => {
+      if (failing) throw new RpcError(-32603, 'not now');
+      return { supportedVersions: ['2026-07-28'], capabilities: {}, serverInfo: { name: 's', version: '1' } };
+    },
+    wait: () => opened.then(() => ({ waited: true })),
+  });
+  const { bridge, ends } = bridged(service, {}, undefined, 'modern');
+  const session: Session = { id: 's', signal: new AbortController().signal };
+  const caller = { session, revision: '2025-11-25' } as const;
+  const send = (method: string): Promise<JsonObject> => bridge.service(new TestExchange(method, {}, { caller }));
+  await send('server/discover');
+  const waiting = send('wait');
+  failing = true;
+  await expect(send('server/discover')).rejects.toThrow('not now');
+  open();
+  expect(await waiting).toMatchObject({ waited: true });
+  expect(ends).toHaveLength(1);
 });
 
 test('a closed bridge connects to nothing any more', async () => {
