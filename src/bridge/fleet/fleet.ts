@@ -12,7 +12,7 @@ import { VERSION } from '../../version.ts';
 import { describeTogether } from './description.ts';
 import { splitTaskId } from './ids.ts';
 import { LISTS, PROMPTS, TOOLS } from './kinds.ts';
-import { Listening } from './listening.ts';
+import { MergedListen } from './merged-listen.ts';
 import { MergedLists } from './lists.ts';
 import { Members, withServerName, type FleetMember, type FleetServer } from './members.ts';
 import { FleetMeta } from './meta.ts';
@@ -82,7 +82,7 @@ class ServiceFleet implements Fleet {
   readonly #members: Members;
   readonly #lists: MergedLists;
   readonly #routes: Routes;
-  readonly #listening: Listening;
+  readonly #listens = new Set<MergedListen>();
   readonly #serverInfo: Implementation;
   readonly #capabilities: JsonObject;
   #closed = false;
@@ -95,7 +95,6 @@ class ServiceFleet implements Fleet {
     this.#members = new Members(members, { separator, timeout, onwarning });
     this.#lists = new MergedLists(this.#members, capabilities);
     this.#routes = new Routes(this.#members);
-    this.#listening = new Listening(this.#members);
   }
 
   get names(): readonly string[] {
@@ -107,12 +106,13 @@ class ServiceFleet implements Fleet {
   }
 
   update(members: readonly FleetServer[], rules?: NameRules): void {
-    if (this.#members.update(members, rules)) this.#listening.update();
+    if (!this.#members.update(members, rules)) return;
+    for (const listen of this.#listens) listen.update();
   }
 
   close(): void {
     this.#closed = true;
-    this.#listening.close();
+    for (const listen of this.#listens) listen.end();
   }
 
   async #answer(exchange: Exchange): Promise<JsonObject> {
@@ -132,7 +132,7 @@ class ServiceFleet implements Fleet {
       case Method.Discover:
         return this.#discover(exchange);
       case Method.Listen:
-        return this.#listening.listen(exchange);
+        return this.#listen(exchange);
       default:
         if (isNotificationMethod(method)) return this.#tellAll(exchange);
         if (params['taskId'] !== undefined) return this.#forward(exchange, this.#routes.task(params));
@@ -180,6 +180,17 @@ class ServiceFleet implements Fleet {
     throw unreached ?? without ?? new RpcError(ErrorCode.MethodNotFound, `Method not found: ${exchange.method}`);
   }
 
+  async #listen(exchange: Exchange): Promise<JsonObject> {
+    const listen = new MergedListen(exchange, this.#members);
+    this.#listens.add(listen);
+    try {
+      await listen.run();
+      return {};
+    } finally {
+      this.#listens.delete(listen);
+    }
+  }
+
   async #discover(exchange: Exchange): Promise<JsonObject> {
     const told = await Promise.all(
       [...this.#members].map(async (member) => ({
@@ -193,14 +204,8 @@ class ServiceFleet implements Fleet {
 
   /** Tells all servers what the caller says to no server in particular: that its roots have changed, for one. */
   async #tellAll(exchange: Exchange): Promise<JsonObject> {
-    const members = [...this.#members];
-    const told = await Promise.allSettled(members.map((member) => member.service(exchange)));
-    for (const [index, outcome] of told.entries()) {
-      if (outcome.status === 'fulfilled') continue;
-      const error = RpcError.from(outcome.reason);
-      // Any other error says that the server does not know the notification.
-      if (error.code === CONNECTION_CLOSED) this.#members.failed(members[index]!, exchange.method, error);
-    }
+    // A server that does not know the notification, or is down, is no reason to fail.
+    await Promise.allSettled([...this.#members].map((member) => member.service(exchange)));
     return {};
   }
 

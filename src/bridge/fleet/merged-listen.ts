@@ -1,5 +1,6 @@
 import type { Exchange } from '../../core/exchange.ts';
-import type { JsonObject } from '../../jsonrpc/message.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Notice } from '../../protocol/methods.ts';
 import { changesOf, isWithin, LIST_CHANGES } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
@@ -9,10 +10,14 @@ import { withServerName, type FleetMember, type Members } from './members.ts';
 import { renameNotice, renamingFor } from './results.ts';
 import { ServerListen } from './server-listen.ts';
 
+/** URIs, and ids of tasks, in one filter. */
+const MAX_NAMES = 1000;
+/** Characters of one of them. */
+const MAX_NAME = 8192;
 /** Notifications that wait for the acknowledgement; of more the oldest is dropped. */
 const MAX_WAITING = 1000;
 
-/** One `subscriptions/listen`, made of one for each server. One that is lost is opened again; the others go on. */
+/** One `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions), made of one for each server. One that is lost is opened again; the others go on. */
 export class MergedListen {
   readonly #exchange: Exchange;
   readonly #filter: SubscriptionFilter;
@@ -22,12 +27,18 @@ export class MergedListen {
   /** What was said before the acknowledgement. */
   #waiting: [method: string, params: JsonObject | undefined][] | undefined = [];
 
-  constructor(exchange: Exchange, filter: SubscriptionFilter, members: Members) {
+  /** @throws RpcError −32602 where the filter is malformed or too large. */
+  constructor(exchange: Exchange, members: Members) {
     this.#exchange = exchange;
-    this.#filter = filter;
+    this.#filter = filterOf(exchange.params['notifications']);
     this.#members = members;
   }
 
+  /**
+   * Listens to all servers; acknowledges once. Resolves when the exchange's signal fires, or after `end`.
+   *
+   * @throws RpcError what the servers refuse it with, where all do.
+   */
   async run(): Promise<void> {
     const { signal } = this.#exchange;
     const end = (): void => this.end();
@@ -178,4 +189,23 @@ export class MergedListen {
 
 function stringsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}
+
+function filterOf(asked: unknown): SubscriptionFilter {
+  if (!isObject(asked)) throw new RpcError(ErrorCode.InvalidParams, '"notifications" must be an object');
+  const filter: SubscriptionFilter = {};
+  for (const [flag] of LIST_CHANGES) if (asked[flag] === true) filter[flag] = true;
+  for (const key of ['resourceSubscriptions', 'taskIds'] as const) {
+    const names: unknown = asked[key];
+    if (names === undefined) continue;
+    const fits = (name: unknown): boolean => typeof name === 'string' && name.length <= MAX_NAME;
+    if (!Array.isArray(names) || names.length > MAX_NAMES || !names.every(fits)) {
+      throw new RpcError(
+        ErrorCode.InvalidParams,
+        `"${key}" must be an array of at most ${MAX_NAMES} strings of ${MAX_NAME} characters each`,
+      );
+    }
+    if (names.length > 0) filter[key] = [...new Set<string>(names)];
+  }
+  return filter;
 }
