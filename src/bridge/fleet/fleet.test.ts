@@ -56,10 +56,9 @@ describe('the tools of several servers', () => {
 
   test('that are unknown are refused with the names of the servers', async () => {
     const { fleet } = fleetOf({ git: toolServer('git', ['search']), 'My hub': toolServer('hub', ['search']) });
-    const message = /^Unknown tool: search \(names begin with that of a server: git__, Myhub[0-9a-f]{10}__\)$/;
     await expect(call(fleet, 'search')).rejects.toMatchObject({
       code: -32602,
-      message: expect.stringMatching(message),
+      message: 'Unknown tool: search (names begin with that of a server: git__, My-hub__)',
     });
     await expect(ask(fleet, 'tools/call', { name: 1 })).rejects.toMatchObject({ code: -32602 });
     await expect(call(fleetOf({}).fleet, 'search')).rejects.toThrow('Unknown tool: search (there are no servers)');

@@ -61,8 +61,8 @@ export interface Fleet {
 /**
  * Makes one server of many.
  *
- * @throws TypeError where two servers have the same name, or a tool is renamed to a name that is taken. RangeError for a
- *   separator that is not allowed.
+ * @throws TypeError where the names of two servers have the same letters and digits, or a tool is renamed to a name that is
+ *   taken. RangeError for a separator that is not allowed.
  */
 export function createFleet(options: FleetOptions): Fleet {
   return new ServiceFleet(options);

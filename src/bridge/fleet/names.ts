@@ -51,17 +51,21 @@ export class Naming {
   readonly #renamed = new Map<string, string>();
 
   /**
-   * @throws RangeError for a separator that is not allowed; TypeError where two servers have the same name, where tools of two
-   * servers get the same name, and where a new name begins like those of a server.
+   * @throws RangeError for a separator that is not allowed; TypeError where the names of two servers have the same letters and
+   * digits, where tools of two servers get the same name, and where a new name begins like those of a server.
    */
   constructor(servers: readonly NamedServer[], { separator = '__' }: NameRules = {}) {
     if (!SEPARATOR.test(separator)) throw new RangeError('separator must be 1 to 4 of the characters _ - .');
     this.#separator = separator;
     this.bare = servers.length === 1;
+    const labels = new Map<string, string>();
     for (const { name } of servers) {
       if (typeof name !== 'string' || name === '') throw new TypeError('each server of a fleet needs a name');
-      if (this.#prefixes.has(name)) throw new TypeError(`two servers of a fleet are called ${JSON.stringify(name)}`);
-      const prefix = prefixOf(name, separator);
+      const [prefix, label] = [prefixOf(name, separator), labelOf(name)];
+      const other = labels.get(label) ?? this.#servers.get(prefix);
+      if (other !== undefined)
+        throw new TypeError(`the names ${JSON.stringify(other)} and ${JSON.stringify(name)} are too much alike`);
+      labels.set(label, name);
       this.#prefixes.set(name, prefix);
       this.#servers.set(prefix, name);
     }
@@ -121,18 +125,20 @@ export class Naming {
 
 function prefixOf(server: string, separator: string): string {
   const fits =
-    ALLOWED.test(server) &&
-    server.length <= MAX_PREFIX &&
-    `${server}${separator}`.indexOf(separator) === server.length &&
-    !/[0-9a-f]{10}$/.test(server);
-  return fits ? server : `${server.replace(/[^A-Za-z0-9]+/g, '').slice(0, MAX_PREFIX - HASH_LENGTH)}${hash(server)}`;
+    ALLOWED.test(server) && server.length <= MAX_PREFIX && `${server}${separator}`.indexOf(separator) === server.length;
+  return fits ? server : wordsOf(server, ['_', '-'].find((each) => !separator.includes(each)) ?? '');
 }
 
 /** What stands for a server in URIs, task ids, cursors and states: lower case, since schemes of URIs are compared so. */
 export function labelOf(server: string): string {
-  if (/^[a-z0-9][a-z0-9.-]{0,31}$/.test(server) && !/[0-9a-f]{10}$/.test(server)) return server;
-  const letters = server.toLowerCase().replace(/[^a-z0-9]+/g, '');
-  return `${letters.slice(0, MAX_PREFIX - HASH_LENGTH)}${hash(server)}`;
+  return wordsOf(server.toLowerCase(), '-');
+}
+
+/** The letters and digits of a name, with something else in place of the rest. */
+function wordsOf(name: string, filler: string): string {
+  const words = name.match(/[A-Za-z0-9]+/g)?.join(filler) ?? '';
+  if (words !== '' && words.length <= MAX_PREFIX) return words;
+  return `${words.slice(0, MAX_PREFIX - HASH_LENGTH)}${hash(name)}`;
 }
 
 function hash(text: string): string {

@@ -156,7 +156,7 @@ describe('the servers of a file', () => {
     const world = await opened(config({ a: { command: 'x' } }));
     const twice = config({ b: { command: 'y' } });
     const servers = [...twice.servers, ...twice.servers];
-    await expect(world.fleet.update({ ...twice, servers })).rejects.toThrow('two servers of a fleet are called "b"');
+    await expect(world.fleet.update({ ...twice, servers })).rejects.toThrow('the names "b" and "b" are too much alike');
     expect(world.log).toEqual(['open a', 'open b', 'open b', 'close b', 'close b']);
     expect(await tools(world)).toEqual(['x']);
   });
