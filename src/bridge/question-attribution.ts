@@ -218,7 +218,7 @@ export class QuestionAttribution implements Attribution {
     for (const { name } of candidates) this.#remember(name, true);
     const asker =
       candidates.length > 0 ? 'nothing says which of them asked' : 'no call is in flight that can have asked';
-    const what = 'Call again, or give each client a connection of its own (--per-session)';
+    const what = 'Call again, or give each client a connection of its own (--per-session, and a credential)';
     settle(new RpcError(ErrorCode.InternalError, `Several clients share this connection, and ${asker}. ${what}`));
   }
 
