@@ -443,3 +443,26 @@ test('a bridge that is closed leaves no connection behind', async () => {
   // Less than the time for which an idle connection is kept.
   await vi.waitFor(() => expect(open.size).toBe(0), 2000);
 });
+
+test('a connection that a subscription is being opened on is not idle', async () => {
+  const agreed = deferred();
+  const { service } = scripted(
+    {
+      'subscriptions/listen': async (exchange) => {
+        const { notifications } = exchange.params;
+        if (notifications.resourceSubscriptions) await agreed.promise;
+        return listening([])(exchange);
+      },
+    },
+    capabilities,
+  );
+  const { bridge } = bridged(to(service), { idleTimeout: 10_000 });
+  const { client } = await opened(bridge.service);
+  await client.send({ id: 1, method: 'resources/subscribe', params: { uri: 'a://b' } });
+  await vi.advanceTimersByTimeAsync(30_000);
+  agreed.resolve();
+  await settled();
+  expect(client.take()).toMatchObject([{ id: 1, result: {} }]);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(bridge.upstreams).toBe(0);
+});

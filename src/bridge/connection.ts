@@ -1,3 +1,4 @@
+import { derive } from '../core/derive.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { Method, Notice } from '../protocol/methods.ts';
@@ -14,7 +15,7 @@ export interface ConnectionOptions extends Omit<ReopenedUpstreamOptions, 'attrib
 export class Connection {
   readonly upstream: ReopenedUpstream;
   readonly attribution: QuestionAttribution | undefined;
-  /** Requests that wait for an answer, that for a connection included. */
+  /** Requests that wait for an answer, with those for a connection and for a subscription. */
   requests = 0;
   /** Subscriptions that are open. */
   subscriptions = 0;
@@ -38,7 +39,7 @@ export class Connection {
 
   readonly service: Service = checkHeaders((exchange) =>
     exchange.method === Method.Listen
-      ? this.#use('subscriptions', () => this.upstream.service(exchange))
+      ? this.#use('subscriptions', () => this.#listen(exchange))
       : this.#use('requests', () => this.#answer(exchange)),
   );
 
@@ -51,6 +52,21 @@ export class Connection {
     // A server has one set of roots for a connection: those of one client are not for all.
     if (exchange.method === Notice.RootsListChanged) return {};
     return this.attribution.answer(upstream.service, exchange);
+  }
+
+  /** A subscription is a request too until the server has agreed to it. */
+  async #listen(exchange: Exchange): Promise<JsonObject> {
+    let agree!: () => void;
+    const agreed = new Promise<void>((resolve) => {
+      agree = resolve;
+    });
+    const notify: Exchange['notify'] = (method, params) => {
+      if (method === Notice.Acknowledged) agree();
+      return exchange.notify(method, params);
+    };
+    const over = this.upstream.service(derive(exchange, { notify }));
+    await this.#use('requests', () => Promise.race([agreed, over]));
+    return over;
   }
 
   async #use<T>(count: 'requests' | 'subscriptions', work: () => Promise<T>): Promise<T> {
