@@ -29,6 +29,9 @@ const REPORT = 15_000;
 const duration = Number(values.minutes) * MINUTE;
 if (!(duration >= MINUTE)) throw new RangeError('--minutes must be 1 or more');
 
+// At its exit what it has started is killed.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 const MEASURED = ['--expose-gc', '--import', `${root}test/fixtures/measured.mjs`];
 // What is abandoned has to be over long before the first minute is.
 const server = await startServer([

@@ -164,6 +164,7 @@ async function malformed(http: RawHttp): Promise<void> {
   const [body] = fc.sample(texts, 1);
   const { headers } = http.modern('tools/call', ECHO);
   const { status, messages } = await http.send('POST', headers, body);
+  if (judge(body!).kind === 'notification' && status === 202) return;
   assert.equal(status, 400, `${status} for ${Buffer.from(body!).toString().slice(0, 500)}`);
   assert.ok('error' in messages[0]!);
 }

@@ -60,7 +60,8 @@ export class RawStream {
 /** A client that is nothing but HTTP requests. */
 export class RawHttp {
   readonly url: string;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 50 });
+  // An idle connection goes long before the server ends it, so that no request meets its end.
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 50, timeout: 10_000 });
   #lastId = 0;
 
   constructor(url: string) {
