@@ -31,6 +31,7 @@ const message = async (response: Response): Promise<string> =>
 test('a request without a Host is refused', async () => {
   const listener = await listen({ port: 0, onsession: () => {}, allowedHosts: ['undefined'] });
   onTestFinished(() => listener.close(0));
+  expect((await fetch(`http://127.0.0.1:${listener.port}/other`)).status).toBe(404);
   const socket = connect(listener.port, '127.0.0.1');
   // HTTP/1.1 has to have one; before, there was none.
   socket.end('GET /mcp HTTP/1.0\r\naccept: text/event-stream\r\n\r\n');
