@@ -31,7 +31,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
       }
       clearMounts();
       const names = { added: added.join(), removed: removed.join(), changed: changed.join() };
-      log.write('info', `${file} was taken up`, names);
+      log.write('info', `${file} was read again`, names);
     },
   });
   atEnd(() => fleet.close());

@@ -99,7 +99,7 @@ describe('settings', () => {
 
   test('listen beyond loopback only with somebody to let in, or when told that anyone may come', () => {
     expect(refusal('--host', '0.0.0.0')).toMatch(
-      /^--host 0\.0\.0\.0 lets other machines in: .*--allow-unauthenticated/,
+      /^--host 0\.0\.0\.0 lets other machines call: .*--allow-unauthenticated/,
     );
     expect(refusal('--host', '::')).toContain('--host ::');
     for (const host of ['localhost', '127.0.0.2', '::1']) expect(read('--host', host).listen.host).toBe(host);
@@ -153,26 +153,26 @@ describe('a mistake is told by the name of its option', () => {
     [['--bearer', 'short'], /^--bearer is too short/],
     [['--bearer', `${SECRET} two`], /^--bearer must consist of/],
     [['--bearer', '@missing'], /^--bearer cannot read missing: ENOENT/],
-    [['--bearer', '@empty'], /^--bearer finds nothing in empty/],
+    [['--bearer', '@empty'], /^--bearer finds no secret in empty/],
     [['--api-key', '@odd'], /^--api-key in odd must consist of/],
     [['--api-key', 'env:NONE'], /^--api-key needs the environment variable NONE/],
     [['--api-key', 'env:EMPTY'], /^--api-key needs the environment variable EMPTY/],
     [['--jwks', 'https://as.example/keys'], /^--jwks needs the authorization server: add --issuer/],
     [['--audience', 'mcp'], /^--audience needs the authorization server/],
-    [['--issuer', 'https://as.example'], /^--issuer needs whom its tokens must be for: add --audience/],
+    [['--issuer', 'https://as.example'], /^--issuer needs the audience of its tokens: add --audience/],
     [['--issuer', 'as.example', '--audience', 'https://mcp.example'], /^--issuer must be a URL/],
-    [['--issuer', 'https://as.example', '--audience', 'mcp'], /^--resource is needed where --audience is no URL/],
+    [['--issuer', 'https://as.example', '--audience', 'mcp'], /^--resource is needed if --audience is not a URL/],
     [['--config', 'mcp.json', '--header', 'X: y'], /^--header is for a server with a URL/],
     [['--header', 'x-team=blue'], /^--header must be written 'Name: value', not name=value$/],
-    [['--shared', '--pool', '2'], /^--shared and --pool exclude one another/],
-    [['--metrics-auth'], /^--metrics-auth needs somebody to let in/],
-    [['--stdio', '--bearer', SECRET], /^--bearer is for HTTP, and --stdio serves none/],
+    [['--shared', '--pool', '2'], /^--shared and --pool cannot be used together/],
+    [['--metrics-auth'], /^--metrics-auth needs callers that authenticate/],
+    [['--stdio', '--bearer', SECRET], /^--bearer is for HTTP, which --stdio does not serve/],
     [['--stdio', '--metrics'], /^--metrics is for HTTP/],
     [['--state-key', 'fifteen-letters'], /^--state-key is too short: it must have 16 characters/],
     [['--state-key', '@tokens'], /^--state-key must be one secret, and the file has several lines/],
     [['--state-key', 'env:NONE'], /^--state-key needs the environment variable NONE/],
-    [['--path', '/readyz'], /^--path \/readyz is taken/],
-    [['--path', '/metrics', '--metrics'], /^--path \/metrics is taken/],
+    [['--path', '/readyz'], /^--path \/readyz is the path of another page/],
+    [['--path', '/metrics', '--metrics'], /^--path \/metrics is the path of another page/],
   ])('%j', (words, message) => {
     const said = refusal(...words);
     expect(said).toMatch(message);

@@ -71,18 +71,18 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
   };
   const guarded = access.tokens.length > 0 || access.keys.length > 0 || access.issuer !== undefined;
   if (flags.metricsAuth && !guarded) {
-    throw Failure.usage('--metrics-auth needs somebody to let in: add --bearer, --api-key or --issuer');
+    throw Failure.usage('--metrics-auth needs callers that authenticate: add --bearer, --api-key or --issuer');
   }
   if (!flags.stdio && !guarded && !flags.allowUnauthenticated && !staysHere(flags.host)) {
     throw Failure.usage(
-      `--host ${flags.host} lets other machines in: add --bearer, --api-key or --issuer, or --allow-unauthenticated`,
+      `--host ${flags.host} lets other machines call: add --bearer, --api-key or --issuer, or --allow-unauthenticated`,
     );
   }
   const taken = [
     ...(flags.health ? ['/healthz', '/readyz'] : []),
     ...(flags.metrics || flags.metricsAuth ? ['/metrics'] : []),
   ];
-  if (taken.includes(flags.path)) throw Failure.usage(`--path ${flags.path} is taken by another page of the bridge`);
+  if (taken.includes(flags.path)) throw Failure.usage(`--path ${flags.path} is the path of another page of the bridge`);
   if (flags.config !== undefined && flags.header.length > 0) {
     throw Failure.usage('--header is for a server with a URL; the servers of --config have headers of their own');
   }
@@ -120,7 +120,7 @@ function checkWhereItIsServed(flags: BridgeFlags): void {
     '--metrics-auth': flags.metricsAuth,
   };
   for (const [option, value] of Object.entries(given)) {
-    if (value !== undefined) throw Failure.usage(`${option} is for HTTP, and --stdio serves none`);
+    if (value !== undefined) throw Failure.usage(`${option} is for HTTP, which --stdio does not serve`);
   }
 }
 
@@ -148,13 +148,13 @@ function readIssuer({ issuer, audience, jwks, resource }: BridgeFlags): IssuerAc
     }
     return undefined;
   }
-  if (audience === undefined) throw Failure.usage('--issuer needs whom its tokens must be for: add --audience');
+  if (audience === undefined) throw Failure.usage('--issuer needs the audience of its tokens: add --audience');
   const address = resource ?? audience;
   checkUrl('--issuer', issuer);
   if (jwks !== undefined) checkUrl('--jwks', jwks);
   if (resource === undefined && !/^https?:/i.test(audience)) {
     throw Failure.usage(
-      '--resource is needed where --audience is no URL: the address of the endpoint as clients see it',
+      '--resource is needed if --audience is not a URL: the address of the endpoint as clients see it',
     );
   }
   checkUrl('--resource', address);
@@ -170,7 +170,7 @@ function checkUrl(option: string, text: string): void {
 function readConnections({ perSession, shared, pool }: BridgeFlags): BridgeSettings['connections'] {
   const given = Object.entries({ '--per-session': perSession, '--shared': shared, '--pool': pool });
   const [first, second] = given.filter(([, value]) => value !== undefined).map(([option]) => option);
-  if (second !== undefined) throw Failure.usage(`${first} and ${second} exclude one another`);
+  if (second !== undefined) throw Failure.usage(`${first} and ${second} cannot be used together`);
   return shared ? 'shared' : (pool ?? 'per-session');
 }
 
@@ -198,7 +198,7 @@ function readSecret(option: string, word: string, { env, read }: Environment): s
   for (const secret of found) {
     if (secret.length < MIN_SECRET) throw Failure.usage(`${where} is too short: it must have ${MIN_SECRET} characters`);
     if (!TOKEN.test(secret)) {
-      throw Failure.usage(`${where} must consist of letters, digits and -._~+/, with = at the end at most`);
+      throw Failure.usage(`${where} must consist of letters, digits and -._~+/, with = only at the end`);
     }
   }
   return found;
@@ -220,12 +220,12 @@ function linesOf(option: string, file: string, read: Environment['read']): strin
   try {
     text = read(file);
   } catch (error) {
-    throw Failure.usage(`${option} cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'no file'}`);
+    throw Failure.usage(`${option} cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'not a file'}`);
   }
   const lines = text
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  if (lines.length === 0) throw Failure.usage(`${option} finds nothing in ${file}`);
+  if (lines.length === 0) throw Failure.usage(`${option} finds no secret in ${file}`);
   return lines;
 }

@@ -17,7 +17,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   const log = await bridgeLog(settings);
   if (settings.config !== undefined) {
     if (words.length > 0)
-      throw Failure.usage(`--config names the servers, so ${JSON.stringify(words[0])} is one too many`);
+      throw Failure.usage(`--config names the servers, so ${JSON.stringify(words[0])} must be left out`);
     return (await import('./bridge-fleet.ts')).bridgeFleet(settings.config, settings, log);
   }
   const target = targetIn(words, settings.headers);

@@ -61,7 +61,7 @@ async function readArguments(source: string): Promise<JsonObject> {
   try {
     args = JSON.parse(text);
   } catch (error) {
-    throw Failure.usage(`the arguments from ${from} are no JSON: ${(error as Error).message}`);
+    throw Failure.usage(`the arguments from ${from} are not JSON: ${(error as Error).message}`);
   }
   if (!isObject(args)) throw Failure.usage(`the arguments from ${from} must be a JSON object`);
   return args;

@@ -10,7 +10,8 @@ export async function complete(words: SplitWords, flags: ClientFlags): Promise<v
   const [reference, ...args] = rest;
   if (reference === undefined) throw Failure.usage('the name of a prompt, or a resource template, is missing');
   const [first, ...settled] = pairs(args);
-  if (first === undefined) throw Failure.usage('the argument is missing: it must be name=, with what is typed so far');
+  if (first === undefined)
+    throw Failure.usage('the argument is missing: name=value, where the value may be empty or begun');
   const [name, value] = first;
   // Names of prompts may be anything, but none is likely to look like a URI.
   const ref = /^[a-z][a-z\d+.-]*:/i.test(reference)

@@ -9,7 +9,7 @@ import { takeTarget, type SplitWords } from './take-target.ts';
 /** `everwire discover`: who a server is, what it speaks and what it can do. */
 export async function discover(words: SplitWords, flags: ClientFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
-  if (rest.length > 0) throw Failure.usage('discover takes a target alone');
+  if (rest.length > 0) throw Failure.usage('discover takes only a target');
   return converse(target, flags, async ({ client, output, limits }) => {
     const discovered = await client.discover(limits);
     const { revision } = client;

@@ -54,7 +54,7 @@ function filterOf(uris: readonly string[], flags: ListenFlags, capabilities: Jso
     if (any ? flags[list] : offered) filter[`${list}ListChanged`] = true;
   }
   if (Object.keys(filter).length === 0)
-    throw new Failure(ExitCode.Refused, 'the server tells of no changes of its lists');
+    throw new Failure(ExitCode.Refused, 'the server does not announce changes of its lists');
   return filter;
 }
 

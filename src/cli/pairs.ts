@@ -6,7 +6,7 @@ export function pairs(words: readonly string[]): Map<string, string> {
   for (const word of words) {
     const [, key, value] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
     if (key === undefined || value === undefined) {
-      throw Failure.usage(`${JSON.stringify(word)} is no argument: it must be key=value`);
+      throw Failure.usage(`${JSON.stringify(word)} is not an argument: it must be key=value`);
     }
     if (found.has(key)) throw Failure.usage(`the argument ${key} is given twice`);
     found.set(key, value);

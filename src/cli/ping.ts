@@ -6,7 +6,7 @@ import { takeTarget, type SplitWords } from './take-target.ts';
 /** `everwire ping`: whether a server answers, and how soon. */
 export async function ping(words: SplitWords, flags: ClientFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
-  if (rest.length > 0) throw Failure.usage('ping takes a target alone');
+  if (rest.length > 0) throw Failure.usage('ping takes only a target');
   return converse(target, flags, async ({ client, output, limits }) => {
     const begun = performance.now();
     await client.ping(limits);

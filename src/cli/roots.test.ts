@@ -25,5 +25,5 @@ test('a directory is told by its address, from wherever it is named', () => {
 test.each(['nothing', 'file', 'file/within'])('what is no directory is named: %s', (name) => {
   const cwd = folder();
   writeFileSync(path.join(cwd, 'file'), '');
-  expect(() => rootsOf([name], cwd)).toThrow(`--root "${name}" is no directory`);
+  expect(() => rootsOf([name], cwd)).toThrow(`--root "${name}" is not a directory`);
 });

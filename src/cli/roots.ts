@@ -8,12 +8,12 @@ import { Failure } from './failure.ts';
  * The directories that a server is told it may work in, as it hears of them (2025-11-25, client/roots). What it does with
  * them is up to the server: they keep it from nothing.
  *
- * @throws Failure with code 2 where one is no directory.
+ * @throws Failure with code 2 if one is not a directory.
  */
 export function rootsOf(directories: readonly string[], cwd = process.cwd()): Root[] {
   return directories.map((each) => {
     const directory = path.resolve(cwd, each);
-    if (!isDirectory(directory)) throw Failure.usage(`--root ${JSON.stringify(each)} is no directory`);
+    if (!isDirectory(directory)) throw Failure.usage(`--root ${JSON.stringify(each)} is not a directory`);
     return { uri: pathToFileURL(directory).href, name: path.basename(directory) || directory };
   });
 }

@@ -85,8 +85,8 @@ describe('words become what the schema says', () => {
 
 describe('a mistake is named before anything is sent', () => {
   test.each([
-    ['text', /"text" is no argument: it must be key=value or key:=json\. search takes text \(string, required\)/],
-    ['=x', /"=x" is no argument/],
+    ['text', /"text" is not an argument: it must be key=value or key:=json\. search takes text \(string, required\)/],
+    ['=x', /"=x" is not an argument/],
     ['limt=3', /^search has no argument "limt" \(did you mean "limit"\?\)\. search takes .*limit \(integer\)/],
     ['within.nort=3', /^within of search has no argument "nort" \(did you mean "north"\?\)/],
     ['limit=many', /^the argument limit of search must be an integer, not "many"$/],
@@ -97,7 +97,7 @@ describe('a mistake is named before anything is sent', () => {
     ['sizes=a', /^the argument sizes of search must be an integer, not "a"$/],
     ['order=dwn', /^the argument order of search must be one of "up" | "down", not "dwn"$/],
     ['within=north', /^the argument within of search must be an object, not "north"; write within:=json for it$/],
-    ['limit:=one', /^the argument limit is no JSON: /],
+    ['limit:=one', /^the argument limit is not JSON: /],
   ])('%s', (word, message) => {
     expect(() => read(word)).toThrow(expect.objectContaining({ exitCode: 2, message: expect.stringMatching(message) }));
   });

@@ -20,7 +20,9 @@ export function toolArguments(tool: NamedTool, words: readonly string[], base: J
   for (const word of words) {
     const [, key, json, text] = /^([^=]*?)(:?)=(.*)$/s.exec(word) ?? [];
     if (!key || text === undefined) {
-      throw Failure.usage(`${JSON.stringify(word)} is no argument: it must be key=value or key:=json. ${wanted(tool)}`);
+      throw Failure.usage(
+        `${JSON.stringify(word)} is not an argument: it must be key=value or key:=json. ${wanted(tool)}`,
+      );
     }
     const { path, schema } = find(tool, key);
     const listed = !json && isList(schema);
@@ -111,7 +113,7 @@ function parseJson(text: string, key: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw Failure.usage(`the argument ${key} is no JSON: ${(error as Error).message}`);
+    throw Failure.usage(`the argument ${key} is not JSON: ${(error as Error).message}`);
   }
 }
 

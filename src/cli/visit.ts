@@ -22,7 +22,7 @@ export async function visit(
   person.tell(`  ${url.href}`);
   // Neither a program of this machine nor one of its files is for a server to open.
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    person.tell(`  Declined: ${url.protocol} is no address of the web.`);
+    person.tell(`  Declined: ${url.protocol} is not an address of the web.`);
     return { action: 'decline' };
   }
   person.tell(`  It is at ${url.host}.`);

@@ -217,7 +217,7 @@ describe('whoever is let in', () => {
     const refused = startNode([...programs.everwire, 'bridge', '--host', '0.0.0.0', '--port', '0', ...FEATURES]);
     running.push(refused);
     expect(await refused.exited).toEqual({ code: 2, signal: null });
-    expect(refused.stderr).toEqual([expect.stringMatching(/^everwire: --host 0\.0\.0\.0 lets other machines in/)]);
+    expect(refused.stderr).toEqual([expect.stringMatching(/^everwire: --host 0\.0\.0\.0 lets other machines call/)]);
     const open = await bridge(['--host', '0.0.0.0', '--allow-unauthenticated', ...FEATURES]);
     expect((await open.get('/readyz')).status).toBe(200);
   });

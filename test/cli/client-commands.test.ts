@@ -114,7 +114,7 @@ describe('call', () => {
     ['an argument that the tool has not', ['add', 'aa=1', 'b=2'], /add has no argument "aa" \(did you mean "a"\?\)/],
     ['an argument of another type', ['add', 'a=one', 'b=2'], /the argument a of add must be an integer, not "one"$/],
     ['an argument that is missing', ['add', 'a=1'], /add needs the argument b \(integer\)\. add takes a \(integer, re/],
-    ['arguments that are no JSON', ['add', '--args-json', '{'], /the arguments from --args-json are no JSON/],
+    ['arguments that are not JSON', ['add', '--args-json', '{'], /the arguments from --args-json are not JSON/],
     ['a file that is not there', ['add', '--args-json', '@/nowhere'], /cannot read the arguments from \/nowhere/],
     ['a tool that is not there', ['ad'], /the server has no tool "ad" \(did you mean "add"\?\)$/],
     ['no tool', [], /the name of a tool is missing/],
@@ -274,7 +274,7 @@ describe('listen', () => {
       });`;
     const { code, stderr } = await run(['listen', '--', node, '-e', server]);
     expect(code).toBe(1);
-    expect(stderr).toContain('the server tells of no changes of its lists');
+    expect(stderr).toContain('the server does not announce changes of its lists');
   });
 });
 

@@ -59,6 +59,6 @@ describe('--root', () => {
 
   test('that is no directory is a mistake, before anything is started', async () => {
     const { code, stderr } = await run('call', 'roots', '--root', '/nowhere', ...features);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: 'everwire: --root "/nowhere" is no directory' });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'everwire: --root "/nowhere" is not a directory' });
   });
 });
