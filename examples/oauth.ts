@@ -12,7 +12,7 @@ async function show(url: URL): Promise<void> {
 export const authorizer = oauth({
   server: SERVER,
   store: new FileTokenStore(TOKENS),
-  user: loopbackRedirect({ title: 'Notes', open: show }),
+  redirect: loopbackRedirect({ title: 'Notes', open: show }),
   clientMetadata: { client_name: 'Notes' },
 });
 

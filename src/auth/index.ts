@@ -29,7 +29,12 @@ export {
   type StoredTokens,
   type TokenStore,
 } from './client/token-store.ts';
-export { userAt, type AuthorizationRequest, type User, type Visit } from './client/user.ts';
+export {
+  customRedirect,
+  type AuthorizationRequest,
+  type LoginAttempt,
+  type RedirectHandler,
+} from './client/redirect.ts';
 export type {
   Authorizer,
   OutgoingRequest,

@@ -4,7 +4,7 @@ import { loopbackRedirect } from '../auth/client/loopback-redirect.ts';
 import { oauth } from '../auth/client/oauth.ts';
 import { OAuthError } from '../auth/client/oauth-error.ts';
 import { openBrowser } from '../auth/client/open-browser.ts';
-import type { User } from '../auth/client/user.ts';
+import type { RedirectHandler } from '../auth/client/redirect.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Terminal } from './terminal.ts';
@@ -45,16 +45,16 @@ export function bridgeLogin(url: URL, teller: Teller, way: 'browser' | 'nobody' 
   return login(url, way === 'browser' ? inBrowser(teller, url) : nobody(url, way === 'nobody'));
 }
 
-function login(url: URL, user: User): Authorizer {
+function login(url: URL, redirect: RedirectHandler): Authorizer {
   return oauth({
     server: url,
-    user,
+    redirect,
     store: new FileTokenStore(path.join(dataFolder(), 'tokens')),
     clientMetadata: { client_name: 'Everwire' },
   });
 }
 
-function inBrowser({ tell, address }: Teller, { host }: URL): User {
+function inBrowser({ tell, address }: Teller, { host }: URL): RedirectHandler {
   return loopbackRedirect({
     title: 'Everwire',
     timeout: LOGIN_TIMEOUT,
@@ -70,9 +70,9 @@ function inBrowser({ tell, address }: Teller, { host }: URL): User {
   });
 }
 
-function nobody({ host }: URL, allowed: boolean): User {
+function nobody({ host }: URL, allowed: boolean): RedirectHandler {
   const how = allowed ? 'run the command on a terminal' : 'run the command without --no-login';
   return {
-    visit: () => Promise.reject(new OAuthError('authorization', `${host} wants a login: ${how}, or give a --header`)),
+    start: () => Promise.reject(new OAuthError('authorization', `${host} wants a login: ${how}, or give a --header`)),
   };
 }

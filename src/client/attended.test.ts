@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { McpServer } from '../server/mcp-server.ts';
 import { deferred } from '../../test/support/service.ts';
 import { OAuthWorld, SERVER } from '../../test/support/oauth-world.ts';
-import { userAt } from '../auth/index.ts';
+import { customRedirect } from '../auth/index.ts';
 import { connect } from './connect.ts';
 
 // What is done with keys and files takes its own time.
@@ -23,7 +23,7 @@ function world(guarded: (method: string) => boolean) {
   const oauth = new OAuthWorld();
   const visited = deferred();
   const reached = deferred();
-  const user = userAt('http://127.0.0.1:7777/callback', async ({ state }) => {
+  const redirect = customRedirect('http://127.0.0.1:7777/callback', async ({ state }) => {
     visited.resolve();
     await new Promise((resolve) => setTimeout(resolve, 10 * MINUTE));
     return new URLSearchParams({ code: 'the-code', state });
@@ -48,7 +48,7 @@ function world(guarded: (method: string) => boolean) {
     visited: visited.promise,
     /** Resolves when the server is asked with a token, and says nothing. */
     reached: reached.promise,
-    options: { fetch, authorizer: oauth.authorizer({ user }), timeout: MINUTE, connectTimeout: MINUTE },
+    options: { fetch, authorizer: oauth.authorizer({ redirect }), timeout: MINUTE, connectTimeout: MINUTE },
     fallSilent: () => {
       silent = true;
     },

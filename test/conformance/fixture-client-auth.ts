@@ -1,4 +1,4 @@
-import { idJag, oauth, userAt, type Authorizer, type OAuthOptions } from 'everwire/auth';
+import { idJag, oauth, customRedirect, type Authorizer, type OAuthOptions } from 'everwire/auth';
 import type { JsonObject } from 'everwire/client';
 
 /** The document that the suite knows this client by; nobody has to fetch it. */
@@ -32,14 +32,14 @@ function optionsFor(scenario: string, context: Readonly<Record<string, string>>)
     case 'auth/wif-jwt-bearer':
       return { assertion: () => Promise.resolve(context['valid_jwt']!), client: { clientId: client.clientId } };
     case 'auth/pre-registration':
-      return { user, client: { ...client, issuer: context['issuer'] } };
+      return { redirect, client: { ...client, issuer: context['issuer'] } };
     default:
-      return { user, clientMetadataUrl: METADATA_URL };
+      return { redirect, clientMetadataUrl: METADATA_URL };
   }
 }
 
 /** Somebody who is logged in already and agrees to everything. */
-const user = userAt(REDIRECT_URI, async ({ url, signal }) => {
+const redirect = customRedirect(REDIRECT_URI, async ({ url, signal }) => {
   const response = await fetch(url, { redirect: 'manual', signal });
   const location = response.headers.get('location');
   if (location === null) throw new Error(`The authorization server answered ${response.status} without a redirect`);

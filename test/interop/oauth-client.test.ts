@@ -66,7 +66,7 @@ function alice(): OAuthOptions {
     visited.push(url);
     void browse(url);
   };
-  return { user: loopbackRedirect({ open }), offline: true };
+  return { redirect: loopbackRedirect({ open }), offline: true };
 }
 
 /** An official client that gets its tokens from us. */
@@ -132,8 +132,8 @@ describe('a client of a real authorization server', () => {
     const { client: registered } = (await store.get(key))!;
     await store.set(key, { client: { ...registered!, clientId: 'forgotten' } });
     // It shows the user that it does not know the client, and sends nobody back.
-    const user = loopbackRedirect({ open: (url) => browse(url), timeout: 1000 });
-    await expect(client({ user, store })).rejects.toMatchObject({ code: 'timeout' });
+    const redirect = loopbackRedirect({ open: (url) => browse(url), timeout: 1000 });
+    await expect(client({ redirect, store })).rejects.toMatchObject({ code: 'timeout' });
     const call = await client({ ...alice(), store });
     expect(await call('who')).toBe(`${authorization.issuer}#alice notes:read`);
     expect(authorization.asked.filter((place) => place === '/reg')).toHaveLength(2);
@@ -163,7 +163,7 @@ describe('a client of a real authorization server', () => {
       );
       await fetch(answer);
     };
-    await expect(client({ user: loopbackRedirect({ open }) })).rejects.toMatchObject({ error: 'access_denied' });
+    await expect(client({ redirect: loopbackRedirect({ open }) })).rejects.toMatchObject({ error: 'access_denied' });
   });
 
   test('binds its tokens to a key where it wants to', async () => {

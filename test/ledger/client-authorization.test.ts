@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { userAt } from '../../src/auth/index.ts';
+import { customRedirect } from '../../src/auth/index.ts';
 import { connect } from '../../src/client/connect.ts';
 import { event, events, json, scripted } from '../support/http-server.ts';
 import { MODERN } from '../support/modern.ts';
@@ -41,13 +41,13 @@ describe('a redirect URI', () => {
   ];
 
   test.each(REFUSED)('%j is refused when it is named', (redirectUri) => {
-    expect(() => userAt(redirectUri, () => Promise.reject(new Error('asked')))).toThrow(TypeError);
+    expect(() => customRedirect(redirectUri, () => Promise.reject(new Error('asked')))).toThrow(TypeError);
   });
 
   test.each(REFUSED)('%j is refused from a user of another kind, and nobody is asked', async (redirectUri) => {
     const world = new OAuthWorld();
-    const user = { visit: async () => ({ ...(await world.user.visit([])), redirectUri }) };
-    await expect(send(world.authorizer({ user }))).rejects.toThrow('A redirect URI must be https');
+    const redirect = { start: async () => ({ ...(await world.redirect.start([])), redirectUri }) };
+    await expect(send(world.authorizer({ redirect }))).rejects.toThrow('A redirect URI must be https');
     expect([world.visited, world.registrations, world.tokenRequests]).toEqual([[], [], []]);
   });
 
@@ -58,11 +58,11 @@ describe('a redirect URI', () => {
     'http://[::1]:1/callback',
   ])('%j is taken', async (redirectUri) => {
     const world = new OAuthWorld();
-    const user = userAt(redirectUri, async (request) => {
-      const visit = await world.user.visit([]);
-      return visit.authorize(request);
+    const redirect = customRedirect(redirectUri, async (request) => {
+      const login = await world.redirect.start([]);
+      return login.authorize(request);
     });
-    expect((await send(world.authorizer({ user }), anyToken)).let).toBe(true);
+    expect((await send(world.authorizer({ redirect }), anyToken)).let).toBe(true);
     expect(world.visited[0]!.searchParams.get('redirect_uri')).toBe(redirectUri);
   });
 });

@@ -1,5 +1,5 @@
 import type { Authorizer } from '../../src/transport/http/client/authorizer.ts';
-import { oauth, userAt, type OAuthOptions, type User } from '../../src/auth/index.ts';
+import { oauth, customRedirect, type OAuthOptions, type RedirectHandler } from '../../src/auth/index.ts';
 
 type Json = Record<string, any>;
 
@@ -91,7 +91,7 @@ export class OAuthWorld {
     return { body: { ...usual, refresh_token: `refresh-${this.tokens}`, ...members } };
   }
 
-  readonly user: User = userAt(REDIRECT, (request) => {
+  readonly redirect: RedirectHandler = customRedirect(REDIRECT, (request) => {
     this.visited.push(request.url);
     const answer = { code: 'the-code', state: request.url.searchParams.get('state'), ...this.back };
     const given = Object.entries(answer).filter(([, value]) => value !== null);
@@ -101,7 +101,7 @@ export class OAuthWorld {
   /** An authorizer in this world, for the user. */
   authorizer(options: OAuthOptions = {}): Authorizer {
     const other = options.clientCredentials === true || options.assertion !== undefined;
-    return oauth({ server: SERVER, fetch: this.fetch, ...(!other && { user: this.user }), ...options });
+    return oauth({ server: SERVER, fetch: this.fetch, ...(!other && { redirect: this.redirect }), ...options });
   }
 
   /** The bodies of the requests to token endpoints. */

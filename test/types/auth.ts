@@ -36,7 +36,7 @@ const browser = loopbackRedirect({ open: async (url) => void (await openBrowser(
 const clientOf = { clientId: 'app', clientSecret: 'secret' };
 
 export const authorizers: readonly Authorizer[] = [
-  oauth({ server: resource, user: browser, store: stores[0] }),
+  oauth({ server: resource, redirect: browser, store: stores[0] }),
   oauth({ server: resource, clientCredentials: true, client: clientOf }),
   oauth({
     client: clientOf,

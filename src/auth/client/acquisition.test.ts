@@ -2,7 +2,7 @@ import { decodeProtectedHeader } from 'jose';
 import { describe, expect, test, vi } from 'vitest';
 import { anyToken, challenge, ISSUER, OAuthWorld, REDIRECT, send, SERVER } from '../../../test/support/oauth-world.ts';
 import type { Gatekeeper } from '../../../test/support/oauth-world.ts';
-import { MemoryTokenStore, OAuthError, type User } from '../index.ts';
+import { MemoryTokenStore, OAuthError, type RedirectHandler } from '../index.ts';
 import type { StoredTokens } from './token-store.ts';
 
 const KEY = { server: SERVER, issuer: ISSUER };
@@ -34,21 +34,21 @@ const grants = (world: OAuthWorld): unknown[] => world.tokenRequests.map((form) 
 const scopeOf = (url: URL | undefined): string | null => url!.searchParams.get('scope');
 
 /** A user who visits as a test says; tells with what they were asked, and how many visits were closed. */
-function visiting(world: OAuthWorld, authorize?: () => Promise<URLSearchParams>) {
+function loggingIn(world: OAuthWorld, authorize?: () => Promise<URLSearchParams>) {
   const former: (readonly string[])[] = [];
   let closed = 0;
-  const user: User = {
-    visit: async (before) => {
+  const redirect: RedirectHandler = {
+    start: async (before) => {
       former.push(before);
-      const visit = await world.user.visit(before);
+      const login = await world.redirect.start(before);
       return {
-        redirectUri: visit.redirectUri,
-        authorize: (request) => (authorize ? authorize() : visit.authorize(request)),
+        redirectUri: login.redirectUri,
+        authorize: (request) => (authorize ? authorize() : login.authorize(request)),
         close: () => Promise.resolve(void (closed += 1)),
       };
     },
   };
-  return { user, former, closed: () => closed };
+  return { redirect, former, closed: () => closed };
 }
 
 describe('a refresh token', () => {
@@ -194,8 +194,8 @@ describe('a client', () => {
     const world = new OAuthWorld();
     world.ontoken = () => (world.visited.length === 1 ? forgotten : undefined);
     const store = await holding({ clientId: CLIENT.clientId, refreshToken: undefined });
-    const { user, closed } = visiting(world);
-    const authorizer = world.authorizer({ store, user, client: CLIENT });
+    const { redirect, closed } = loggingIn(world);
+    const authorizer = world.authorizer({ store, redirect, client: CLIENT });
     await expect(send(authorizer, fresh())).rejects.toMatchObject({ error: 'invalid_client' });
     expect([world.visited.length, closed()]).toEqual([1, 1]);
     expect((await store.get(KEY))!.client).toEqual(REGISTERED);
@@ -204,8 +204,8 @@ describe('a client', () => {
   test('that was registered just now and is not known is an error', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => (world.visited.length < 4 ? forgotten : undefined);
-    const { user, closed } = visiting(world);
-    await expect(send(world.authorizer({ user }))).rejects.toMatchObject({ error: 'invalid_client' });
+    const { redirect, closed } = loggingIn(world);
+    await expect(send(world.authorizer({ redirect }))).rejects.toMatchObject({ error: 'invalid_client' });
     expect([world.visited.length, world.registrations.length, closed()]).toEqual([2, 2, 2]);
   });
 
@@ -213,22 +213,22 @@ describe('a client', () => {
     const world = new OAuthWorld();
     const store = await holding({ refreshToken: undefined });
     const { tokens } = (await store.get(KEY))!;
-    const late = visiting(world, () => Promise.reject(new OAuthError('timeout', 'late')));
-    await expect(send(world.authorizer({ store, user: late.user }), fresh())).rejects.toMatchObject({
+    const late = loggingIn(world, () => Promise.reject(new OAuthError('timeout', 'late')));
+    await expect(send(world.authorizer({ store, redirect: late.redirect }), fresh())).rejects.toMatchObject({
       code: 'timeout',
     });
     expect(late.former).toEqual([[REDIRECT]]);
     expect(await store.get(KEY)).toStrictEqual({ tokens });
-    const { user, former } = visiting(world);
-    await send(world.authorizer({ store, user }), fresh());
+    const { redirect, former } = loggingIn(world);
+    await send(world.authorizer({ store, redirect }), fresh());
     expect([former, world.registrations.length]).toEqual([[[]], 1]);
   });
 
   test('without tokens leaves nothing behind after a login that nobody came back from', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
-    const { user } = visiting(world, () => Promise.reject(new OAuthError('timeout', 'late')));
-    await expect(send(world.authorizer({ store, user }))).rejects.toMatchObject({ code: 'timeout' });
+    const { redirect } = loggingIn(world, () => Promise.reject(new OAuthError('timeout', 'late')));
+    await expect(send(world.authorizer({ store, redirect }))).rejects.toMatchObject({ code: 'timeout' });
     expect(world.registrations).toHaveLength(1);
     expect(await store.issuers(SERVER)).toEqual([]);
   });
@@ -239,8 +239,8 @@ describe('a client', () => {
   ])('is kept where %s', async (_, authorize) => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
-    const { user, closed } = visiting(world, authorize);
-    await expect(send(world.authorizer({ store, user }))).rejects.toThrow(/its state differs|no browser/);
+    const { redirect, closed } = loggingIn(world, authorize);
+    await expect(send(world.authorizer({ store, redirect }))).rejects.toThrow(/its state differs|no browser/);
     expect(await store.get(KEY)).toEqual({ client: REGISTERED });
     expect(closed()).toBe(1);
   });

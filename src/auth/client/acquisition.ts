@@ -95,7 +95,7 @@ export class Acquisition {
   }
 
   async grant(before: StoredCredentials | undefined): Promise<Acquired> {
-    const { user, scopes: wanted = [], offline = true, clientCredentials } = this.#options;
+    const { redirect, scopes: wanted = [], offline = true, clientCredentials } = this.#options;
     const { server, resource, scopesSupported } = this.#authority;
     const scopes = selectScopes({
       wanted,
@@ -103,10 +103,10 @@ export class Acquisition {
       supported: scopesSupported,
       former: before?.tokens?.resource === resource ? before.tokens.scopes : [],
       offered: server.scopes_supported,
-      offline: offline && user !== undefined,
+      offline: offline && redirect !== undefined,
     });
     const dpop = this.#wantsDpop() ? await DpopKey.open() : undefined;
-    if (user) return this.#askUser(scopes, dpop);
+    if (redirect) return this.#askUser(scopes, dpop);
     const client = knownClient(this.#options, server);
     if (!client)
       throw new OAuthError('registration', `${server.issuer} does not take the address of a document for a client id`);
@@ -128,17 +128,17 @@ export class Acquisition {
     for (let first = true; ; first = false) {
       const stored = await store.get(this.#key);
       const known = knownClient(this.#options, server);
-      const visit = await this.#options.user!.visit(stored?.client?.redirectUris ?? []);
+      const login = await this.#options.redirect!.start(stored?.client?.redirectUris ?? []);
       try {
-        checkRedirect(visit.redirectUri);
-        const former = stored?.client && stillGood(stored.client, visit.redirectUri) ? stored.client : undefined;
+        checkRedirect(login.redirectUri);
+        const former = stored?.client && stillGood(stored.client, login.redirectUri) ? stored.client : undefined;
         let client: Identity = known ?? former!;
         if (!known && !former) {
-          const registered = await register(this.#options, server, visit.redirectUri, this.#http, this.#signal);
+          const registered = await register(this.#options, server, login.redirectUri, this.#http, this.#signal);
           await store.set(this.#key, { ...stored, client: registered });
           client = registered;
         }
-        const issued = await authorizationCode({ ...this.#context(client, dpop), visit, resource, scopes });
+        const issued = await authorizationCode({ ...this.#context(client, dpop), login, resource, scopes });
         return await this.#keep(await store.get(this.#key), client.clientId, scopes, issued, dpop);
       } catch (error) {
         if (known || !(error instanceof OAuthError)) throw error;
@@ -147,7 +147,7 @@ export class Acquisition {
         if (forgotten || error.code === 'timeout') await this.#forgetClient();
         if (!first || !forgotten) throw error;
       } finally {
-        await visit.close();
+        await login.close();
       }
     }
   }

@@ -1,10 +1,10 @@
 import { described, OAuthError } from './oauth-error.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
-import type { Visit } from './user.ts';
+import type { LoginAttempt } from './redirect.ts';
 import { waitFor } from '../../util/wait.ts';
 
 export interface AuthorizationCodeOptions extends TokenRequestContext {
-  readonly visit: Visit;
+  readonly login: LoginAttempt;
   readonly resource: string;
   /** Empty to leave it to the authorization server. */
   readonly scopes: readonly string[];
@@ -17,13 +17,13 @@ export interface AuthorizationCodeOptions extends TokenRequestContext {
  * @throws OAuthError
  */
 export async function authorizationCode(options: AuthorizationCodeOptions): Promise<Issued> {
-  const { server, client, http, dpop, signal, visit, resource, scopes } = options;
+  const { server, client, http, dpop, signal, login, resource, scopes } = options;
   // 2026-07-28, security-considerations: Authorization Code Protection.
   if (server.code_challenge_methods_supported?.includes('S256') !== true) {
     throw new OAuthError('pkce_unsupported', `${server.issuer} does not say that it supports PKCE with S256`);
   }
   const oauth = await import('oauth4webapi');
-  const { redirectUri } = visit;
+  const { redirectUri } = login;
   const url = http.permitted(server.authorization_endpoint, 'authorization_endpoint');
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
@@ -42,7 +42,7 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   const request = { url, state, issuer: server.issuer, signal };
-  const answer = await waitFor(visit.authorize(request), { signal });
+  const answer = await waitFor(login.authorize(request), { signal });
   checkIssuer(answer, server.issuer, server.authorization_response_iss_parameter_supported === true);
   // Nobody but the server that was asked knows it: what comes with another is not acted on, errors neither.
   if (answer.getAll('state').length !== 1 || answer.get('state') !== state) {

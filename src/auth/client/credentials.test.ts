@@ -36,8 +36,8 @@ test('a person has an hour, and no more', async () => {
   const begun = signal();
   const close = vi.fn<() => Promise<void>>(() => Promise.resolve());
   const authorize = (): Promise<never> => (begun.fire(), new Promise(() => {}));
-  const user = { visit: () => Promise.resolve({ redirectUri: REDIRECT, authorize, close }) };
-  const { store, outcome } = stuck({ user });
+  const redirect = { start: () => Promise.resolve({ redirectUri: REDIRECT, authorize, close }) };
+  const { store, outcome } = stuck({ redirect });
   await begun.promise;
   const next = store.locked(KEY, () => Promise.resolve('entered'));
   await vi.advanceTimersByTimeAsync(3_500_000);

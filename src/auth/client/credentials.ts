@@ -64,7 +64,7 @@ export class Credentials {
     }));
     const held = this.#held;
     if (!held || !isDue(held.tokens)) return held;
-    if (held.tokens.refreshToken !== undefined || !this.#options.user) {
+    if (held.tokens.refreshToken !== undefined || !this.#options.redirect) {
       try {
         await this.#flight.run((abort) => this.#refresh(held, abort), signal);
       } catch (error) {
@@ -112,7 +112,7 @@ export class Credentials {
     const { metadataUrl, accessToken } = held.tokens;
     const demand = { used: accessToken, scopes: undefined, metadataUrl, dpop: false, stepUp: false };
     const authority = await this.#discover(demand, signal);
-    await this.#locked(authority, demand, signal, this.#options.user === undefined);
+    await this.#locked(authority, demand, signal, this.#options.redirect === undefined);
   }
 
   async #acquire(demand: Demand, signal: AbortSignal): Promise<void> {

@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import { loopbackRedirect, type LoopbackOptions } from './loopback-redirect.ts';
-import type { Visit } from './user.ts';
+import type { LoginAttempt } from './redirect.ts';
 
 const ISSUER = 'https://auth.example';
 const STATE = 'the-state';
 
-/** Opens a visit, sends the browser where `browse` says, and gives what comes of it when the browser is done, too. */
+/** Starts a login, sends the browser where `browse` says, and gives what comes of it when the browser is done, too. */
 async function login(
   browse: (redirectUri: string) => Promise<unknown>,
   options: Partial<LoopbackOptions> = {},
   signal = new AbortController().signal,
 ): Promise<URLSearchParams> {
-  let visit!: Visit;
+  let attempt!: LoginAttempt;
   let browsing: Promise<unknown> | undefined;
-  const user = loopbackRedirect({ open: () => (browsing = browse(visit.redirectUri)), ...options });
-  visit = await user.visit([]);
+  const redirect = loopbackRedirect({ open: () => (browsing = browse(attempt.redirectUri)), ...options });
+  attempt = await redirect.start([]);
   try {
-    return await visit.authorize({ url: new URL(`${ISSUER}/authorize`), state: STATE, issuer: ISSUER, signal });
+    return await attempt.authorize({ url: new URL(`${ISSUER}/authorize`), state: STATE, issuer: ISSUER, signal });
   } finally {
     await browsing?.catch(() => {});
-    await visit.close();
+    await attempt.close();
   }
 }
 
@@ -98,12 +98,12 @@ describe('a login that comes back over loopback', () => {
   });
 
   test('takes the port that the client is registered with, where it is free', async () => {
-    const user = loopbackRedirect({ open: () => {} });
-    const first = await user.visit([]);
-    const second = await user.visit([first.redirectUri]);
+    const redirect = loopbackRedirect({ open: () => {} });
+    const first = await redirect.start([]);
+    const second = await redirect.start([first.redirectUri]);
     expect(second.redirectUri).not.toBe(first.redirectUri);
     await first.close();
-    const third = await user.visit(['https://app.example/callback', first.redirectUri]);
+    const third = await redirect.start(['https://app.example/callback', first.redirectUri]);
     expect(third.redirectUri).toBe(first.redirectUri);
     await Promise.all([second.close(), third.close()]);
   });

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { startTimer, type Timer } from '../../util/timer.ts';
 import { checkIssuer } from './authorization-code.ts';
 import { OAuthError } from './oauth-error.ts';
-import type { AuthorizationRequest, User, Visit } from './user.ts';
+import type { AuthorizationRequest, LoginAttempt, RedirectHandler } from './redirect.ts';
 
 /** How the user is sent to a browser, and how long they are waited for. */
 export interface LoopbackOptions {
@@ -27,11 +27,11 @@ const MAX_HEAD = 32 * 1024;
  *
  * A visit fails with OAuthError: `timeout`, or `issuer_mismatch` where another issuer has answered.
  */
-export function loopbackRedirect(options: LoopbackOptions): User {
-  return { visit: (former) => LoopbackVisit.open(options, former) };
+export function loopbackRedirect(options: LoopbackOptions): RedirectHandler {
+  return { start: (registered) => LoopbackLogin.open(options, registered) };
 }
 
-class LoopbackVisit implements Visit {
+class LoopbackLogin implements LoginAttempt {
   readonly redirectUri: string;
   readonly #options: LoopbackOptions;
   readonly #path: string;
@@ -48,9 +48,9 @@ class LoopbackVisit implements Visit {
     server.on('request', (request, response) => this.#answer(request, response));
   }
 
-  static async open(options: LoopbackOptions, former: readonly string[]): Promise<LoopbackVisit> {
+  static async open(options: LoopbackOptions, registered: readonly string[]): Promise<LoopbackLogin> {
     const { path = '/callback' } = options;
-    const ports = former
+    const ports = registered
       .map((uri) => new URL(uri))
       .filter((url) => url.hostname === '127.0.0.1' && url.pathname === path);
     for (const port of [...ports.map((url) => Number(url.port)), 0]) {
@@ -60,7 +60,7 @@ class LoopbackVisit implements Visit {
           server.once('error', reject);
           server.listen(port, '127.0.0.1', resolve);
         });
-        return new LoopbackVisit(options, path, server);
+        return new LoopbackLogin(options, path, server);
       } catch (error) {
         // Somebody else has it now.
         if (port === 0) throw error;

@@ -103,15 +103,15 @@ describe('the code flow', () => {
   test('is given up where nobody wants it any more', async () => {
     const world = new OAuthWorld();
     const leaving = new AbortController();
-    const user = {
-      visit: () =>
+    const redirect = {
+      start: () =>
         Promise.resolve({
           redirectUri: REDIRECT,
           authorize: () => (leaving.abort(new Error('left')), new Promise<never>(() => {})),
           close: () => Promise.resolve(),
         }),
     };
-    await expect(send(world.authorizer({ user }), anyToken, { signal: leaving.signal })).rejects.toThrow('left');
+    await expect(send(world.authorizer({ redirect }), anyToken, { signal: leaving.signal })).rejects.toThrow('left');
   });
 
   test.each([
@@ -365,9 +365,11 @@ describe('the client id', () => {
 
   test('is registered with what the application says, and as a web application where it is one', async () => {
     const world = new OAuthWorld();
-    const user = { visit: async () => ({ ...(await world.user.visit([])), redirectUri: 'https://app.example/back' }) };
+    const redirect = {
+      start: async () => ({ ...(await world.redirect.start([])), redirectUri: 'https://app.example/back' }),
+    };
     await send(
-      world.authorizer({ user, clientMetadata: { client_name: 'Notes', logo_uri: 'https://app.example/logo' } }),
+      world.authorizer({ redirect, clientMetadata: { client_name: 'Notes', logo_uri: 'https://app.example/logo' } }),
     );
     expect(world.registrations[0]).toMatchObject({
       client_name: 'Notes',

@@ -12,7 +12,7 @@ import type { OAuthOptions } from './options.ts';
 import { checkRegistration } from './registration.ts';
 import { covers, scopesIn } from './scopes.ts';
 import { MemoryTokenStore } from './token-store.ts';
-import type { User } from './user.ts';
+import type { RedirectHandler } from './redirect.ts';
 import { parseChallenges, type Challenge } from './www-authenticate.ts';
 
 /** Tokens in a row that a server may refuse while they are young, and milliseconds for which they are. */
@@ -44,12 +44,12 @@ class OAuth implements Authorizer {
   #loginActiveUntil = 0;
 
   constructor(options: OAuthOptions) {
-    const { user, clientCredentials, assertion, client, scopes = [], maxStepUps = 2 } = options;
-    if ([user, clientCredentials || undefined, assertion].filter((each) => each !== undefined).length !== 1) {
-      throw new TypeError('Give one of user, clientCredentials and assertion');
+    const { redirect, clientCredentials, assertion, client, scopes = [], maxStepUps = 2 } = options;
+    if ([redirect, clientCredentials || undefined, assertion].filter((each) => each !== undefined).length !== 1) {
+      throw new TypeError('Give one of redirect, clientCredentials and assertion');
     }
-    if (!user && !client && options.clientMetadataUrl === undefined) {
-      throw new TypeError('Without a user a client cannot be registered: give client');
+    if (!redirect && !client && options.clientMetadataUrl === undefined) {
+      throw new TypeError('Without redirect a client cannot be registered: give client');
     }
     if (clientCredentials && client && client.clientSecret === undefined && !client.privateKey) {
       throw new TypeError('client needs a clientSecret or a privateKey for clientCredentials');
@@ -144,32 +144,32 @@ class OAuth implements Authorizer {
   }
 
   #credentialsFor(url: URL): Credentials {
-    const { user } = this.#options;
+    const { redirect } = this.#options;
     return (this.#credentials ??= new Credentials(url, {
       ...this.#options,
-      user: user && this.#attending(user),
+      redirect: redirect && this.#attending(redirect),
       store: this.#options.store ?? new MemoryTokenStore(),
       loginActiveUntil: () => this.loginActiveUntil,
     }));
   }
 
   /** The same user, of whom is known when they are busy. */
-  #attending(user: User): User {
+  #attending(redirect: RedirectHandler): RedirectHandler {
     return {
-      visit: async (former) => {
-        const visit = await user.visit(former);
+      start: async (registered) => {
+        const login = await redirect.start(registered);
         return {
-          redirectUri: visit.redirectUri,
+          redirectUri: login.redirectUri,
           authorize: async (request) => {
             this.#attended += 1;
             try {
-              return await visit.authorize(request);
+              return await login.authorize(request);
             } finally {
               this.#attended -= 1;
               this.#loginActiveUntil = Date.now();
             }
           },
-          close: () => visit.close(),
+          close: () => login.close(),
         };
       },
     };

@@ -2,12 +2,12 @@ import type { GuardedHttpOptions } from './guarded-http.ts';
 import type { AssertionSource } from './id-jag.ts';
 import type { RegistrationOptions } from './registration.ts';
 import type { TokenStore } from './token-store.ts';
-import type { User } from './user.ts';
+import type { RedirectHandler } from './redirect.ts';
 
-/** On whose behalf tokens are had: exactly one of these. */
+/** Whose tokens they are. Give exactly one of these. */
 export interface GrantOptions {
-  /** The user's, who is sent to the authorization server: `loopbackRedirect` or `userAt`. */
-  readonly user?: User | undefined;
+  /** The user's, who logs in at the authorization server: `loopbackRedirect` or `customRedirect`. */
+  readonly redirect?: RedirectHandler | undefined;
   /**
    * The application's own, with `client` (the extension `io.modelcontextprotocol/oauth-client-credentials`). Default false.
    */
