@@ -28,10 +28,10 @@ export interface HttpCall {
    */
   header(name: string): string | undefined;
   /**
-   * Reads the body, then calls back once: with the body, or with the reason if it is larger than `limit` bytes or there is
-   * no memory for it. If the client goes away before the end of the body, there is no callback.
+   * Reads the body, at most once. Resolves with the body, or with the reason if it is larger than `limit` bytes or there is
+   * no memory for it. If the client goes away before the end of the body, it does not settle.
    */
-  readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void;
+  readBody(limit: number): Promise<Uint8Array | BodyRefusal>;
   /** Reports that the call is refused, for the value of a header if that is why. Called before `respond`. */
   refused(reason: RefusalReason, status: number, value?: string): void;
   /** Answers at once and for good. */

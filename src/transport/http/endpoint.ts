@@ -65,8 +65,10 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
   /** Reads a body and takes what it says, if the caller may ask for it. The call is answered where that is refused, or fails. */
   protected readJson(call: HttpCall, take: (value: unknown) => void): void {
     const { maxBodyBytes, admission, onerror } = this.options;
-    call.readBody(maxBodyBytes, (body) => {
-      try {
+    const fail = (error: unknown): void => failed(call, error, onerror);
+    call
+      .readBody(maxBodyBytes)
+      .then((body) => {
         if (body === 'too large') {
           const message = `The body is larger than ${maxBodyBytes} bytes`;
           return refuse(call, 413, message, { connection: 'close' }, 'body_size');
@@ -74,10 +76,8 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
         if (body === 'no room') return noRoom(call);
         const value = parseJson(body);
         if (admission.admits(call, value)) take(value);
-      } catch (error) {
-        failed(call, error, onerror);
-      }
-    });
+      })
+      .catch(fail);
   }
 
   /** Hands a new session to the application; one that it does not want is refused. */

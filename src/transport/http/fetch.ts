@@ -70,9 +70,12 @@ class FetchCall implements HttpCall {
     return value ?? (name === 'host' ? this.#host : undefined);
   }
 
-  readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
-    // A body that breaks off has nobody left to answer.
-    void this.#read(limit).then(done, () => this.#resolve(new Response(null, { status: 400 })));
+  readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
+    return this.#read(limit).catch(() => {
+      // A body that breaks off has nobody left to answer.
+      this.#resolve(new Response(null, { status: 400 }));
+      return new Promise<never>(() => {});
+    });
   }
 
   async #read(limit: number): Promise<Uint8Array | BodyRefusal> {

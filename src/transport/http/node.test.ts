@@ -300,7 +300,7 @@ test('a request that is being answered does not keep the bytes of its body', asy
   const read = deferred<WeakRef<Uint8Array>>();
   const handle = (taken: HttpCall): void => {
     calls.push(taken);
-    taken.readBody(1024, (body) => read.resolve(new WeakRef(body as Uint8Array)));
+    void taken.readBody(1024).then((body) => read.resolve(new WeakRef(body as Uint8Array)));
   };
   function* chunks(): Generator<Buffer> {
     yield Buffer.from('{}');

@@ -85,7 +85,18 @@ class NodeCall implements HttpCall {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
+  readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
+    return new Promise((resolve) => {
+      // The listeners of the request outlive the body, and a promise that they know would keep it.
+      let settle: typeof resolve | undefined = resolve;
+      this.#readBody(limit, (body) => {
+        settle?.(body);
+        settle = undefined;
+      });
+    });
+  }
+
+  #readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
     const request = this.#request;
     if (request.readableEnded || request.body !== undefined) return done(this.#takenBody(limit));
     const declared = Number(request.headers['content-length']);

@@ -36,8 +36,8 @@ export class PassedCall implements HttpCall {
     return this.#call.header(name);
   }
 
-  readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
-    this.#call.readBody(limit, done);
+  readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
+    return this.#call.readBody(limit);
   }
 
   refused(reason: RefusalReason, status: number, value?: string): void {
