@@ -137,6 +137,24 @@ test('clients that come at once share the connection to a server without session
   expect(await bridge.service(from('a', 'echo', { n: 1 }))).toMatchObject({ params: { n: 1 } });
 });
 
+test('a connection that was lost counts as made again, one that was closed because it was idle does not', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { bridge, ends } = bridged(scripted().service, { idleTimeout: 10_000 });
+  const session: Session = { id: 's', signal: new AbortController().signal };
+  const call = from('p', 'echo', {}, { session, revision: '2025-11-25' });
+  for (const [lost, restarts] of [
+    [false, 0],
+    [true, 1],
+  ]) {
+    await bridge.service(call);
+    if (lost) await ends.at(-1)!.close();
+    await vi.advanceTimersByTimeAsync(60_000);
+    await bridge.service(call);
+    expect(bridge.restarts).toBe(restarts);
+  }
+});
+
 test('a connection lasts as long as its client may come back', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());

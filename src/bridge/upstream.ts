@@ -28,7 +28,6 @@ export interface ReopenedUpstreamOptions {
 export class ReopenedUpstream {
   readonly #link: Link;
   readonly #onerror: (error: Error) => void;
-  #rested = false;
 
   constructor({ opener, identity, attribution, onerror, onreopen }: ReopenedUpstreamOptions) {
     this.#onerror = onerror;
@@ -37,10 +36,9 @@ export class ReopenedUpstream {
       open: (signal) => opener.open({ ...identity, attribution, onerror }, signal),
       reopens: opener.reopens,
       remote: opener.remote,
-      onopen: () => {
-        if (opened && !this.#rested) onreopen();
+      onopen: (_, rested) => {
+        if (opened && !rested) onreopen();
         opened = true;
-        this.#rested = false;
       },
       onlost: (reason) => {
         const why = reason ? `: ${reason.message}` : '';
@@ -73,10 +71,8 @@ export class ReopenedUpstream {
   }
 
   /** Closes the connection that stands: the next request makes another, and what was listening goes on with that. */
-  async rest(): Promise<void> {
-    if (!this.connected) return;
-    this.#rested = true;
-    await this.#link.rest();
+  rest(): Promise<void> {
+    return this.#link.rest();
   }
 
   async close(): Promise<void> {
@@ -91,7 +87,7 @@ export class ReopenedUpstream {
     const { service } = this.#link;
     try {
       return await service(exchange).catch((error: unknown) => {
-        if (exchange.signal.aborted || !this.#link.usable || !mayRepeat(error, false)) throw error;
+        if (!mayRepeat(error, false)) throw error;
         return service(exchange);
       });
     } catch (error) {

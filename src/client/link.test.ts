@@ -266,6 +266,7 @@ describe('a server that seems to speak another revision', () => {
             }),
           close: () => {
             closed.push(one);
+            Object.assign(one, { closed: true });
             one.onclose?.();
             return Promise.resolve();
           },
@@ -326,6 +327,25 @@ describe('a server that seems to speak another revision', () => {
     expect(await Promise.all([slow, next])).toEqual([{}, {}]);
     expect([link.current, link.upstream]).toEqual([opened[0], opened[0]]);
     expect([onlost.mock.calls.length, onopen.mock.calls.length]).toEqual([0, 1]);
+    // It can be lost like any other.
+    await opened[0]!.close();
+    await link.connect();
+    expect(link.current).toBe(opened[2]);
+    expect(onlost).toHaveBeenCalledOnce();
+  });
+
+  test('and does not, wakes who waits for a connection', async () => {
+    const { link, refused } = await doubting({ revisions: ['2025-11-25'] });
+    await refused();
+    const waited = link.awaitCall(new AbortController().signal);
+    await link.connect();
+    expect(await waited).toBe(true);
+  });
+
+  test('is not lost where the link is closed', async () => {
+    const { link, closed, onlost } = await doubting();
+    await link.close(new Error('closed'));
+    expect([closed.length, onlost.mock.calls.length]).toEqual([1, 0]);
   });
 
   test('and has ended the connection since, is connected to anew, whatever it speaks', async () => {

@@ -15,8 +15,8 @@ export interface LinkOptions {
    * call only. Default: false.
    */
   readonly remote?: boolean | undefined;
-  /** Called with each connection before any call goes through it. */
-  readonly onopen: (upstream: Upstream) => void;
+  /** Called with each connection before any call goes through it. `rested`: the one before was closed for want of use. */
+  readonly onopen: (upstream: Upstream, rested: boolean) => void;
   /** Called when a connection is over that nobody closed, with the reason where it is known. */
   readonly onlost?: ((reason: Error | undefined) => void) | undefined;
   readonly onerror: (error: Error) => void;
@@ -160,7 +160,7 @@ export class Link {
     } catch (error) {
       // Its transport may still wait for what else was being sent, and close later.
       if (saysSessionGone(error)) this.#lost(upstream);
-      if (!upstream.closed && this.#options.reopens && saysOtherRevision(error, upstream.revision)) {
+      if (this.#options.reopens && saysOtherRevision(error, upstream.revision)) {
         this.#doubt(upstream);
         throw new RevisionChanged(exchange.method, upstream.revision, error as Error);
       }
@@ -203,8 +203,9 @@ export class Link {
       former.close().catch(onerror);
     }
     this.#current = this.#last = upstream;
+    const rested = this.#resting;
     this.#resting = false;
-    onopen(upstream);
+    onopen(upstream, rested);
     this.#wake();
     return upstream;
   }
@@ -218,7 +219,6 @@ export class Link {
 
   /** The server speaks the revision that it spoke before, so its state is kept, and what is in flight goes on. */
   #resume(former: Upstream, other: Upstream): Upstream {
-    other.onclose = undefined;
     other.close().catch(this.#options.onerror);
     this.#current = former;
     this.#wake();
@@ -230,7 +230,6 @@ export class Link {
     this.#current = undefined;
     if (Date.now() - this.#openedAt < STABLE_AFTER) this.#failed(upstream.closeReason);
     else this.#quickFailures = 0;
-    if (!this.usable) this.#wake();
     if (!this.closed) this.#options.onlost?.(upstream.closeReason);
   }
 
