@@ -176,3 +176,50 @@ test('what the first answer of a new connection says may be kept is kept', async
   await client.listTools();
   expect(asked).toBe(2);
 });
+
+describe('a read whose connection is lost', () => {
+  /** A client whose reads wait for their answers, and how many requests it has made. */
+  async function reading() {
+    const one = await following([legacy({}, silent)], { eras: 'legacy' });
+    let requests = 0;
+    one.client.use((next) => (exchange) => {
+      requests += 1;
+      return next(exchange);
+    });
+    return { ...one, requests: () => requests };
+  }
+
+  test('is made again', async () => {
+    const { client, lose, requests } = await reading();
+    const read = client.request('example/read', {}, { idempotent: true, timeout: 200 });
+    await lose();
+    await expect(read).rejects.toMatchObject({ name: 'TimeoutError' });
+    expect(requests()).toBe(2);
+  });
+
+  test('is not made again once it was given up', async () => {
+    const { client, connections, lose, requests } = await reading();
+    const leaving = new AbortController();
+    const read = client.request('example/read', {}, { idempotent: true, signal: leaving.signal });
+    leaving.abort(new Error('given up'));
+    await expect(read).rejects.toThrow('given up');
+    await lose();
+    expect([requests(), connections()]).toEqual([1, 1]);
+  });
+
+  test('fails with the loss where there is no other connection to be had', async () => {
+    const [near, far] = memoryTransportPair();
+    const answer = legacy({}, silent);
+    far.onmessage = (message) => {
+      if (!('method' in message) || !('id' in message)) return;
+      const result = answer(message.method, {});
+      if (result && !(result instanceof Error)) void far.send({ jsonrpc: '2.0', id: message.id, result });
+    };
+    await far.start();
+    const client = await connect(near, { eras: 'legacy', onerror: () => {} });
+    onTestFinished(() => client.close());
+    const read = client.request('example/read', {}, { idempotent: true });
+    await far.close();
+    await expect(read).rejects.toThrow('example/read failed: Connection closed');
+  });
+});
