@@ -265,9 +265,7 @@ export class StreamTransport implements Transport {
   /** The peer takes nothing more. A client still reads what a server that is gone has said before. */
   #outputFailed(error: Error | undefined): void {
     if (this.#phase === 'closed') return;
-    if (this.#server || this.#input.readableEnded || this.#input.destroyed) {
-      return error ? this.fail(error) : void this.close();
-    }
+    if (this.#server) return error ? this.fail(error) : void this.close();
     this.#outgoing.close(new Error('The peer has closed its side of the connection', { cause: error }));
     if (error) {
       this.#reason ??= error;
