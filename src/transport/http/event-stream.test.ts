@@ -110,6 +110,20 @@ test('a reader that a response has filled up gets nothing more until it has room
   expect(given.slice(length)).toEqual([note(3)]);
 });
 
+test('a response is kept beyond the log for as long as its reader is there', async () => {
+  const { stream } = streamOn(memoryEventLog({ maxEvents: 1 }));
+  const first = reader(stream);
+  await settled();
+  first.state.room = false;
+  for (const message of [note(1), resultResponse(1, {}), note(2)]) void stream.send(message);
+  await settled();
+  expect(first.state.kept).toBeGreaterThan(0);
+  first.leave();
+  const second = reader(stream);
+  await settled();
+  expect(second.given).toEqual([note(2)]);
+});
+
 test('a log that shows an event before its writer has its id is not asked over and over', async () => {
   let asked = 0;
   const told = deferred();

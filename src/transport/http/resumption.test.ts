@@ -200,6 +200,19 @@ test('of many streams that have ended, the oldest are forgotten', async () => {
   expect((await wire.session.get(first.id)).status).toBe(410);
 });
 
+test('of many streams that have ended, one that is still being read is not forgotten', async () => {
+  const wire = await openRaw();
+  const slow = await streaming(wire, 1000, [1]);
+  const { id } = (await slow.next())!;
+  void wire.server.send({ ...answer(1000), result: { text: 'x'.repeat(1_000_000) } });
+  for (let other = 0; other < 70; other += 1) {
+    const events = await streaming(wire, other, [other]);
+    await wire.server.send(answer(other));
+    await events.rest();
+  }
+  expect((await wire.session.get(id)).status).toBe(200);
+});
+
 test('a slow log loses nothing, doubles nothing and keeps the order', async () => {
   const log: EventLog = memoryEventLog();
   const eventLog: EventLog = {
