@@ -1,7 +1,7 @@
 import { Stryker } from '@stryker-mutator/core';
 import { files } from './files.ts';
 
-/** Mutates each file whose path holds one of the arguments, or all of them, and says at the end how many mutants were noticed. */
+/** Mutates each file whose path contains one of the arguments, or all files, and prints how many mutants tests noticed. */
 const { argv, env } = process;
 const wanted = argv.slice(2);
 const chosen = Object.entries(files).filter(
@@ -11,6 +11,7 @@ const chosen = Object.entries(files).filter(
 const rows: string[] = [];
 for (const [file, tests] of chosen) {
   env['MUTATION_TESTS'] = JSON.stringify(tests);
+  const started = performance.now();
   const report = `.tmp/mutation/${file.replaceAll('/', '-')}`;
   const mutants = await new Stryker({
     mutate: [file],
@@ -33,6 +34,8 @@ for (const [file, tests] of chosen) {
     mutants.filter(({ status }) => statuses.includes(status)).length;
   const noticed = count('Killed', 'Timeout');
   const all = noticed + count('Survived', 'NoCoverage');
-  rows.push(`| ${file} | ${noticed} of ${all} | ${((noticed / all) * 100).toFixed(1)} % | ${count('Ignored')} |`);
+  const score = ((noticed / all) * 100).toFixed(1);
+  const seconds = Math.round((performance.now() - started) / 1000);
+  rows.push(`| ${file} | ${noticed} of ${all} | ${score} % | ${count('Ignored')} | ${seconds} |`);
 }
-console.log(['| File | Noticed | Score | Left out |', '| --- | --- | --- | --- |', ...rows].join('\n'));
+console.log(['| File | Noticed | Score | Left out | Seconds |', '| --- | --- | --- | --- | --- |', ...rows].join('\n'));
