@@ -118,7 +118,7 @@ describe('lines', () => {
 
   test('above the bound are told of once and skipped', () => {
     expectCuts(
-      '1234567890\n12345678901\nshort\n1234567890123456789012345678901234567890\nend',
+      `1234567890\n12345678901\nshort\n${'x'.repeat(100)}\nend`,
       ['1234567890', '<too long>', 'short', '<too long>', 'end'],
       { max: 10 },
     );
