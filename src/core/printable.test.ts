@@ -47,3 +47,26 @@ test('pairs of surrogates stay, wherever they stand in a long text', () => {
     expect(printable(before + emoji)).toBe(String.raw`\u001b`.repeat(before.length) + emoji);
   }
 });
+
+describe('whatever stands beside a character', () => {
+  /** The same rules as patterns, which are slow. */
+  const unsafe =
+    // oxlint-disable-next-line no-control-regex -- they are what is looked for
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]/gu;
+  const strayJoiner =
+    /(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Script=Arabic}\p{Mark}])[\u200c\u200d]|[\u200c\u200d](?![\p{Extended_Pictographic}\p{Lo}])/gu;
+  const escaped = (text: string): string =>
+    Array.from({ length: text.length }, (_, n) => `\\u${text.charCodeAt(n).toString(16).padStart(4, '0')}`).join('');
+  const expected = (text: string): string =>
+    text.replaceAll('\r\n', '\n').replace(unsafe, escaped).replace(strayJoiner, escaped);
+
+  const characters = ['a', '\u001b', '\n', '\r', '\t', '\u061c', '\u200c', '\u200d', '\ufeff', 'م', 'क', '\u094d'];
+  const pairs = ['👩', '\u{1f3fd}', '\u{10000}', '\u{10ffff}', '\u{e007f}', '\u{e0080}'];
+  const all = [...characters, ...pairs, '\ud800', '\udb40', '\udbff', '\udc00', '\udfff'];
+
+  test.each(all.map((first) => [JSON.stringify(first), first]))('it is escaped by the same rule: %s', (_, first) => {
+    const texts = all.flatMap((second) => all.map((third) => first + second + third));
+    const longer = texts.flatMap((text) => [text, `م\u200d${text}`, `${text}م`]);
+    expect(longer.map(printable)).toEqual(longer.map(expected));
+  });
+});
