@@ -87,7 +87,7 @@ function writePiece(text: string, start: number, inOneLine: boolean): number {
     if (kind === TAB_OR_BREAK && inOneLine) {
       units[length++] = 0x5c;
       units[length++] = unit === TAB ? 0x74 : 0x6e;
-    } else if (kind === SAFE || kind === TAB_OR_BREAK || (kind !== UNSAFE && isSafeHere(text, at))) {
+    } else if (kind === SAFE || kind === TAB_OR_BREAK || isSafeHere(text, at)) {
       units[length++] = unit;
     } else if (unit !== CARRIAGE_RETURN || text.charCodeAt(at + 1) !== LINE_FEED) {
       units[length++] = 0x5c;
