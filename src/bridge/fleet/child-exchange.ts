@@ -4,19 +4,16 @@ import type { JsonObject } from '../../jsonrpc/message.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 import { Meta } from '../../protocol/methods.ts';
 
-/**
- * A request that is made of one server in the course of another: in the name of the same caller, who is asked what the
- * server asks, and is told what it says.
- */
+/** A request to one server on behalf of another request: the same caller answers the server's questions. */
 export class ChildExchange extends BaseExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
-  /** Says whether the caller came over HTTP, and nothing else: its headers are of another request. */
+  /** Tells whether the caller came over HTTP. The headers themselves belong to the other request. */
   readonly header: Exchange['header'];
   readonly #whole: Exchange;
   readonly #tell: Exchange['notify'];
 
-  /** @param tell takes what the server says. */
+  /** @param tell takes the server's notifications. */
   constructor(whole: Exchange, method: string, params: JsonObject, tell: Exchange['notify']) {
     super();
     this.#whole = whole;
@@ -44,7 +41,7 @@ function noHeader(): undefined {
   return undefined;
 }
 
-/** What the caller says of its request, but for the token of its progress: that is not this request's. */
+/** The `_meta` of the caller's request, without its progress token. */
 function metaOf({ _meta }: JsonObject): JsonObject | undefined {
   if (!isObject(_meta) || !(Meta.ProgressToken in _meta)) return isObject(_meta) ? _meta : undefined;
   const { [Meta.ProgressToken]: _, ...rest } = _meta;

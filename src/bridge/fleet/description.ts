@@ -5,9 +5,9 @@ import type { Implementation } from '../../protocol/types.ts';
 import { hintsIn, hintsOf } from './page.ts';
 import { FleetMeta } from './meta.ts';
 
-/** Capabilities are not nested deeper; what is, is taken from the first server that has it. */
+/** Below this depth, a capability is taken from the first server that has it. */
 const MAX_DEPTH = 8;
-/** What a server can do that does not say it. */
+/** Taken for the capabilities of a server that does not answer. */
 const UNKNOWN: JsonObject = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -23,9 +23,9 @@ export interface Told {
 }
 
 /**
- * What all servers say of themselves, as one (2026-07-28, server/discover). What any of them can do, the fleet can.
+ * Describes all servers as one (2026-07-28, server/discover), with the capabilities of all of them.
  *
- * @param own capabilities that are declared whatever the servers have.
+ * @param own capabilities that the fleet has whatever its servers have.
  */
 export function describeTogether(told: readonly Told[], own: JsonObject, serverInfo: Implementation): JsonObject {
   let capabilities = own;
@@ -51,7 +51,7 @@ export function describeTogether(told: readonly Told[], own: JsonObject, serverI
   };
 }
 
-/** Capabilities of two servers as those of one: what either has. */
+/** The capabilities of two servers together. */
 function unite(one: JsonObject, other: JsonObject, depth = 1): JsonObject {
   const united = { ...one };
   for (const [key, value] of Object.entries<unknown>(other)) {
@@ -67,7 +67,7 @@ function define(object: JsonObject, key: string, value: unknown): void {
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** What the servers tell models, each under its name. */
+/** The instructions of all servers, each under its name. */
 function mergedInstructions(told: readonly Told[]): string | undefined {
   const merged: string[] = [];
   for (const { name, description } of told) {

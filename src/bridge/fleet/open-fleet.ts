@@ -10,15 +10,16 @@ import {
 } from '../config/config.ts';
 import { watchConfig } from '../config/watch.ts';
 import { createFleet, type Fleet } from './fleet.ts';
+import { Naming } from './names.ts';
 
-/** The way to one server. */
+/** How to reach one server. */
 export interface ServerConnection {
   readonly service: Service;
   /** Ends it; what is in flight fails. */
   close(): void | Promise<void>;
 }
 
-/** Which servers came, went, or are others under their names. */
+/** The names of servers that were added, removed, or replaced. */
 export interface FleetChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -27,19 +28,19 @@ export interface FleetChange {
 
 /** How the servers of a configuration are opened. */
 export interface OpenFleetOptions {
-  /** Makes the way to one server. It may connect when it is first needed. */
+  /** Opens one server. It may connect later, when it is first needed. */
   readonly connect: (name: string, server: ServerConfig) => ServerConnection | Promise<ServerConnection>;
   /** Who answers. Default: `everwire`. */
   readonly serverInfo?: Implementation | undefined;
-  /** Milliseconds that one server is waited for where others answer, too. Default 10 000. */
+  /** Milliseconds to wait for one server where others answer too. Default 10 000. */
   readonly timeout?: number | undefined;
-  /** Whether changes of the file are taken up. Default false. */
+  /** Whether to follow changes of the file. Default false. */
   readonly watch?: boolean | undefined;
-  /** What variables in the file stand for, when it is read anew. */
+  /** The values of variables in the file, when it is read again. */
   readonly variables?: ConfigVariables | undefined;
   /** Told of servers that do not answer, and of a file that cannot be used. Default: nobody. */
   readonly onwarning?: ((message: string) => void) | undefined;
-  /** Told once a change has been taken up. Of servers that have changed, the service in `services` is the same. */
+  /** Told after a change. A server that has changed keeps its service in `services`. */
   readonly onchange?: ((change: FleetChange) => void) | undefined;
 }
 
@@ -48,27 +49,29 @@ export interface OpenFleet {
   /** All of them as one. */
   readonly service: Service;
   /**
-   * Each by itself, by its name: to be served at a path of its own. The map is always as the file was last taken up, and
-   * its services stay good while their names are in it.
+   * Each server by itself, by its name, to be served at its own path. The map follows the file. A service can be used as
+   * long as its name is in the map.
    */
   readonly services: ReadonlyMap<string, Service>;
   /**
-   * Takes another configuration: servers that are the same keep their connections, and so their sessions. Resolves when
-   * those that went are closed.
+   * Uses another configuration. Servers that have not changed keep their connections and sessions. Resolves when those that
+   * are gone are closed.
+   *
+   * @throws TypeError or RangeError as `createFleet`; nothing has changed then.
    */
   update(config: FleetConfig): Promise<void>;
-  /** Closes all servers, and stops to watch the file. */
+  /** Closes all servers, and stops following the file. */
   close(): Promise<void>;
 }
 
-/** The lists that a file may come to have servers for. What a session was told of capabilities stays told. */
+/** Declared from the beginning, for servers to come: a session cannot be told of new capabilities later. */
 const CAPABILITIES = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
 };
 
-/** Opens the servers of a configuration. Resolves when the ways to all of them are made; none has to answer for that. */
+/** Opens the servers of a configuration. Resolves when all are opened; none has to answer for that. */
 export async function openFleet(config: FleetConfig, options: OpenFleetOptions): Promise<OpenFleet> {
   const fleet = new ConfiguredFleet(config, options);
   await fleet.update(config);
@@ -77,7 +80,7 @@ export async function openFleet(config: FleetConfig, options: OpenFleetOptions):
 }
 
 interface Opened {
-  /** What its connection was made of. */
+  /** The configuration that it was opened with. */
   readonly key: string;
   readonly connection: ServerConnection;
   readonly failed: boolean;
@@ -89,7 +92,7 @@ class ConfiguredFleet implements OpenFleet {
   readonly #fleet: Fleet;
   #opened: ReadonlyMap<string, Opened> = new Map();
   #unwatch = (): void => {};
-  /** Changes are taken up one after the other. */
+  /** Updates run one after the other. */
   #updating: Promise<void> = Promise.resolve();
   #begun = false;
   #closed = false;
@@ -97,14 +100,8 @@ class ConfiguredFleet implements OpenFleet {
   constructor({ separator }: FleetConfig, options: OpenFleetOptions) {
     const { serverInfo, timeout, onwarning } = options;
     this.#options = options;
-    this.#fleet = createFleet({
-      members: [],
-      capabilities: CAPABILITIES,
-      separator,
-      serverInfo,
-      timeout,
-      onwarning,
-    });
+    const capabilities = CAPABILITIES;
+    this.#fleet = createFleet({ members: [], capabilities, separator, serverInfo, timeout, onwarning });
   }
 
   get service(): Service {
@@ -149,42 +146,32 @@ class ConfiguredFleet implements OpenFleet {
 
   async #update({ servers, separator }: FleetConfig): Promise<void> {
     if (this.#closed) return;
+    // Throws before anything is opened.
+    void new Naming(servers, { separator });
     const before = this.#opened;
-    const change = { added: [] as string[], removed: [] as string[], changed: [] as string[] };
     const opened = await Promise.all(servers.map((server) => this.#keepOrOpen(server, before.get(server.name))));
     const now = new Map(servers.map(({ name }, index) => [name, opened[index]!]));
-    const members = servers.map(({ name, tools }, index) => ({
-      name,
-      tools,
-      service: opened[index]!.connection.service,
-    }));
-    try {
-      this.#fleet.update(members, { separator });
-    } catch (error) {
-      const made = servers.flatMap(({ name }, index) =>
-        before.get(name) === opened[index] ? [] : [[name, opened[index]!] as const],
-      );
-      await Promise.all(made.map(([name, each]) => this.#end(name, each)));
-      throw error;
-    }
+    this.#fleet.update(
+      servers.map(({ name, tools }) => ({ name, tools, service: now.get(name)!.connection.service })),
+      { separator },
+    );
     this.#opened = now;
-    for (const [name, each] of now) {
-      const known = before.get(name);
-      if (!known) change.added.push(name);
-      else if (known !== each) change.changed.push(name);
-    }
-    for (const name of before.keys()) if (!now.has(name)) change.removed.push(name);
+    const names = [...now.keys()];
+    const change = {
+      added: names.filter((name) => !before.has(name)),
+      removed: [...before.keys()].filter((name) => !now.has(name)),
+      changed: names.filter((name) => before.has(name) && before.get(name) !== now.get(name)),
+    };
     for (const name of change.removed) this.services.delete(name);
     for (const name of change.added) this.services.set(name, this.#fleet.member(name)!);
-    // Nothing is asked of these any more.
-    const over = [...before].filter(([name, each]) => now.get(name) !== each);
     if (this.#begun && Object.values(change).some((some) => some.length > 0)) this.#options.onchange?.(change);
     this.#begun = true;
+    const over = [...before].filter(([name, each]) => now.get(name) !== each);
     await Promise.all(over.map(([name, each]) => this.#end(name, each)));
   }
 
   async #keepOrOpen(server: ServerConfig, known: Opened | undefined): Promise<Opened> {
-    // A change of the tools that are shown, or of the variables that others name, does not restart the server.
+    // A change of the selected tools, or of the variables that other servers name, does not restart the server.
     const key = JSON.stringify({ ...server, tools: undefined, withheld: undefined });
     if (known?.key === key && !known.failed) return known;
     try {

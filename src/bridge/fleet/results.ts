@@ -8,15 +8,15 @@ import type { Naming } from './names.ts';
 /** Names a task that a message belongs to (2025-11-25, basic/utilities/tasks: Related Task Metadata). */
 const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
-/** What the names that a server gives are outside, or the other way round. */
+/** How the ids of one server are written for clients. */
 export interface Renaming {
   readonly uri: (uri: string) => string;
   readonly taskId: (id: string) => string;
-  /** Undefined for none. */
+  /** Undefined where the server gave no state. */
   readonly state: (state: string | undefined) => string;
 }
 
-/** How clients see what one server says. */
+/** How clients see the ids of one server. */
 export function renamingFor(member: { readonly label: string }, naming: Naming): Renaming {
   return {
     uri: (uri) => naming.outwardUri(member, uri),
@@ -28,8 +28,8 @@ export function renamingFor(member: { readonly label: string }, naming: Naming):
 type Rename = (value: JsonObject) => JsonObject;
 
 /**
- * A result as it is outside: URIs of resources, ids of tasks and the state of a request that asks are such as lead back to
- * the server. What is structured, and what is text, is left alone. The same object where nothing changes.
+ * A result for clients: URIs of resources, task ids and `requestState` name their server. Text and structured content stay as
+ * they are. Returns the same object if nothing changes.
  */
 export function renameResult(result: JsonObject, method: string, renaming: Renaming): JsonObject {
   const renamed = renameTask(renameMeta(result, renaming.taskId), renaming);
@@ -43,12 +43,12 @@ export function renameResult(result: JsonObject, method: string, renaming: Renam
   return renameContent(renamed, renaming);
 }
 
-/** What a notification says, as it is outside. */
+/** The parameters of a notification for clients. */
 export function renameNotice(params: JsonObject, renaming: Renaming): JsonObject {
   return renameTask(renameMeta(params, renaming.taskId), renaming);
 }
 
-/** Names the task that a message belongs to as it is named on the other side. */
+/** Renames the task that a message belongs to. */
 export function renameMeta(params: JsonObject, taskId: (id: string) => string): JsonObject {
   const meta: unknown = params['_meta'];
   if (!isObject(meta) || !isObject(meta[RELATED_TASK])) return params;
