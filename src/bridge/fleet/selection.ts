@@ -6,28 +6,23 @@ import { Method } from '../../protocol/methods.ts';
 
 /** Which tools of a server are shown, and how. All names are the server's own; a `*` stands for any characters. */
 export interface ToolSelection {
-  /** Tools that are not shown, and cannot be called. Default: none. */
+  /** Tools that are not shown and cannot be called. Default: none. */
   readonly hide?: readonly string[] | undefined;
   /** The only tools that are shown. Default: all. */
   readonly only?: readonly string[] | undefined;
   /**
-   * Other names for tools, by their own: 1 to 64 letters, digits and `_ - .`, each for one tool. A tool whose own name is
-   * given to another is not shown.
+   * New names for tools, by their own: 1 to 64 letters, digits and `_ - .`, each for one tool. A fleet does not add the name
+   * of the server to them. A tool whose own name is given to another is not shown.
    */
   readonly rename?: Readonly<Record<string, string>> | undefined;
-  /** Other descriptions of tools, by their own names. */
+  /** New descriptions of tools, by their own names. */
   readonly describe?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Shows of a server's tools those that are selected, as they are to be shown; the others are unknown to whoever calls. */
+/** Shows the selected tools of a server. Calls of other tools fail as if the server did not have them. */
 export function selectTools(selection: ToolSelection): Middleware {
-  const { hide = [], only = ['*'], rename = {}, describe = {} } = selection;
-  if (
-    [hide.length, Object.keys(rename).length, Object.keys(describe).length].every((size) => size === 0) &&
-    only.includes('*')
-  )
-    return (service) => service;
-  const selected = new Selected(hide, only, rename, describe);
+  if (Object.keys(selection).length === 0) return (service) => service;
+  const selected = new SelectedTools(selection);
   return (service: Service): Service =>
     (exchange) => {
       if (exchange.method === Method.CallTool) return selected.call(service, exchange);
@@ -36,32 +31,25 @@ export function selectTools(selection: ToolSelection): Middleware {
     };
 }
 
-class Selected {
-  readonly #hide: readonly string[];
-  readonly #only: readonly string[];
-  readonly #names: ReadonlyMap<string, string>;
-  readonly #own: ReadonlyMap<string, string>;
+class SelectedTools {
+  readonly #selection: ToolSelection;
+  readonly #newNames: ReadonlyMap<string, string>;
+  readonly #ownNames: ReadonlyMap<string, string>;
   readonly #descriptions: ReadonlyMap<string, string>;
 
-  constructor(
-    hide: readonly string[],
-    only: readonly string[],
-    rename: Readonly<Record<string, string>>,
-    describe: Readonly<Record<string, string>>,
-  ) {
-    this.#hide = hide;
-    this.#only = only;
-    this.#names = new Map(Object.entries(rename));
-    this.#own = new Map(Object.entries(rename).map(([own, name]) => [name, own]));
-    this.#descriptions = new Map(Object.entries(describe));
+  constructor(selection: ToolSelection) {
+    const renamed = Object.entries(selection.rename ?? {});
+    this.#selection = selection;
+    this.#newNames = new Map(renamed);
+    this.#ownNames = new Map(renamed.map(([own, name]) => [name, own]));
+    this.#descriptions = new Map(Object.entries(selection.describe ?? {}));
   }
 
   call(service: Service, exchange: Exchange): Promise<JsonObject> {
     const { params } = exchange;
     const { name } = params;
     if (typeof name !== 'string') return service(exchange);
-    const own = this.#own.get(name) ?? name;
-    // As a server says it of a tool that it does not have.
+    const own = this.#ownNames.get(name) ?? name;
     if (this.#shownAs(own) !== name)
       return Promise.reject(new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${name}`));
     return service(own === name ? exchange : derive(exchange, { params: { ...params, name: own } }));
@@ -70,30 +58,26 @@ class Selected {
   list(result: JsonObject): JsonObject {
     const tools: unknown = result['tools'];
     if (!Array.isArray(tools)) return result;
-    return { ...result, tools: tools.flatMap((tool: unknown) => this.#dress(tool)) };
+    return { ...result, tools: tools.flatMap((tool: unknown) => this.#shown(tool)) };
   }
 
-  #dress(tool: unknown): JsonObject[] {
+  #shown(tool: unknown): JsonObject[] {
     if (!isObject(tool) || typeof tool['name'] !== 'string') return [];
-    const own = tool['name'];
-    const name = this.#shownAs(own);
+    const name = this.#shownAs(tool['name']);
     if (name === undefined) return [];
-    const description = this.#descriptions.get(own);
+    const description = this.#descriptions.get(tool['name']);
     return [{ ...tool, name, ...(description === undefined ? {} : { description }) }];
   }
 
-  /** What a tool is called, if it is shown. */
+  /** What clients call a tool; undefined where it is not shown. */
   #shownAs(own: string): string | undefined {
-    const hidden =
-      this.#hide.some((pattern) => fits(own, pattern)) || !this.#only.some((pattern) => fits(own, pattern));
-    if (hidden) return undefined;
-    const name = this.#names.get(own);
-    if (name !== undefined) return name;
-    return this.#own.has(own) ? undefined : own;
+    const { hide = [], only = ['*'] } = this.#selection;
+    if (hide.some((pattern) => fits(own, pattern)) || !only.some((pattern) => fits(own, pattern))) return undefined;
+    return this.#newNames.get(own) ?? (this.#ownNames.has(own) ? undefined : own);
   }
 }
 
-/** Whether a name is one that a pattern means; each `*` takes as little as it can, so the time is linear. */
+/** Whether a name fits a pattern. Each `*` takes as little as it can, so the time is linear. */
 function fits(name: string, pattern: string): boolean {
   const [head, ...others] = pattern.split('*');
   const tail = others.pop();
