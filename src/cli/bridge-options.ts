@@ -1,4 +1,4 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogThreshold } from '../operate/logs.ts';
 import {
   positive,
@@ -44,6 +44,7 @@ const MEBIBYTE = 1024 * 1024;
 /** Adds the options of `everwire bridge`, each in its group of the help. */
 export function withBridgeOptions(command: Command): Command {
   withAddressOptions(command.optionsGroup('Where it is served:'))
+    .addOption(new Option('--cors <origin>').hideHelp().argParser(renamed('--allow-origin')))
     .option('--tls-cert <file>', 'serve HTTPS with this certificate (PEM), which is read again when it changes')
     .option('--tls-key <file>', 'its key (PEM)')
 
@@ -95,4 +96,11 @@ export function withBridgeOptions(command: Command): Command {
     .option('--log-requests', 'a line for each request (the default with JSON)')
     .option('--no-log-requests', 'none')
     .optionsGroup('Others:');
+}
+
+/** Refuses an option that has another name now. */
+function renamed(name: string): () => never {
+  return () => {
+    throw new InvalidArgumentError(`Use ${name} instead.`);
+  };
 }

@@ -183,7 +183,7 @@ describe('a mistake is told by the name of its option', () => {
     [['--drain-timeout', '9999999'], /--drain-timeout.*up to 2000000/],
     [['--allow-origin', 'app.example'], /--allow-origin.*It must be like https:\/\/app\.example, or \*/],
     [['--allow-origin', 'https://app.example/path'], /--allow-origin.*It must be like/],
-    [['--cors', '*'], /unknown option '--cors'/],
+    [['--cors', '*'], /--cors.*Use --allow-origin instead/],
     [['--log-level', 'loud'], /--log-level.*Allowed choices are/],
     [['--pool', '0'], /--pool/],
     [['--max-memory', '0.5'], /--max-memory/],

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { urlProblem } from '../bridge/config/server.ts';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
 import { isLoopback } from '../transport/http/guards.ts';
 import type { BridgeFlags } from './bridge-options.ts';
@@ -162,9 +163,8 @@ function readIssuer({ issuer, audience, jwks, resource }: BridgeFlags): IssuerAc
 }
 
 function checkUrl(option: string, text: string): void {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
-    throw Failure.usage(`${option} must be a URL that begins with https:// or http://`);
-  }
+  const problem = urlProblem(text);
+  if (problem !== undefined) throw Failure.usage(`${option} ${problem}`);
 }
 
 function readConnections({ perSession, shared, pool }: BridgeFlags): BridgeSettings['connections'] {
