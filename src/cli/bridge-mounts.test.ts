@@ -131,6 +131,6 @@ describe('servers at paths of their own', () => {
     const caller = await client('/servers/one/mcp', 'modern');
     await mounts.close(1000);
     await expect(caller.callTool('who')).rejects.toThrow(/./);
-    expect([mounts.sessions, mounts.streams, mounts.parked]).toEqual([0, 0, 0]);
+    expect([mounts.sessions, mounts.streams, mounts.suspended]).toEqual([0, 0, 0]);
   });
 });

@@ -67,8 +67,8 @@ export class Mounts {
     return this.#sum(({ handler }) => handler.streams);
   }
 
-  get parked(): number {
-    return this.#sum(({ inbound }) => inbound.parked);
+  get suspended(): number {
+    return this.#sum(({ inbound }) => inbound.suspended);
   }
 
   /** Takes no more sessions and requests, lets what is being answered finish, and ends the rest after `timeout` milliseconds. */

@@ -187,8 +187,8 @@ function addGauges(metrics: Metrics, handler: HttpHandler, inbound: Inbound, mou
   // What the mounts keep is counted here too: their calls come through this handler, and they share its event log.
   metrics.gauge('everwire_http_buffered_bytes', 'Bytes kept in memory for HTTP clients', () => handler.bufferedBytes);
   metrics.gauge(
-    'everwire_parked_exchanges',
+    'everwire_suspended_requests',
     'Requests that wait for answers of their callers',
-    () => inbound.parked + mounts.parked,
+    () => inbound.suspended + mounts.suspended,
   );
 }

@@ -75,8 +75,8 @@ test('every option there is is taken, and so is what looks like none', () => {
     askTimeout: 1,
     maxAskTimeout: 1,
     stateKey: 'x'.repeat(16),
-    maxParked: 1,
-    maxParkedPerPrincipal: 1,
+    maxSuspended: 1,
+    maxSuspendedPerPrincipal: 1,
     maxSubscriptions: 1,
     maxSubscriptionsPerPrincipal: 1,
   };

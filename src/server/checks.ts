@@ -13,9 +13,9 @@ const OPTIONS: readonly string[] = [
     'askTimeout',
     'maxAskTimeout',
     'stateKey',
-    'maxParked',
+    'maxSuspended',
   ],
-  ...['maxParkedPerPrincipal', 'maxSubscriptions', 'maxSubscriptionsPerPrincipal'],
+  ...['maxSuspendedPerPrincipal', 'maxSubscriptions', 'maxSubscriptionsPerPrincipal'],
 ];
 const ERAS: ReadonlySet<unknown> = new Set([undefined, 'both', 'legacy', 'modern']);
 

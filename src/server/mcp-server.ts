@@ -44,8 +44,8 @@ export interface McpServerOptions
       | 'askTimeout'
       | 'maxAskTimeout'
       | 'stateKey'
-      | 'maxParked'
-      | 'maxParkedPerPrincipal'
+      | 'maxSuspended'
+      | 'maxSuspendedPerPrincipal'
       | 'maxSubscriptions'
       | 'maxSubscriptionsPerPrincipal'
     > {
@@ -120,7 +120,7 @@ export class McpServer {
       ...others
     } = options;
     const { eras, askTimeout, maxAskTimeout, stateKey, ...rest } = others;
-    const { maxParked, maxParkedPerPrincipal, maxSubscriptions, maxSubscriptionsPerPrincipal, ...info } = rest;
+    const { maxSuspended, maxSuspendedPerPrincipal, maxSubscriptions, maxSubscriptionsPerPrincipal, ...info } = rest;
     if (!Number.isInteger(pageSize) || pageSize < 1) throw new RangeError('pageSize must be a positive integer');
     this.#info = compact(info) as Implementation;
     this.#instructions = instructions;
@@ -138,7 +138,7 @@ export class McpServer {
     this.#tools = new Tools(registry('tools'), onerror, this.#errors, this.#tasks);
     this.#resources = new Resources(registry('resources'));
     this.#prompts = new Prompts(registry('prompts'));
-    const bounds = { maxParked, maxParkedPerPrincipal, maxSubscriptions, maxSubscriptionsPerPrincipal };
+    const bounds = { maxSuspended, maxSuspendedPerPrincipal, maxSubscriptions, maxSubscriptionsPerPrincipal };
     this.#serving = new Serving(this.service, {
       inbound: {
         onerror,

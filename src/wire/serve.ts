@@ -40,12 +40,13 @@ export interface InboundOptions {
    */
   readonly safeToRerun?: 'by-annotations' | ((request: Pick<Exchange, 'method' | 'params'>) => boolean) | undefined;
   /**
-   * Requests that may wait for their callers to come back with answers. Default 1000. When all places are taken, a caller
-   * with fewer places gets the oldest one of a caller with more. Callers are counted by principal, or else by address.
+   * Suspended requests at most: those of 2026-07-28 that wait for their callers to come back with answers (patterns/mrtr).
+   * Default 1000. When all places are taken, a caller with fewer places gets the oldest one of a caller with more. Callers
+   * are counted by principal, or else by address.
    */
-  readonly maxParked?: number | undefined;
+  readonly maxSuspended?: number | undefined;
   /** Of one principal. Default 100. */
-  readonly maxParkedPerPrincipal?: number | undefined;
+  readonly maxSuspendedPerPrincipal?: number | undefined;
   /** Open subscriptions of 2026-07-28. Default 15 000. */
   readonly maxSubscriptions?: number | undefined;
   /** Of one principal. Default 1000. */
@@ -65,8 +66,8 @@ export interface Inbound {
   readonly onsession: ((transport: Transport) => Promise<void>) | undefined;
   /** For `createHttpHandler`: takes requests without a session. Undefined where these are not served. */
   readonly onrequest: RequestListener | undefined;
-  /** Requests that wait for their callers to come again with answers. */
-  readonly parked: number;
+  /** Requests of 2026-07-28 that wait for their callers to come back with answers. */
+  readonly suspended: number;
   /**
    * Ends subscriptions, lets what is being answered finish, and closes all connections.
    *
@@ -117,8 +118,8 @@ class ServiceInbound implements Inbound {
         stateKey: options.stateKey,
         sealState: options.sealState ?? true,
         safeToRerun: options.safeToRerun ?? (() => false),
-        maxParked: options.maxParked ?? 1000,
-        maxParkedPerPrincipal: options.maxParkedPerPrincipal ?? 100,
+        maxSuspended: options.maxSuspended ?? 1000,
+        maxSuspendedPerPrincipal: options.maxSuspendedPerPrincipal ?? 100,
         maxSubscriptions: options.maxSubscriptions ?? 15_000,
         maxSubscriptionsPerPrincipal: options.maxSubscriptionsPerPrincipal ?? 1000,
       });
@@ -144,8 +145,8 @@ class ServiceInbound implements Inbound {
     if (legacy) this.onsession = (transport) => this.#add(transport, sessions);
   }
 
-  get parked(): number {
-    return this.#modern?.parked ?? 0;
+  get suspended(): number {
+    return this.#modern?.suspended ?? 0;
   }
 
   connect(transport: Transport): Promise<void> {

@@ -125,7 +125,7 @@ describe('figures', () => {
       [`everwire_calls_in_flight{${label}}`]: 0,
       everwire_sessions: 1,
       everwire_streams: 1,
-      everwire_parked_exchanges: 0,
+      everwire_suspended_requests: 0,
       [`everwire_upstreams{${label}}`]: 2,
       [`everwire_upstream_restarts_total{${label}}`]: 0,
     });
@@ -147,8 +147,8 @@ describe('figures', () => {
         .then((caller) => caller.callTool('trigger-elicitation-request'))
         .catch(reject);
     });
-    expect(waited['everwire_parked_exchanges']).toBe(1);
-    await eventually(async () => (await figures())['everwire_parked_exchanges'] === 0, 'that nothing is parked');
+    expect(waited['everwire_suspended_requests']).toBe(1);
+    await eventually(async () => (await figures())['everwire_suspended_requests'] === 0, 'that nothing is parked');
     const [child] = descendants(server.pid);
     process.kill(child!, 'SIGKILL');
     await eventually(() => !isAlive(child!), 'the end of the child');

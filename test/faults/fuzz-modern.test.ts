@@ -223,7 +223,7 @@ test('5,000 bodies of all kinds are answered as they deserve', async () => {
   });
   await fc.assert(property, { numRuns: 250, seed, endOnFailure: true });
   await good();
-  expect(inbound.parked).toBe(0);
+  expect(inbound.suspended).toBe(0);
   expect(await failures()).toEqual([]);
 });
 
@@ -243,7 +243,7 @@ test('5,000 requests that are nearly right have one response each, under their i
   });
   await fc.assert(property, { numRuns: 250, seed, endOnFailure: true });
   await good();
-  expect(inbound.parked).toBeLessThanOrEqual(1000);
+  expect(inbound.suspended).toBeLessThanOrEqual(1000);
   expect(await failures()).toEqual([]);
 });
 
@@ -276,6 +276,6 @@ test('1,000 retries with random answers have one response each, and none confuse
   });
   await fc.assert(property, { numRuns: 100, seed, endOnFailure: true });
   await good();
-  expect(inbound.parked).toBe(0);
+  expect(inbound.suspended).toBe(0);
   expect(await failures()).toEqual([]);
 });

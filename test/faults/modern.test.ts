@@ -130,7 +130,7 @@ describe('a requestState', () => {
       const tries = Array.from({ length: Math.min(50, state.length - start) }, (_, index) => flipped(start + index));
       await Promise.all(tries.map((text) => expectRefused(victim, answered(text), { user: 'ada' })));
     }
-    expect(victim.inbound.parked).toBe(1);
+    expect(victim.inbound.suspended).toBe(1);
     const { result } = await victim.send('tools/call', answered(state), { user: 'ada' });
     expect(result.content).toEqual([{ type: 'text', text: '1 roots of ada' }]);
     expect(victim.errors).toEqual([]);
@@ -169,7 +169,7 @@ describe('a requestState', () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => victim.send('tools/call', answered(state))));
     expect(all.filter(({ result }) => result)).toHaveLength(1);
     await expectRefused(victim, answered(state));
-    expect([victim.inbound.parked, victim.running.size]).toEqual([0, 0]);
+    expect([victim.inbound.suspended, victim.running.size]).toEqual([0, 0]);
   });
 
   test('is of no use to anyone else, on any other request, or with another server', async () => {
@@ -183,7 +183,7 @@ describe('a requestState', () => {
     const read = { uri: 'a://1', requestState: state, inputResponses: ANSWERS };
     expect((await victim.send('resources/read', read, { user: 'ada' })).error.code).toBe(-32602);
     await expectRefused(await target(), answered(state), { user: 'ada' });
-    expect(victim.inbound.parked).toBe(1);
+    expect(victim.inbound.suspended).toBe(1);
     const { result } = await victim.send('tools/call', answered(state), { user: 'ada' });
     expect(result.content[0].text).toBe('1 roots of ada');
   });
@@ -207,10 +207,10 @@ describe('a requestState', () => {
 
 describe('a flood of requests that wait for answers', () => {
   test('of one principal ends at its share, and others are served', async () => {
-    const victim = await target({ maxParked: 50, maxParkedPerPrincipal: 20 });
+    const victim = await target({ maxSuspended: 50, maxSuspendedPerPrincipal: 20 });
     const flood = await Promise.all(Array.from({ length: 200 }, () => victim.send('tools/call', ASK, { user: 'eve' })));
     expect(flood.filter(({ result }) => result?.resultType === 'input_required')).toHaveLength(20);
-    expect(victim.inbound.parked).toBe(20);
+    expect(victim.inbound.suspended).toBe(20);
     const state = await asked(victim, { user: 'ada' });
     const { result } = await victim.send('tools/call', answered(state), { user: 'ada' });
     expect(result.content[0].text).toBe('1 roots of ada');
@@ -218,12 +218,12 @@ describe('a flood of requests that wait for answers', () => {
   });
 
   test('of many ends at the bound of all, and what needs no answers is served', async () => {
-    const victim = await target({ maxParked: 50, maxParkedPerPrincipal: 20 });
+    const victim = await target({ maxSuspended: 50, maxSuspendedPerPrincipal: 20 });
     const flood = await Promise.all(
       Array.from({ length: 200 }, (_, n) => victim.send('tools/call', ASK, { user: `eve ${n}` })),
     );
     expect(flood.filter(({ result }) => result?.resultType === 'input_required')).toHaveLength(50);
-    expect([victim.inbound.parked, victim.running.size]).toEqual([50, 50]);
+    expect([victim.inbound.suspended, victim.running.size]).toEqual([50, 50]);
     expect((await victim.send('tools/call', ECHO)).result.content).toBeDefined();
   });
 
@@ -236,14 +236,14 @@ describe('a flood of requests that wait for answers', () => {
       if (result?.resultType === 'input_required') parked += 1;
     }
     expect(parked).toBe(21);
-    expect(victim.inbound.parked).toBe(21);
+    expect(victim.inbound.suspended).toBe(21);
   });
 
   test('is over when nobody comes back', async () => {
     const victim = await target({ askTimeout: 100 });
     const flood = Array.from({ length: 50 }, () => victim.send('tools/call', ASK));
     const [{ result }] = await Promise.all(flood);
-    await expect.poll(() => [victim.inbound.parked, victim.running.size]).toEqual([0, 0]);
+    await expect.poll(() => [victim.inbound.suspended, victim.running.size]).toEqual([0, 0]);
     await expectRefused(victim, answered(result.requestState));
   });
 });

@@ -60,7 +60,7 @@ describe('a question', () => {
       },
       { jsonrpc: '2.0', id: 2, result: { resultType: 'complete', who: accept, where: { roots: [] } } },
     ]);
-    expect(inbound.parked).toBe(0);
+    expect(inbound.suspended).toBe(0);
   });
 
   test('over a shared connection is no request either', async () => {
@@ -122,7 +122,7 @@ describe('a question', () => {
         id: 1,
         error: { code: -32021, message: expect.any(String), data: { requiredCapabilities: required } },
       });
-      expect(inbound.parked).toBe(0);
+      expect(inbound.suspended).toBe(0);
     },
   );
 
@@ -151,22 +151,22 @@ describe('a question', () => {
     const { service, seen } = scripted({ 'tools/call': both });
     const { call, inbound } = modernHttp(service, { askTimeout: 60_000 });
     await rounds(call, { name: 'a' });
-    expect(inbound.parked).toBe(1);
+    expect(inbound.suspended).toBe(1);
     expect(seen[0]!.signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(61_000);
-    expect(inbound.parked).toBe(0);
+    expect(inbound.suspended).toBe(0);
     expect(seen[0]!.signal.aborted).toBe(true);
   });
 
   test('does not wait without bound', async () => {
     const { service, seen } = scripted({ 'tools/call': both });
-    const { call, inbound } = modernHttp(service, { maxParked: 2 });
+    const { call, inbound } = modernHttp(service, { maxSuspended: 2 });
     for (let n = 0; n < 2; n += 1) await rounds(call, { name: 'a' });
     expect((await rounds(call, { name: 'a' }))[0]).toMatchObject({ error: { code: -32603 } });
     await vi.advanceTimersByTimeAsync(60_000);
     expect((await rounds(call, { name: 'a' }))[0]).toMatchObject({ result: { resultType: 'input_required' } });
     expect(seen[0]!.signal.aborted).toBe(true);
-    expect(inbound.parked).toBe(2);
+    expect(inbound.suspended).toBe(2);
   });
 });
 
@@ -255,7 +255,7 @@ describe('a requestState', () => {
     const [{ result }] = await rounds(call, { name: 'a' });
     const params = { name: 'a', inputResponses: { who: accept }, requestState: forge(result.requestState) };
     expect(await call(1, 'tools/call', params, everything)).toMatchObject({ id: 1, error: { code: -32602 } });
-    expect(inbound.parked).toBe(1);
+    expect(inbound.suspended).toBe(1);
   });
 
   test.each([

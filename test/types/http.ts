@@ -24,7 +24,7 @@ const auth: Authenticator = {
 };
 const page: HttpPage = { requiresAuth: true, answer: (call) => call.respond(200, {}, call.path) };
 const eventLog: EventLog = memoryEventLog({ maxBytes: undefined });
-const options: ListenOptions = { service: server.service, auth, eventLog, port: 0, tls: undefined, maxParked: 10 };
+const options: ListenOptions = { service: server.service, auth, eventLog, port: 0, tls: undefined, maxSuspended: 10 };
 
 export const handler: HttpHandler = createHttpHandler({ service: server.service, sealState: false });
 export const fetch: (request: Request) => Promise<Response> = fetchListener(handler);

@@ -28,7 +28,7 @@ describe('what is nested too deep to be written', () => {
     const client = new ModernClient(asking);
     const error = await client.error('tools/call', { ...CALL, arguments: { a: deep() } });
     expect(error).toMatchObject({ code: expect.any(Number) });
-    expect(client.inbound.parked).toBe(0);
+    expect(client.inbound.suspended).toBe(0);
     expect(await failures()).toEqual([]);
   });
 
@@ -37,7 +37,7 @@ describe('what is nested too deep to be written', () => {
     const first = await client.request('tools/call', CALL);
     const params = retry(first, { 'roots-1': { roots: [] } }, { ...CALL, arguments: { a: deep() } });
     expect(await client.error('tools/call', params)).toMatchObject({ code: expect.any(Number) });
-    expect(client.inbound.parked).toBe(1);
+    expect(client.inbound.suspended).toBe(1);
   });
 
   test('in an answer that would travel on does not travel', async () => {
@@ -163,7 +163,7 @@ describe('close', () => {
     go.resolve();
     expect((await late).response.error).toMatchObject({ message: expect.stringContaining('shutting down') });
     await closing;
-    expect(client.inbound.parked).toBe(0);
+    expect(client.inbound.suspended).toBe(0);
     expect(reasons).toHaveLength(2);
   });
 

@@ -39,8 +39,8 @@ export interface ModernInboundOptions {
   readonly serverInfo: Implementation | undefined;
   /** Milliseconds that a caller may take to come again with its answers. */
   readonly askTimeout: number;
-  readonly maxParked: number;
-  readonly maxParkedPerPrincipal: number;
+  readonly maxSuspended: number;
+  readonly maxSuspendedPerPrincipal: number;
   /** Open `subscriptions/listen` requests. */
   readonly maxSubscriptions: number;
   readonly maxSubscriptionsPerPrincipal: number;
@@ -91,13 +91,13 @@ export class ModernInbound {
     this.#subscriptions = new Subscriptions(options.maxSubscriptions, options.maxSubscriptionsPerPrincipal);
     this.#parking = new Parking({
       lifetime: options.askTimeout,
-      maxParked: options.maxParked,
-      maxParkedPerPrincipal: options.maxParkedPerPrincipal,
+      maxSuspended: options.maxSuspended,
+      maxSuspendedPerPrincipal: options.maxSuspendedPerPrincipal,
     });
   }
 
   /** Exchanges that wait for their callers. */
-  get parked(): number {
+  get suspended(): number {
     return this.#parking.size;
   }
 

@@ -41,13 +41,13 @@ describe('a handler that asks', () => {
     const client = new ModernClient(twoRounds);
     const first = await client.request('tools/call', CALL);
     expect(questions(first)).toEqual({ name: { method: 'elicitation/create', params: form('name?') } });
-    expect(client.inbound.parked).toBe(1);
+    expect(client.inbound.suspended).toBe(1);
     const second = await client.request('tools/call', retry(first, { name: accept({ name: 'Ada' }) }));
     expect(questions(second)).toEqual({ 'elicitation-1': { method: 'elicitation/create', params: form('Ada?') } });
     const third = await client.request('tools/call', retry(second, { 'elicitation-1': { action: 'decline' } }));
     expect(third.response.result).toEqual({ resultType: 'complete', content: [], said: ['Ada', 'decline'] });
     expect(third.response.id).toBe(3);
-    expect(client.inbound.parked).toBe(0);
+    expect(client.inbound.suspended).toBe(0);
   });
 
   test('asks all at once what it asks in one turn', async () => {
@@ -126,7 +126,7 @@ describe('a handler that asks', () => {
     done.resolve();
     await done.promise;
     expect(await client.result('tools/call', retry(first))).toMatchObject({ resultType: 'complete', late: true });
-    expect(client.inbound.parked).toBe(0);
+    expect(client.inbound.suspended).toBe(0);
   });
 
   test('takes a question back', async () => {
@@ -242,7 +242,7 @@ describe('a handler that asks', () => {
   test('hears of it where the question cannot be written as JSON', async () => {
     const client = new ModernClient(tool((exchange) => exchange.ask('roots/list', { big: 1n })));
     expect(await client.error('tools/call', CALL)).toMatchObject({ message: expect.stringMatching(/BigInt/) });
-    expect(client.inbound.parked).toBe(0);
+    expect(client.inbound.suspended).toBe(0);
   });
 
   test.each([
@@ -287,7 +287,7 @@ describe('a handler that asks', () => {
     expect(failures).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     expect(failures).toEqual(['signal', expect.stringContaining('1000 ms')]);
-    expect(client.inbound.parked).toBe(0);
+    expect(client.inbound.suspended).toBe(0);
     expect(await client.error('tools/call', retry(first))).toMatchObject({ code: -32602 });
   });
 
@@ -346,7 +346,7 @@ describe('a state', () => {
       status: 400,
       response: { error: { code: -32602 } },
     });
-    expect(client.inbound.parked).toBe(1);
+    expect(client.inbound.suspended).toBe(1);
     const good = await client.request('tools/call', retry(first, { name: accept({ name: 'Ada' }) }), {
       principal: 'ada',
     });
@@ -419,7 +419,7 @@ describe('a result that asks', () => {
     expect(first.response.result.requestState).not.toContain('step');
     const result = await client.result('tools/call', retry(first, { r: { roots: [] } }));
     expect(result).toMatchObject({ state: 'step 1', responses: { r: { roots: [] } } });
-    expect(client.inbound.parked).toBe(0);
+    expect(client.inbound.suspended).toBe(0);
   });
 
   test('takes along what the handler noted, though it has no state of its own', async () => {
@@ -481,18 +481,18 @@ describe('what waits is bounded', () => {
 
   test('in number: the oldest is given up once it has waited a minute', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
-    const client = new ModernClient(waiting, { maxParked: 2 });
+    const client = new ModernClient(waiting, { maxSuspended: 2 });
     const first = await client.request('tools/call', CALL);
     await client.request('tools/call', CALL);
     expect(await client.error('tools/call', CALL)).toMatchObject({ message: expect.stringContaining('Too many') });
     vi.setSystemTime(Date.now() + 60_000);
     expect((await client.request('tools/call', CALL)).response.result.resultType).toBe('input_required');
-    expect(client.inbound.parked).toBe(2);
+    expect(client.inbound.suspended).toBe(2);
     expect(await client.error('tools/call', retry(first))).toMatchObject({ code: -32602 });
   });
 
   test('for each principal, and others have their share', async () => {
-    const client = new ModernClient(waiting, { maxParkedPerPrincipal: 1 });
+    const client = new ModernClient(waiting, { maxSuspendedPerPrincipal: 1 });
     await client.request('tools/call', CALL, { principal: 'eve' });
     expect(await client.error('tools/call', CALL, { principal: 'eve' })).toMatchObject({ code: -32603 });
     expect((await client.request('tools/call', CALL, { principal: 'ada' })).response.result).toBeDefined();
@@ -500,14 +500,14 @@ describe('what waits is bounded', () => {
   });
 
   test('by where callers without a principal are: one who asks much leaves room for others, and loses the oldest', async () => {
-    const client = new ModernClient(waiting, { maxParked: 10 });
+    const client = new ModernClient(waiting, { maxSuspended: 10 });
     const ask = (address: string) => client.request('tools/call', CALL, { address });
     const first = await ask('192.0.2.1');
     for (let n = 1; n < 10; n += 1) await ask('192.0.2.1');
     expect((await ask('192.0.2.1')).response.error).toMatchObject({ code: -32603 });
     for (let n = 0; n < 5; n += 1) expect((await ask('192.0.2.2')).response.result?.resultType).toBe('input_required');
     expect((await ask('192.0.2.2')).response.error).toMatchObject({ message: expect.stringContaining('Too many') });
-    expect(client.inbound.parked).toBe(10);
+    expect(client.inbound.suspended).toBe(10);
     expect(await client.error('tools/call', retry(first))).toMatchObject({ code: -32602 });
   });
 
@@ -522,7 +522,7 @@ describe('what waits is bounded', () => {
     const client = new ModernClient(tool((exchange) => exchange.ask('elicitation/create', form(message))));
     for (let n = 0; n < 3; n += 1) await client.request('tools/call', CALL);
     expect(await client.error('tools/call', CALL)).toMatchObject({ code: -32603 });
-    expect(client.inbound.parked).toBe(3);
+    expect(client.inbound.suspended).toBe(3);
   });
 
   test('in size with the questions that are open, and not with those of earlier rounds', async () => {
@@ -553,7 +553,7 @@ describe('what waits is bounded', () => {
     const more = { bytes: 5 * 1024 * 1024 };
     expect(await client.error('tools/call', CALL, more)).toMatchObject({ code: -32603 });
     await client.result('tools/call', retry(second, { 'elicitation-1': { action: 'decline' } }));
-    expect(client.inbound.parked).toBe(0);
+    expect(client.inbound.suspended).toBe(0);
     expect((await client.request('tools/call', CALL, large)).response.result.resultType).toBe('input_required');
   });
 });
@@ -572,7 +572,7 @@ test('a caller that goes away cancels, also in a later round', async () => {
   expect(reasons).toEqual([]);
   reply.onclose!();
   expect(reasons).toEqual([expect.objectContaining({ message: expect.stringContaining('Cancelled') })]);
-  expect(client.inbound.parked).toBe(0);
+  expect(client.inbound.suspended).toBe(0);
 });
 
 test('a caller that is gone when it is told what was said while it was away cancels', async () => {

@@ -24,7 +24,7 @@ function waiting(principal?: string, bytes = 0): Waiting {
 }
 
 const parking = (options: Partial<ParkingOptions> = {}): Parking<Waiting> =>
-  new Parking({ lifetime: 600_000, maxParked: 1000, maxParkedPerPrincipal: 100, ...options });
+  new Parking({ lifetime: 600_000, maxSuspended: 1000, maxSuspendedPerPrincipal: 100, ...options });
 
 test('what was added is found by its id until it is taken away', () => {
   const places = parking();
@@ -49,7 +49,7 @@ test('who does not come back in time is given up', () => {
 });
 
 test('a full table refuses, until the oldest has waited a minute', () => {
-  const places = parking({ maxParked: 2 });
+  const places = parking({ maxSuspended: 2 });
   const [first, second, third] = [waiting(), waiting(), waiting()];
   places.add(first);
   vi.advanceTimersByTime(30_000);
@@ -64,7 +64,7 @@ test('a full table refuses, until the oldest has waited a minute', () => {
 });
 
 test('a principal gives up its own oldest, and never that of another', () => {
-  const places = parking({ maxParkedPerPrincipal: 1 });
+  const places = parking({ maxSuspendedPerPrincipal: 1 });
   const [ada, eve] = [waiting('ada'), waiting('eve')];
   places.add(ada);
   places.add(eve);
@@ -77,7 +77,7 @@ test('a principal gives up its own oldest, and never that of another', () => {
 });
 
 test('who has left gives its share back', () => {
-  const places = parking({ maxParkedPerPrincipal: 2 });
+  const places = parking({ maxSuspendedPerPrincipal: 2 });
   for (let round = 0; round < 5; round += 1) {
     const both = [waiting('ada'), waiting('ada')];
     both.forEach((one) => places.add(one));
@@ -88,7 +88,7 @@ test('who has left gives its share back', () => {
 });
 
 test('names of principals mean nothing', () => {
-  const places = parking({ maxParkedPerPrincipal: 1 });
+  const places = parking({ maxSuspendedPerPrincipal: 1 });
   for (const principal of ['__proto__', 'constructor', '', 'undefined']) {
     places.add(waiting(principal));
     expect(() => places.add(waiting(principal))).toThrow('Too many');

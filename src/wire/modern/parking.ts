@@ -15,9 +15,9 @@ export interface ParkingOptions {
   /** Milliseconds that a caller may stay away with questions. */
   readonly lifetime: number;
   /** Exchanges that may wait for their callers. */
-  readonly maxParked: number;
+  readonly maxSuspended: number;
   /** Of one principal, where callers have one. */
-  readonly maxParkedPerPrincipal: number;
+  readonly maxSuspendedPerPrincipal: number;
 }
 
 /** Bytes of the requests that wait for their callers. */
@@ -63,9 +63,9 @@ export class Parking<P extends Parked> {
     const { principal } = parked;
     // Nobody is to make room for what will not fit.
     if (parked.bytes > MAX_BYTES) throw full();
-    const { lifetime, maxParked } = this.#options;
+    const { lifetime, maxSuspended } = this.#options;
     if (principal !== undefined) while (!this.#fits(principal, parked.bytes)) this.#makeRoomOf(principal);
-    while (this.#places.size >= maxParked || this.#bytes + parked.bytes > MAX_BYTES) this.#makeRoomFor(parked);
+    while (this.#places.size >= maxSuspended || this.#bytes + parked.bytes > MAX_BYTES) this.#makeRoomFor(parked);
     const timer = setTimeout(
       () => parked.giveUp(gone(`the caller did not come back with its answers within ${lifetime} ms`)),
       lifetime,
@@ -97,7 +97,7 @@ export class Parking<P extends Parked> {
       count += 1;
       bytes += parked.bytes;
     }
-    return count < this.#options.maxParkedPerPrincipal && (count === 0 || bytes <= MAX_BYTES_PER_PRINCIPAL);
+    return count < this.#options.maxSuspendedPerPrincipal && (count === 0 || bytes <= MAX_BYTES_PER_PRINCIPAL);
   }
 
   /** Drops one exchange of a principal that has reached its limit. */
