@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { derive } from './core/derive.ts';
+export { derive, type ExchangeChanges } from './core/derive.ts';
 export {
   compose,
   NotAsked,

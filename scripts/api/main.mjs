@@ -66,7 +66,12 @@ async function generate(folder) {
 }
 
 /** What helps to infer the types of arguments and results; a reader is told in words what comes out of it. */
-const intentionallyNotExported = ['Arguments', 'BareResult', 'PathNames', 'QueryNames', 'Structured'];
+const intentionallyNotExported = [
+  ...['Arguments', 'BareResult', 'PathNames', 'QueryNames', 'Structured'],
+  // Those of everwire/http extend them.
+  'src/transport/http/handler.ts:HttpHandlerOptions',
+  'src/transport/http/listen.ts:ListenOptions',
+];
 
 /** What each face is imported by, by its source. */
 function facesOf({ name, exports }) {

@@ -3,8 +3,8 @@ import { Lifetime } from '../util/lifetime.ts';
 import { abortReason, isAborted, offAbort, onAbort } from './base-exchange.ts';
 import type { AskOptions, Caller, Exchange } from './exchange.ts';
 
-/** What a derived exchange has in place of the original's. */
-type ExchangeChanges = Partial<Pick<Exchange, 'params' | 'caller' | 'notify' | 'ask'>>;
+/** What `derive` puts into an exchange in place of what was there. */
+export type ExchangeChanges = Partial<Pick<Exchange, 'params' | 'caller' | 'notify' | 'ask'>>;
 
 /** The same exchange with something else in it: what middleware passes on, and what is called again for a request. */
 export function derive(exchange: Exchange, changes: ExchangeChanges): Exchange {
