@@ -1,4 +1,4 @@
-import { causesOf } from '../jsonrpc/causes.ts';
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import { scrubber } from './scrub.ts';
 
 /**
@@ -6,7 +6,7 @@ import { scrubber } from './scrub.ts';
  * causes, and its stack, without the secret. It has nothing else of them: errors of HTTP clients hold the whole request.
  */
 export function withoutSecret(thrown: unknown, secret: string): Error {
-  const texts = [...causesOf(thrown)].map(({ message, name }) => message || name);
+  const texts = [...errorChain(thrown)].map(({ message, name }) => message || name);
   if (texts.length === 0) texts.push(typeof thrown === 'string' ? thrown : 'something that is no error was thrown');
   const scrub = scrubber([secret]);
   const error = new Error(scrub(`The credential cannot be checked: ${texts.join(': ')}`));

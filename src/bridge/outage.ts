@@ -1,12 +1,12 @@
 import { NoConnection } from '../client/errors.ts';
 import type { Middleware } from '../core/exchange.ts';
-import { causesOf } from '../jsonrpc/causes.ts';
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import { isReceived } from '../jsonrpc/errors.ts';
 import { Method } from '../protocol/methods.ts';
 
 /** Whether a connection to the server could not be made. What was lost after that is reported by its connection. */
 function unreached(error: unknown): Error | undefined {
-  const causes = [...causesOf(error)];
+  const causes = [...errorChain(error)];
   // The transports for HTTP are loaded when they are needed, so their errors are known by name.
   return causes.find(({ name }) => name === 'NotSent') ?? causes.find((each) => each instanceof NoConnection);
 }

@@ -1,5 +1,5 @@
 import { TimeoutError } from '../client/errors.ts';
-import { causesOf } from '../jsonrpc/causes.ts';
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { ExitCode, Failure } from './failure.ts';
@@ -17,7 +17,7 @@ export class Interrupted extends Error {
 export function failureOf(error: unknown, connected: boolean): Failure {
   if (error instanceof Failure) return error;
   const { message } = RpcError.from(error);
-  const causes = [...causesOf(error)];
+  const causes = [...errorChain(error)];
   const failed = (code: ExitCode, text: string): Failure => new Failure(code, text, { cause: error });
   if (causes.some((cause) => cause instanceof Interrupted)) return failed(ExitCode.Interrupted, 'interrupted');
   if (causes.some(isRefusal)) return failed(ExitCode.Unauthorized, message);

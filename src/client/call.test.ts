@@ -121,7 +121,11 @@ describe('a call settles', () => {
     for (const error of errors) expect(await error).toMatchObject({ name: 'ConnectionError' });
     const later = [client.callTool('a'), client.readResource('b:c'), client.request('vendor/echo'), client.ping()];
     for (const error of later.map(failed))
-      expect(await error).toMatchObject({ name: 'ConnectionError', message: 'The client was closed', notRun: true });
+      expect(await error).toMatchObject({
+        name: 'ConnectionError',
+        message: 'The client was closed',
+        notExecuted: true,
+      });
     expect(client.closed).toBe(true);
   });
 });

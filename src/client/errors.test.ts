@@ -30,15 +30,15 @@ describe('a call is made once more', () => {
   });
 
   test('says whether it ran', () => {
-    expect(failed(new NotSent('refused'))).toMatchObject({ notRun: true });
-    expect(failed(new HttpStatusError(429, 'Too Many Requests'))).toMatchObject({ notRun: true });
-    expect(failed(new AnswerLost('x', { cause: new NotSent('y') }))).toMatchObject({ notRun: false });
-    expect(failed(new Error('out of memory'))).toMatchObject({ notRun: false });
+    expect(failed(new NotSent('refused'))).toMatchObject({ notExecuted: true });
+    expect(failed(new HttpStatusError(429, 'Too Many Requests'))).toMatchObject({ notExecuted: true });
+    expect(failed(new AnswerLost('x', { cause: new NotSent('y') }))).toMatchObject({ notExecuted: false });
+    expect(failed(new Error('out of memory'))).toMatchObject({ notExecuted: false });
   });
 
   test('never at once where no connection is to be had', () => {
     const error = connectFailure(within(new NotSent('refused')), undefined, 1);
-    expect(error).toMatchObject({ name: 'ConnectionError', notRun: true });
+    expect(error).toMatchObject({ name: 'ConnectionError', notExecuted: true });
     expect(mayRepeat(error, true)).toBe(false);
   });
 
@@ -46,10 +46,12 @@ describe('a call is made once more', () => {
     ['not run', within(new HttpStatusError(400, 'no'), -32600), true],
     ['not run, by its status', within(new HttpStatusError(405, 'no')), true],
     ['perhaps run', within(new HttpStatusError(400, 'no')), false],
-  ])('never where the server speaks another revision now; it has %s', (_, cause, notRun) => {
+  ])('never where the server speaks another revision now; it has %s', (_, cause, notExecuted) => {
     const error = new RevisionChanged('tools/call', '2025-11-25', cause);
-    expect(error).toMatchObject({ name: 'ConnectionError', notRun, cause });
-    expect(error.message).toContain(notRun ? 'did not run and can be repeated' : 'can be repeated if it may run twice');
+    expect(error).toMatchObject({ name: 'ConnectionError', notExecuted, cause });
+    expect(error.message).toContain(
+      notExecuted ? 'did not run and can be repeated' : 'can be repeated if it may run twice',
+    );
     expect(mayRepeat(error, true)).toBe(false);
   });
 

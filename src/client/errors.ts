@@ -1,4 +1,4 @@
-import { causesOf, certainlyNotRun, decisiveOf } from '../jsonrpc/causes.ts';
+import { errorChain, certainlyNotExecuted, transportFailure } from '../jsonrpc/error-chain.ts';
 import { isReceived, RpcError } from '../jsonrpc/errors.ts';
 import type { ErrorResponse } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
@@ -24,18 +24,18 @@ export class TimeoutError extends Error {
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
   /** Whether the call certainly did not run: made again, it does not run twice. Where false, it may have run. */
-  readonly notRun: boolean;
+  readonly notExecuted: boolean;
 
-  constructor(message: string, options: ErrorOptions & { readonly notRun?: boolean } = {}) {
+  constructor(message: string, options: ErrorOptions & { readonly notExecuted?: boolean } = {}) {
     super(message, options);
-    this.notRun = options.notRun ?? certainlyNotRun(options.cause);
+    this.notExecuted = options.notExecuted ?? certainlyNotExecuted(options.cause);
   }
 }
 
 /** There is no connection to be had, so what was to be sent over it did not run. To try again at once is of no use. */
 export class NoConnection extends ConnectionError {
   constructor(message: string, options?: ErrorOptions) {
-    super(message, { ...options, notRun: true });
+    super(message, { ...options, notExecuted: true });
   }
 }
 
@@ -47,12 +47,14 @@ export class RevisionChanged extends ConnectionError {
   readonly temporary = true;
 
   constructor(what: string, revision: Revision, cause: Error) {
-    const notRun = isRefusedUnread(cause) || certainlyNotRun(cause);
-    const repeat = notRun ? 'this one did not run and can be repeated' : 'this one can be repeated if it may run twice';
+    const notExecuted = isRefusedUnread(cause) || certainlyNotExecuted(cause);
+    const repeat = notExecuted
+      ? 'this one did not run and can be repeated'
+      : 'this one can be repeated if it may run twice';
     super(
       `${what} failed: the server seems to speak another revision than ${revision} now (${cause.message}). ` +
         `The next call connects anew; ${repeat}`,
-      { cause, notRun },
+      { cause, notExecuted },
     );
   }
 }
@@ -80,15 +82,15 @@ interface HttpFailure extends Error {
 export function mayRepeat(error: unknown, idempotent: boolean): boolean {
   if (!(error instanceof ConnectionError) || error instanceof NoConnection || error instanceof RevisionChanged)
     return false;
-  const decisive = decisiveOf(error.cause);
+  const decisive = transportFailure(error.cause);
   // The server has answered, and would say the same again.
   if (decisive?.name === 'HttpStatusError') return false;
-  return error.notRun || idempotent;
+  return error.notExecuted || idempotent;
 }
 
 /** Whether a request failed because its session is over: none that comes later will have another answer. */
 export function saysSessionGone(error: unknown): boolean {
-  for (const { name } of causesOf(error)) if (name === 'SessionGone') return true;
+  for (const { name } of errorChain(error)) if (name === 'SessionGone') return true;
   return false;
 }
 

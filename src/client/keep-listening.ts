@@ -1,6 +1,6 @@
 import { derive } from '../core/derive.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
-import { decisiveOf } from '../jsonrpc/causes.ts';
+import { transportFailure } from '../jsonrpc/error-chain.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { isTemporary } from '../jsonrpc/temporary.ts';
 import { Notice } from '../protocol/methods.ts';
@@ -65,7 +65,7 @@ export async function keepListening(
       if (await link.awaitCall(signal)) continue;
       const first = resubscription.ended();
       if (first && link.interrupted.size === 0) {
-        const why = (decisiveOf(lost.cause) ?? lost).message;
+        const why = (transportFailure(lost.cause) ?? lost).message;
         onerror(new ConnectionError(`Subscriptions were lost and will be opened again: ${why}`, { cause: lost }));
       }
       link.interrupted.add(exchange);

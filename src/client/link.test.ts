@@ -302,7 +302,7 @@ describe('a server that seems to speak another revision', () => {
 
   test('is connected to again for the next call, and where it does, the former connection is closed', async () => {
     const { link, answers, opened, closed, onlost, onopen, call, refused } = await doubting();
-    expect(await refused()).toMatchObject({ name: 'ConnectionError', notRun: true, cause: named });
+    expect(await refused()).toMatchObject({ name: 'ConnectionError', notExecuted: true, cause: named });
     expect([opened.length, closed.length, onlost.mock.calls.length]).toEqual([1, 0, 0]);
     const next = call();
     await vi.advanceTimersByTimeAsync(0);

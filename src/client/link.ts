@@ -1,5 +1,5 @@
 import type { Exchange, Service } from '../core/exchange.ts';
-import { causesOf } from '../jsonrpc/causes.ts';
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { saysOtherRevision } from '../wire/era-evidence.ts';
 import type { Upstream } from '../wire/upstream.ts';
@@ -280,7 +280,7 @@ export class Link {
 
 /** A message, and what a process said on stderr before it ended, where that is more. */
 function withLastWords(error: Error): string {
-  for (const each of causesOf(error)) {
+  for (const each of errorChain(error)) {
     const { stderr } = each as { stderr?: unknown };
     if (typeof stderr === 'string' && stderr.includes('\n')) return `${error.message}\n${stderr}`;
   }

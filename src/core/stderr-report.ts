@@ -1,4 +1,4 @@
-import { causesOf } from '../jsonrpc/causes.ts';
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import { printable } from './printable.ts';
 
 /** How many errors are written within each period; those that come after them are counted. */
@@ -38,7 +38,7 @@ export function stderrReport(write: (text: string) => void = (text) => console.e
 
 /** An error with its stack and its causes. In some runtimes a stack does not begin with the message. */
 function described(error: Error): string {
-  const texts = Array.from(causesOf(error), (each) => {
+  const texts = Array.from(errorChain(error), (each) => {
     const { stack = '' } = each;
     return stack.includes(each.message) ? stack || String(each) : `${String(each)}\n${stack}`;
   });

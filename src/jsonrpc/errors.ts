@@ -1,4 +1,4 @@
-import { causesOf } from './causes.ts';
+import { errorChain } from './error-chain.ts';
 import type { ErrorObject } from './message.ts';
 
 /** The codes of JSON-RPC 2.0, section 5.1. */
@@ -23,7 +23,7 @@ const received = new WeakSet<Error>();
 
 /** Whether an error came from the peer, itself or as the cause of what was made of it. */
 export function isReceived(error: unknown): boolean {
-  for (const each of causesOf(error)) if (received.has(each)) return true;
+  for (const each of errorChain(error)) if (received.has(each)) return true;
   return false;
 }
 

@@ -1,4 +1,4 @@
-import { causesOf } from './causes.ts';
+import { errorChain } from './error-chain.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from './pending.ts';
 
@@ -10,7 +10,7 @@ const TEMPORARY: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEO
  * its causes the outermost with a `temporary` decides, else the code of an `RpcError`. Undefined where nothing says it.
  */
 export function isTemporary(error: unknown): boolean | undefined {
-  for (const each of causesOf(error))
+  for (const each of errorChain(error))
     if ('temporary' in each && typeof each.temporary === 'boolean') return each.temporary;
   return error instanceof RpcError ? TEMPORARY.has(error.code) : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Middleware } from '../core/exchange.ts';
 import { Refusal } from '../core/refusal.ts';
-import { causesOf } from '../jsonrpc/causes.ts';
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 
@@ -36,7 +36,7 @@ export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
 /** An error message without what a process wrote to stderr. `ChildEnded`, one of the causes, knows those lines. */
 function withoutLastWords(error: Error): string {
   let { message } = error;
-  for (const each of causesOf(error)) {
+  for (const each of errorChain(error)) {
     if (each.name !== 'ChildEnded') continue;
     const { summary, stderr } = each as Ended;
     message = message.replaceAll(each.message, summary);

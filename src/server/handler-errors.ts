@@ -1,6 +1,6 @@
 import { abortReason, isAborted } from '../core/base-exchange.ts';
 import type { Exchange } from '../core/exchange.ts';
-import { causesOf } from '../jsonrpc/causes.ts';
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import { ErrorCode, isRpcError, RpcError } from '../jsonrpc/errors.ts';
 import { isUserError } from './user-error.ts';
 
@@ -46,6 +46,6 @@ function isForCaller(thrown: unknown): thrown is Error {
 function causedByAbort(thrown: unknown, exchange: Exchange): boolean {
   if (!isAborted(exchange)) return false;
   const reason = abortReason(exchange);
-  for (const each of causesOf(thrown)) if (each === reason) return true;
+  for (const each of errorChain(thrown)) if (each === reason) return true;
   return false;
 }

@@ -1,4 +1,4 @@
-import { causesOf } from '../jsonrpc/causes.ts';
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
@@ -23,7 +23,7 @@ const IN_MODERN_ANSWERS: ReadonlySet<unknown> = new Set([
 
 /** Whether an error is that of a status by which a server says that it does not understand, as one of another era would. */
 export function saysForeign(error: unknown): boolean {
-  for (const each of causesOf(error)) {
+  for (const each of errorChain(error)) {
     if (!('status' in each) || typeof each.status !== 'number') continue;
     return each.status >= 400 && each.status < 500 && !NO_EVIDENCE.has(each.status);
   }
@@ -38,7 +38,7 @@ export function saysOtherRevision(error: unknown, revision: Revision): boolean {
   const named = revisionsIn(error);
   if (named) return !named.includes(revision);
   if (!saysForeign(error)) return false;
-  const codes = [...causesOf(error)].map((each) => ('code' in each ? each.code : undefined));
+  const codes = [...errorChain(error)].map((each) => ('code' in each ? each.code : undefined));
   return REVISIONS[revision].era === 'legacy'
     ? codes.some((code) => OF_MODERN_SERVERS.has(code))
     : !codes.some((code) => IN_MODERN_ANSWERS.has(code));
@@ -46,7 +46,7 @@ export function saysOtherRevision(error: unknown, revision: Revision): boolean {
 
 /** Whether a request that failed with this was refused before anything was done for it, by its error. */
 export function isRefusedUnread(error: unknown): boolean {
-  for (const each of causesOf(error)) {
+  for (const each of errorChain(error)) {
     if (!('code' in each)) continue;
     return OF_MODERN_SERVERS.has(each.code) || each.code === ErrorCode.InvalidRequest;
   }
@@ -55,7 +55,7 @@ export function isRefusedUnread(error: unknown): boolean {
 
 /** The revisions that a server names in an error because it does not speak that of the request. */
 function revisionsIn(error: unknown): unknown[] | undefined {
-  for (const each of causesOf(error)) {
+  for (const each of errorChain(error)) {
     if (!('code' in each) || each.code !== McpErrorCode.UnsupportedProtocolVersion || !('data' in each)) continue;
     const named: unknown = isObject(each.data) ? each.data['supported'] : undefined;
     if (Array.isArray(named)) return named;

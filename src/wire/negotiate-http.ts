@@ -1,4 +1,4 @@
-import { causesOf } from '../jsonrpc/causes.ts';
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import { ErrorCode, isReceived, RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { isObject } from '../jsonrpc/message.ts';
@@ -108,7 +108,7 @@ function isAnswer(error: RpcError): boolean {
 
 /** The code of an error of the server, in the body of a status too. */
 function recognisedCode(error: RpcError): unknown {
-  for (const each of causesOf(error)) {
+  for (const each of errorChain(error)) {
     const response: unknown = 'response' in each ? each.response : undefined;
     if (isObject(response) && isObject(response['error'])) return response['error']['code'];
   }

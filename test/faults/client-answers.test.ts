@@ -102,7 +102,7 @@ describe.each(WAYS)('over %s', (way) => {
         say({ jsonrpc: '2.0', id, result: { contents: [] } });
       },
     });
-    expect(await outcome(client, 'lost')).toMatchObject({ name: 'ConnectionError', notRun: false });
+    expect(await outcome(client, 'lost')).toMatchObject({ name: 'ConnectionError', notExecuted: false });
     expect(calls.get('lost')).toBe(1);
     expect(await outcome(client, 'other')).toBe('good');
     expect(await client.readResource('a:b')).toEqual({ contents: [] });
@@ -166,7 +166,7 @@ describe.each(POSTS)('over %s', (way) => {
     expect(error).toMatchObject({ name: 'TimeoutError', limit: 50 });
     expect(await outcome(client, 'silent')).toMatchObject({
       name: 'ConnectionError',
-      notRun: false,
+      notExecuted: false,
       message: expect.stringContaining('for 200 ms'),
     });
     expect(calls.get('silent')).toBe(2);

@@ -57,7 +57,7 @@ function isAllowed(outcome: Error | undefined, times: number): boolean {
   if (outcome === undefined) return times === 1;
   // A server that reads half a line before the end of its input says that it did not understand it.
   if (outcome instanceof RpcError) return outcome.code === ErrorCode.ParseError && times === 0;
-  return outcome instanceof ConnectionError && times <= (outcome.notRun ? 0 : 1);
+  return outcome instanceof ConnectionError && times <= (outcome.notExecuted ? 0 : 1);
 }
 
 function judge(outcome: Error | undefined, key: string, runs: Counting['runs']): void {

@@ -79,7 +79,7 @@ describe.each(WAYS)('over %s', (way) => {
     await tamper.stop();
     const errors = await Promise.all(['a', 'b', 'c'].map((text) => failed(client.callTool('echo', { text }))));
     for (const error of errors) expect(error).toBeInstanceOf(ConnectionError);
-    const met = (error: unknown): boolean => error instanceof ConnectionError && error.notRun;
+    const met = (error: unknown): boolean => error instanceof ConnectionError && error.notExecuted;
     const again = await vi.waitUntil(async () => {
       const error = await failed(client.callTool('echo', { text: 'd' }));
       return met(error) && error;
@@ -186,7 +186,7 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
       const error = await failed(client.callTool('busy'));
       expect(error).toMatchObject({
         name: 'ConnectionError',
-        notRun: true,
+        notExecuted: true,
         message: expect.stringContaining(`come back later (${when})`),
       });
       expect(calls.get('busy')).toBe(1);
@@ -207,7 +207,7 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
   test.each([429, 500, 503])('with %i and says nothing is not called again', async (status) => {
     const { client, calls } = await oddWorld(way, { busy: ({ response }) => response.writeHead(status).end() });
     const error = await failed(client.callTool('busy'));
-    expect(error).toMatchObject({ name: 'ConnectionError', notRun: status === 429 });
+    expect(error).toMatchObject({ name: 'ConnectionError', notExecuted: status === 429 });
     expect((error as Error).message).toContain(`status ${status}`);
     expect(calls.get('busy')).toBe(1);
     expect(await failed(client.callTool('other'))).toBeUndefined();
@@ -236,7 +236,7 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
     expect(await failed(client.callTool('late'))).toMatchObject({
       name: 'ConnectionError',
       message: expect.stringContaining('The server is shutting down'),
-      notRun: true,
+      notExecuted: true,
     });
     release.resolve();
     expect(await work).toMatchObject({ content: [{ text: 'done' }] });
@@ -249,7 +249,7 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
     const { client } = await oddWorld(way, {
       busy: ({ id, response }) => json(response, { jsonrpc: '2.0', id, error }, 503),
     });
-    expect(await failed(client.callTool('busy'))).toMatchObject({ name: 'ConnectionError', notRun: false });
+    expect(await failed(client.callTool('busy'))).toMatchObject({ name: 'ConnectionError', notExecuted: false });
   });
 
   test('to another path of its own is followed; elsewhere and in circles it is not, and that is said', async () => {
@@ -266,13 +266,16 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
     });
     expect(await client.callTool('moved')).toEqual({ content: [] });
     const said = (name: string): Promise<unknown> => failed(client.callTool(name));
-    expect(await said('away')).toMatchObject({ notRun: true, message: expect.stringContaining('another origin') });
-    expect(await said('round')).toMatchObject({ notRun: true, message: expect.stringContaining('more than 5') });
+    expect(await said('away')).toMatchObject({ notExecuted: true, message: expect.stringContaining('another origin') });
+    expect(await said('round')).toMatchObject({ notExecuted: true, message: expect.stringContaining('more than 5') });
     expect(await said('changed')).toMatchObject({
-      notRun: true,
+      notExecuted: true,
       message: expect.stringContaining('not keep the method'),
     });
-    expect(await said('nowhere')).toMatchObject({ notRun: true, message: expect.stringContaining('not where to') });
+    expect(await said('nowhere')).toMatchObject({
+      notExecuted: true,
+      message: expect.stringContaining('not where to'),
+    });
     expect(stranger.asked).toEqual([]);
     expect(calls.get('round')).toBe(6);
     expect(await failed(client.callTool('other'))).toBeUndefined();

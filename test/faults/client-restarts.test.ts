@@ -70,7 +70,7 @@ describe('a session that is gone in the middle of it', () => {
 /** How a call fails that meets a server of another era. */
 const CHANGED = {
   name: 'ConnectionError',
-  notRun: true,
+  notExecuted: true,
   message: expect.stringMatching(
     /^tools\/call failed: the server seems to speak another revision than 20.* did not run/,
   ),
@@ -165,7 +165,7 @@ describe('a server that speaks another era after a restart', () => {
     writeFileSync(file, after);
     await expect(client.callTool('end')).rejects.toMatchObject({
       name: 'ConnectionError',
-      notRun: false,
+      notExecuted: false,
       message: expect.stringContaining('code 7'),
     });
     expect(await textOf(client, 'era')).toBe(after);

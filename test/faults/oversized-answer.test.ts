@@ -15,7 +15,7 @@ describe.each(SERVERS)('%s', (_, file) => {
     const waits = client.callTool('wait');
     const error: unknown = await client.callTool('large').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConnectionError);
-    expect(error).toMatchObject({ notRun: false, message: expect.stringContaining('at most 16777216 bytes') });
+    expect(error).toMatchObject({ notExecuted: false, message: expect.stringContaining('at most 16777216 bytes') });
     const [pid, calls] = await count();
     expect(calls).toBe('2');
     expect(textOf(await waits)).toBe('waited');

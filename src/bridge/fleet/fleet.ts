@@ -1,7 +1,7 @@
 import { isAborted } from '../../core/base-exchange.ts';
 import { derive } from '../../core/derive.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
-import { certainlyNotRun } from '../../jsonrpc/causes.ts';
+import { certainlyNotExecuted } from '../../jsonrpc/error-chain.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
@@ -172,7 +172,7 @@ class ServiceFleet implements Fleet {
       } catch (thrown) {
         const error = RpcError.from(thrown);
         if (isAborted(exchange)) throw error;
-        if (certainlyNotRun(error)) unreached = error;
+        if (certainlyNotExecuted(error)) unreached = error;
         else if (notThere.has(error.code)) without = error;
         else throw error;
       }

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { json, scripted } from '../../../../test/support/http-server.ts';
-import { certainlyNotRun } from '../../../jsonrpc/causes.ts';
+import { certainlyNotExecuted } from '../../../jsonrpc/error-chain.ts';
 import type { Authorizer } from './authorizer.ts';
 import { Lifetime } from '../../../util/lifetime.ts';
 import { Endpoint, type HttpClientOptions } from './endpoint.ts';
@@ -35,7 +35,7 @@ describe('redirects', () => {
     expect(error).toBeInstanceOf(HttpStatusError);
     expect(error.message).toContain(`a redirect to another origin, ${other.url.href}, which is not followed`);
     expect(error.message).not.toContain('secret');
-    expect(certainlyNotRun(error)).toBe(true);
+    expect(certainlyNotExecuted(error)).toBe(true);
     expect(other.asked).toEqual([]);
   });
 
@@ -91,7 +91,7 @@ describe('a server that says when to come back', () => {
     const server = await scripted((_asked, response) => void response.writeHead(503).end());
     const error = await failure(post(server.url));
     expect(error).toMatchObject({ status: 503 });
-    expect(certainlyNotRun(error)).toBe(false);
+    expect(certainlyNotExecuted(error)).toBe(false);
     expect(server.asked).toHaveLength(1);
   });
 });

@@ -12,7 +12,7 @@ export class HttpStatusError extends Error {
   /** The JSON-RPC error in the body, where there was one. */
   readonly response: ErrorResponse | undefined;
   /** Whether it is a status with which a request is turned away before anything is done for it, or the server says so. */
-  readonly notRun: boolean;
+  readonly notExecuted: boolean;
   /** Whether another attempt may succeed: the server has trouble, and did not refuse. */
   readonly temporary: boolean;
 
@@ -21,7 +21,7 @@ export class HttpStatusError extends Error {
     this.status = status;
     this.temporary = status >= 500 || status === 408 || status === 429;
     this.response = response;
-    this.notRun = TURNED_AWAY.has(status) || (status >= 300 && status < 400) || saysNotExecuted(response);
+    this.notExecuted = TURNED_AWAY.has(status) || (status >= 300 && status < 400) || saysNotExecuted(response);
   }
 }
 
@@ -34,22 +34,22 @@ export class SessionGone extends Error {
   /** Under which a request fails with it. */
   readonly code = CONNECTION_CLOSED;
   /** Whether the message that this is the error of certainly did not run. */
-  readonly notRun: boolean;
+  readonly notExecuted: boolean;
 
-  constructor(notRun: boolean) {
+  constructor(notExecuted: boolean) {
     super(
-      notRun
+      notExecuted
         ? 'The server no longer knows the session, and did not take the message'
         : 'The server no longer knows the session',
     );
-    this.notRun = notRun;
+    this.notExecuted = notExecuted;
   }
 }
 
 /** A connection was lost, or a response ended, before the answer came. What was asked may have run. */
 export class AnswerLost extends Error {
   override readonly name = 'AnswerLost';
-  readonly notRun = false;
+  readonly notExecuted = false;
   readonly temporary = true;
   /** Under which a request fails with it. */
   readonly code = CONNECTION_CLOSED;
@@ -58,7 +58,7 @@ export class AnswerLost extends Error {
 /** Nothing came for longer than the limit, not even a comment. What was asked may have run. */
 export class SilenceError extends Error {
   override readonly name = 'SilenceError';
-  readonly notRun = false;
+  readonly notExecuted = false;
   readonly temporary = true;
   /** Under which a request fails with it. */
   readonly code = CONNECTION_CLOSED;

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closedPort, event, events, json, rawServer, scripted } from '../../../../test/support/http-server.ts';
 import type { CarriedRequest, Carrier } from '../../carrier.ts';
-import { certainlyNotRun } from '../../../jsonrpc/causes.ts';
+import { certainlyNotExecuted } from '../../../jsonrpc/error-chain.ts';
 import { AnswerLost, HttpStatusError, SilenceError } from './errors.ts';
 import { httpCarrier, type HttpCarrierOptions } from './http-carrier.ts';
 import { NotSent } from './http.ts';
@@ -196,7 +196,7 @@ describe('a request of a revision without sessions', () => {
   test('that was certainly not sent says so', async () => {
     const error = await thrownBy(open(await closedPort()).carrier.request(call()));
     expect(error).toBeInstanceOf(NotSent);
-    expect(certainlyNotRun(new Error('wrapped', { cause: error }))).toBe(true);
+    expect(certainlyNotExecuted(new Error('wrapped', { cause: error }))).toBe(true);
   });
 
   test('ends with its carrier', async () => {

@@ -45,6 +45,6 @@ export interface HttpSend {
 /** A request that certainly did not reach the server: it can be repeated, whatever it was. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
-  readonly notRun = true;
+  readonly notExecuted = true;
   readonly temporary = true;
 }

@@ -115,7 +115,7 @@ test.each(['http', 'https'])('a proxy that refuses is named without its password
   expect(String(error)).toContain('the proxy wants authentication (status 407)');
   expect(String(error)).not.toContain('secret');
   // Nothing was passed on, so nothing ran.
-  expect(error).toMatchObject({ name: 'NotSent', notRun: true });
+  expect(error).toMatchObject({ name: 'NotSent', notExecuted: true });
 });
 
 test('any other status of a proxy for http may be that of the server', async () => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { event, events, scripted, type Asked } from '../../../../test/support/http-server.ts';
-import { certainlyNotRun } from '../../../jsonrpc/causes.ts';
+import { certainlyNotExecuted } from '../../../jsonrpc/error-chain.ts';
 import { notification, request, type Message } from '../../../jsonrpc/message.ts';
 import { HttpStatusError, SessionGone, SilenceError } from './errors.ts';
 import { SseClient, type SseClientOptions } from './sse-client.ts';
@@ -124,7 +124,7 @@ test('the transport closes with its stream, and says why', async () => {
 test('a session that the server no longer knows ends, and what was sent did not run', async () => {
   const { client, onclose } = await opened((_asked, response) => void response.writeHead(404).end());
   const error = await client.send(request(1, 'ping')).catch((thrown: unknown) => thrown);
-  expect(certainlyNotRun(error)).toBe(true);
+  expect(certainlyNotExecuted(error)).toBe(true);
   await vi.waitUntil(() => onclose.mock.calls.length === 1);
   expect(client.closeReason).toBeInstanceOf(SessionGone);
 });

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closedPort, event, events, json, scripted, type Asked } from '../../../../test/support/http-server.ts';
 import { hello } from '../../../../test/support/wire.ts';
-import { certainlyNotRun } from '../../../jsonrpc/causes.ts';
+import { certainlyNotExecuted } from '../../../jsonrpc/error-chain.ts';
 import { notification, request, type Message } from '../../../jsonrpc/message.ts';
 import { AnswerLost, HttpStatusError, SessionGone } from './errors.ts';
 import { NotSent } from './http.ts';
@@ -111,12 +111,12 @@ describe('a session', () => {
     const refused = [2, 3].map((id) => thrownBy(opened.client.send(request(id, 'tools/call'))));
     for (const error of await Promise.all(refused)) {
       expect(error).toBeInstanceOf(SessionGone);
-      expect(certainlyNotRun(error)).toBe(true);
+      expect(certainlyNotExecuted(error)).toBe(true);
     }
     await vi.waitUntil(() => opened.closed.times === 1);
     expect(opened.client.closeReason).toBeInstanceOf(SessionGone);
-    expect(certainlyNotRun(opened.client.closeReason)).toBe(false);
-    expect(certainlyNotRun(await thrownBy(opened.client.send(request(4, 'ping'))))).toBe(true);
+    expect(certainlyNotExecuted(opened.client.closeReason)).toBe(false);
+    expect(certainlyNotExecuted(await thrownBy(opened.client.send(request(4, 'ping'))))).toBe(true);
     expect(server.asked.some(({ method }) => method === 'DELETE')).toBe(false);
   });
 

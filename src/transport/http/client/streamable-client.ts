@@ -63,7 +63,7 @@ interface Asked {
  * - `RpcError` where the server answered with a JSON-RPC error and a status that is no success, which is its cause;
  *   `HttpStatusError` where there was none in it, or where the request was refused (401, 403, 429, 503).
  *
- * `certainlyNotRun` tells which of these can be repeated. Where a stream ends before its request is answered, it is
+ * `certainlyNotExecuted` tells which of these can be repeated. Where a stream ends before its request is answered, it is
  * resumed, if it had an event id to resume from. A request whose stream is lost for good is answered with an error of code
  * −32000, at once, whose `cause` (`MessageExtra`) is an `AnswerLost`.
  */
