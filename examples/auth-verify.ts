@@ -3,7 +3,7 @@ import { bearerAuth } from 'everwire/auth';
 const { INTROSPECTION = 'http://localhost:9000/introspect', CLIENT_SECRET = '' } = process.env;
 const RESOURCE = 'http://localhost:8000/mcp';
 
-/** Asks the authorization server whose a token is (RFC 7662). */
+/** Checks tokens with the introspection endpoint of the authorization server (RFC 7662). */
 export const auth = bearerAuth({
   resource: RESOURCE,
   authorizationServers: ['http://localhost:9000'],
@@ -16,7 +16,7 @@ export const auth = bearerAuth({
     });
     if (!response.ok) throw new Error(`Introspection answered ${response.status}`);
     const { active, sub, aud, scope = '', exp } = (await response.json()) as Record<string, any>;
-    // Undefined is status 401. A token for somebody else must not be taken.
+    // Undefined means status 401. Always reject a token that was issued for another server.
     if (!active || aud !== RESOURCE) return undefined;
     return { principal: sub, scopes: scope.split(' '), expiresAt: exp };
   },

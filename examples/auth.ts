@@ -1,7 +1,7 @@
 import { bearerAuth } from 'everwire/auth';
 import { McpServer } from 'everwire/server';
 
-// Where clients reach the server, as they see it, and who issues tokens for it.
+// The public URL of the server, and the authorization server that issues tokens for it.
 const { RESOURCE = 'http://localhost:8000/mcp', ISSUER = 'http://localhost:9000' } = process.env;
 
 const auth = bearerAuth({ resource: RESOURCE, issuer: ISSUER, scopes: ['notes:read'] });

@@ -9,7 +9,7 @@ const mail = new McpServer({ name: 'mail', version: '1.0.0' });
 mail.tool('search', {}, () => 'three letters');
 mail.tool('send', {}, () => 'sent');
 
-// Anything with a service: servers of this process, bridges, connected clients.
+// A member is anything with a service: a server in this process, a bridge, a connected client.
 export const fleet = createFleet({
   members: [
     { name: 'notes', service: notes.service },

@@ -16,5 +16,5 @@ export const authorizer = oauth({
   clientMetadata: { client_name: 'Notes' },
 });
 
-// For HTTP clients that know nothing of authorization.
+// For HTTP clients that do not support authorization themselves.
 export const fetch = authorizedFetch(authorizer);

@@ -11,7 +11,7 @@ const metrics = await createMetrics();
 const log = await createLog({ format: 'json' });
 const tracing = await createTracing();
 
-// The first is the outermost.
+// The first middleware is the outermost one.
 if (tracing) server.use(tracing.server());
 server.use(metrics.middleware('shop'), logCalls(log, 'shop'));
 

@@ -7,7 +7,7 @@ const book = {
   input: { type: 'object', properties: { title: { type: 'string' }, pages: { type: 'integer' } }, required: ['title'] },
 } as const;
 
-// A task from the start: its questions and its progress wait for whoever looks at it.
+// Always a task. The caller polls it to read its progress and to answer its questions.
 server.tool('print', { ...book, task: true }, async ({ title, pages = 3 }, context) => {
   for (let page = 1; page <= pages; page += 1) {
     await sleep(10, undefined, { signal: context.signal });
@@ -20,7 +20,7 @@ server.tool('print', { ...book, task: true }, async ({ title, pages = 3 }, conte
   return cover.action === 'accept' ? `Printed, in ${cover.content.colour}.` : 'Printed, without a cover.';
 });
 
-// A task where it has to be one: small orders are answered at once, large ones are asked about before.
+// A task only for large orders, after a confirmation. Small orders are answered at once.
 server.tool('order', { ...book, task: { start: 'by-handler', ttlMs: 600_000 } }, async ({ pages = 3 }, context) => {
   if (pages > 100) {
     const sure = await context.elicit({

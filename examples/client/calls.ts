@@ -3,13 +3,13 @@ import { z } from 'zod';
 
 const Books = z.object({ books: z.array(z.object({ title: z.string(), year: z.number() })) });
 
-/** What a tool returned, checked and typed. */
+/** Checks and types the structured content of a result. */
 export async function yearOf(client: Client, title: string): Promise<number | undefined> {
   const { structuredContent } = await client.callTool('search', { title }, { output: Books });
   return structuredContent?.books[0]?.year;
 }
 
-/** A long call: heard of, bounded, and given up where it is not wanted any more. */
+/** A long call that reports progress, has time limits and can be cancelled. */
 export async function dust(client: Client, signal: AbortSignal): Promise<string> {
   try {
     const { isError } = await client.callTool(
@@ -22,10 +22,10 @@ export async function dust(client: Client, signal: AbortSignal): Promise<string>
         onprogress: ({ progress, total }) => console.log(`${progress} of ${total ?? '?'}`),
       },
     );
-    return isError ? 'could not be done' : 'done';
+    return isError ? 'failed' : 'done';
   } catch (error) {
-    if (error instanceof TimeoutError) return `nothing was heard for ${error.limit} ms`;
-    if (error instanceof ConnectionError) return `the server is gone: ${error.message}`;
+    if (error instanceof TimeoutError) return `no answer within ${error.limit} ms`;
+    if (error instanceof ConnectionError) return `connection failed: ${error.message}`;
     if (error instanceof RpcError) return `refused with ${error.code}: ${error.message}`;
     throw error;
   }

@@ -1,6 +1,6 @@
 import { connect, type Client, type Subscription, type Target } from 'everwire/client';
 
-/** Hears of new tools, and keeps a list of them. */
+/** Shows the names of the tools, now and after every change of the list. */
 export async function watchTools(target: Target, show: (names: string[]) => void): Promise<Client> {
   const client = await connect(target, {
     onchange: (change) => {
@@ -14,7 +14,7 @@ export async function watchTools(target: Target, show: (names: string[]) => void
   return client;
 }
 
-/** Reads a resource whenever it has changed. */
+/** Reads a resource each time it changes. */
 export function follow(client: Client, uri: string, show: (text: string) => void): Promise<Subscription> {
   return client.subscribe(uri, () => {
     void client.readResource(uri).then(({ contents: [first] }) => {

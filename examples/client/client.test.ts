@@ -13,7 +13,7 @@ import { dust, yearOf } from './calls.ts';
 import { follow, watchTools } from './changes.ts';
 import { openingHours } from './first.ts';
 import { timed } from './middleware.ts';
-import { connectFor, type Person } from './questions.ts';
+import { connectFor, type Prompter } from './questions.ts';
 import { toAddress, toCommand, toServer } from './targets.ts';
 import { pickUp, print, startPrinting } from './tasks.ts';
 
@@ -77,7 +77,7 @@ test('a command, an address with a key and a server are targets', async () => {
   expect(await local.callTool('time')).toMatchObject({ content: [{ type: 'text' }] });
 });
 
-test('results are checked, calls bounded and errors told apart', async () => {
+test('results are checked, calls have time limits, and each error is recognized', async () => {
   expect(await yearOf(await open(connect(tools)), 'Momo')).toBe(1973);
   const dusting = library();
   dusting.tool('dust', { input: { type: 'object' } }, async (_, context) => {
@@ -91,27 +91,27 @@ test('results are checked, calls bounded and errors told apart', async () => {
   expect(log).toHaveBeenCalledWith('1 of 3');
   await expect(dust(client, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
   await client.close();
-  expect(await dust(client, new AbortController().signal)).toContain('the server is gone');
+  expect(await dust(client, new AbortController().signal)).toContain('connection failed');
   const empty = await open(connect(library()));
   expect(await dust(empty, new AbortController().signal)).toContain('refused with -32602');
 });
 
-test('a person is asked', async () => {
+test('the user is asked', async () => {
   const server = new McpServer({ name: 'asking', version: '1.0.0' });
   server.tool('ask', {}, async (_, context) => {
     const form = await context.elicit({
       message: 'Who?',
       schema: { type: 'object', properties: { name: { type: 'string' } } },
     });
-    const visit = await context.elicitUrl({ message: 'Pay', url: 'https://pay.example/' });
+    const payment = await context.elicitUrl({ message: 'Pay', url: 'https://pay.example/' });
     const sample = await context.sample({ messages: [], maxTokens: 1 });
-    return JSON.stringify([form.content, visit.action, sample.model, await context.roots()]);
+    return JSON.stringify([form.content, payment.action, sample.model, await context.roots()]);
   });
-  const person: Person = {
+  const prompter: Prompter = {
     confirm: async (question) => !question.includes('https://pay.example/'),
     fillIn: async (_, fields) => Object.fromEntries(fields.map((field) => [field, 'Ada'])),
   };
-  const client = await open(connectFor(person, server));
+  const client = await open(connectFor(prompter, server));
   expect(await client.callTool('ask')).toMatchObject({
     content: [{ text: '[{"name":"Ada"},"decline","a-model",[{"uri":"file:///home/ada/project","name":"project"}]]' }],
   });

@@ -1,6 +1,6 @@
 import type { Client, Middleware } from 'everwire/client';
 
-/** How long each request took, in milliseconds. */
+/** Records how long each request took, in milliseconds. */
 export function timed(client: Client, record: (method: string, duration: number) => void): Client {
   const middleware: Middleware = (next) => async (exchange) => {
     const started = performance.now();

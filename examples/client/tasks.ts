@@ -1,6 +1,6 @@
 import type { Client } from 'everwire/client';
 
-/** Waits, however long it takes: the client asks for the task's status as often as the server wishes. */
+/** Waits without a time limit. The client polls at the interval that the server asks for. */
 export async function print(client: Client, title: string): Promise<boolean> {
   const { isError } = await client.callTool(
     'print',
@@ -10,7 +10,7 @@ export async function print(client: Client, title: string): Promise<boolean> {
   return isError !== true;
 }
 
-/** Does not wait: the id is all that is needed to come back, from another process too. */
+/** Returns at once. With the id, any process can get the result later. */
 export async function startPrinting(client: Client, title: string): Promise<string | undefined> {
   const { task } = await client.callTool('print', { title }, { detach: true });
   return task?.id;

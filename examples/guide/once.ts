@@ -8,7 +8,7 @@ function order(title: string): number {
   return orders.length;
 }
 
-/** What each process of a deployment makes. */
+/** Every process of the deployment creates the same server. */
 export function createLibrary(stateKey: string): McpServer {
   const server = new McpServer({ name: 'library', version: '1.0.0', stateKey });
   server.tool(

@@ -3,17 +3,17 @@ import { McpServer } from 'everwire/server';
 const server = new McpServer({
   name: 'library',
   version: '1.0.0',
-  // The same in every process, from where your secrets are kept.
+  // Must be the same in every process. Read it from your secret store.
   stateKey: process.env['STATE_KEY'],
   http: {
-    // The name by which clients know the server, for the proxy passes it on.
+    // The public host name, which the proxy passes on in the Host header.
     allowedHosts: ['mcp.library.example'],
-    // Pages that may talk to it. None, unless you name them.
+    // Web pages that may call the server. By default, none may.
     allowedOrigins: ['https://app.library.example'],
     maxBodyBytes: 1024 * 1024,
     maxSessions: 2_000,
     idleTimeout: 10 * 60_000,
-    // Ends streams before a proxy does that allows a minute; clients come back for the rest.
+    // The proxy ends responses after a minute. Close streams before that, so that clients reconnect and resume.
     streamDuration: 50_000,
   },
   onerror: (error) => console.error(error.message),

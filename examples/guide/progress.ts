@@ -8,7 +8,7 @@ const input = z.object({ shelves: z.array(z.string()), pause: z.int().default(10
 
 server.tool('dust', { description: 'Dusts shelves', input }, async ({ shelves, pause }, ctx) => {
   for (const [done, shelf] of shelves.entries()) {
-    // Rejects as soon as the caller cancels or goes away.
+    // Rejects as soon as the caller cancels or disconnects.
     await delay(pause, undefined, { signal: ctx.signal });
     await ctx.progress(done + 1, shelves.length, `Shelf ${shelf}`);
   }

@@ -11,8 +11,8 @@ server.prompt(
     arguments: {
       genre: { required: true, complete: Object.keys(authors) },
       author: {
-        complete: (typed, { arguments: settled }) =>
-          (authors[settled['genre'] ?? ''] ?? Object.values(authors).flat()).filter((name) => name.startsWith(typed)),
+        complete: (typed, { arguments: resolved }) =>
+          (authors[resolved['genre'] ?? ''] ?? Object.values(authors).flat()).filter((name) => name.startsWith(typed)),
       },
     },
   },

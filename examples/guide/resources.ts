@@ -23,7 +23,7 @@ server.resourceTemplate(
   ({ id }) => books.get(id),
 );
 
-/** Everybody who subscribed to the notices is told. */
+/** Adds a notice and notifies every client that subscribed to the resource. */
 export function pinUp(notice: string): void {
   notices.push(notice);
   server.resourceUpdated('library://notices');
