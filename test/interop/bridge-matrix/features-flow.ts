@@ -23,7 +23,7 @@ async function spoken({ client }: Cell, level: string): Promise<unknown[]> {
 export const flowFeatures: readonly Feature[] = [
   {
     name: 'progress',
-    arrives: since('2025-03-26', 'the numbers without the words'),
+    arrives: since('2025-03-26', 'the numbers without the message'),
     run: async ({ client, up }, arrives) => {
       const seen: unknown[] = [];
       const before = client.errors.length;

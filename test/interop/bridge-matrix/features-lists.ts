@@ -39,7 +39,7 @@ export const listFeatures: readonly Feature[] = [
     arrives: (down, up) => {
       if (up.revision < '2025-03-26') return undefined;
       if (down.revision < '2025-03-26') return 'neither';
-      return down.revision < '2025-06-18' && up.revision >= '2025-06-18' ? 'the title among the annotations' : SAME;
+      return down.revision < '2025-06-18' && up.revision >= '2025-06-18' ? 'the title in the annotations' : SAME;
     },
     run: async (cell, arrives) => {
       const { title, annotations } = await toolNamed(cell, 'echo');
@@ -56,7 +56,7 @@ export const listFeatures: readonly Feature[] = [
   },
   {
     name: 'structured output',
-    arrives: since('2025-06-18', 'the text of it alone, and no output schema'),
+    arrives: since('2025-06-18', 'only its text, without an output schema'),
     run: async (cell, arrives) => {
       const { outputSchema } = await toolNamed(cell, 'weather');
       const { content, structuredContent } = await cell.client.callTool({ name: 'weather' });
@@ -68,7 +68,7 @@ export const listFeatures: readonly Feature[] = [
   },
   {
     name: 'structured output of any type',
-    arrives: since('2026-07-28', 'the text of it alone, and no output schema'),
+    arrives: since('2026-07-28', 'only its text, without an output schema'),
     run: async (cell, arrives) => {
       const { outputSchema } = await toolNamed(cell, 'cities');
       const { content, structuredContent } = await cell.client.callTool({ name: 'cities' });

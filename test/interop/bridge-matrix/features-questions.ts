@@ -6,7 +6,7 @@ import { CHOICES, FORM, HAMMER, VISIT_URL } from './shown.ts';
 type JsonObject = Record<string, any>;
 type Kinds = 'sampling' | 'elicitation' | 'roots';
 
-const REFUSED = 'an error that says what the client cannot be asked';
+const REFUSED = 'an error that says what the client does not support';
 
 /** Calls a tool that asks; what was asked, and with what the tool came back. */
 async function asked(
@@ -60,7 +60,7 @@ export const questionFeatures: readonly Feature[] = [
     arrives: (down, up) => {
       if (up.revision < '2025-11-25') return undefined;
       if (down.revision < '2025-06-18') return REFUSED;
-      return down.revision < '2025-11-25' ? 'a form of plain fields, put together again' : SAME;
+      return down.revision < '2025-11-25' ? 'a form of plain fields; the answers are combined' : SAME;
     },
     run: async (cell, arrives) => {
       if (arrives === REFUSED) return notAsked(cell, 'choose', /elicitation/);
@@ -154,12 +154,12 @@ export const questionFeatures: readonly Feature[] = [
     },
   },
   {
-    name: 'visits that are demanded',
+    name: 'required URL elicitation',
     // The error for it is 2025-11-25's alone.
     arrives: (down, up) => {
       if (up.revision !== '2025-11-25') return undefined;
-      if (down.revision > '2025-11-25') return 'the question, and the call again';
-      return down.revision < '2025-11-25' ? 'error −32603 with the addresses' : SAME;
+      if (down.revision > '2025-11-25') return 'a question, and the call is repeated';
+      return down.revision < '2025-11-25' ? 'error −32603 with the URLs' : SAME;
     },
     run: async (cell, arrives) => {
       const { client, world, down } = cell;
