@@ -1,14 +1,12 @@
 import { NoConnection } from '../client/errors.ts';
 import type { Middleware } from '../core/exchange.ts';
-import { errorChain } from '../jsonrpc/error-chain.ts';
-import { isReceived } from '../jsonrpc/errors.ts';
+import { errorChain, isFromPeer } from '../jsonrpc/error-chain.ts';
 import { Method } from '../protocol/methods.ts';
 
 /** Whether a connection to the server could not be made. What was lost after that is reported by its connection. */
 function unreached(error: unknown): Error | undefined {
-  const causes = [...errorChain(error)];
-  // The transports for HTTP are loaded when they are needed, so their errors are known by name.
-  return causes.find(({ name }) => name === 'NotSent') ?? causes.find((each) => each instanceof NoConnection);
+  const causes: (Error & { readonly unreachable?: unknown })[] = [...errorChain(error)];
+  return causes.find(({ unreachable }) => unreachable) ?? causes.find((each) => each instanceof NoConnection);
 }
 
 /** Reports once that a server cannot be reached, and once more only after it has answered a request in between. */
@@ -23,7 +21,7 @@ export function reportOutage(onerror: (error: Error) => void): Middleware {
       return result;
     } catch (error) {
       const cause = unreached(error);
-      if (isReceived(error)) reported = false;
+      if (isFromPeer(error)) reported = false;
       else if (cause && !reported && !exchange.signal.aborted) {
         reported = true;
         onerror(new Error(`Requests to the server fail: ${cause.message}`, { cause: error }));

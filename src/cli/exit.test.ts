@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
+import { OAuthError } from '../auth/client/oauth-error.ts';
 import { ConnectionError, InvalidResultError, TimeoutError } from '../client/errors.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { failureOf, Interrupted } from './exit.ts';
 import { Failure } from './failure.ts';
 
 const status = (code: number): Error => Object.assign(new Error(`HTTP ${code}`), { status: code });
-const oauth = Object.assign(new Error('access_denied'), { name: 'OAuthError' });
+const oauth = new OAuthError('authorization', 'access_denied');
 const within = (cause: Error): Error => new ConnectionError('Cannot connect', { cause });
 
 test.each<[string, Error, boolean, number]>([

@@ -1,4 +1,5 @@
-import { TimeoutError } from '../client/errors.ts';
+import { OAuthError } from '../auth/client/oauth-error.ts';
+import { ConnectionError, TimeoutError } from '../client/errors.ts';
 import { errorChain } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
@@ -17,12 +18,13 @@ export class Interrupted extends Error {
 export function failureOf(error: unknown, connected: boolean): Failure {
   if (error instanceof Failure) return error;
   const { message } = RpcError.from(error);
-  const causes = [...errorChain(error)];
+  const chain = [...errorChain(error)];
   const failed = (code: ExitCode, text: string): Failure => new Failure(code, text, { cause: error });
-  if (causes.some((cause) => cause instanceof Interrupted)) return failed(ExitCode.Interrupted, 'interrupted');
-  if (causes.some(isRefusal)) return failed(ExitCode.Unauthorized, message);
-  if (causes.some((cause) => cause instanceof TimeoutError)) return failed(ExitCode.Timeout, message);
-  if (!connected || causes.some(({ name }) => name === 'ConnectionError')) return failed(ExitCode.Unreachable, message);
+  if (chain.some((cause) => cause instanceof Interrupted)) return failed(ExitCode.Interrupted, 'interrupted');
+  if (chain.some(isRefusal)) return failed(ExitCode.Unauthorized, message);
+  if (chain.some((cause) => cause instanceof TimeoutError)) return failed(ExitCode.Timeout, message);
+  if (!connected || chain.some((cause) => cause instanceof ConnectionError))
+    return failed(ExitCode.Unreachable, message);
   if (!(error instanceof RpcError)) return failed(ExitCode.Refused, message);
   const text = `the server answered with an error: ${message} (${error.code})`;
   return error.code === McpErrorCode.MissingRequiredClientCapability
@@ -33,5 +35,5 @@ export function failureOf(error: unknown, connected: boolean): Failure {
 /** Whether a server refused for want of a credential, or none could be had. */
 function isRefusal(error: Error): boolean {
   const { status } = error as { status?: unknown };
-  return error.name === 'OAuthError' || status === 401 || status === 403;
+  return error instanceof OAuthError || status === 401 || status === 403;
 }

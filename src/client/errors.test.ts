@@ -1,16 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { isSessionGone } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { AnswerLost, HttpStatusError, SessionGone } from '../transport/http/client/errors.ts';
 import { NotSent } from '../transport/http/client/http.ts';
-import {
-  connectFailure,
-  ConnectionError,
-  failure,
-  InvalidResultError,
-  mayRepeat,
-  RevisionChanged,
-  saysSessionGone,
-} from './errors.ts';
+import { connectFailure, ConnectionError, failure, InvalidResultError, mayRepeat, RevisionChanged } from './errors.ts';
 
 const body = { jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'no' } } as const;
 const within = (cause: Error, code = -32000): RpcError => new RpcError(code, cause.message, { cause });
@@ -85,8 +78,8 @@ test('all others are errors of the connection, and say what failed and why', () 
 });
 
 test('a session that is gone is seen through what is around it', () => {
-  expect(saysSessionGone(failed(new SessionGone(true)))).toBe(true);
-  expect(saysSessionGone(failed(new AnswerLost('reset')))).toBe(false);
+  expect(isSessionGone(failed(new SessionGone(true)))).toBe(true);
+  expect(isSessionGone(failed(new AnswerLost('reset')))).toBe(false);
 });
 
 test('causes that go in circles end', () => {

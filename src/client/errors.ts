@@ -1,6 +1,5 @@
-import { errorChain, certainlyNotExecuted, transportFailure } from '../jsonrpc/error-chain.ts';
-import { isReceived, RpcError } from '../jsonrpc/errors.ts';
-import type { ErrorResponse } from '../jsonrpc/message.ts';
+import { certainlyNotExecuted, isFromPeer, transportFailure } from '../jsonrpc/error-chain.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import { isRefusedUnread } from '../wire/era-evidence.ts';
@@ -69,12 +68,6 @@ export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
 }
 
-/** An error of the HTTP transports, as far as it matters here. Told by their names: they are loaded with their transport. */
-interface HttpFailure extends Error {
-  /** Of `HttpStatusError`: the JSON-RPC error that came with the status. */
-  readonly response?: ErrorResponse;
-}
-
 /**
  * Whether a call that failed with this may be made once more: it certainly did not run, or the connection was lost and to
  * run twice does no harm.
@@ -82,16 +75,9 @@ interface HttpFailure extends Error {
 export function mayRepeat(error: unknown, idempotent: boolean): boolean {
   if (!(error instanceof ConnectionError) || error instanceof NoConnection || error instanceof RevisionChanged)
     return false;
-  const decisive = transportFailure(error.cause);
   // The server has answered, and would say the same again.
-  if (decisive?.name === 'HttpStatusError') return false;
+  if (transportFailure(error.cause)?.status !== undefined) return false;
   return error.notExecuted || idempotent;
-}
-
-/** Whether a request failed because its session is over: none that comes later will have another answer. */
-export function saysSessionGone(error: unknown): boolean {
-  for (const { name } of errorChain(error)) if (name === 'SessionGone') return true;
-  return false;
 }
 
 /**
@@ -100,8 +86,7 @@ export function saysSessionGone(error: unknown): boolean {
  */
 function isOfServer(error: RpcError): boolean {
   if (!(error.cause instanceof Error)) return true;
-  const { name, response } = error.cause as HttpFailure;
-  return name === 'HttpStatusError' && response?.error.code === error.code;
+  return transportFailure(error.cause)?.response?.error.code === error.code;
 }
 
 /**
@@ -109,7 +94,7 @@ function isOfServer(error: RpcError): boolean {
  * basic: Error Codes).
  */
 function isOurs(error: RpcError, code: number): boolean {
-  return error.code === code && !isReceived(error);
+  return error.code === code && !isFromPeer(error);
 }
 
 /**

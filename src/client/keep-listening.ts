@@ -1,8 +1,7 @@
 import { derive } from '../core/derive.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
-import { transportFailure } from '../jsonrpc/error-chain.ts';
+import { isTemporary, transportFailure } from '../jsonrpc/error-chain.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { isTemporary } from '../jsonrpc/temporary.ts';
 import { Notice } from '../protocol/methods.ts';
 import { acknowledgedOnce } from './acknowledged-once.ts';
 import { ConnectionError, InvalidResultError } from './errors.ts';

@@ -1,9 +1,9 @@
 import type { Exchange, Service } from '../core/exchange.ts';
-import { errorChain } from '../jsonrpc/error-chain.ts';
+import { errorChain, isSessionGone } from '../jsonrpc/error-chain.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { saysOtherRevision } from '../wire/era-evidence.ts';
 import type { Upstream } from '../wire/upstream.ts';
-import { failure, NoConnection, RevisionChanged, saysSessionGone } from './errors.ts';
+import { failure, NoConnection, RevisionChanged } from './errors.ts';
 
 export interface LinkOptions {
   /** Connects anew. The signal fires when nobody wants the connection any more. */
@@ -159,7 +159,7 @@ export class Link {
       return result;
     } catch (error) {
       // Its transport may still wait for what else was being sent, and close later.
-      if (saysSessionGone(error)) this.#lost(upstream);
+      if (isSessionGone(error)) this.#lost(upstream);
       if (this.#options.reopens && saysOtherRevision(error, upstream.revision)) {
         this.#doubt(upstream);
         throw new RevisionChanged(exchange.method, upstream.revision, error as Error);

@@ -1,3 +1,7 @@
+import { ErrorCode, RpcError } from './errors.ts';
+import type { ErrorResponse } from './message.ts';
+import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from './pending.ts';
+
 /** How many errors of a chain are looked at. */
 const MAX_LENGTH = 8;
 
@@ -10,10 +14,20 @@ export function* errorChain(error: unknown): Generator<Error, void, undefined> {
   }
 }
 
-/** Why a request failed on its way to the server and back, and whether the server can have executed it. */
+/** Why a transport could not carry a request to the server, or its response back. */
 export interface TransportFailure extends Error {
   /** Whether the request was certainly not executed. Where false, it may have been. */
   readonly notExecuted: boolean;
+  /** Whether another attempt may succeed. */
+  readonly temporary?: boolean;
+  /** Whether the server could not be reached. */
+  readonly unreachable?: boolean;
+  /** Whether the server no longer knows the session. */
+  readonly sessionGone?: boolean;
+  /** The HTTP status of the answer, where that is the failure. */
+  readonly status?: number;
+  /** The JSON-RPC error that came with the status. */
+  readonly response?: ErrorResponse | undefined;
 }
 
 /**
@@ -30,4 +44,35 @@ export function transportFailure(error: unknown): TransportFailure | undefined {
 /** Whether an error says that the request was certainly not executed, so that any request can be sent again. */
 export function certainlyNotExecuted(error: unknown): boolean {
   return transportFailure(error)?.notExecuted === true;
+}
+
+/** Whether the peer sent the error, or one that caused it. */
+export function isFromPeer(error: unknown): boolean {
+  for (const each of errorChain(error)) if (each instanceof RpcError && each.origin === 'peer') return true;
+  return false;
+}
+
+/** The HTTP status that an error is about: the first in the chain. */
+export function httpStatus(error: unknown): number | undefined {
+  for (const each of errorChain(error)) if ('status' in each && typeof each.status === 'number') return each.status;
+  return undefined;
+}
+
+/** Whether a request failed because its session is over. Every later request of the session fails, too. */
+export function isSessionGone(error: unknown): boolean {
+  for (const each of errorChain(error)) if ('sessionGone' in each && each.sessionGone === true) return true;
+  return false;
+}
+
+/** Codes of errors after which another attempt may succeed. With any other code, the peer has refused. */
+const TEMPORARY: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorCode.InternalError]);
+
+/**
+ * Whether another attempt may succeed: the connection was lost or the peer has trouble, and did not refuse. The first error
+ * of the chain with a `temporary` decides, else the code of an `RpcError`. Undefined where nothing says it.
+ */
+export function isTemporary(error: unknown): boolean | undefined {
+  for (const each of errorChain(error))
+    if ('temporary' in each && typeof each.temporary === 'boolean') return each.temporary;
+  return error instanceof RpcError ? TEMPORARY.has(error.code) : undefined;
 }

@@ -1,4 +1,3 @@
-import { errorChain } from './error-chain.ts';
 import type { ErrorObject } from './message.ts';
 
 /** The codes of JSON-RPC 2.0, section 5.1. */
@@ -18,20 +17,17 @@ export function isRpcError(error: unknown): error is Error {
   return error instanceof RpcError || (error instanceof Error && NAMES.has(error.name));
 }
 
-/** Errors that peers sent. What their codes mean is for the peer to say, though this side may use the same for its own. */
-const received = new WeakSet<Error>();
-
-/** Whether an error came from the peer, itself or as the cause of what was made of it. */
-export function isReceived(error: unknown): boolean {
-  for (const each of errorChain(error)) if (received.has(each)) return true;
-  return false;
-}
-
 /** Whether a code is meant for the peer: errors of databases, HTTP clients and the like have numbers of their own. */
 function isCodeOf(error: Error, code: unknown): code is number {
   if (typeof code !== 'number' || !Number.isInteger(code)) return false;
   // The range that JSON-RPC 2.0, section 5.1, reserves.
   return (code >= -32768 && code <= -32000) || NAMES.has(error.name);
+}
+
+export interface RpcErrorOptions {
+  readonly data?: unknown;
+  readonly cause?: unknown;
+  readonly origin?: 'peer' | 'local';
 }
 
 /** An error that travels as a JSON-RPC error object: thrown on one side, rejected with on the other. */
@@ -41,15 +37,18 @@ export class RpcError extends Error {
   readonly code: number;
   /** What else there is to say, as JSON. Undefined for nothing. */
   readonly data: unknown;
+  /** Who made it: the peer, which sent it, or this side. Both may use the same code and mean different things by it. */
+  readonly origin: 'peer' | 'local';
 
   /**
    * @param message what a person can act on; it is sent to the peer.
-   * @param options `data` is sent to the peer, `cause` is not.
+   * @param options `data` is sent to the peer, `cause` and `origin` are not. `origin` is `'local'` by default.
    */
-  constructor(code: number, message: string, options: { data?: unknown; cause?: unknown } = {}) {
+  constructor(code: number, message: string, options: RpcErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.data = options.data;
+    this.origin = options.origin ?? 'local';
   }
 
   /**
@@ -73,11 +72,13 @@ export class RpcError extends Error {
     }
   }
 
-  /** The error that the peer sent. */
-  static fromObject(error: ErrorObject): RpcError {
-    const made = new RpcError(error.code, error.message, { data: error.data });
-    received.add(made);
-    return made;
+  /**
+   * The error that the peer sent.
+   *
+   * @param cause what it came with, such as an HTTP status.
+   */
+  static fromObject({ code, message, data }: ErrorObject, cause?: Error): RpcError {
+    return new RpcError(code, message, { data, cause, origin: 'peer' });
   }
 
   /** What is sent of it. */

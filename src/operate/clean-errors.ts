@@ -37,8 +37,8 @@ export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
 function withoutLastWords(error: Error): string {
   let { message } = error;
   for (const each of errorChain(error)) {
-    if (each.name !== 'ChildEnded') continue;
-    const { summary, stderr } = each as Ended;
+    const { summary, stderr } = each as Partial<Ended>;
+    if (summary === undefined || stderr === undefined) continue;
     message = message.replaceAll(each.message, summary);
     if (stderr !== '') message = message.replaceAll(`\n${stderr}`, '');
   }

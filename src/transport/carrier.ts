@@ -1,5 +1,6 @@
 import type { Lifetime } from '../util/lifetime.ts';
-import type { ErrorObject, JsonObject, Notification, Response } from '../jsonrpc/message.ts';
+import type { TransportFailure } from '../jsonrpc/error-chain.ts';
+import type { JsonObject, Notification, Response } from '../jsonrpc/message.ts';
 
 export interface CarriedRequest {
   readonly method: string;
@@ -13,6 +14,9 @@ export interface CarriedRequest {
   readonly onnotification: (notification: Notification) => void;
 }
 
+/** A response; an error may have come with an HTTP status that is no success. */
+export type CarriedResponse = Response & { readonly failure?: TransportFailure };
+
 /**
  * Carries requests of a revision without sessions to a server, each for itself: over HTTP as a POST, over any other
  * transport by its id (2026-07-28, transports).
@@ -25,22 +29,10 @@ export interface Carrier {
    *
    * @throws why the lifetime ended where it was cancelled; Error where the connection is lost before the response.
    */
-  request(request: CarriedRequest): Promise<Response>;
+  request(request: CarriedRequest): Promise<CarriedResponse>;
   close(): Promise<void>;
   readonly closed: boolean;
   /** Why the connection was lost, where there is one and that is known. */
   readonly closeReason?: Error | undefined;
   onclose: (() => void) | undefined;
-}
-
-const refusals = new WeakMap<ErrorObject, Error>();
-
-/** Notes with which status that is no success an error response came: a carrier does that which knows it. */
-export function noteRefusal(error: ErrorObject, status: Error): void {
-  refusals.set(error, status);
-}
-
-/** With which status an error response came, as an error; undefined where it came as any other response. */
-export function refusalOf(error: ErrorObject): Error | undefined {
-  return refusals.get(error);
 }

@@ -1,4 +1,4 @@
-import { errorChain } from '../jsonrpc/error-chain.ts';
+import { errorChain, httpStatus } from '../jsonrpc/error-chain.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
@@ -23,11 +23,8 @@ const IN_MODERN_ANSWERS: ReadonlySet<unknown> = new Set([
 
 /** Whether an error is that of a status by which a server says that it does not understand, as one of another era would. */
 export function saysForeign(error: unknown): boolean {
-  for (const each of errorChain(error)) {
-    if (!('status' in each) || typeof each.status !== 'number') continue;
-    return each.status >= 400 && each.status < 500 && !NO_EVIDENCE.has(each.status);
-  }
-  return false;
+  const status = httpStatus(error) ?? 0;
+  return status >= 400 && status < 500 && !NO_EVIDENCE.has(status);
 }
 
 /**

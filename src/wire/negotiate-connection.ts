@@ -1,4 +1,5 @@
-import { isReceived, RpcError } from '../jsonrpc/errors.ts';
+import { isFromPeer } from '../jsonrpc/error-chain.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import { REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
 import { connectLegacy, type OutboundOptions } from './legacy/outbound.ts';
@@ -177,7 +178,7 @@ class ConnectionNegotiation {
 
   /** Whether a handshake failed for another reason than that the server refused it. */
   #over(error: RpcError): boolean {
-    return this.#connection.closed || (error.code === REQUEST_TIMEOUT && !isReceived(error));
+    return this.#connection.closed || (error.code === REQUEST_TIMEOUT && !isFromPeer(error));
   }
 
   /** A server that was slow to start has answered the probe after all, and it is no server of handshakes. */

@@ -1,7 +1,6 @@
-import { errorChain } from '../jsonrpc/error-chain.ts';
-import { ErrorCode, isReceived, RpcError } from '../jsonrpc/errors.ts';
+import { isFromPeer, transportFailure } from '../jsonrpc/error-chain.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
-import { isObject } from '../jsonrpc/message.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import { connectLegacy } from './legacy/outbound.ts';
@@ -102,17 +101,13 @@ async function handshake(
 
 /** Whether the server itself has said no: what goes wrong on this side has a cause, or is the time that ran out. */
 function isAnswer(error: RpcError): boolean {
-  if (isReceived(error)) return true;
+  if (isFromPeer(error)) return true;
   return error.cause === undefined && error.code !== REQUEST_TIMEOUT && error.code !== CONNECTION_CLOSED;
 }
 
 /** The code of an error of the server, in the body of a status too. */
-function recognisedCode(error: RpcError): unknown {
-  for (const each of errorChain(error)) {
-    const response: unknown = 'response' in each ? each.response : undefined;
-    if (isObject(response) && isObject(response['error'])) return response['error']['code'];
-  }
-  return error.code;
+function recognisedCode(error: RpcError): number {
+  return transportFailure(error)?.response?.error.code ?? error.code;
 }
 
 function failed(failures: readonly [Step, RpcError][]): RpcError {

@@ -1,6 +1,7 @@
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
-import { ErrorCode, isReceived, RpcError } from '../../jsonrpc/errors.ts';
+import { isFromPeer } from '../../jsonrpc/error-chain.ts';
+import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
@@ -140,7 +141,7 @@ export class Members {
 
   /** A server did not answer, or refused. Warns of one that does not answer once, until it answers again. */
   failed(member: FleetMember, method: string, error: Error): void {
-    const refused = isReceived(error);
+    const refused = isFromPeer(error);
     if (member.down && !refused) return;
     if (!refused) member.down = true;
     this.warnOf(member, `${refused ? 'refuses' : 'does not answer'} ${method}: ${error.message}`);

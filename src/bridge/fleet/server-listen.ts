@@ -1,7 +1,7 @@
 import { Resubscription } from '../../client/resubscription.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
-import { isTemporary } from '../../jsonrpc/temporary.ts';
+import { isTemporary } from '../../jsonrpc/error-chain.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { Method, Notice } from '../../protocol/methods.ts';

@@ -1,12 +1,5 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import {
-  isObject,
-  isRequestId,
-  type ErrorObject,
-  type JsonObject,
-  type Notification,
-  type RequestId,
-} from '../../jsonrpc/message.ts';
+import { isObject, isRequestId, type JsonObject, type Notification, type RequestId } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import type { TimeLimits } from '../../util/deadline.ts';
 import { abortReason, isAborted, offAbort, onAbort } from '../../core/base-exchange.ts';
@@ -20,7 +13,7 @@ import { mirroredArguments } from '../../protocol/param-headers.ts';
 import { REVISIONS, type Revision } from '../../protocol/revisions.ts';
 import { declaresTasks } from '../../protocol/tasks.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
-import { refusalOf, type Carrier } from '../../transport/carrier.ts';
+import type { Carrier } from '../../transport/carrier.ts';
 import { NoticeQueue } from '../notice-queue.ts';
 import type { Upstream } from '../upstream.ts';
 import { Deadline } from '../../util/deadline.ts';
@@ -205,7 +198,7 @@ class ModernOutbound implements Upstream {
         lifetime,
         onnotification,
       });
-      if ('error' in response) throw received(response.error);
+      if ('error' in response) throw RpcError.fromObject(response.error, response.failure);
       return this.#take(method, checkedResult(method, response.result, declaresTasks(this.#capabilities(caller))));
     } catch (error) {
       throw this.#failure(error, lifetime);
@@ -228,7 +221,7 @@ class ModernOutbound implements Upstream {
           lifetime,
           onnotification,
         });
-        if ('error' in response) throw received(response.error);
+        if ('error' in response) throw RpcError.fromObject(response.error, response.failure);
         return response.result;
       },
       {
@@ -321,14 +314,6 @@ class ModernOutbound implements Upstream {
     if (!this.#carrier.closed) return RpcError.from(error);
     return new RpcError(CONNECTION_CLOSED, (error as Error).message, { cause: error });
   }
-}
-
-/** The error of a server, and the status that it came with as its cause. */
-function received(error: ErrorObject): RpcError {
-  const made = RpcError.fromObject(error);
-  const status = refusalOf(error);
-  if (status) made.cause = status;
-  return made;
 }
 
 function put(meta: JsonObject, key: string, value: unknown): void {

@@ -1,3 +1,4 @@
+import type { TransportFailure } from '../../../jsonrpc/error-chain.ts';
 import type { ErrorResponse } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { saysNotExecuted } from '../not-executed.ts';
@@ -6,7 +7,7 @@ import type { HttpReply } from './http.ts';
 const TURNED_AWAY: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 413, 415, 429, 431]);
 
 /** A server, or something in front of it, answered with an HTTP status that is no success. */
-export class HttpStatusError extends Error {
+export class HttpStatusError extends Error implements TransportFailure {
   override readonly name = 'HttpStatusError';
   readonly status: number;
   /** The JSON-RPC error in the body, where there was one. */
@@ -29,8 +30,9 @@ export class HttpStatusError extends Error {
  * The server no longer knows the session (2025-11-25, transports: Session Management, 4). A new one has to be opened with
  * `initialize`.
  */
-export class SessionGone extends Error {
+export class SessionGone extends Error implements TransportFailure {
   override readonly name = 'SessionGone';
+  readonly sessionGone = true;
   /** Under which a request fails with it. */
   readonly code = CONNECTION_CLOSED;
   /** Whether the message that this is the error of certainly did not run. */
@@ -47,7 +49,7 @@ export class SessionGone extends Error {
 }
 
 /** A connection was lost, or a response ended, before the answer came. What was asked may have run. */
-export class AnswerLost extends Error {
+export class AnswerLost extends Error implements TransportFailure {
   override readonly name = 'AnswerLost';
   readonly notExecuted = false;
   readonly temporary = true;
@@ -56,7 +58,7 @@ export class AnswerLost extends Error {
 }
 
 /** Nothing came for longer than the limit, not even a comment. What was asked may have run. */
-export class SilenceError extends Error {
+export class SilenceError extends Error implements TransportFailure {
   override readonly name = 'SilenceError';
   readonly notExecuted = false;
   readonly temporary = true;

@@ -8,7 +8,7 @@ import {
 } from '../../../jsonrpc/message.ts';
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { checkMessage, InvalidMessage, parseJson } from '../../../jsonrpc/parse.ts';
-import { noteRefusal, type CarriedRequest, type Carrier } from '../../carrier.ts';
+import type { CarriedRequest, CarriedResponse, Carrier } from '../../carrier.ts';
 import { Lifetime } from '../../../util/lifetime.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, shown, statusError } from './errors.ts';
@@ -70,7 +70,7 @@ class HttpCarrier implements Carrier {
     return this.#closed;
   }
 
-  async request(carried: CarriedRequest): Promise<Response> {
+  async request(carried: CarriedRequest): Promise<CarriedResponse> {
     const { method, params, lifetime } = carried;
     if (this.#closed) throw new Error('The connection is closed');
     if (lifetime.ended) throw lifetime.ended;
@@ -110,7 +110,7 @@ class HttpCarrier implements Carrier {
     { headers, onnotification }: CarriedRequest,
     cancellation: Lifetime,
     release: () => void,
-  ): Promise<Response> {
+  ): Promise<CarriedResponse> {
     const url = this.#url;
     let reply: HttpReply;
     try {
@@ -126,8 +126,7 @@ class HttpCarrier implements Carrier {
       const { id: answered, error: why } = error.response;
       if (answered !== undefined && answered !== id) throw error;
       release();
-      noteRefusal(why, error);
-      return errorResponse(id, why);
+      return { ...errorResponse(id, why), failure: error };
     }
     if (isType(reply, 'application/json')) {
       const response = answerTo(id, await reply.text(this.#maxMessageBytes), url);

@@ -1,4 +1,5 @@
 import type { Lifetime } from '../../../util/lifetime.ts';
+import type { TransportFailure } from '../../../jsonrpc/error-chain.ts';
 
 /**
  * One HTTP request, as the client transports need it: sent once, never redirected, never retried. What a refusal, a
@@ -43,8 +44,9 @@ export interface HttpSend {
 }
 
 /** A request that certainly did not reach the server: it can be repeated, whatever it was. */
-export class NotSent extends Error {
+export class NotSent extends Error implements TransportFailure {
   override readonly name = 'NotSent';
+  readonly unreachable = true;
   readonly notExecuted = true;
   readonly temporary = true;
 }

@@ -1,4 +1,4 @@
-import { isTemporary } from '../../../jsonrpc/temporary.ts';
+import { isTemporary } from '../../../jsonrpc/error-chain.ts';
 import { Lifetime } from '../../../util/lifetime.ts';
 import { AnswerLost } from './errors.ts';
 import { readEvents } from './event-stream.ts';

@@ -11,7 +11,7 @@ import {
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
-import { isTemporary } from '../../../jsonrpc/temporary.ts';
+import { isTemporary } from '../../../jsonrpc/error-chain.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import type { MessageExtra, Transport } from '../../transport.ts';
 import { attendedTimer } from './attendance.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AnswerLost, HttpStatusError, SilenceError } from '../transport/http/client/errors.ts';
 import { NotSent } from '../transport/http/client/http.ts';
 import { RpcError } from './errors.ts';
-import { isTemporary } from './temporary.ts';
+import { isTemporary } from './error-chain.ts';
 
 const around = (cause: Error): Error => new Error('failed', { cause });
 
