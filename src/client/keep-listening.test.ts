@@ -102,6 +102,21 @@ async function listening(options?: Parameters<typeof listener>[0]) {
 
 const reset = (): Error => new RpcError(-32603, 'reset', { cause: new Error('reset') });
 
+test('many subscriptions that wait at once cause no warning of a leak', async () => {
+  const warnings: Error[] = [];
+  const onwarning = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', onwarning);
+  const { listen, settled, acknowledge, streams } = listener();
+  for (let n = 0; n < 11; n += 1) void listen(new TestExchange('subscriptions/listen', { notifications }));
+  await settled();
+  expect(streams).toHaveLength(12);
+  for (const stream of streams) await acknowledge(stream);
+  for (const { end } of [...streams]) end();
+  await settled();
+  process.off('warning', onwarning);
+  expect(warnings).toEqual([]);
+});
+
 describe('a subscription', () => {
   test.each<[string, Error | undefined, string]>([
     ['ended with a response', undefined, 'the server ended it'],

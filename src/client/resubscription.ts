@@ -1,3 +1,5 @@
+import { endBy, letGo } from './shared-signal.ts';
+
 /** Milliseconds before the next subscription: the first pause, and the longest. */
 const FIRST_DELAY = 500;
 const MAX_DELAY = 30_000;
@@ -28,14 +30,15 @@ export class Resubscription {
   pause(...signals: readonly AbortSignal[]): Promise<void> {
     const longest = Math.min(FIRST_DELAY * 2 ** (this.#failures - 1), MAX_DELAY);
     return new Promise((resolve) => {
-      const done = (): void => {
+      const handleEvent = (): void => {
         clearTimeout(timer);
-        for (const signal of signals) signal.removeEventListener('abort', done);
+        for (const signal of signals) letGo(signal, ended);
         resolve();
       };
-      const timer = setTimeout(done, longest * (0.5 + Math.random() / 2));
-      for (const signal of signals) signal.addEventListener('abort', done);
-      if (signals.some(({ aborted }) => aborted)) done();
+      const ended = { handleEvent };
+      const timer = setTimeout(handleEvent, longest * (0.5 + Math.random() / 2));
+      for (const signal of signals) endBy(signal, ended);
+      if (signals.some(({ aborted }) => aborted)) handleEvent();
     });
   }
 }
