@@ -1,14 +1,15 @@
-import { isAborted, abortReason, offAbort, onAbort } from '../core/base-exchange.ts';
 import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { checkParamHeaders } from '../core/param-headers.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
-import { callsTool, ToolHeaderCache } from '../wire/modern/tool-headers.ts';
+import { waitFor } from '../util/wait.ts';
 import { backgroundListExchange } from '../wire/background-list.ts';
+import { callsTool, headerCatalog, type ToolHeaders } from '../wire/modern/tool-headers.ts';
+import type { ToolCatalog } from '../wire/tool-catalog.ts';
 
-/** Milliseconds that a page of the list of tools may take; calls that wait for it go on without it then. */
+/** Milliseconds that reading the list of tools may take; calls that wait for it go on without it then. */
 const LIST_TIMEOUT = 10_000;
 /** Milliseconds in which the list is not read again, whatever callers say: each of their calls would be many requests. */
 const SETTLED = 10_000;
@@ -27,20 +28,17 @@ export function checkHeaders(service: Service): Service {
 
 class HeaderCheck {
   readonly #next: Service;
-  readonly #tools: ToolHeaderCache;
-  #reading: Promise<void> | undefined;
-  /** In whose name the list is being read. */
-  #reader: Caller | undefined;
-  /** When the list was last read to its end, as `performance.now` has it. */
+  readonly #tools: ToolCatalog<ToolHeaders, Caller>;
+  /** When the list was last read, as `performance.now` has it. */
   #readAt = -Infinity;
 
   constructor(next: Service) {
     this.#next = next;
     // Definitions that are invalid are for the caller to judge, and a list that cannot be read shows when it is asked for.
-    this.#tools = new ToolHeaderCache(
-      (params) => this.#list(params),
-      () => {},
-    );
+    this.#tools = headerCatalog({
+      list: (params, { signal }, caller) => next(backgroundListExchange(params, caller, signal)),
+      timeout: LIST_TIMEOUT,
+    });
   }
 
   readonly service: Service = (exchange) => {
@@ -79,41 +77,14 @@ class HeaderCheck {
   }
 
   /** Others may wait for the same list: that a caller is gone ends its own wait alone. @throws RpcError then. */
-  #read(exchange: Exchange): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const cancel = (): void => reject(RpcError.from(abortReason(exchange)));
-      if (isAborted(exchange)) return cancel();
-      onAbort(exchange, cancel);
-      this.#reading ??= this.#readList(exchange);
-      void this.#reading.then(() => {
-        offAbort(exchange, cancel);
-        resolve();
-      });
-    });
-  }
-
-  /** Never rejects. */
-  async #readList({ params, caller }: Exchange): Promise<void> {
-    this.#reader = caller;
-    await this.#tools.fetch(params['name']);
-    this.#readAt = performance.now();
-    this.#reading = undefined;
-  }
-
-  async #list(params: JsonObject): Promise<JsonObject> {
-    const giveUp = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const expired = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        const reason = new Error(`${Method.ListTools} was not answered within ${LIST_TIMEOUT} ms`);
-        giveUp.abort(reason);
-        reject(reason);
-      }, LIST_TIMEOUT);
+  async #read({ params, caller, signal }: Exchange): Promise<void> {
+    const reading = this.#tools.read(params['name'], caller).then(() => {
+      this.#readAt = performance.now();
     });
     try {
-      return await Promise.race([this.#next(backgroundListExchange(params, this.#reader!, giveUp.signal)), expired]);
-    } finally {
-      clearTimeout(timer);
+      await waitFor(reading, { signal });
+    } catch (error) {
+      throw RpcError.from(error);
     }
   }
 }

@@ -15,13 +15,14 @@ import { declaresTasks } from '../../protocol/tasks.ts';
 import type { DiscoverResult, Implementation } from '../../protocol/types.ts';
 import type { Carrier } from '../../transport/carrier.ts';
 import { NoticeQueue } from '../notice-queue.ts';
+import type { ToolCatalog } from '../tool-catalog.ts';
 import type { Upstream } from '../upstream.ts';
 import { Deadline } from '../../util/deadline.ts';
 import { discover, discoveryError, isDiscoverResult, type Discovery } from './discover.ts';
 import { NAMED } from './headers.ts';
 import { checkedResult } from './outbound-results.ts';
 import { subscribe } from './subscription.ts';
-import { callsTool, ToolHeaderCache, type ToolHeaders } from './tool-headers.ts';
+import { callsTool, headerCatalog, type ToolHeaders } from './tool-headers.ts';
 
 export interface ModernOutboundOptions {
   readonly clientInfo: Implementation;
@@ -102,7 +103,7 @@ class ModernOutbound implements Upstream {
   readonly #limits: TimeLimits;
   readonly #handshakeTimeout: number;
   readonly #onerror: (error: Error) => void;
-  readonly #tools: ToolHeaderCache;
+  readonly #tools: ToolCatalog<ToolHeaders>;
   #discovered: DiscoverResult;
   #lastToken = 0;
 
@@ -114,7 +115,11 @@ class ModernOutbound implements Upstream {
     this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
     this.#handshakeTimeout = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
     this.#onerror = options.onerror ?? (() => {});
-    this.#tools = new ToolHeaderCache((params) => this.#listTools(params), this.#onerror);
+    this.#tools = headerCatalog({
+      list: (params, lifetime) => this.#listTools(params, lifetime),
+      timeout: this.#handshakeTimeout,
+      onerror: this.#onerror,
+    });
     carrier.onclose = () => this.onclose?.();
   }
 
@@ -154,14 +159,14 @@ class ModernOutbound implements Upstream {
   /** 2026-07-28, basic/transports/streamable-http: Client Behavior. */
   async #callTool(exchange: Exchange): Promise<JsonObject> {
     const name: string = exchange.params['name'];
-    const known = this.#tools.known(name) ?? (await waitFor(this.#tools.fetch(name), exchange));
+    const known = this.#tools.known(name) ?? (await waitFor(this.#tools.read(name), exchange));
     try {
       return await this.#call(exchange, known);
     } catch (error) {
       if (!(error instanceof RpcError) || error.code !== McpErrorCode.HeaderMismatch) throw error;
       // The definition may have changed. What is refused so has not run.
       this.#tools.forget();
-      return this.#call(exchange, await waitFor(this.#tools.fetch(name), exchange));
+      return this.#call(exchange, await waitFor(this.#tools.read(name), exchange));
     }
   }
 
@@ -235,26 +240,16 @@ class ModernOutbound implements Upstream {
   }
 
   /** One page of the list, for the headers that tools ask for. */
-  async #listTools(params: JsonObject): Promise<JsonObject> {
-    const lifetime = new Lifetime();
-    const deadline = new Deadline({ timeout: this.#handshakeTimeout, maxTimeout: 0 }, (limit) =>
-      lifetime.abort(
-        new RpcError(REQUEST_TIMEOUT, `Request timed out: ${Method.ListTools} was not answered within ${limit} ms`),
-      ),
-    );
-    try {
-      const response = await this.#carrier.request({
-        method: Method.ListTools,
-        params: { ...params, _meta: this.#meta(undefined, undefined, undefined) },
-        headers: this.#headers(Method.ListTools, params, undefined),
-        lifetime,
-        onnotification: () => {},
-      });
-      if ('error' in response) throw RpcError.fromObject(response.error);
-      return checkedResult(Method.ListTools, response.result, false);
-    } finally {
-      deadline.clear();
-    }
+  async #listTools(params: JsonObject, lifetime: Lifetime): Promise<JsonObject> {
+    const response = await this.#carrier.request({
+      method: Method.ListTools,
+      params: { ...params, _meta: this.#meta(undefined, undefined, undefined) },
+      headers: this.#headers(Method.ListTools, params, undefined),
+      lifetime,
+      onnotification: () => {},
+    });
+    if ('error' in response) throw RpcError.fromObject(response.error);
+    return checkedResult(Method.ListTools, response.result, false);
   }
 
   /** What this side has to remember of a result, and what of it others get. */

@@ -1,0 +1,82 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { deferred } from '../../test/support/service.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { ToolCatalog, type ToolCatalogOptions } from './tool-catalog.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+type List = ToolCatalogOptions<JsonObject, string>['list'];
+
+/** Remembers the annotations of tools. */
+function catalog(list: List = () => Promise.resolve({}), absent?: JsonObject) {
+  const onerror = vi.fn<(error: Error) => void>();
+  const keep = (tool: JsonObject): JsonObject | undefined => tool['annotations'];
+  return { tools: new ToolCatalog<JsonObject, string>({ keep, list, absent, timeout: 1000, onerror }), onerror };
+}
+
+const tool = (name: string, title: string): JsonObject => ({ name, annotations: { title } });
+
+test('the newest list counts, and what it says nothing of is forgotten', () => {
+  const { tools } = catalog();
+  tools.learn({ tools: [tool('a', 'first'), tool('b', 'other'), 7, {}] });
+  tools.learn({ tools: [tool('a', 'second'), { name: 'b' }] });
+  tools.learn({ tools: 'none' });
+  expect([tools.known('a'), tools.known('b'), tools.known('c')]).toEqual([{ title: 'second' }, undefined, undefined]);
+  tools.forget();
+  expect(tools.known('a')).toBeUndefined();
+});
+
+test('of too many tools the oldest are forgotten, and so are those of too large lists', () => {
+  const { tools } = catalog();
+  tools.learn({ tools: Array.from({ length: 10_001 }, (_, index) => tool(`t${index}`, '')) });
+  expect([tools.known('t0'), tools.known('t1')]).toEqual([undefined, { title: '' }]);
+  tools.forget();
+  const large = 'x'.repeat(9_000_000);
+  tools.learn({ tools: [tool('a', large)] });
+  tools.learn({ tools: [tool('b', large)] });
+  expect([tools.known('a'), tools.known('b')]).toEqual([undefined, { title: large }]);
+  tools.learn({ tools: [tool('c', large + large)] });
+  expect([tools.known('b'), tools.known('c')]).toEqual([{ title: large }, undefined]);
+});
+
+test('all pages are read once for all who wait, in the name of the first', async () => {
+  const first = deferred<JsonObject>();
+  const list = vi.fn<List>((params) =>
+    params['cursor'] === undefined ? first.promise : Promise.resolve({ tools: [tool('b', 'there')] }),
+  );
+  const { tools } = catalog(list);
+  const answers = [tools.read('a', 'one'), tools.read('b', 'two')];
+  first.resolve({ tools: [tool('a', 'here')], nextCursor: 'on' });
+  expect(await Promise.all(answers)).toEqual([{ title: 'here' }, { title: 'there' }]);
+  expect(list.mock.calls.map(([params, , reader]) => [params, reader])).toEqual([
+    [{}, 'one'],
+    [{ cursor: 'on' }, 'one'],
+  ]);
+});
+
+test('what is not in the list is remembered as absent where that means something', async () => {
+  const absent = { title: 'absent' };
+  const { tools } = catalog(undefined, absent);
+  expect(await tools.read('a', 'me')).toBe(absent);
+  expect(tools.known('a')).toBe(absent);
+  const unset = catalog();
+  expect(await unset.tools.read('a', 'me')).toBeUndefined();
+});
+
+test('a list that takes too long is given up and reported; what was read of it is known', async () => {
+  vi.useFakeTimers();
+  let given: AbortSignal | undefined;
+  const { tools, onerror } = catalog((params, { signal }) => {
+    given = signal;
+    return params['cursor'] === undefined
+      ? Promise.resolve({ tools: [tool('a', 'here')], nextCursor: 'on' })
+      : new Promise(() => {});
+  });
+  const answer = tools.read('a', 'me');
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await answer).toEqual({ title: 'here' });
+  expect(given!.aborted).toBe(true);
+  expect(onerror.mock.calls.map(([{ message }]) => message)).toEqual([
+    'Request timed out: tools/list was not answered within 1000 ms',
+  ]);
+});
