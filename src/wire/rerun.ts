@@ -4,12 +4,10 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { backgroundListExchange } from './background-list.ts';
+import { ToolCatalog } from './tool-catalog.ts';
 
 /** Milliseconds that a question waits until it is known of its tool whether it may run again. */
 const LIST_TIMEOUT = 5000;
-/** Pages of a list that are read, and tools that are remembered. */
-const MAX_PAGES = 100;
-const MAX_TOOLS = 10_000;
 
 /** Which requests may run again, from the start, where the process that asked their caller is gone. */
 export type SafeToRerun = (request: Pick<Exchange, 'method' | 'params'>) => boolean;
@@ -21,29 +19,33 @@ export type SafeToRerun = (request: Pick<Exchange, 'method' | 'params'>) => bool
  * @returns the service to use in place of the given one, and what was learned.
  */
 export function rerunByAnnotations(service: Service): { readonly service: Service; readonly safeToRerun: SafeToRerun } {
-  const known = new KnownTools(service);
+  const known = new Rerunnable(service);
   return { service: known.service, safeToRerun: known.safeToRerun };
 }
 
-class KnownTools {
+class Rerunnable {
   readonly #next: Service;
-  /** Whether each may run again. */
-  readonly #tools = new Map<string, boolean>();
-  #reading: Promise<void> | undefined;
+  /** Whether each may run again. A list that cannot be read shows when somebody asks for it. */
+  readonly #tools: ToolCatalog<boolean, Caller>;
 
   constructor(next: Service) {
     this.#next = next;
+    this.#tools = new ToolCatalog<boolean, Caller>({
+      keep: safeToRerun,
+      list: (params, { signal }, caller) => next(backgroundListExchange(params, caller, signal)),
+      timeout: LIST_TIMEOUT,
+    });
   }
 
   readonly service: Service = (exchange) => {
     const { method, params, caller } = exchange;
-    if (method === Method.ListTools) return this.#list(exchange);
+    if (method === Method.ListTools) return this.#next(exchange).then((result) => this.#tools.learn(result));
     const { name } = params as { name?: unknown };
     if (method !== Method.CallTool || typeof name !== 'string') return this.#next(exchange);
     // In a session there is nothing that could be taken up after it.
     if (REVISIONS[caller.revision].era !== 'modern') return this.#next(exchange);
     const ask: Exchange['ask'] = async (...question) => {
-      if (!this.#tools.has(name)) await this.#read(caller);
+      if (this.#tools.known(name) === undefined) await this.#tools.read(name, caller);
       return exchange.ask(...question);
     };
     return this.#next(derive(exchange, { ask }));
@@ -51,63 +53,11 @@ class KnownTools {
 
   readonly safeToRerun: SafeToRerun = ({ method, params }) => {
     if (method !== Method.CallTool) return true;
-    return this.#tools.get(params['name']) ?? false;
+    return this.#tools.known(params['name']) ?? false;
   };
+}
 
-  async #list(exchange: Exchange): Promise<JsonObject> {
-    const result = await this.#next(exchange);
-    const tools: unknown = result['tools'];
-    for (const tool of Array.isArray(tools) ? tools : []) {
-      if (isObject(tool) && typeof tool['name'] === 'string') this.#learn(tool['name'], tool['annotations']);
-    }
-    return result;
-  }
-
-  #learn(name: string, annotations: unknown): void {
-    const { readOnlyHint, idempotentHint } = isObject(annotations) ? annotations : {};
-    this.#tools.delete(name);
-    this.#tools.set(name, readOnlyHint === true || idempotentHint === true);
-    if (this.#tools.size <= MAX_TOOLS) return;
-    const [oldest] = this.#tools.keys();
-    this.#tools.delete(oldest!);
-  }
-
-  /** Never rejects, and takes only so long. */
-  #read(caller: Caller): Promise<void> {
-    this.#reading ??= this.#readList(caller)
-      .catch(() => {
-        // It shows when somebody asks for the list; until then its tools do not run again.
-      })
-      .finally(() => {
-        this.#reading = undefined;
-      });
-    return this.#reading;
-  }
-
-  async #readList(caller: Caller): Promise<void> {
-    const giveUp = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const expired = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        const reason = new Error(`tools/list was not answered within ${LIST_TIMEOUT} ms`);
-        giveUp.abort(reason);
-        reject(reason);
-      }, LIST_TIMEOUT);
-    });
-    try {
-      await Promise.race([this.#readPages(caller, giveUp.signal), expired]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  async #readPages(caller: Caller, signal: AbortSignal): Promise<void> {
-    let params: JsonObject = {};
-    for (let page = 0; page < MAX_PAGES && !signal.aborted; page += 1) {
-      const result = await this.#list(backgroundListExchange(params, caller, signal));
-      const cursor: unknown = result['nextCursor'];
-      if (typeof cursor !== 'string') return;
-      params = { cursor };
-    }
-  }
+function safeToRerun({ annotations }: JsonObject): boolean {
+  const { readOnlyHint, idempotentHint } = isObject(annotations) ? annotations : {};
+  return readOnlyHint === true || idempotentHint === true;
 }
