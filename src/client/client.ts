@@ -392,7 +392,7 @@ export class Client {
   async #checked(name: string, given: JsonObject, output?: StandardSchemaV1): Promise<ToolResult> {
     const result: JsonObject = given['content'] === undefined ? { ...given, content: [] } : given;
     checkContent(Method.CallTool, result['content']);
-    await this.#requester.tools.check(name, result);
+    await this.#requester.outputs.check(name, result);
     if (!output || result['isError'] === true) return result as ToolResult;
     const verdict = await output['~standard'].validate(result['structuredContent']);
     if (verdict.issues) {

@@ -22,9 +22,9 @@ import { Call, type CallHost, type CallLimits, type CallListener } from './call.
 import { ConnectionError, InvalidResultError, mayRepeat, NoConnection } from './errors.ts';
 import type { Change, LogMessage } from './handlers.ts';
 import { keepListening } from './keep-listening.ts';
-import { KnownTools } from './known-tools.ts';
 import { Link } from './link.ts';
 import type { ClientOptions, ReadOptions } from './options.ts';
+import { OutputChecks } from './output-checks.ts';
 import { Questions } from './questions.ts';
 import { ResultCache } from './result-cache.ts';
 
@@ -67,7 +67,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
 export class Requester implements CallHost {
   readonly link: Link;
   readonly questions: Questions;
-  readonly tools: KnownTools;
+  readonly outputs: OutputChecks;
   readonly cache: ResultCache | undefined;
   readonly options: ClientOptions;
   readonly clientInfo: Implementation;
@@ -95,7 +95,7 @@ export class Requester implements CallHost {
     this.clientInfo = clientInfo;
     this.logLevel = options.logLevel ?? (onlog ? 'info' : undefined);
     this.questions = new Questions(options, this.onerror);
-    this.tools = new KnownTools(this.onerror);
+    this.outputs = new OutputChecks(this.onerror);
     this.cache = cache === false ? undefined : new ResultCache(cache);
     const extensions = { ...(tasks && { [TASKS_EXTENSION]: {} }), ...capabilities['extensions'] };
     const declared = Object.keys(extensions).length > 0 ? { extensions } : {};
@@ -319,7 +319,7 @@ export class Requester implements CallHost {
   }
 
   #learn(method: string, result: JsonObject): JsonObject {
-    if (method === Method.ListTools) this.tools.learn(result);
+    if (method === Method.ListTools) this.outputs.catalog.learn(result);
     return result;
   }
 
@@ -340,13 +340,13 @@ export class Requester implements CallHost {
     const change = changeOf(method, params);
     if (!change) return this.options.onnotification?.(method, params);
     this.cache?.changed(change);
-    if (change.type === 'tools') this.tools.forget();
+    if (change.type === 'tools') this.outputs.catalog.forget();
     call.hears.onchange?.(change);
   }
 
   #opened({ revision }: Upstream): void {
     // It may be another server than before.
-    this.tools.forget();
+    this.outputs.catalog.forget();
     if (REVISIONS[revision].era === 'modern') return;
     this.applyLogLevel().catch(this.onerror);
     const { onsession } = this;

@@ -5,7 +5,7 @@ import { ToolCatalog, type ToolCatalogOptions } from './tool-catalog.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-type List = ToolCatalogOptions<JsonObject, string>['list'];
+type List = NonNullable<ToolCatalogOptions<JsonObject, string>['list']>;
 
 /** Remembers the annotations of tools. */
 function catalog(list: List = () => Promise.resolve({}), absent?: JsonObject) {

@@ -19,12 +19,12 @@ type Fact = object | boolean;
 export interface ToolCatalogOptions<Known extends Fact, Reader> {
   /** What to remember of a tool; undefined for nothing. All tools of one message share the work. */
   readonly keep: (tool: JsonObject, name: string, work: Work) => Known | undefined;
-  /** Reads one page of `tools/list`, from a cursor where there is one, until the lifetime ends. */
-  readonly list: (params: JsonObject, lifetime: Lifetime, reader: Reader) => Promise<JsonObject>;
+  /** Reads one page of `tools/list`, from a cursor where there is one, until the lifetime ends. Default: `read` reads nothing. */
+  readonly list?: ((params: JsonObject, lifetime: Lifetime, reader: Reader) => Promise<JsonObject>) | undefined;
   /** What is remembered of a tool that is not in the list that was read for it. Default: nothing, so it is read again. */
   readonly absent?: Known | undefined;
-  /** Milliseconds that reading the whole list may take; 0 for any time. */
-  readonly timeout: number;
+  /** Milliseconds that reading the whole list may take. Default: any time. */
+  readonly timeout?: number | undefined;
   /** Hears of definitions that cannot be used, and of lists that cannot be read. Default: nobody. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
@@ -41,13 +41,14 @@ export interface ToolCatalogOptions<Known extends Fact, Reader> {
  * - Where callers are shown different lists, they share what is known of a name. Whoever must tell them apart needs a
  *   catalog for each.
  *
- * It is used for three questions:
+ * It is used for four questions:
  *
  * | Who asks | What for | Reads the list | Forgets |
  * | --- | --- | --- | --- |
  * | `modern/outbound.ts` | which arguments to send in headers | as itself, for an unknown tool or after −32020 | when told of a change, or after −32020 |
  * | `bridge/header-check.ts` | which headers to compare with arguments | as the caller, for an unknown tool or where they differ, at most every 10 s | never: where headers differ it looks again |
  * | `rerun.ts` | whether a tool may run again | as the caller, when an unknown tool asks a question | never |
+ * | `client/output-checks.ts` | the schema of its results | never: it checks what the user's own lists have shown | when told of a change, and with each connection |
  */
 export class ToolCatalog<Known extends Fact, Reader = void> {
   readonly #options: ToolCatalogOptions<Known, Reader>;
@@ -117,7 +118,7 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
   async #readPages(lifetime: Lifetime, reader: Reader): Promise<void> {
     let params: JsonObject = {};
     for (let page = 0; page < MAX_PAGES && !lifetime.aborted; page += 1) {
-      const result = await this.#options.list(params, lifetime, reader);
+      const result = (await this.#options.list?.(params, lifetime, reader)) ?? {};
       this.learn(result);
       const cursor: unknown = result['nextCursor'];
       if (typeof cursor !== 'string') return;

@@ -1,40 +1,40 @@
 import { expect, test, vi } from 'vitest';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { KnownTools } from './known-tools.ts';
+import { OutputChecks } from './output-checks.ts';
 
 function knowing(outputSchema: JsonObject | undefined) {
   const onerror = vi.fn<(error: Error) => void>();
-  const tools = new KnownTools(onerror);
-  tools.learn({ tools: [{ name: 'a', outputSchema }] });
-  return { tools, onerror };
+  const checks = new OutputChecks(onerror);
+  checks.catalog.learn({ tools: [{ name: 'a', outputSchema }] });
+  return { checks, onerror };
 }
 
 const count = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
 
 test('structured content is checked against the schema of its tool', async () => {
-  const { tools } = knowing(count);
-  await tools.check('a', { structuredContent: { n: 1 } });
-  await expect(tools.check('a', { structuredContent: { n: 'x' } })).rejects.toThrow('n: must be integer');
-  await expect(tools.check('a', {})).rejects.toMatchObject({ name: 'InvalidResultError' });
+  const { checks } = knowing(count);
+  await checks.check('a', { structuredContent: { n: 1 } });
+  await expect(checks.check('a', { structuredContent: { n: 'x' } })).rejects.toThrow('n: must be integer');
+  await expect(checks.check('a', {})).rejects.toMatchObject({ name: 'InvalidResultError' });
 });
 
 test('errors, unknown tools, forgotten ones and those without a schema are not', async () => {
-  const { tools, onerror } = knowing(count);
+  const { checks, onerror } = knowing(count);
   const isRefused = (name: string, result: JsonObject): Promise<boolean> =>
-    tools.check(name, result).then(
+    checks.check(name, result).then(
       () => false,
       () => true,
     );
   expect(await isRefused('a', {})).toBe(true);
   expect(await isRefused('a', { isError: true })).toBe(false);
   expect(await isRefused('b', { structuredContent: 'x' })).toBe(false);
-  tools.learn({ tools: [{ name: 'a' }, 7, {}] });
+  checks.catalog.learn({ tools: [{ name: 'a' }, 7, {}] });
   expect(await isRefused('a', {})).toBe(false);
-  tools.learn({ tools: [{ name: 'a', outputSchema: count }] });
+  checks.catalog.learn({ tools: [{ name: 'a', outputSchema: count }] });
   expect(await isRefused('a', {})).toBe(true);
-  tools.learn({});
+  checks.catalog.learn({});
   expect(await isRefused('a', {})).toBe(true);
-  tools.forget();
+  checks.catalog.forget();
   expect(await isRefused('a', {})).toBe(false);
   expect(onerror).not.toHaveBeenCalled();
 });
@@ -45,24 +45,24 @@ test.each<[string, JsonObject]>([
   ['a pattern that is none', { pattern: '(' }],
   ['a keyword that means nothing', { type: 'nonsense' }],
 ])('a schema with %s is reported once, and nothing is checked', async (_, schema) => {
-  const { tools, onerror } = knowing(schema);
-  await tools.check('a', { structuredContent: 1 });
-  await tools.check('a', { structuredContent: 2 });
+  const { checks, onerror } = knowing(schema);
+  await checks.check('a', { structuredContent: 1 });
+  await checks.check('a', { structuredContent: 2 });
   expect(onerror).toHaveBeenCalledTimes(1);
 });
 
 test('a pattern that would take for ever in other hands is checked', async () => {
-  const { tools } = knowing({ type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } });
-  await tools.check('a', { structuredContent: { s: 'a'.repeat(40) } });
-  await expect(tools.check('a', { structuredContent: { s: `${'a'.repeat(40)}!` } })).rejects.toThrow(
+  const { checks } = knowing({ type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } });
+  await checks.check('a', { structuredContent: { s: 'a'.repeat(40) } });
+  await expect(checks.check('a', { structuredContent: { s: `${'a'.repeat(40)}!` } })).rejects.toThrow(
     'must match pattern',
   );
 });
 
 test('what is too large to check is not taken', async () => {
-  const { tools, onerror } = knowing({ uniqueItems: true });
+  const { checks, onerror } = knowing({ uniqueItems: true });
   const structuredContent = Array.from({ length: 300_000 }, (_, id) => ({ id }));
-  await expect(tools.check('a', { structuredContent })).rejects.toThrow(
+  await expect(checks.check('a', { structuredContent })).rejects.toThrow(
     'The result of the tool a does not pass its output schema: is too large to check (more than 5,000,000 steps)',
   );
   expect(onerror).not.toHaveBeenCalled();

@@ -1,42 +1,25 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { PlainSchema } from '../protocol/plain-schema.ts';
+import { ToolCatalog } from '../wire/tool-catalog.ts';
 import { InvalidResultError } from './errors.ts';
 import type * as checks from './output-schema.ts';
 
-/** Tools that are remembered. */
-const MAX_TOOLS = 10_000;
-
 type Checks = typeof checks;
 
-interface KnownTool {
-  readonly output: JsonObject;
-  /** Null where its schema cannot be used. */
-  schema: PlainSchema | null | undefined;
-}
-
-/** What the server's lists said of the results of its tools. What checks them is loaded with the first. */
-export class KnownTools {
-  readonly #tools = new Map<string, KnownTool>();
+/** Checks results of tools against what the server's lists said of them. What checks them is loaded with the first. */
+export class OutputChecks {
+  /** The output schemas. */
+  readonly catalog: ToolCatalog<JsonObject>;
+  /** Output schemas as checks; null where one cannot be used. */
+  readonly #compiled = new WeakMap<JsonObject, PlainSchema | null>();
   readonly #onerror: (error: Error) => void;
   #checks: Checks | undefined;
 
   constructor(onerror: (error: Error) => void) {
     this.#onerror = onerror;
-  }
-
-  /** Takes in a result of `tools/list`. */
-  learn({ tools }: JsonObject): void {
-    for (const tool of Array.isArray(tools) ? tools : []) {
-      if (!isObject(tool) || typeof tool['name'] !== 'string') continue;
-      const { name, outputSchema: output } = tool;
-      if (!isObject(output)) this.#tools.delete(name);
-      else if (this.#tools.size < MAX_TOOLS || this.#tools.has(name))
-        this.#tools.set(name, { output, schema: undefined });
-    }
-  }
-
-  forget(): void {
-    this.#tools.clear();
+    this.catalog = new ToolCatalog<JsonObject>({
+      keep: ({ outputSchema }) => (isObject(outputSchema) ? outputSchema : undefined),
+    });
   }
 
   /**
@@ -46,20 +29,23 @@ export class KnownTools {
    * @throws InvalidResultError where it is missing or not as the schema says.
    */
   async check(name: string, result: JsonObject): Promise<void> {
-    const tool = this.#tools.get(name);
-    if (!tool || result['isError'] === true) return;
-    if (result['structuredContent'] === undefined) {
+    const output = this.catalog.known(name);
+    if (!output || result['isError'] === true) return;
+    const { structuredContent } = result;
+    if (structuredContent === undefined) {
       throw new InvalidResultError(`The tool ${name} has an output schema, and its result no structured content`);
     }
-    if (tool.schema === null) return;
+    if (this.#compiled.get(output) === null) return;
     this.#checks ??= await import('./output-schema.ts');
     const { PlainSchema, refuse } = this.#checks;
     let issues: Parameters<Checks['refuse']>[2] | undefined;
     try {
-      tool.schema ??= new PlainSchema(tool.output, `The output schema of the tool ${name}`);
-      ({ issues } = tool.schema.validate(result['structuredContent']));
+      let schema = this.#compiled.get(output);
+      schema ??= new PlainSchema(output, `The output schema of the tool ${name}`);
+      this.#compiled.set(output, schema);
+      ({ issues } = schema.validate(structuredContent));
     } catch (error) {
-      tool.schema = null;
+      this.#compiled.set(output, null);
       const { message } = error as Error;
       return this.#onerror(new Error(`Results of the tool ${name} are not checked: ${message}`, { cause: error }));
     }
