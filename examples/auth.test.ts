@@ -12,7 +12,7 @@ import { TestIssuer } from '../test/support/issuer.ts';
 const page = readFileSync(new URL('../docs/authorization.md', import.meta.url), 'utf8');
 const shown = [...page.matchAll(/<!-- file: (\S+) -->\n\n```ts\n([\s\S]*?)```/g)];
 
-describe('the page on authorization', () => {
+describe('the page about authorization', () => {
   test('shows files', () => {
     const files = ['examples/auth.ts', 'examples/auth-verify.ts', 'examples/auth-keys.ts'];
     expect(shown.map(([, file]) => file)).toEqual(files);
@@ -42,7 +42,7 @@ async function client(server: McpServer, headers: Record<string, string>): Promi
   };
 }
 
-/** A server that says who calls. */
+/** A server whose tool returns the principal and the scopes of its caller. */
 function behind(auth: Authenticator): McpServer {
   const server = new McpServer({ name: 'who', version: '1', http: { auth } });
   server.tool('who', {}, (_, { caller }) => `${caller.principal}: ${caller.auth?.scopes.join(' ')}`);
@@ -68,7 +68,7 @@ test('the example with tokens lets its callers read and write their own notes', 
   await expect(caller('eve', '')).rejects.toThrow('notes:read');
 });
 
-test('the example with introspection lets in whom the issuer knows', async () => {
+test('the example with introspection accepts tokens that are active', async () => {
   const answers: Record<string, object> = {
     good: { active: true, sub: 'ada', aud: 'http://localhost:8000/mcp', scope: 'notes:read' },
     foreign: { active: true, sub: 'ada', aud: 'https://other.example', scope: 'notes:read' },
@@ -104,7 +104,7 @@ test('the example with introspection lets in whom the issuer knows', async () =>
   ]);
 });
 
-test('the example with keys knows who shows one', async () => {
+test('the example with keys recognizes the owner of a key', async () => {
   environment({ ADA_KEY: 'ada-key-0123456789', ROBOT_KEY: 'robot-key-0123456789' });
   const { auth } = await import('./auth-keys.ts');
   const server = behind(auth);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { filesShownIn } from '../test/support/shown.ts';
 import { bridgeTo } from './bridge.ts';
 
-describe('the page on bridges', () => {
+describe('the page about bridges', () => {
   const files = filesShownIn('docs/bridge.md');
 
   test('shows files', () => {
@@ -17,7 +17,7 @@ describe('the page on bridges', () => {
   });
 });
 
-test.each(['2026-07-28', '2025-06-18'] as const)('the example lets a client of %s be asked', async (revision) => {
+test.each(['2026-07-28', '2025-06-18'] as const)('the example passes questions to a client of %s', async (revision) => {
   const server = new McpServer({ name: 'shop', version: '1', eras: 'legacy' });
   server.tool('buy', {}, async (_, ctx) => {
     const answer = await ctx.elicit({ message: 'How many?', schema: z.object({ count: z.number() }) });

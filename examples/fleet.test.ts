@@ -34,7 +34,7 @@ test('the example has the tools of both servers', async () => {
   expect(called['content']).toEqual([{ type: 'text', text: 'three letters' }]);
 });
 
-test('the file on the page can be used, and means what is said of it', () => {
+test('the configuration on the page is valid and has the described meaning', () => {
   const [, file] = /<!-- the file -->\n\n```json\n([\s\S]*?)```/.exec(page)!;
   const { servers, separator, warnings } = parseConfig(file!, 'mcp.json', { env });
   expect(servers).toEqual([
@@ -63,7 +63,7 @@ test('the file on the page can be used, and means what is said of it', () => {
   expect({ separator, warnings }).toEqual({ separator: '__', warnings: [] });
 });
 
-test('the error on the page is the one that is told', () => {
+test('the error on the page is the real one', () => {
   const [, said] = /\neverwire: --config: (mcp\.json: .*)\n/.exec(page)!;
   const read = (): unknown =>
     parseConfig('{\n  "mcpServers": {\n    "a": { "comand": "x" }\n  }\n}', 'mcp.json', { env });
@@ -71,7 +71,7 @@ test('the error on the page is the one that is told', () => {
   expect(read).toThrow(said);
 });
 
-test('names become what the page says', async () => {
+test('names are prefixed as the page says', async () => {
   const rows = table('names');
   const members = [...new Set(rows.map(([server]) => server!))].map((name) => {
     const tools = rows.filter(([server]) => server === name).map(([, tool]) => ({ name: tool, inputSchema: {} }));

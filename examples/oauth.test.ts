@@ -11,7 +11,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { browse, startAuthorizationServer } from '../test/support/oidc-provider.ts';
 import { filesShownIn } from '../test/support/shown.ts';
 
-describe('the page on authorization for clients', () => {
+describe('the page about client authorization', () => {
   const files = filesShownIn('docs/client-authorization.md');
 
   test('shows files', () => {
@@ -23,7 +23,7 @@ describe('the page on authorization for clients', () => {
   });
 });
 
-/** A server whose tool says who calls, and the authorization server that its tokens come from. */
+/** Starts a server whose tool returns the principal of its caller, and the authorization server that issues its tokens. */
 async function notes(): Promise<string> {
   for (const method of ['info', 'warn'] as const) vi.spyOn(console, method).mockImplementation(() => {});
   const authorization = await startAuthorizationServer('notes:read', {
@@ -62,13 +62,13 @@ async function who(server: string, fetch: typeof globalThis.fetch): Promise<unkn
   return (await client.callTool({ name: 'who' })).content;
 }
 
-test('the example with a user signs them in, and keeps their tokens', async () => {
+test('the example with a user logs in and stores the tokens', async () => {
   const server = await notes();
   const folder = await mkdtemp(path.join(tmpdir(), 'everwire-example-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   vi.stubEnv('SERVER', server);
   vi.stubEnv('TOKENS', folder);
-  // Where there is no browser, the user is told where to go.
+  // Without a browser, the example prints the URL.
   vi.stubEnv('PATH', '');
   vi.spyOn(console, 'error').mockImplementation(
     (text: string) => void browse(new URL(text.replace('Please open ', ''))),
@@ -78,7 +78,7 @@ test('the example with a user signs them in, and keeps their tokens', async () =
   expect(await readdir(folder)).toHaveLength(1);
 });
 
-test('the example without a user calls as itself', async () => {
+test('the example without a user calls as the application', async () => {
   const server = await notes();
   vi.stubEnv('SERVER', server);
   vi.stubEnv('CLIENT_SECRET', 'the-secret-of-reports');

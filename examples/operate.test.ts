@@ -2,7 +2,7 @@ import { connect } from 'everwire/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { filesShownIn } from '../test/support/shown.ts';
 
-describe('the page on operating', () => {
+describe('the page about operating', () => {
   const files = filesShownIn('docs/operating.md');
 
   test('shows files', () => {
@@ -14,7 +14,7 @@ describe('the page on operating', () => {
   });
 });
 
-test('the example is healthy, counted and logged, and drains', async () => {
+test('the example has health checks, metrics and logs, and shuts down', async () => {
   vi.stubEnv('PORT', '0');
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   onTestFinished(() => {

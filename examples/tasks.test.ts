@@ -40,18 +40,18 @@ describe('print', () => {
 });
 
 describe('order', () => {
-  test('is answered at once where it is small', async () => {
+  test('answers small orders at once', async () => {
     const result = await send('tools/call', { name: 'order', arguments: { title: 'Momo' } });
     expect(result['content']).toEqual([{ type: 'text', text: 'Ordered 3 pages.' }]);
   });
 
-  test('asks where it is large, and is a task then', async () => {
+  test('asks about a large order, and then becomes a task', async () => {
     const result = await send('tools/call', { name: 'order', arguments: { title: 'Momo', pages: 101 } });
     expect(result).toMatchObject({ resultType: 'task', statusMessage: 'At the printer', ttlMs: 600_000 });
     await until(result['taskId'], 'completed');
   });
 
-  test('waits for the result where the caller has no tasks', async () => {
+  test('waits for the result if the caller does not support tasks', async () => {
     const early = { revision: '2025-11-25', capabilities: { elicitation: {} } };
     const result = await send('tools/call', { name: 'order', arguments: { title: 'Momo', pages: 101 } }, early);
     expect(result['content']).toEqual([{ type: 'text', text: 'Ordered 101 pages.' }]);

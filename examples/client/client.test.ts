@@ -46,7 +46,7 @@ const library = (): McpServer => {
   return server;
 };
 
-test('the first one calls a tool at an address', async () => {
+test('the first example calls a tool at a URL', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
   onTestFinished(() => log.mockRestore());
   const { url, close } = await library().listen({ port: 0 });
@@ -55,7 +55,7 @@ test('the first one calls a tool at an address', async () => {
   expect(log).toHaveBeenCalledWith('library has 1 tools, and speaks 2026-07-28');
 });
 
-test('a command, an address with a key and a server are targets', async () => {
+test('a command, a URL with a key and a server are targets', async () => {
   const command = await open(toCommand(`${root}dist/examples/guide/stdio.js`));
   expect(await command.listTools()).toMatchObject([{ name: 'opening_hours' }]);
   const keys: unknown[] = [];
@@ -129,7 +129,7 @@ test('changes are followed', async () => {
   await vi.waitFor(() => expect(notices.join('\n')).toContain('Closed for the summer.'));
 });
 
-test('a task is waited for, or left and picked up', async () => {
+test('a client waits for a task, or gets its result later', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
   onTestFinished(() => log.mockRestore());
   const onelicit = () => ({ action: 'accept', content: { colour: 'red' } }) as const;

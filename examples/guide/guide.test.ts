@@ -54,7 +54,7 @@ describe.each(eras)('in %s', (era) => {
     expect(content).toMatchObject([{ text: 'Momo, Michael Ende' }, { type: 'image', mimeType: 'image/svg+xml' }]);
   });
 
-  test('a mistake of the model is a result, a refusal an error', async () => {
+  test('a UserError is a result, and an RpcError is a protocol error', async () => {
     const client = await reader(tools.fetch, { era });
     const unknown = await call(client, 'cover', { title: 'Mono' });
     expect(unknown.isError).toBe(true);
@@ -63,7 +63,7 @@ describe.each(eras)('in %s', (era) => {
     await expect(call(client, 'inventory')).rejects.toMatchObject({ code: -32000, data: { until: '2030-01-01' } });
   });
 
-  test('schemas of four kinds say and check the same', async () => {
+  test('four kinds of schemas are listed and validated alike', async () => {
     const client = await reader(schemas.fetch, { era });
     const listed = await client.listTools();
     expect(listed.tools.map(({ name }) => name)).toEqual(['zod', 'valibot', 'arktype', 'plain']);
@@ -87,7 +87,7 @@ describe.each(eras)('in %s', (era) => {
     expect(completion.values).toEqual(['jim-button']);
   });
 
-  test('prompts are filled in, and complete by what is settled', async () => {
+  test('prompts are filled in, and completers see the resolved arguments', async () => {
     const client = await reader(prompts.fetch, { era });
     const { messages } = await client.getPrompt({ name: 'recommend', arguments: { genre: 'crime' } });
     expect(messages).toMatchObject([{ content: { text: 'Recommend me a crime novel.' } }]);
@@ -101,7 +101,7 @@ describe.each(eras)('in %s', (era) => {
     expect(completion.values).toEqual(['Ende', 'Tolkien']);
   });
 
-  test('questions reach whoever can answer them', async () => {
+  test('questions reach a client that supports them', async () => {
     const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
     const client = await reader(asking.fetch, { era, capabilities });
     client.setRequestHandler('elicitation/create', ({ params }) =>
@@ -119,19 +119,19 @@ describe.each(eras)('in %s', (era) => {
     expect(textOf(await call(client, 'shelves'))).toBe('file:///shelves');
   });
 
-  test('a client that cannot be asked is told so', async () => {
+  test('a client that supports no questions gets an error', async () => {
     const client = await reader(asking.fetch, { era });
     expect(textOf(await call(client, 'lend', { title: 'Momo' }))).toContain('cannot show forms');
     await expect(call(client, 'shelves')).rejects.toThrow(/roots/);
   });
 
-  test('questions may be asked by results', async () => {
+  test('a handler may return its questions as its result', async () => {
     const client = await reader(rounds.fetch, { era, capabilities: { elicitation: { form: {} } } });
     client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'North' } }));
     expect(textOf(await call(client, 'reserve', { title: 'Momo' }))).toBe('Momo, shelf M, waits in North.');
   });
 
-  test('progress is told as it is made', async () => {
+  test('progress notifications are sent', async () => {
     const client = await reader(dusting.fetch, { era });
     const told: unknown[] = [];
     const result = await client.callTool(
@@ -145,7 +145,7 @@ describe.each(eras)('in %s', (era) => {
     ]);
   });
 
-  test('what is cancelled stops', async () => {
+  test('a cancelled handler stops', async () => {
     const client = await reader(dusting.fetch, { era });
     const started = vi.fn<() => void>();
     const stopped = vi.fn<() => void>();
@@ -166,7 +166,7 @@ describe.each(eras)('in %s', (era) => {
     await vi.waitFor(() => expect(stopped).toHaveBeenCalled());
   });
 
-  test('entries come and go while the server runs', async () => {
+  test('entries are enabled and disabled while the server runs', async () => {
     const client = await reader(changes.server.fetch, { era });
     const names = async () => (await client.listTools()).tools.map(({ name, description }) => [name, description]);
     expect(await names()).toEqual([]);
@@ -185,7 +185,7 @@ describe.each(eras)('in %s', (era) => {
   });
 });
 
-test('an entry that is changed or removed is another one', async () => {
+test('an entry can be updated and removed', async () => {
   const client = await reader(changes.server.fetch);
   changes.open();
   changes.renovate();
@@ -194,7 +194,7 @@ test('an entry that is changed or removed is another one', async () => {
   expect((await client.listTools()).tools).toEqual([]);
 });
 
-test('who subscribed hears of an update', async () => {
+test('a subscriber is notified of an update', async () => {
   const client = await reader(resources.fetch);
   const updated = vi.fn<(uri: string) => void>();
   client.setNotificationHandler('notifications/resources/updated', ({ params }) => updated(params.uri));
@@ -206,7 +206,7 @@ test('who subscribed hears of an update', async () => {
   });
 });
 
-test('clients of 2026-07-28 hear how long they may keep things', async () => {
+test('clients of 2026-07-28 receive cache hints', async () => {
   const client = await reader(cached.fetch, { era: '2026-07-28' });
   expect(await client.listTools()).toMatchObject({ ttlMs: 60_000, cacheScope: 'public' });
   expect(await client.readResource({ uri: 'library://rules' })).toMatchObject({ ttlMs: 86_400_000 });
@@ -261,13 +261,13 @@ describe('as a process', () => {
     return process;
   };
 
-  test('the first one listens', async () => {
+  test('the first example listens', async () => {
     const { url } = await start('first');
     const client = await reader(undefined, { era: '2026-07-28', url });
     expect(textOf(await call(client, 'opening_hours'))).toContain('9 to 17');
   });
 
-  test('the one for stdio talks there', async () => {
+  test('the stdio example answers on stdout', async () => {
     const client = new Client({ name: 'reader', version: '1.0.0' });
     const args = [`${root}dist/examples/guide/stdio.js`];
     await client.connect(new StdioClientTransport({ command: process.execPath, args }));
@@ -275,7 +275,7 @@ describe('as a process', () => {
     expect(textOf(await call(client, 'opening_hours'))).toContain('9 to 17');
   });
 
-  test('the one behind a proxy answers to its public name alone, and ends when it is told to', async () => {
+  test('the production example accepts only its public host name, and exits on SIGTERM', async () => {
     const { url, child, exited } = await start('production');
     const statusFor = (host: string): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
@@ -292,7 +292,7 @@ describe('as a process', () => {
   });
 });
 
-test('a step that is done once is not done again by another process', async () => {
+test('a step in once is not repeated by another process', async () => {
   const processes = [createLibrary('k'.repeat(32)), createLibrary('k'.repeat(32))];
   let requests = 0;
   const balanced = (request: Request) => processes[requests++ % processes.length]!.fetch(request);
