@@ -155,7 +155,10 @@ export class Conversation implements Parked {
       this.#answered.set(key, [question.digest, responses[key]]);
       question.resolve(responses[key]);
     }
-    if (this.#outcome) return this.#outcome();
+    if (this.#outcome) {
+      this.#giveBack();
+      return this.#outcome();
+    }
     // What is missing is asked again, unless the handler can do without.
     this.#schedule();
   }
@@ -163,12 +166,8 @@ export class Conversation implements Parked {
   /** The handler has finished. Returns whether the caller is away; then the outcome is kept for it. */
   finish(outcome: () => void): boolean {
     const away = !this.exchange.round && !this.exchange.ended;
-    for (const [key, question] of [...this.#open]) {
-      // The caller is still thinking about it, and brings the answer along when it comes for the outcome.
-      if (away && question.outlivesRequest) continue;
-      this.#open.delete(key);
-      question.reject(new NotAsked(question.method, this.exchange.method));
-    }
+    // The caller may still answer a question of another call, when it comes for the outcome.
+    this.#giveBack((question) => !(away && question.outlivesRequest));
     if (!away) return false;
     this.#outcome = outcome;
     return true;
@@ -227,6 +226,15 @@ export class Conversation implements Parked {
     this.round += 1;
     const questions = [...this.#open].map(([key, { method, params }]) => [key, { method, params }] as const);
     this.#inquire(this, Object.fromEntries(questions));
+  }
+
+  /** Rejects open questions in a way that lets them be asked through another call. */
+  #giveBack(which: (question: Question) => boolean = () => true): void {
+    for (const [key, question] of [...this.#open]) {
+      if (!which(question)) continue;
+      this.#open.delete(key);
+      question.reject(new NotAsked(question.method, this.exchange.method));
+    }
   }
 
   #dismiss(reason: Error): void {

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ABLE, ModernClient, modernRequest, TestReply, type Answered } from '../../../test/support/modern.ts';
 import { deferred, scripted, unhandled } from '../../../test/support/service.ts';
-import type { Exchange, Service } from '../../core/exchange.ts';
+import { NotAsked, type Exchange, type Service } from '../../core/exchange.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 
 const CALL = { name: 'tool', arguments: { a: 1 } };
@@ -198,6 +198,24 @@ describe('a handler that asks', () => {
     const first = await client.request('tools/call', CALL);
     const second = await client.request('tools/call', retry(first, {}));
     expect(Object.keys(questions(second))).toEqual([key]);
+  });
+
+  test('that has finished gives back a question of another call that its caller left open, as not asked', async () => {
+    let finish!: () => void;
+    let outlived: Promise<unknown> | undefined;
+    const client = new ModernClient(
+      tool(async (exchange) => {
+        outlived = exchange.ask('elicitation/create', form('for another call'), { key: 'b', outlivesRequest: true });
+        await new Promise<void>((resolve) => (finish = resolve));
+        return { content: [] };
+      }),
+    );
+    const first = await client.request('tools/call', CALL);
+    expect(Object.keys(questions(first))).toEqual(['b']);
+    finish();
+    await turns();
+    expect(await client.result('tools/call', retry(first, {}))).toMatchObject({ content: [] });
+    await expect(outlived).rejects.toBeInstanceOf(NotAsked);
   });
 
   test('does not ask twice by one name', async () => {
