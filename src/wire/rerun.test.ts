@@ -104,3 +104,22 @@ test('in a session nothing is looked up, and all that is no call may run again',
   expect(lists).toEqual([]);
   expect(front.safeToRerun({ method: 'prompts/get', params: { name: 'reads' } })).toBe(true);
 });
+
+test('a list that has changed is read again before a tool of it counts as safe', async () => {
+  const { service, lists } = asking();
+  const front = rerunByAnnotations((exchange) =>
+    exchange.method === 'subscriptions/listen'
+      ? exchange.notify('notifications/tools/list_changed', {}).then(() => ({}))
+      : service(exchange),
+  );
+  const call = new TestExchange('tools/call', { name: 'reads' }, { caller: MODERN, onask: () => ({ content: {} }) });
+  await front.service(call);
+  expect(front.safeToRerun(call)).toBe(true);
+  const listening = new TestExchange('subscriptions/listen', {}, { caller: MODERN });
+  await front.service(listening);
+  expect(listening.notified).toHaveLength(1);
+  expect(front.safeToRerun(call)).toBe(false);
+  await front.service(call);
+  expect(front.safeToRerun(call)).toBe(true);
+  expect(lists).toHaveLength(4);
+});

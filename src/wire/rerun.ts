@@ -1,7 +1,7 @@
 import { derive } from '../core/derive.ts';
 import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { Method } from '../protocol/methods.ts';
+import { Method, Notice } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { backgroundListExchange } from './background-list.ts';
 import { ToolCatalog } from './tool-catalog.ts';
@@ -40,6 +40,7 @@ class Rerunnable {
   readonly service: Service = (exchange) => {
     const { method, params, caller } = exchange;
     if (method === Method.ListTools) return this.#next(exchange).then((result) => this.#tools.learn(result));
+    if (method === Method.Listen) return this.#next(derive(exchange, { notify: this.#forgetting(exchange) }));
     const { name } = params as { name?: unknown };
     if (method !== Method.CallTool || typeof name !== 'string') return this.#next(exchange);
     // In a session there is nothing that could be taken up after it.
@@ -50,6 +51,13 @@ class Rerunnable {
     };
     return this.#next(derive(exchange, { ask }));
   };
+
+  #forgetting(exchange: Exchange): Exchange['notify'] {
+    return (method, params) => {
+      if (method === Notice.ToolsListChanged) this.#tools.forget();
+      return exchange.notify(method, params);
+    };
+  }
 
   readonly safeToRerun: SafeToRerun = ({ method, params }) => {
     if (method !== Method.CallTool) return true;

@@ -47,7 +47,7 @@ export interface ToolCatalogOptions<Known extends Fact, Reader> {
  * | --- | --- | --- | --- |
  * | `modern/outbound.ts` | which arguments to send in headers | as itself, for an unknown tool or after −32020 | when told of a change, or after −32020 |
  * | `bridge/header-check.ts` | which headers to compare with arguments | as the caller, for an unknown tool or where they differ, at most every 10 s | never: where headers differ it looks again |
- * | `rerun.ts` | whether a tool may run again | as the caller, when an unknown tool asks a question | never |
+ * | `rerun.ts` | whether a tool may run again | as the caller, when an unknown tool asks a question | when a caller is told of a change |
  * | `client/output-checks.ts` | the schema of its results | never: it checks what the user's own lists have shown | when told of a change, and with each connection |
  */
 export class ToolCatalog<Known extends Fact, Reader = void> {
