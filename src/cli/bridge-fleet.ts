@@ -8,7 +8,9 @@ import { bridgeTo } from './bridge-target.ts';
 import { Failure } from './failure.ts';
 import { atEnd } from './shutdown.ts';
 
-/** `everwire bridge --config`: the servers of a file as one, and each by itself. Changes of the file are taken up. */
+/**
+ * `everwire bridge --config`: serves all servers of a file as one, and each by itself. It follows changes of the file.
+ */
 export async function bridgeFleet(file: string, settings: BridgeSettings, log: CleanLog): Promise<void> {
   const onwarning = (message: string): void => log.write('warn', message);
   const config = read(file);
@@ -18,7 +20,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
     const bridge = await bridgeTo(server, name, true, settings, log);
     return { service: observer.server(name, bridge), close: () => bridge.close() };
   };
-  /** Closes what is served of servers that are gone. */
+  /** Closes the sessions and streams of servers that were removed. */
   let clearMounts = (): void => {};
   const fleet = await openFleet(config, {
     connect,

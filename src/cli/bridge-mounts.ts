@@ -10,19 +10,19 @@ import { PassedCall } from '../transport/http/passed-call.ts';
 import { createInbound, type Inbound, type InboundOptions } from '../wire/serve.ts';
 
 export interface MountsOptions {
-  /** The service at a name; undefined where there is none now. */
+  /** The service with this name; undefined if there is none now. */
   readonly find: (name: string) => Service | undefined;
-  /** What follows the name in the path. */
+  /** The part of the path after the name. */
   readonly path: string;
   readonly inbound: InboundOptions;
   readonly http: Pick<HttpHandlerOptions, 'maxSessions' | 'idleTimeout' | 'onerror'>;
-  /** The event log that all of them share; called with the first request. */
+  /** Returns the event log that all services share. Called with the first request. */
   readonly eventLog: () => EventLog;
 }
 
 /**
- * Opens a service to clients. With a key for states, what only reads or does no harm when it runs twice goes on where a
- * process that asked its client is gone; without one nobody could open such a state.
+ * Opens a service to clients. With a state key, read-only and idempotent calls are run again if the process that asked
+ * the client is gone. Without a key, no other process can open the state.
  */
 export function inboundTo(service: Service, options: InboundOptions): Inbound {
   const safeToRerun = options.stateKey === undefined ? undefined : 'by-annotations';
@@ -34,10 +34,10 @@ interface Mount {
   readonly handler: HttpHandler;
 }
 
-/** Services that are served by their names, each at a path of its own: `/servers/<name>/mcp`. */
+/** Serves each service at its own path: `/servers/<name>/mcp`. */
 export class Mounts {
   readonly #options: MountsOptions;
-  /** Those that were asked for, of services that there were when the last one came. */
+  /** The services that a client has requested, without those that were gone when the last one was added. */
   readonly #mounts = new Map<string, Mount>();
   #draining = false;
 
@@ -45,7 +45,7 @@ export class Mounts {
     this.#options = options;
   }
 
-  /** For `pages` of the handler in front, which looks who is calling. */
+  /** For `pages` of the outer handler, which authenticates the caller. */
   readonly page = (path: string): HttpPage | undefined => {
     const name = this.#nameIn(path);
     const service = name === undefined ? undefined : this.#options.find(name);
@@ -54,7 +54,7 @@ export class Mounts {
     return { requiresAuth: true, answer: (call) => handler.handle(new MountedCall(call)) };
   };
 
-  /** Closes what was served by names that are gone. Sessions of the others go on. */
+  /** Closes the sessions of names that were removed. Other sessions continue. */
   clear(): void {
     for (const name of this.#mounts.keys()) if (!this.#options.find(name)) this.#remove(name);
   }
@@ -71,7 +71,9 @@ export class Mounts {
     return this.#sum(({ inbound }) => inbound.suspended);
   }
 
-  /** Takes no more sessions and requests, lets what is being answered finish, and ends the rest after `timeout` milliseconds. */
+  /**
+   * Refuses new sessions and requests, lets running requests finish, and ends the rest after `timeout` milliseconds.
+   */
   async close(timeout: number): Promise<void> {
     this.#draining = true;
     const mounts = [...this.#mounts.values()];
@@ -93,10 +95,10 @@ export class Mounts {
   }
 
   #add(name: string, first: Service): Mount {
-    // However many names there will have been: there are no more than there are services.
+    // This bounds the map: it never holds more entries than there are services.
     this.clear();
     const { find, inbound: inboundOptions, http, eventLog } = this.#options;
-    // Whatever it is at the time: it may be replaced while sessions go on.
+    // Looked up for each call: the service may be replaced while sessions continue.
     const inbound = inboundTo((exchange) => (find(name) ?? first)(exchange), inboundOptions);
     const { onsession, onrequest } = inbound;
     const paths = { path: '*', ssePath: false } as const;
@@ -127,7 +129,7 @@ async function end({ inbound, handler }: Mount, timeout: number): Promise<void> 
   await handler.close();
 }
 
-/** A call whose Host and Origin have been looked at: the next handler has nothing to ask of them. */
+/** A request whose Host and Origin are already checked: the next handler does not check them again. */
 class MountedCall extends PassedCall {
   override header(name: string): string | undefined {
     if (name === 'host') return 'localhost';

@@ -8,22 +8,24 @@ import { anyReachable, reachability, type Reachability } from '../operate/reacha
 import type { Tracing } from '../operate/tracing.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 
-/** Observes the servers behind a bridge: whether they can be reached, what is asked of them, and how that ends. */
+/** Observes the servers behind a bridge: whether they are reachable, which requests they get, and how those end. */
 export async function createObserver(settings: BridgeSettings, log: Log): Promise<Observer> {
   const metrics =
     settings.metrics === 'none' ? undefined : await (await import('../operate/metrics.ts')).createMetrics();
   return new Observer(metrics, await tracingHere(), settings.log.requests ? log : undefined);
 }
 
-/** Spans, where something has set up OpenTelemetry in this process: `node --import`, say. Nothing is loaded otherwise. */
+/**
+ * Records spans if OpenTelemetry is set up in this process, for example with `node --import`. Loads nothing otherwise.
+ */
 async function tracingHere(): Promise<Tracing | undefined> {
-  // Where its API keeps what was set up, for all of its copies of one major version.
+  // The OpenTelemetry API registers its providers under this symbol. All copies of one major version share it.
   if (!(Symbol.for('opentelemetry.js.api.1') in globalThis)) return undefined;
   return (await import('../operate/tracing.ts')).createTracing();
 }
 
 export class Observer {
-  /** Ready while one of the servers can be reached. */
+  /** Ready while at least one server is reachable. */
   readonly health: Health;
   readonly metrics: Metrics | undefined;
   readonly #tracing: Tracing | undefined;
@@ -49,8 +51,8 @@ export class Observer {
   /**
    * Observes one server.
    *
-   * @param name by which figures and logs tell of it; one that was observed by this name is not any more.
-   * @returns its service, to be called in place of that of the bridge.
+   * @param name the server's name in metrics and logs. It replaces an observed server with the same name.
+   * @returns the observed service. Call it instead of the bridge's own.
    */
   server(name: string, bridge: Bridge): Service {
     const reach = reachability({ probe: () => bridge.check() });
@@ -63,12 +65,12 @@ export class Observer {
     return compose(bridge.service, ...around);
   }
 
-  /** Observes a server no longer. */
+  /** Stops observing a server. */
   forget(name: string): void {
     this.#servers.delete(name);
   }
 
-  /** What is served to clients of a service, whatever is behind it. */
+  /** The part of a service that clients use. */
   served(service: Service): Service {
     return this.#tracing ? compose(service, this.#tracing.server()) : service;
   }

@@ -41,7 +41,7 @@ export interface BridgeFlags extends ServeFlags, TargetFlags {
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Adds the options of `everwire bridge`, each in its group of the help. */
+/** Adds the options of `everwire bridge`, in their help groups. */
 export function withBridgeOptions(command: Command): Command {
   withAddressOptions(command.optionsGroup('Where it is served:'))
     .addOption(new Option('--cors <origin>').hideHelp().argParser(renamed('--allow-origin')))
@@ -98,7 +98,7 @@ export function withBridgeOptions(command: Command): Command {
     .optionsGroup('Others:');
 }
 
-/** Refuses an option that has another name now. */
+/** Refuses an option that was renamed. */
 function renamed(name: string): () => never {
   return () => {
     throw new InvalidArgumentError(`Use ${name} instead.`);

@@ -18,23 +18,23 @@ import { announce, serveStdio } from './run.ts';
 import { sayThrough, scrubWith } from './say.ts';
 import { atEnd } from './shutdown.ts';
 
-/** What is served: one server, or many as one. */
+/** The service: one server, or many as one. */
 export interface Served {
-  /** What clients may call it. */
+  /** The name that client configurations use for it. */
   readonly name: string;
   readonly service: Service;
-  /** Each of many by itself, by its name: served at `/servers/<name>/mcp` too. */
+  /** Each server by its name, also served at `/servers/<name>/mcp`. */
   readonly members?: ServedMembers | undefined;
 }
 
-/** Servers that come and go. */
+/** Set if servers can be added and removed. */
 export interface ServedMembers {
   readonly find: (name: string) => Service | undefined;
-  /** Called once, with what is to be called when some of them are gone. */
+  /** Called once, with a function to call after servers were removed. */
   readonly onchange: (changed: () => void) => void;
 }
 
-/** The log of a bridge. What else the process says goes through it from now on. */
+/** Creates the log of a bridge. All other output of the process goes through it from now on. */
 export async function bridgeLog({ log: { level, format }, secrets }: BridgeSettings): Promise<CleanLog> {
   const log = await createLog({ level, format, secrets });
   scrubWith((text) => log.scrub(text));
@@ -43,9 +43,9 @@ export async function bridgeLog({ log: { level, format }, secrets }: BridgeSetti
 }
 
 /**
- * Serves what is behind a bridge as the settings say, until the process is told to stop or, over stdio, the client is gone.
+ * Serves a bridge as the settings say, until the process gets a signal or, over stdio, the client disconnects.
  *
- * @throws Error where it cannot listen.
+ * @throws Error if it cannot listen.
  */
 export async function serveBridge(
   served: Served,
@@ -55,7 +55,7 @@ export async function serveBridge(
 ): Promise<void> {
   const warn = unrepeated((line) => log.write('warn', line));
   const onerror = ({ message }: Error): void => warn(message);
-  // What a server asks in its result is sealed by it, where it wants to.
+  // A server seals its own `requestState`, if it wants to.
   const inboundOptions: InboundOptions = { sealState: false, stateKey: settings.stateKey, onerror };
   // Over stdio, the client runs the bridge.
   const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
@@ -140,7 +140,7 @@ async function authFor({ tokens, keys, issuer }: Access): Promise<Authenticator 
   return anyAuth(...accepted);
 }
 
-/** Counts refusals, and logs them except for malformed requests, which are their client's own mistake. */
+/** Counts refusals, and logs them. Malformed requests are not logged: they are the client's mistake. */
 function refusalsTo(log: Log, metrics: Metrics | undefined): (refusal: HttpRefusal) => void {
   const warn = unrepeated((line) => log.write('warn', line));
   const inform = unrepeated((line) => log.write('info', line));
@@ -148,7 +148,7 @@ function refusalsTo(log: Log, metrics: Metrics | undefined): (refusal: HttpRefus
     metrics?.refused(refusal);
     const { reason, status, value } = refusal;
     if (reason === 'malformed') return;
-    // Clients send no credential, or too few scopes, until they know what is needed.
+    // Clients learn the needed credential and scopes from a refusal, so these refusals are normal.
     const write = reason === 'credential' || reason === 'scope' ? inform : warn;
     const what = value === undefined ? '' : ` ${JSON.stringify(value)}`;
     write(`refused: ${reason.replaceAll('_', ' ')}${what} (${status ?? 'the answer is broken off'})`);
@@ -184,7 +184,7 @@ function pagesOf({ health, metrics }: Observer, settings: BridgeSettings): (path
 function addGauges(metrics: Metrics, handler: HttpHandler, inbound: Inbound, mounts: Mounts): void {
   metrics.gauge('everwire_sessions', 'Live sessions', () => handler.sessions + mounts.sessions);
   metrics.gauge('everwire_streams', 'Event streams that somebody reads', () => handler.streams + mounts.streams);
-  // What the mounts keep is counted here too: their calls come through this handler, and they share its event log.
+  // This includes the mounts: their requests come through this handler, and they share its event log.
   metrics.gauge('everwire_http_buffered_bytes', 'Bytes kept in memory for HTTP clients', () => handler.bufferedBytes);
   metrics.gauge(
     'everwire_suspended_requests',

@@ -18,25 +18,25 @@ export interface BridgeSettings extends Pick<
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly access: Access;
   readonly connections: 'per-session' | 'shared' | number;
-  /** Who callers without a credential are. */
+  /** How callers without a credential are identified. */
   readonly anonymous: 'one-client' | 'same-user' | 'strangers';
   /** For a server with a URL. They may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Seals what clients carry between rounds of a request. Undefined for a key of this process. */
+  /** Seals the `requestState` that clients send back. Undefined: each process makes its own key. */
   readonly stateKey: string | undefined;
   readonly metrics: 'none' | 'open' | 'gated';
   readonly log: { readonly level: LogThreshold; readonly format: LogFormat; readonly requests: boolean };
   /** Removed from every line of the log. */
   readonly secrets: readonly string[];
-  /** Environment variables with secrets of the bridge. No command behind it gets them. */
+  /** Environment variables with the bridge's secrets. Commands that the bridge starts do not get them. */
   readonly ownVariables: readonly string[];
 }
 
-/** Who is let in; anyone where there are neither keys nor an issuer. */
+/** Who may call. Anyone, if there are neither keys nor an issuer. */
 export interface Access {
-  /** Good in `Authorization`. */
+  /** Accepted in `Authorization`. */
   readonly tokens: readonly string[];
-  /** Good in `X-API-Key` too. */
+  /** Also accepted in `X-API-Key`. */
   readonly keys: readonly string[];
   readonly issuer: IssuerAccess | undefined;
 }
@@ -48,7 +48,7 @@ export interface IssuerAccess {
   readonly resource: string;
 }
 
-/** What the process knows. */
+/** The environment of the process. */
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly read: (file: string) => string;
@@ -57,7 +57,7 @@ export interface Environment {
 const ENVIRONMENT: Environment = { env: process.env, read: (file) => readFileSync(file, 'utf8') };
 
 const MIN_STATE_KEY = 16;
-/** What may be in a token for it to survive in a header (RFC 6750, section 2.1). */
+/** The characters that a bearer token may have (RFC 6750, section 2.1). */
 const TOKEN = /^[\w.~+/-]+=*$/;
 
 /** @throws Failure with code 2 that names the option, and no secret. */
@@ -108,7 +108,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
   };
 }
 
-/** Options that mean nothing over stdio would be taken for a protection that is not there. */
+/** Refuses options that have no effect over stdio: the user would believe in a protection that does not exist. */
 function checkWhereItIsServed(flags: BridgeFlags): void {
   if (!flags.stdio) return;
   const given: Record<string, unknown> = {
@@ -125,7 +125,9 @@ function checkWhereItIsServed(flags: BridgeFlags): void {
   }
 }
 
-/** On loopback all callers are one user, unless `--allow-host` shows that a proxy forwards requests of others. */
+/**
+ * On loopback all callers count as one user, unless `--allow-host` shows that a proxy forwards requests of other users.
+ */
 function anonymousCallers({ stdio, host, allowHost }: BridgeFlags): BridgeSettings['anonymous'] {
   if (stdio) return 'one-client';
   return staysHere(host) && allowHost.length === 0 ? 'same-user' : 'strangers';
@@ -174,13 +176,15 @@ function readConnections({ perSession, shared, pool }: BridgeFlags): BridgeSetti
   return shared ? 'shared' : (pool ?? 'per-session');
 }
 
-/** The environment variable that a word means: `env:NAME`, or `${env:NAME}` as it is written in headers. */
+/** The environment variable that an option value names: `env:NAME`, or `${env:NAME}` as in headers. */
 function variableIn(word: string): string | undefined {
   const [, plain, bracketed] = /^(?:env:(\w+)|\$\{env:(\w+)\})$/.exec(word) ?? [];
   return plain ?? bracketed;
 }
 
-/** The secrets that a word means: itself, the lines of `@file`, or what `env:NAME` holds. */
+/**
+ * The secrets that an option value stands for: the value itself, the lines of `@file`, or the content of `env:NAME`.
+ */
 function readSecret(option: string, word: string, { env, read }: Environment): string[] {
   const name = variableIn(word);
   let found = [word];
@@ -204,7 +208,7 @@ function readSecret(option: string, word: string, { env, read }: Environment): s
   return found;
 }
 
-/** @throws Failure where it is not one secret, or one that could be guessed. */
+/** @throws Failure if it is not exactly one secret, or if the secret is too easy to guess. */
 function readStateKey(word: string | undefined, environment: Environment): string | undefined {
   if (word === undefined) return undefined;
   const [key, ...others] = readSecret('--state-key', word, environment);

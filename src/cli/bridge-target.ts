@@ -15,7 +15,7 @@ import { hasCredentials, type Target } from './target.ts';
  * Bridges one server as the settings say. Its secrets are removed from the log.
  *
  * @param name of the server in the log.
- * @param among whether it is one of several, so that lines for people begin with its name.
+ * @param among whether it is one of several: log lines for people then begin with its name.
  */
 export async function bridgeTo(
   target: Target,
@@ -43,10 +43,10 @@ export async function bridgeTo(
 }
 
 /**
- * A command within its limits. It and all that it starts end with this process, however this process ends. It does not get
- * the secrets of the bridge, unless its own settings name them.
+ * A command with limits. The command and its child processes end when this process ends, even if it crashes. It does
+ * not get the bridge's secrets, unless its own settings name them.
  *
- * @param prefix before each line that it writes to stderr, in a log for people.
+ * @param prefix printed before each stderr line of the command, in a log for people.
  */
 export function boundedCommand(
   server: CommandServer,
@@ -67,7 +67,10 @@ export function boundedCommand(
   };
 }
 
-/** Gets tokens if the server wants them, as `everwire call` does, and shares them with it. Not if a header has credentials. */
+/**
+ * Gets tokens if the server requires them, and shares them with `everwire call`. Does nothing if a header has
+ * credentials.
+ */
 async function authorizerFor(
   server: UrlServer,
   { login, stdio }: BridgeSettings,
@@ -75,7 +78,7 @@ async function authorizerFor(
 ): Promise<Authorizer | undefined> {
   if (hasCredentials(server)) return undefined;
   const { bridgeLogin } = await import('./login.ts');
-  // A host that starts the bridge for a user has no terminal, and a service has nobody to log in.
+  // A host starts the bridge without a terminal, and a background service has no user who could log in.
   const attended = stdio || (process.stderr.isTTY ?? false);
   const authorizer = bridgeLogin(
     new URL(server.url),
@@ -91,7 +94,7 @@ async function authorizerFor(
     },
     headers: async (request, signal) => {
       const given = await authorizer.headers(request, signal);
-      // The server may repeat it in an error.
+      // The server may repeat it in an error message.
       log.hide(`login ${server.url}`, secretsIn(given['authorization'] ?? ''));
       return given;
     },

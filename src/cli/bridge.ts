@@ -11,7 +11,7 @@ import { Failure } from './failure.ts';
 import { atEnd, stop } from './shutdown.ts';
 import { commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
 
-/** `everwire bridge`: a server, wherever it is, offered over HTTP or over stdio. */
+/** `everwire bridge`: serves a local or remote server over HTTP or stdio. */
 export async function bridge(words: string[], flags: BridgeFlags): Promise<void> {
   const settings = readSettings(flags);
   const log = await bridgeLog(settings);
@@ -31,7 +31,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
     return serveBridge({ name, service: stoppingWith(service, problem, log) }, observer, settings, log);
   }
   try {
-    // A server that cannot work should be known before the first client comes.
+    // Report a broken server before the first client connects.
     await bridged.check();
   } catch (error) {
     throw new Error(problem(error as Error), { cause: error });
@@ -40,7 +40,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
 }
 
 /**
- * The server that the words of the command line name: a URL, or a command with or without `--`.
+ * The server that the command line names: a URL, or a command with or without `--`.
  *
  * @throws Failure with code 2 if they name none.
  */
@@ -51,14 +51,14 @@ function targetIn([first, ...others]: string[], headers: BridgeSettings['headers
   return urlTarget(first, headers);
 }
 
-/** What the user knows a server by: its command, or its URL without parameters. */
+/** The server's name for the user: its command, or its URL without parameters. */
 function knownAs(target: Target): string {
   if (target.kind === 'command') return basename(target.command);
   const { origin, pathname } = new URL(target.url);
   return origin + pathname;
 }
 
-/** Over stdio there is one session, and one server: where that does not start, there is nothing to serve. */
+/** Over stdio there is one session and one server. If the server does not start, the bridge ends. */
 function stoppingWith(service: Service, problem: (error: Error) => string, log: CleanLog): Service {
   return async (exchange) => {
     try {
@@ -67,7 +67,7 @@ function stoppingWith(service: Service, problem: (error: Error) => string, log: 
       if (exchange.method === Method.Discover) {
         log.write('error', problem(error as Error));
         process.exitCode = 1;
-        // The client gets its answer first.
+        // Let the client get its response first.
         setImmediate(() => void stop());
       }
       throw error;

@@ -12,7 +12,7 @@ export interface CallFlags extends ClientFlags {
   readonly argsJson?: string;
 }
 
-/** `everwire call`: calls a tool with arguments that its schema gives their types. */
+/** `everwire call`: calls a tool. The tool's schema decides the types of the arguments. */
 export async function call(words: SplitWords, flags: CallFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   const [name, ...args] = rest;
@@ -45,7 +45,7 @@ export async function call(words: SplitWords, flags: CallFlags): Promise<void> {
   });
 }
 
-/** Bytes that arguments may have. */
+/** The largest arguments, in bytes. */
 const MAX_ARGUMENTS = 16 * 1024 * 1024;
 
 async function readArguments(source: string): Promise<JsonObject> {

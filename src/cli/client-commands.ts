@@ -3,7 +3,7 @@ import { withClientOptions, withOutput } from './client-options.ts';
 import { positive } from './options.ts';
 import { splitCommand, type SplitWords } from './take-target.ts';
 
-/** The commands that call a server. They may have the command that starts it after `--`. */
+/** The commands that call a server. The command that starts the server may follow after `--`. */
 const NAMES: ReadonlySet<string | undefined> = new Set([
   'list',
   'call',
@@ -15,13 +15,13 @@ const NAMES: ReadonlySet<string | undefined> = new Set([
   'discover',
 ]);
 
-/** A command line, split from the command that starts a server if it is one of ours. */
+/** Splits a command line from the command that starts the server, if it is one of these commands. */
 export function splitCommandLine(line: readonly string[]): SplitWords {
   return NAMES.has(line[0]) ? splitCommand(line) : { words: [...line], command: undefined };
 }
 
 /**
- * Adds the commands that call a server. Each is loaded when it runs, since a command that serves needs none of them.
+ * Adds the commands that call a server. Each is loaded only when it runs, so that serving commands start fast.
  *
  * @param command the words after `--`.
  */

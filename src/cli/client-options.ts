@@ -7,10 +7,10 @@ import type { OutputFlags } from './output.ts';
 /** The options of every command that calls a server. */
 export interface ClientFlags extends OutputFlags, TargetFlags {
   readonly revision?: Revision;
-  /** Milliseconds without an answer or progress. */
+  /** How long a request may go without a response or progress, in milliseconds. */
   readonly timeout: number;
   readonly logLevel: LogLevel;
-  /** Directories that the server is told it may work in. */
+  /** Directories that are offered to the server as roots. */
   readonly root: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function withClientOptions(command: Command): Command {
     );
 }
 
-/** Adds the option for the file that binary content goes to. */
+/** Adds the option for the file that binary content is written to. */
 export function withOutput(command: Command, what: string): Command {
   return command.addOption(new Option('--output <file>', `write ${what} to this file; - is stdout`).conflicts('json'));
 }

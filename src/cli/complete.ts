@@ -4,7 +4,7 @@ import { ExitCode, Failure } from './failure.ts';
 import { pairs } from './pairs.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 
-/** `everwire complete`: what an argument of a prompt or of a resource template may become. */
+/** `everwire complete`: suggests values for an argument of a prompt or a resource template. */
 export async function complete(words: SplitWords, flags: ClientFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   const [reference, ...args] = rest;
@@ -13,7 +13,7 @@ export async function complete(words: SplitWords, flags: ClientFlags): Promise<v
   if (first === undefined)
     throw Failure.usage('the argument is missing: name=value, where the value may be empty or begun');
   const [name, value] = first;
-  // Names of prompts may be anything, but none is likely to look like a URI.
+  // A prompt can have any name, but one that looks like a URI is unlikely.
   const ref = /^[a-z][a-z\d+.-]*:/i.test(reference)
     ? { type: 'ref/resource' as const, uri: reference }
     : { type: 'ref/prompt' as const, name: reference };

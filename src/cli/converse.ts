@@ -23,24 +23,24 @@ import { Terminal } from './terminal.ts';
 import { fileEraCache } from './era-cache.ts';
 import { visit } from './visit.ts';
 
-/** How long a server over stdio may be silent before it is taken for one of the handshake revisions, in milliseconds. */
+/** If a stdio server does not respond for this many milliseconds, it is treated as a legacy server. */
 const PROBE_TIMEOUT = 5000;
 
-/** What a command works with once it is connected. */
+/** What a command gets once it is connected. */
 export interface Conversation {
   readonly client: Client;
   readonly output: Output;
   readonly terminal: Terminal;
   /** Fires when the command is interrupted. */
   readonly signal: AbortSignal;
-  /** For each of its requests. */
+  /** Options for each of its requests. */
   readonly limits: Pick<RequestOptions, 'signal'>;
 }
 
 /**
- * Connects to a server, lets a command do its work, and ends the process with the exit code that it returns.
+ * Connects to a server, runs a command, and ends the process with the exit code that the command returns.
  *
- * @throws Failure where that did not work; the connection is closed then.
+ * @throws Failure if that did not work. The connection is closed then.
  */
 export async function converse(
   target: Target,
@@ -99,12 +99,12 @@ async function open(
     revision: flags.revision,
     timeout,
     connectTimeout: timeout,
-    // Half of the time is left for the handshake.
+    // Leave half of the time for the handshake.
     probeTimeout: Math.min(PROBE_TIMEOUT, timeout / 2),
     maxTimeout: 0,
     logLevel: flags.logLevel,
     signal,
-    // A server at a URL may be restarted while `listen` runs. A command that has ended is not started again.
+    // A server at a URL may be restarted while `listen` runs. A command that ended is not started again.
     restart: target.kind === 'url',
     eraCache: fileEraCache(
       path.join(dataFolder(), 'era-cache.json'),
@@ -124,7 +124,7 @@ async function open(
   return connect({ url, transport }, { ...options, headers, authorizer });
 }
 
-/** Which server asks, by what the person knows of it and not by what it says of itself. */
+/** Names the server that asks: by the user's own name for it, not by the name that the server claims. */
 function nameOfTarget(target: Target): string {
   return target.kind === 'url' ? new URL(target.url).host : nameOf(target);
 }

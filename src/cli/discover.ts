@@ -6,7 +6,7 @@ import { ExitCode, Failure } from './failure.ts';
 import { wordsOf } from './screen.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 
-/** `everwire discover`: who a server is, what it speaks and what it can do. */
+/** `everwire discover`: shows a server's identity, revisions and capabilities. */
 export async function discover(words: SplitWords, flags: ClientFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   if (rest.length > 0) throw Failure.usage('discover takes only a target');
@@ -31,7 +31,7 @@ export async function discover(words: SplitWords, flags: ClientFlags): Promise<v
   });
 }
 
-/** What a capability has beside its name: `listChanged, subscribe`. */
+/** The options of a capability: `listChanged, subscribe`. */
 function detailsOf(details: unknown): string {
   const names = isObject(details) ? Object.entries(details).filter(([, value]) => value !== false) : [];
   return names.length === 0 ? 'yes' : names.map(([name]) => name).join(', ');

@@ -5,13 +5,13 @@ import { holdLock } from '../auth/client/lock-file.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import type { CachedEra, Era, EraCache, UpstreamRoute } from '../wire/era-cache.ts';
 
-/** This many servers are remembered; who was set the longest ago is forgotten first. */
+/** The number of servers in the cache. The entry that was set first is removed first. */
 const MAX_SERVERS = 1000;
-/** For so long (milliseconds): a server that has got another era beside its old one is then found to have it. */
+/** Lifetime of an entry, in milliseconds. After that, a server that also speaks another era by now is detected. */
 const MAX_AGE = 7 * 24 * 3_600_000;
-/** What is read, in bytes: several times what so many servers take. */
+/** The largest file that is read, in bytes: several times the size of a full cache. */
 const MAX_BYTES = 1024 * 1024;
-/** How long another process may write, in milliseconds, before this one leaves it at that. */
+/** How long to wait for another process that writes, in milliseconds. After that, this process does not write. */
 const LOCK_TIMEOUT = 1000;
 
 const ERAS: ReadonlySet<unknown> = new Set<Era>(['legacy', 'modern']);
@@ -23,11 +23,11 @@ interface Entry extends CachedEra {
 }
 
 /**
- * An era cache in a file, for the next run. Several processes may share it: one writes at a time, and a file is replaced whole.
- * Who the servers are does not stand in it. An entry is a hint: a file that is damaged or larger than 1 MiB counts as empty,
- * and one that cannot be written is left alone.
+ * An era cache in a file, for the next run. Several processes may share it: only one writes at a time, and it replaces
+ * the whole file. The file does not show which servers it is about. An entry is only a hint: a file that is damaged or
+ * larger than 1 MiB counts as empty, and a file that cannot be written is left alone.
  *
- * @param scope tells servers apart that have the same key: the directory in which a command is started.
+ * @param scope separates servers that have the same key: the directory in which a command is started.
  */
 export function fileEraCache(file: string, scope = ''): EraCache {
   return {
@@ -49,13 +49,13 @@ export function fileEraCache(file: string, scope = ''): EraCache {
           await release();
         }
       } catch {
-        // The next run finds out again. A home that cannot be written to is nothing to report each time.
+        // The next run probes again. A home folder that cannot be written is not worth an error on each run.
       }
     },
   };
 }
 
-/** Addresses and command lines may hold secrets. */
+/** Hashes the key: URLs and command lines may contain secrets. */
 function digest(scope: string, key: string): string {
   return createHash('sha256')
     .update(JSON.stringify([scope, key]))
@@ -63,7 +63,7 @@ function digest(scope: string, key: string): string {
     .slice(0, 32);
 }
 
-/** What is in a file and good, in the order in which it was set. */
+/** The valid entries of a file, in the order in which they were set. */
 async function read(file: string): Promise<Map<string, Entry>> {
   const entries = new Map<string, Entry>();
   let value: unknown;

@@ -5,13 +5,13 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { ExitCode, Failure } from './failure.ts';
 
-/** The person, or the system, ended the command. */
+/** The user or the system ended the command. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
 /**
- * How a command ends for which something went wrong.
+ * Converts the error of a failed command to a message and an exit code.
  *
  * @param connected whether the server had been reached before.
  */
@@ -32,7 +32,7 @@ export function failureOf(error: unknown, connected: boolean): Failure {
     : failed(ExitCode.Refused, text);
 }
 
-/** Whether a server refused for want of a credential, or none could be had. */
+/** Whether a server required a credential, or no token could be obtained. */
 function isRefusal(error: Error): boolean {
   const { status } = error as { status?: unknown };
   return error instanceof OAuthError || status === 401 || status === 403;

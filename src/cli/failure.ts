@@ -1,20 +1,20 @@
 /** Exit codes of the commands that talk to a server, for scripts. */
 export const ExitCode = {
   Ok: 0,
-  /** The server, or its tool, answered with an error, or what it answered could not be written. */
+  /** The server or its tool returned an error, or the result could not be written. */
   Refused: 1,
-  /** A command line that cannot be understood, as shells have it. */
+  /** The command line is wrong. The usual code of shells. */
   Usage: 2,
   Unreachable: 3,
   Unauthorized: 4,
   Timeout: 5,
-  /** 128 and the number of SIGINT, as shells have it. */
+  /** 128 plus the number of SIGINT, as in shells. */
   Interrupted: 130,
 } as const;
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** Ends a command, with a message for the person and a code for the script. */
+/** Ends a command with a message for the user and an exit code for scripts. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly exitCode: ExitCode;
@@ -24,7 +24,7 @@ export class Failure extends Error {
     this.exitCode = exitCode;
   }
 
-  /** A mistake of whoever wrote the command line. */
+  /** A mistake in the command line. */
   static usage(message: string): Failure {
     return new Failure(ExitCode.Usage, message);
   }

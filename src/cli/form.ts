@@ -5,7 +5,7 @@ import type { ElicitResult } from '../protocol/types.ts';
 import { yesOrNo, type Person } from './person.ts';
 import { oneLine, wordsOf } from './screen.ts';
 
-/** What a field may hold. */
+/** The value of a field. */
 type Value = string | number | boolean | string[];
 
 interface Choice {
@@ -13,16 +13,16 @@ interface Choice {
   readonly title: string;
 }
 
-/** What was typed for a field: a value, nothing for a field that may be left out, or a way out of the form. */
+/** What the user typed for a field: a value, nothing (for an optional field), or a word that leaves the form. */
 type Typed = { readonly value: Value } | 'nothing' | 'decline' | 'cancel';
 
 /**
- * Asks a person for the fields of a form, one after another (2026-07-28, client/elicitation: Form Mode Elicitation
- * Requests), and then whether to send them; `e` goes through them again, with what was typed. `!decline` declines at any
- * time; `!cancel` or the end of the input dismisses the question.
+ * Asks the user for the fields of a form, one after another (2026-07-28, client/elicitation: Form Mode Elicitation
+ * Requests). Then asks whether to send them. `e` goes through the fields again and keeps the typed values. `!decline`
+ * declines at any time. `!cancel` or the end of the input cancels.
  *
- * @param server who asks, as the person knows it.
- * @throws the reason of the signal where it fires first.
+ * @param server the server that asks, by the user's name for it.
+ * @throws the signal's reason if it fires first.
  */
 export async function fillIn(
   person: Person,
@@ -53,7 +53,7 @@ export async function fillIn(
   }
 }
 
-/** Whether what was filled in goes out. People can review and change it first (2025-11-25, client/elicitation). */
+/** Whether to send the values. The user can review and change them first (2025-11-25, client/elicitation). */
 async function review(person: Person, filled: boolean, signal: AbortSignal): Promise<ElicitResult['action'] | 'edit'> {
   for (;;) {
     const line = await person.ask(filled ? 'Send this? [Y/n, e to edit] ' : 'Agree? [Y/n] ', signal);
@@ -100,7 +100,7 @@ async function askField(
   }
 }
 
-/** A value of a field from what was typed. @throws TypeError that says what is wrong with it. */
+/** Converts the typed text to the field's value. @throws TypeError that says what is wrong with it. */
 function read(line: string, schema: JsonObject, choices: readonly Choice[], label: string): Value {
   const value = convert(line.trim(), schema, choices, label);
   filledIn({ properties: { [label]: schema } }, { [label]: value });
@@ -133,7 +133,7 @@ function convert(text: string, schema: JsonObject, choices: readonly Choice[], l
   }
 }
 
-/** A choice by its value, its number in the list, or its title. */
+/** Finds a choice by its value, its number in the list, or its title. */
 function choose(word: string, choices: readonly Choice[], label: string): string {
   const found =
     choices.find(({ value }) => value === word) ??
@@ -143,7 +143,7 @@ function choose(word: string, choices: readonly Choice[], label: string): string
   return found.value;
 }
 
-/** The choices of a field, however they are written: with titles, without, or with the titles of 2025-06-18. */
+/** The choices of a field. They may have titles, no titles, or titles in the 2025-06-18 form. */
 function choicesOf(schema: JsonObject): Choice[] {
   const source: JsonObject = isObject(schema['items']) ? schema['items'] : schema;
   const titled: unknown = source['oneOf'] ?? source['anyOf'];
@@ -199,7 +199,7 @@ function checkFormat(value: string, format: unknown, label: string): void {
   }
 }
 
-/** Whether a text is a day that the calendar has: `Date` takes 31 February for one of March. */
+/** Whether a text is a date that exists. `Date` alone accepts 31 February and reads it as a day in March. */
 function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const day = new Date(`${text}T00:00:00Z`);

@@ -4,9 +4,9 @@ import { isHeaderName } from '../protocol/header-syntax.ts';
 import { Failure } from './failure.ts';
 
 /**
- * The headers of `--header 'Name: value'`, with names in lower case. Variables are filled in as in a configuration file.
+ * The headers of `--header 'Name: value'`, with names in lower case. Variables are replaced as in a configuration file.
  *
- * @throws Failure with code 2, which repeats no value.
+ * @throws Failure with code 2. Its message contains no header value.
  */
 export function readHeaders(
   words: readonly string[],

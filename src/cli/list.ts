@@ -9,19 +9,19 @@ import { suggestion } from '../protocol/nearest.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 import { ToolSchema } from './tool-schema.ts';
 
-/** One of the lists that a server may have. */
+/** One kind of list. */
 interface List {
   readonly title: string;
-  /** The capability of a server that has it. */
+  /** The capability that a server declares for it. */
   readonly capability: string;
-  /** Under which name it stands in JSON. */
+  /** Its key in the JSON output. */
   readonly key: string;
   readonly get: (client: Client, limits: RequestOptions) => Promise<Listed>;
 }
 
 interface Listed {
   readonly entries: readonly unknown[];
-  /** For people. */
+  /** The text output. */
   readonly rows: readonly unknown[][];
 }
 
@@ -71,7 +71,7 @@ const LISTS: Readonly<Record<string, List>> = {
   },
 };
 
-/** `everwire list`: what a server has, or those kinds of it that are named. */
+/** `everwire list`: lists what a server offers: all kinds, or only the named ones. */
 export async function list(words: SplitWords, flags: ClientFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   const known = Object.keys(LISTS);

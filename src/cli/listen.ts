@@ -14,7 +14,7 @@ export interface ListenFlags extends ClientFlags {
   readonly count?: number;
 }
 
-/** `everwire listen`: says what changes at a server, a line each, until it is interrupted. */
+/** `everwire listen`: prints one line for each change at a server, until it is interrupted. */
 export async function listen(words: SplitWords, flags: ListenFlags): Promise<void> {
   const { target, rest: uris } = takeTarget(words, flags);
   return converse(target, flags, async ({ client, output, terminal, signal }) => {
@@ -43,7 +43,7 @@ export async function listen(words: SplitWords, flags: ListenFlags): Promise<voi
   });
 }
 
-/** What was asked for; without a word everything that the server tells of. */
+/** The requested kinds of changes. Default: everything that the server announces. */
 function filterOf(uris: readonly string[], flags: ListenFlags, capabilities: JsonObject): SubscriptionFilter {
   const filter: SubscriptionFilter = {};
   if (uris.length > 0) filter.resourceSubscriptions = [...uris];

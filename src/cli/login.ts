@@ -9,21 +9,20 @@ import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Terminal } from './terminal.ts';
 
-/** How long a person may take to log in, in milliseconds. No other limit of time counts it. */
+/** How long a login may take, in milliseconds. Other timeouts do not include this time. */
 const LOGIN_TIMEOUT = 300_000;
 
-/** Tells a person what a login needs of them. */
+/** Tells the user how to log in. */
 export interface Teller {
   readonly tell: (line: string) => void;
-  /** Shows an address whole, on a line of its own. */
+  /** Prints a full URL on its own line. */
   readonly address: (line: string, address: URL) => void;
 }
 
 /**
- * Gets access tokens for a server that wants them, and keeps them in files of the person's own (0600).
+ * Gets access tokens for a server that requires them, and stores them in files that only the user can read (0600).
  *
- * @param allowed whether the person may be sent to a browser. Without that only tokens that are kept are used, and
- * refreshed.
+ * @param allowed whether a browser may be opened. If not, only stored tokens are used and refreshed.
  */
 export function loginFor(url: URL, terminal: Terminal, allowed: boolean): Authorizer {
   const teller: Teller = {
@@ -34,12 +33,12 @@ export function loginFor(url: URL, terminal: Terminal, allowed: boolean): Author
 }
 
 /**
- * The same for a bridge, which has no terminal where a host runs it. Bridges that run at once share one login: the first
- * that needs it sends the person to a browser, and the others wait for what comes of it.
+ * The same for a bridge, which has no terminal if a host runs it. Bridges that run at the same time share one login:
+ * the first one opens the browser, and the others wait for its result.
  *
- * @param teller tells whoever runs it.
- * @param way whether the person may be sent to a browser; where not, `no-login` because that is not wanted, and `nobody`
- * because there is none.
+ * @param teller shows messages to the user.
+ * @param way whether a browser may be opened. `no-login`: no, because the user does not want it. `nobody`: no, because
+ * there is no user.
  */
 export function bridgeLogin(url: URL, teller: Teller, way: 'browser' | 'nobody' | 'no-login'): Authorizer {
   return login(url, way === 'browser' ? inBrowser(teller, url) : nobody(url, way === 'nobody'));
@@ -61,7 +60,7 @@ function inBrowser({ tell, address }: Teller, { host }: URL): RedirectHandler {
     open: async (url) => {
       address(`${host} wants you to log in`, url);
       if (await openBrowser(url)) return;
-      // A person at another machine has to forward that port.
+      // A user on another machine has to forward this port.
       const back = new URL(url.searchParams.get('redirect_uri')!);
       tell(
         `No browser could be opened. Please open the address yourself; it leads back to ${back.host} on this machine.`,

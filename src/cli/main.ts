@@ -10,11 +10,11 @@ import { isReaderGone } from './reader-gone.ts';
 import { say } from './say.ts';
 import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
 
-/** The longest line of a help text, in columns, and the longest term that has its description beside it. */
+/** The longest line of a help text, in columns, and the longest term that keeps its description on the same line. */
 const HELP_WIDTH = 80;
 const HELP_TERM = 18;
 
-/** @param target the command that a client command starts its server with. */
+/** @param target the command that starts the server of a client command. */
 function program(target: string[] | undefined): Command {
   const root = new Command('everwire')
     .description('The whole MCP wire: every revision, every transport.')
@@ -59,7 +59,7 @@ function program(target: string[] | undefined): Command {
   return root;
 }
 
-/** The default command takes no argument: a word there is a command that does not exist. */
+/** The default command takes no argument, so a word there is an unknown command. */
 function unknownCommand(word: string): never {
   const message = `there is no command ${JSON.stringify(word)}; see everwire --help`;
   say(message);
@@ -76,7 +76,7 @@ process.stdout.on('error', (error) => {
   });
 });
 
-// Before anything is started that would have to be ended.
+// Check this before starting anything that would need cleanup.
 stopOnSignals();
 stopWithNpm();
 
@@ -90,7 +90,7 @@ program(command)
       return;
     }
     const interrupted = error instanceof Failure && error.exitCode === ExitCode.Interrupted;
-    // Whoever interrupted it knows.
+    // The user interrupted it and needs no message.
     if (!interrupted) say((error as Error).message);
     process.exitCode = error instanceof Failure ? error.exitCode : 1;
     void stop();

@@ -1,4 +1,4 @@
-/** The files in which hosts list their servers, and how a name in them becomes a target. */
+/** Finds a server by name in the configuration files of MCP hosts. */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { Failure } from './failure.ts';
 import { say } from './say.ts';
 import type { Target } from './target.ts';
 
-/** Where to look for files, and the values of variables. */
+/** Where to look for files, and where variables get their values. */
 export interface Surroundings {
   readonly cwd: string;
   readonly home: string;
@@ -20,7 +20,7 @@ export function surroundings(): Surroundings {
   return { cwd: process.cwd(), home: homedir(), env: process.env, platform: process.platform };
 }
 
-/** The usual files of hosts: those of the project first, then those of the user. */
+/** The usual files of hosts: first the project's, then the user's. */
 export function usualFiles({ cwd, home, env, platform }: Surroundings): string[] {
   const settings =
     platform === 'darwin'
@@ -39,7 +39,7 @@ export function usualFiles({ cwd, home, env, platform }: Surroundings): string[]
 }
 
 /**
- * The server with a name.
+ * Finds the server with this name.
  *
  * @param config the only file to look in. Default: the first of the usual files that has the name.
  * @throws Failure with code 2 if there is none, or its entry cannot be used.
@@ -63,7 +63,7 @@ export function configured(name: string, config: string | undefined, where: Surr
   );
 }
 
-/** A file; undefined if it is not there, or cannot be used and was not asked for. */
+/** Reads a file. Undefined if it does not exist, or if it cannot be used and the user did not name it. */
 function opened(file: string, wanted: boolean, { env, home }: Surroundings): ConfigFile | undefined {
   if (!wanted && !existsSync(file)) return undefined;
   try {

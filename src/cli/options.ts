@@ -17,7 +17,7 @@ export interface TargetFlags {
   readonly config?: string;
   /** `Name: value` each. */
   readonly header: readonly string[];
-  /** Whether the browser may be opened if the server wants a login. */
+  /** Whether a browser may be opened if the server requires a login. */
   readonly login: boolean;
 }
 
@@ -57,7 +57,7 @@ export function withTargetOptions(command: Command, config: string): Command {
     .option('--no-login', 'do not open the browser if a server at a URL wants a login');
 }
 
-/** The same, as `listen` of `everwire/http` has them. */
+/** The same options, in the form that `listen` of `everwire/http` takes. */
 export function listenOptions(flags: ServeFlags) {
   const { host, port: at, path: endpoint, allowHost, allowOrigin, maxSessions, idleTimeout } = flags;
   return {
@@ -74,10 +74,10 @@ export function repeatable(flags: string, description: string, parse = (text: st
     .argParser((text, earlier: string[]) => [...earlier, parse(text)]);
 }
 
-/** Seconds that fit into a timer. */
+/** The most seconds that a timer can wait. */
 const MAX_SECONDS = 2_000_000;
 
-/** An option in seconds, whose value is in milliseconds. */
+/** An option in seconds. Its value is converted to milliseconds. */
 export function seconds(flags: string, description: string, usual?: number): Option {
   const option = new Option(flags, description).argParser((text) => {
     const value = Number(text);
@@ -107,7 +107,7 @@ function path(text: string): string {
 }
 
 function origin(text: string): string {
-  // Extensions of browsers and editors have schemes of their own.
+  // Browser and editor extensions have their own URL schemes.
   if (text === '*' || /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@]+\/?$/i.test(text)) return text;
   throw new InvalidArgumentError('It must be like https://app.example, or *.');
 }

@@ -11,14 +11,14 @@ import { table } from './table.ts';
 export interface OutputFlags {
   /** Results as JSON, and nothing else on stdout. */
   readonly json?: boolean;
-  /** Where what is no text goes; `-` is stdout. Default: nowhere, and its size and type are told. */
+  /** The file for binary content; `-` is stdout. Default: none; only its size and type are printed. */
   readonly output?: string;
 }
 
-/** What a command prints on. */
+/** Where a command prints. */
 export type Stdout = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** What a command has to say, for people or for programs. */
+/** The output of a command, for people or for programs. */
 export class Output {
   readonly json: boolean;
   readonly #file: string | undefined;
@@ -31,14 +31,17 @@ export class Output {
     this.#stdout = stdout;
   }
 
-  /** Writes text as it is, or made harmless where it goes to a terminal, and ends its line. Resolves when it is out. */
+  /** Writes text and ends its line. On a terminal, control characters are made visible. Resolves when it is written. */
   text(value: unknown): Promise<void> {
     const text = wordsOf(value);
     const shown = this.#stdout.isTTY ? printable(text) : text;
     return this.#write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
   }
 
-  /** Writes any JSON, without characters that control a terminal: over several lines, or in one for a list of values. */
+  /**
+   * Writes any JSON, without characters that control a terminal: over several lines, or on one line for a list of
+   * values.
+   */
   value(value: unknown, { line = false } = {}): Promise<void> {
     return this.#write(`${printable(JSON.stringify(value, undefined, line ? undefined : 2))}\n`);
   }
@@ -47,7 +50,7 @@ export class Output {
     return this.#write(table(rows, this.#stdout.isTTY ? this.#stdout.columns || undefined : undefined));
   }
 
-  /** One part of what a tool returned or of what a prompt says. */
+  /** One content block of a tool result or of a prompt. */
   async block(block: ContentBlock): Promise<void> {
     switch (block.type) {
       case 'text':
@@ -67,7 +70,7 @@ export class Output {
     }
   }
 
-  /** @param save whether text goes to the file as well, where one was named. */
+  /** @param save whether text is also written to the file, if one was named. */
   async contents(contents: ResourceContents, { save }: { save: boolean }): Promise<void> {
     if ('text' in contents) {
       return save && this.#file !== undefined

@@ -1,17 +1,17 @@
-/** Someone at a terminal, who can be told things and asked for lines. */
+/** The user at a terminal, who can read messages and type answers. */
 export interface Person {
   /** Writes a line. Characters that control a terminal are made visible. */
   tell(line: string): void;
   /**
    * Asks for a line.
    *
-   * @returns undefined where the person ended the input instead (Ctrl-D).
-   * @throws the reason of the signal where it fires first.
+   * @returns undefined if the user ended the input (Ctrl-D).
+   * @throws the signal's reason if it fires first.
    */
   ask(prompt: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
-/** What the person said to a question that is yes or no; undefined where they ended the input. */
+/** Asks a yes-or-no question. Undefined if the user ended the input. */
 export async function agrees(
   person: Person,
   question: string,

@@ -3,7 +3,7 @@ import { converse } from './converse.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 
-/** `everwire ping`: whether a server answers, and how soon. */
+/** `everwire ping`: whether a server responds, and how fast. */
 export async function ping(words: SplitWords, flags: ClientFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   if (rest.length > 0) throw Failure.usage('ping takes only a target');

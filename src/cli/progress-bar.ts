@@ -1,13 +1,13 @@
 import { cut, oneLine } from './screen.ts';
 
-/** What a bar is drawn on. */
+/** The terminal on which a bar is drawn. */
 export interface BarScreen {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** How far a call is, as its server reports it. */
+/** The progress of a call, as the server reports it. */
 export interface Progress {
   readonly progress: number;
   readonly total?: number | undefined;
@@ -18,7 +18,7 @@ const BAR = 24;
 /** Goes to the beginning of the line and clears it. */
 const CLEAR = '\r\u001b[2K';
 
-/** A bar on the last line of a terminal. Where there is no terminal, nothing. */
+/** A progress bar on the last line of a terminal. Without a terminal it draws nothing. */
 export class ProgressBar {
   readonly #screen: BarScreen;
   #line: string | undefined;
@@ -31,19 +31,19 @@ export class ProgressBar {
     this.#draw(barOf(progress));
   }
 
-  /** How something stands of which there are no numbers. */
+  /** Shows a status without numbers. */
   status(text: string): void {
     this.#draw(`… ${oneLine(text)}`);
   }
 
-  /** Takes the bar away for as long as it takes to write something else, and draws it again. */
+  /** Removes the bar while something else is written, then draws it again. */
   around(write: () => void): void {
     if (this.#line !== undefined) this.#screen.write(CLEAR);
     write();
     if (this.#line !== undefined) this.#screen.write(this.#line);
   }
 
-  /** Takes the bar away. */
+  /** Removes the bar. */
   clear(): void {
     if (this.#line !== undefined) this.#screen.write(CLEAR);
     this.#line = undefined;
@@ -51,7 +51,7 @@ export class ProgressBar {
 
   #draw(line: string): void {
     if (this.#screen.isTTY !== true) return;
-    // A terminal without a size says 0.
+    // A terminal without a size reports 0.
     this.#line = cut(line, (this.#screen.columns || 80) - 1);
     this.#screen.write(`${CLEAR}${this.#line}`);
   }
@@ -59,7 +59,7 @@ export class ProgressBar {
 
 function barOf({ progress, total, message }: Progress): string {
   const said = message === undefined ? '' : `  ${oneLine(message)}`;
-  // A total that is none, or that was passed, tells no part of a whole.
+  // With an invalid total, or progress beyond it, there is no percentage.
   if (typeof total !== 'number' || !(total > 0) || !(progress >= 0)) return `… ${amount(progress)}${said}`;
   const part = Math.min(1, progress / total);
   const full = Math.round(part * BAR);

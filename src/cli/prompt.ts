@@ -7,7 +7,7 @@ import { pairs } from './pairs.ts';
 import { wordsOf } from './screen.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 
-/** `everwire prompt`: a prompt with its arguments filled in. */
+/** `everwire prompt`: prints a prompt with its arguments filled in. */
 export async function prompt(words: SplitWords, flags: ClientFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   const [name, ...args] = rest;
@@ -34,7 +34,7 @@ export async function prompt(words: SplitWords, flags: ClientFlags): Promise<voi
   });
 }
 
-/** @throws Failure with code 2 that names an argument that is missing, or unknown, and what the prompt wants. */
+/** @throws Failure with code 2 that names the missing or unknown argument, and lists the prompt's arguments. */
 export function checkPairs({ name, arguments: known }: Prompt, given: ReadonlyMap<string, string>): void {
   const args = known ?? [];
   const wanted =

@@ -3,7 +3,7 @@ import { converse } from './converse.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 
-/** `everwire read`: the contents of a resource. */
+/** `everwire read`: prints the contents of a resource. */
 export async function read(words: SplitWords, flags: ClientFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   const [uri, ...more] = rest;

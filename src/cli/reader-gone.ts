@@ -1,4 +1,4 @@
-/** Whether a write failed because nobody reads the output any more. A reader may leave early, as `head` does. */
+/** Whether a write failed because the reader closed the pipe. A reader may stop early, as `head` does. */
 export function isReaderGone(error: Error): boolean {
   return (error as NodeJS.ErrnoException).code === 'EPIPE';
 }

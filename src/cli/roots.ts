@@ -5,8 +5,8 @@ import type { Root } from '../protocol/types.ts';
 import { Failure } from './failure.ts';
 
 /**
- * The directories that a server is told it may work in, as it hears of them (2025-11-25, client/roots). What it does with
- * them is up to the server: they keep it from nothing.
+ * The directories that are offered to the server as roots (2025-11-25, client/roots). Roots are information only: they
+ * do not restrict the server.
  *
  * @throws Failure with code 2 if one is not a directory.
  */

@@ -5,16 +5,16 @@ import { isReaderGone } from './reader-gone.ts';
 import { say } from './say.ts';
 import { atEnd, stop } from './shutdown.ts';
 
-/** What can be served both ways: an `McpServer`, for one. */
+/** What can be served over both stdio and HTTP, such as an `McpServer`. */
 export interface Servable {
   connect(transport: Transport): Promise<void>;
   listen(options: Omit<ListenOptions, 'onsession' | 'onrequest'>): Promise<HttpListener>;
 }
 
 /**
- * Serves as the flags say, until the process is told to stop or, over stdio, the client is gone.
+ * Serves as the flags say, until the process gets a signal or, over stdio, the client disconnects.
  *
- * @param name under which the client configuration lists the server.
+ * @param name the server's name in the client configuration.
  */
 export async function run(name: string, served: Servable, flags: ServeFlags): Promise<void> {
   if (flags.stdio) return serveStdio(served);
@@ -24,8 +24,8 @@ export async function run(name: string, served: Servable, flags: ServeFlags): Pr
 }
 
 /**
- * Serves one client over stdin and stdout, until it is gone. A signal ends it at once: whoever sends one there is about to
- * send a harder one.
+ * Serves one client over stdin and stdout, until it disconnects. A signal ends it at once: hosts that send one soon
+ * send SIGKILL.
  */
 export async function serveStdio(served: Pick<Servable, 'connect'>): Promise<void> {
   const { stdioServerTransport } = await import('../transport/stdio/server.ts');
@@ -34,7 +34,7 @@ export async function serveStdio(served: Pick<Servable, 'connect'>): Promise<voi
   await served.connect(transport);
   const { onclose: closed, onerror: report } = transport;
   transport.onerror = (error) => {
-    // It ends the server, and is no error.
+    // The signal ends the server. It is not an error.
     if (!isReaderGone(error)) report?.(error);
   };
   transport.onclose = () => {
@@ -44,9 +44,9 @@ export async function serveStdio(served: Pick<Servable, 'connect'>): Promise<voi
 }
 
 /**
- * Tells the person where a server is, and how a client is told of it.
+ * Tells the user the server's URL, and how to configure a client for it.
  *
- * @param members whether each of the servers behind it has a path of its own.
+ * @param members whether each server behind it has its own path.
  */
 export function announce(name: string, { url, sseUrl }: HttpListener, members = false): void {
   say(`listening on ${url}`);

@@ -3,14 +3,14 @@ import type { SampleParams, SampleResult, SamplingMessage } from '../protocol/sa
 import { agrees, type Person } from './person.ts';
 import { bytes, oneLine } from './screen.ts';
 
-/** The code for a person who refuses (2025-11-25, client/sampling: Error Handling). */
+/** The error code if the user refuses (2025-11-25, client/sampling: Error Handling). */
 const REJECTED = -1;
 
 /**
- * Shows a person what a server asks of a model, and lets them answer in its place. A line with a single dot ends the
+ * Shows the user a sampling request, and lets the user answer instead of a model. A line with a single dot ends the
  * answer.
  *
- * @throws RpcError −1 where the person refuses; the reason of the signal where it fires first.
+ * @throws RpcError −1 if the user refuses; the signal's reason if it fires first.
  */
 export async function answerByHand(
   person: Person,

@@ -1,28 +1,28 @@
 import { printable } from '../core/printable.ts';
 
-/** Any value as one safe line of text. A peer may send another type than the specification has. */
+/** Any value as one safe line of text. A peer may send a wrong type. */
 export function oneLine(value: unknown): string {
   return printable(wordsOf(value)).replace(/\s+/g, ' ').trim();
 }
 
-/** A text as it is, nothing for nothing, and all else as JSON. */
+/** A string as it is, undefined as an empty string, and anything else as JSON. */
 export function wordsOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
-/** The beginning of a line that has to fit. */
+/** Cuts a line to a width. */
 export function cut(text: string, width: number): string {
   const characters = Array.from(text);
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
 }
 
-/** How long a text is on a terminal, in columns, where each character takes one. */
+/** The width of a text on a terminal, in columns. Each character counts as one. */
 export function widthOf(text: string): number {
   return Array.from(text).length;
 }
 
-/** Units of a thousand, as disks and networks count. */
+/** Decimal units: 1 kB is 1000 bytes. */
 export function bytes(count: number): string {
   if (count < 1000) return count === 1 ? '1 byte' : `${count} bytes`;
   const [value, unit] = count < 999_500 ? [count / 1000, 'kB'] : [count / 1_000_000, 'MB'];

@@ -1,14 +1,17 @@
-/** What of the settings of servers no line of a log may hold. */
+/** The parts of server settings that must not appear in a log. */
 import type { CommandServer, UrlServer } from '../bridge/config/config.ts';
 
-/** Shorter ones can be guessed, and could not be told from words in a log. */
+/** Shorter values are easy to guess, and also occur as ordinary words in a log. */
 export const MIN_SECRET = 8;
 
-/** What the name of a variable has in it whose value a server would not want to see in a log: anywhere, or as a word. */
+/**
+ * If a variable's name contains one of these, its value is treated as a secret. The first group matches anywhere, the
+ * second only as a whole word.
+ */
 const ANYWHERE = /auth|bearer|conn(?:ection)?_?str|cookie|cred|jwt|key|mnemonic|pass|private|pwd|secret|session|token/i;
 const AS_A_WORD = /(?:^|[_.-])(?:dsn|hmac|otp|pat|pem|pin|pw|salt|sas|seed|totp|webhook)(?:$|[_.\d-])/i;
 
-/** The value of a header or a variable, and what stands in it behind the name of a scheme. */
+/** The value of a header or a variable, and the part after a scheme such as `Bearer`. */
 export function secretsIn(value: string): string[] {
   return [value, value.replace(/^\S+\s+/, '')].filter((secret) => secret.length >= MIN_SECRET);
 }
@@ -30,7 +33,7 @@ function secretsOfNamed([name, value]: [string, string]): string[] {
   return named ? [...secretsIn(value), ...passwordIn(value)] : passwordIn(value);
 }
 
-/** `postgres://ada:<password>@host/db`, as it is written and as it is meant. */
+/** `postgres://ada:<password>@host/db`: the password as written, and percent-decoded. */
 function passwordIn(value: string): string[] {
   const written = /^[a-z][a-z\d+.-]*:\/\/[^/?#@:]*:([^/?#@]+)@/i.exec(value)?.[1];
   if (written === undefined || written.length < MIN_SECRET) return [];

@@ -5,7 +5,9 @@ type Release = () => Promise<void>;
 const releases: Release[] = [];
 let stopping: Promise<void> | undefined;
 
-/** From now on the signals that end a process end it in order: what was taken is released first. A second one does not wait. */
+/**
+ * From now on, a terminating signal releases all resources before the process ends. A second signal ends it at once.
+ */
 export function stopOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
@@ -15,12 +17,12 @@ export function stopOnSignals(): void {
   }
 }
 
-/** How often a parent is looked for, in milliseconds. */
+/** How often to check whether the parent still runs, in milliseconds. */
 const PARENT_POLL = 500;
 
 /**
- * Where npm started the process, a shell stands between them that passes no signal on: npm would end and the server
- * would not. So the end of that shell is taken for one.
+ * If npm started the process, there is a shell in between that forwards no signals: npm would end and the server would
+ * not. So the end of that shell counts as a signal.
  */
 export function stopWithNpm(): void {
   if (process.env['npm_lifecycle_event'] === undefined) return;
@@ -30,7 +32,7 @@ export function stopWithNpm(): void {
   }, PARENT_POLL).unref();
 }
 
-/** Adds what is to be released at the end, before all that was added earlier. */
+/** Adds a release function. The last one added runs first. */
 export function atEnd(release: Release): void {
   releases.unshift(release);
 }

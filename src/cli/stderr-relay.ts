@@ -1,10 +1,10 @@
-/** Characters that are passed on within a second. A server that is ill says the same over and over. */
+/** Characters that are passed on per second. A broken server may repeat the same line endlessly. */
 const MAX_IN_A_SECOND = 256 * 1024;
 const SECOND = 1000;
-/** Bytes that may wait for who reads ours; whoever started this process may not read it at all. */
+/** Bytes that may be buffered for our own stderr. The parent process may never read it. */
 const MAX_BEHIND = 1024 * 1024;
 
-/** Passes on what a server writes to stderr, and no more of it than whoever reads ours may take. */
+/** Passes on a server's stderr, within a limit on rate and on unread bytes. */
 export class StderrRelay {
   readonly #write: (line: string) => void;
   readonly #behind: () => number;
@@ -14,8 +14,8 @@ export class StderrRelay {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * @param write takes a line, without its end.
-   * @param behind how many bytes were written so and not read yet.
+   * @param write writes a line, given without its line end.
+   * @param behind how many written bytes are not read yet.
    */
   constructor(write: (line: string) => void, behind: () => number = () => 0) {
     this.#write = write;

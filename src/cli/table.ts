@@ -1,12 +1,12 @@
 import { cut, oneLine, widthOf } from './screen.ts';
 
-/** The widest that a column but the last may be, in characters. */
+/** The largest width of a column, in characters. Does not apply to the last column. */
 const MAX_COLUMN = 60;
-/** With less room than this beside the other columns, the last column goes below them. */
+/** If the last column has less room than this, it goes on its own lines. */
 const MIN_LAST_COLUMN = 30;
 
 /**
- * Lines up rows of words, two spaces apart and two from the margin.
+ * Formats rows as a table. Columns are two spaces apart, and indented by two.
  *
  * @param width of the terminal, in columns. Lines are cut to it, and the last of several columns goes on lines of its own if
  * there is no room for it. Undefined for no limit.
@@ -36,7 +36,7 @@ export function table(rows: readonly (readonly unknown[])[], width?: number): st
     .join('');
 }
 
-/** The highest measure of all rows, which may be more than a function takes arguments. */
+/** The maximum over all rows. `Math.max(...rows)` would fail for very many rows. */
 function most(rows: readonly string[][], measure: (row: string[]) => number): number {
   return rows.reduce((highest, row) => Math.max(highest, measure(row)), 0);
 }

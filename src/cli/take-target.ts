@@ -20,10 +20,10 @@ export function splitCommand(words: readonly string[]): SplitWords {
 }
 
 /**
- * Takes the target of a command: what follows `--`, else its first word.
+ * Takes the target of a command: the words after `--`, or else its first word.
  *
- * @returns the target, and the words that are left.
- * @throws Failure with code 2 without a target, or for one that cannot be used.
+ * @returns the target, and the remaining words.
+ * @throws Failure with code 2 if there is no target, or if it cannot be used.
  */
 export function takeTarget(
   { words, command }: SplitWords,

@@ -6,7 +6,7 @@ import { Failure } from './failure.ts';
 /** The server that a command line or a configuration file names. */
 export type Target = CommandServer | UrlServer;
 
-/** Whether a word of the command line is a URL, though perhaps not of a server. */
+/** Whether a word of the command line is a URL. It need not be a valid server URL. */
 export function isUrl(word: string): boolean {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(word);
 }
@@ -18,7 +18,7 @@ export function urlTarget(url: string, headers: UrlServer['headers']): UrlServer
   return { kind: 'url', url, headers };
 }
 
-/** @throws Failure with code 2 without a command, or with headers, which a command cannot get. */
+/** @throws Failure with code 2 if the command is missing, or if there are headers: a command cannot get headers. */
 export function commandTarget([command, ...args]: readonly string[], headers: UrlServer['headers']): CommandServer {
   if (!command) throw Failure.usage('-- must be followed by the command that starts the server');
   refuseHeaders(headers);
@@ -31,14 +31,14 @@ export function refuseHeaders(headers: UrlServer['headers']): void {
   throw Failure.usage('--header is for servers with a URL, and this one is a command');
 }
 
-/** Whether the user gave credentials for a server, so that it needs no login. */
+/** Whether the user gave credentials for a server. It then needs no login. */
 export function hasCredentials({ headers }: UrlServer): boolean {
   return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
 }
 
 const RUNNERS = new Set(['npx', 'bunx', 'pnpx', 'uvx', 'node', 'bun', 'deno', 'python', 'python3', 'sh', 'bash']);
 
-/** A short name for a server: its host, or its package or script rather than what runs it. */
+/** A short name for a server: its host, or its package or script (not the program that runs it). */
 export function nameOf(target: Target): string {
   if (target.kind === 'url') return new URL(target.url).hostname.replace(/^\[|\]$/g, '');
   const { command, args } = target;

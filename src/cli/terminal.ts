@@ -10,19 +10,19 @@ type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 type Screen = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 /**
- * What stands beside a result: the log of the server, progress, and questions. All of it is on stderr, so that stdout has
- * the result alone.
+ * Shows everything except the result: the server's log, progress, and questions. All of it goes to stderr, so that
+ * stdout has only the result.
  */
 export class Terminal implements Person {
-  /** Whether there is a person who can be asked. */
+  /** Whether there is a user who can be asked. */
   readonly interactive: boolean;
-  /** Whether there is one who reads. */
+  /** Whether stderr is a terminal. */
   readonly watched: boolean;
   readonly #input: Input;
   readonly #screen: Screen;
   readonly #bar: ProgressBar;
   #reader: Interface | undefined;
-  /** What was typed before it was asked for. */
+  /** Lines that were typed before a question asked for them. */
   #typed: string[] = [];
   /** Takes the next line. */
   #waiting: ((line: string | undefined) => void) | undefined;
@@ -43,16 +43,16 @@ export class Terminal implements Person {
   }
 
   progress(progress: Progress): void {
-    // A bar would be drawn over what the person is typing.
+    // A bar would overwrite what the user types.
     if (!this.#asking) this.#bar.show(progress);
   }
 
-  /** How a call stands that has become a task. */
+  /** Shows the status of a call that became a task. */
   status({ status, statusMessage }: Pick<Task, 'status' | 'statusMessage'>): void {
     if (!this.#asking) this.#bar.status(statusMessage ?? status);
   }
 
-  /** The call whose progress it was is over. */
+  /** Removes the progress bar after its call. */
   done(): void {
     this.#bar.clear();
   }
@@ -62,7 +62,7 @@ export class Terminal implements Person {
     this.tell(oneLine(`[${wordsOf(level)}]${from} ${wordsOf(data)}`));
   }
 
-  /** Lets one question have the terminal at a time, however many there are. */
+  /** Questions use the terminal one at a time. */
   exclusively<T>(question: () => Promise<T>): Promise<T> {
     const answer = this.#turn.then(async () => {
       this.#asking = true;
@@ -101,7 +101,7 @@ export class Terminal implements Person {
     });
   }
 
-  /** Lets go of stdin, which would keep the process. */
+  /** Stops reading stdin. Otherwise the process would not end. */
   close(): void {
     this.#bar.clear();
     this.#reader?.close();
@@ -113,7 +113,7 @@ export class Terminal implements Person {
       if (this.#waiting) this.#waiting(line);
       else this.#typed.push(line);
     });
-    // The terminal is in raw mode while it is read from, in which Ctrl-C is a character like others.
+    // The terminal is in raw mode while a line is read, so Ctrl-C is an ordinary character.
     reader.on('SIGINT', () => process.emit('SIGINT'));
     reader.on('close', () => {
       this.#reader = undefined;

@@ -8,11 +8,12 @@ import { ToolSchema } from './tool-schema.ts';
 type NamedTool = Pick<Tool, 'name' | 'inputSchema'>;
 
 /**
- * The arguments of a tool from words of a command line. `key=value` becomes what the tool's schema says that the key is,
- * and several of one key a list; `a.b=value` goes into the object `a`; `key:=json` is JSON, whatever the schema says.
+ * Builds the arguments of a tool from command-line words. `key=value` gets the type that the tool's schema gives the
+ * key; repeated keys make a list. `a.b=value` sets a property of the object `a`. `key:=json` is JSON, whatever the
+ * schema says.
  *
- * @param base what the words are put on top of.
- * @throws Failure with code 2 that names the word and what the tool wants.
+ * @param base arguments to start from. The words override them.
+ * @throws Failure with code 2 that names the word and the arguments that the tool takes.
  */
 export function toolArguments(tool: NamedTool, words: readonly string[], base: JsonObject = {}): JsonObject {
   const args = structuredClone(base);
@@ -45,7 +46,7 @@ export function toolArguments(tool: NamedTool, words: readonly string[], base: J
 /**
  * Checks arguments against the tool's schema, as the server will.
  *
- * @throws Failure with code 2 that names the argument and what the tool wants.
+ * @throws Failure with code 2 that names the argument and the arguments that the tool takes.
  */
 export async function checkArguments(tool: NamedTool, args: JsonObject): Promise<void> {
   const schema = new ToolSchema(tool.inputSchema);
@@ -59,7 +60,7 @@ export async function checkArguments(tool: NamedTool, args: JsonObject): Promise
   try {
     verdict = new PlainSchema(tool.inputSchema, `The input schema of ${tool.name}`).validate(args);
   } catch {
-    // A schema that cannot be read here may still mean something to the server, which has the last word.
+    // The server may understand a schema that we cannot read. It checks the arguments anyway.
     return;
   }
   const [issue] = verdict.issues ?? [];
@@ -69,7 +70,7 @@ export async function checkArguments(tool: NamedTool, args: JsonObject): Promise
   throw Failure.usage(`${where} of ${tool.name}: ${issue.message}. ${wanted(tool)}`);
 }
 
-/** What a tool takes, in a sentence: `add takes a (integer, required) and b (integer)`. */
+/** Describes a tool's arguments in a sentence: `add takes a (integer, required) and b (integer)`. */
 export function wanted(tool: NamedTool): string {
   const schema = new ToolSchema(tool.inputSchema);
   const args = Array.from(schema.properties, ([name, property]) => {
@@ -80,13 +81,13 @@ export function wanted(tool: NamedTool): string {
   return `${tool.name} takes ${args.length === 0 ? last : `${args.join(', ')} and ${last}`}`;
 }
 
-/** Whether a schema without properties says itself that others may come. */
+/** Whether a schema without properties explicitly allows additional ones. */
 function isOpen({ inputSchema }: NamedTool): boolean {
   const { additionalProperties } = inputSchema;
   return additionalProperties === true || isObject(additionalProperties);
 }
 
-/** The place that a key names. A property whose name has dots goes before one that lies deeper. */
+/** The property that a key names. A property with dots in its name wins over a nested property. */
 function find(tool: NamedTool, key: string): { path: string[]; schema: ToolSchema } {
   let schema = new ToolSchema(tool.inputSchema);
   const path: string[] = [];
@@ -121,7 +122,7 @@ function isList(schema: ToolSchema): boolean {
   return schema.types.has('array') && !schema.types.has('string');
 }
 
-/** One word as what the schema says that it is. Of a list, one of its items. */
+/** Converts one word to the type in the schema. For a list, the word is one item. */
 function convert(text: string, schema: ToolSchema, key: string, tool: NamedTool): unknown {
   const item = isList(schema) ? schema.items : schema;
   const { choices, types } = item;
@@ -165,7 +166,7 @@ function put(args: JsonObject, path: readonly string[], value: unknown, tool: Na
   define(owner, path.at(-1)!, value);
 }
 
-/** As an own property, whatever it is called. */
+/** Defines an own property, so that `__proto__` is safe. */
 function define(owner: JsonObject, name: string, value: unknown): void {
   Object.defineProperty(owner, name, { value, enumerable: true, configurable: true, writable: true });
 }

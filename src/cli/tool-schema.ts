@@ -1,12 +1,12 @@
-/** What can be said of the arguments that a tool's input schema describes. */
+/** Describes the arguments in a tool's input schema. */
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 
-/** How often a reference is followed: one that leads to itself ends. */
+/** How many references are followed in a row, because a reference may lead to itself. */
 const MAX_REFERENCES = 16;
-/** How many lists in one another are described. */
+/** How many levels of nested lists are described. */
 const MAX_LISTS = 4;
 
-/** A schema, or a part of one, with what its references are looked up in. */
+/** A schema or a part of one, with the root schema in which references are resolved. */
 export class ToolSchema {
   readonly json: JsonObject;
   readonly #root: JsonObject;
@@ -17,7 +17,7 @@ export class ToolSchema {
     this.json = resolve(schema, this.#root);
   }
 
-  /** The schema's own properties, and those of the parts that it is combined of. */
+  /** The schema's own properties, and those of the schemas that it combines. */
   get properties(): ReadonlyMap<string, ToolSchema> {
     const found = new Map<string, ToolSchema>();
     for (const part of this.#parts()) {
@@ -33,7 +33,7 @@ export class ToolSchema {
     return new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []);
   }
 
-  /** Whether a property that is not described may be meant. */
+  /** Whether the schema allows properties that it does not describe. */
   get open(): boolean {
     const parts = this.#parts();
     if (parts.some((part) => part['additionalProperties'] === true || isObject(part['additionalProperties'])))
@@ -53,7 +53,7 @@ export class ToolSchema {
     return new ToolSchema(list?.['items'], this.#root);
   }
 
-  /** The names of types that a value may have; empty where nothing is said of them. */
+  /** The types that a value may have. Empty if the schema does not restrict them. */
   get types(): ReadonlySet<string> {
     const types = new Set<string>();
     for (const part of this.#parts()) {
@@ -65,7 +65,7 @@ export class ToolSchema {
     return types;
   }
 
-  /** The values to choose from, where there are such. */
+  /** The allowed values, if the schema lists them. */
   get choices(): readonly unknown[] | undefined {
     const found = this.#parts().flatMap((part): unknown[] => {
       if (Array.isArray(part['enum'])) return part['enum'];
@@ -74,7 +74,7 @@ export class ToolSchema {
     return found.length === 0 ? undefined : found;
   }
 
-  /** `integer`, `string[]`, `"red" | "blue"`, `any`. Of lists in one another four are told apart: the rest is `any`. */
+  /** `integer`, `string[]`, `"red" | "blue"`, `any`. Four levels of nested lists are shown; deeper ones are `any`. */
   describe(): string {
     return this.#described(MAX_LISTS);
   }
@@ -109,7 +109,7 @@ function resolve(schema: JsonObject, root: JsonObject): JsonObject {
   return current;
 }
 
-/** What a reference within the schema points to (RFC 6901). References to elsewhere are not followed. */
+/** Resolves a reference within the schema (RFC 6901). References to other documents are not followed. */
 function lookUp(root: JsonObject, reference: string): JsonObject | undefined {
   if (!reference.startsWith('#')) return undefined;
   let found: unknown = root;

@@ -4,11 +4,11 @@ import { agrees, type Person } from './person.ts';
 import { oneLine, wordsOf } from './screen.ts';
 
 /**
- * Shows a person the address that a server wants them to go to, in full, and opens it where they agree (2026-07-28,
- * client/elicitation: Safe URL Handling). Nothing is fetched from here.
+ * Shows the user the full URL that a server asks them to visit, and opens it if they agree (2026-07-28,
+ * client/elicitation: Safe URL Handling). This process does not fetch the URL.
  *
- * @param open opens an address in the browser; resolves with whether it could.
- * @throws the reason of the signal where it fires first.
+ * @param open opens a URL in the browser; resolves with whether that worked.
+ * @throws the signal's reason if it fires first.
  */
 export async function visit(
   person: Person,
@@ -20,7 +20,7 @@ export async function visit(
   const url = new URL(request.url);
   person.tell(`${oneLine(server)} asks you to visit an address: ${wordsOf(request.message)}`);
   person.tell(`  ${url.href}`);
-  // Neither a program of this machine nor one of its files is for a server to open.
+  // A server must not open local programs or files.
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     person.tell(`  Declined: ${url.protocol} is not an address of the web.`);
     return { action: 'decline' };
