@@ -10,21 +10,21 @@ export interface CallInFlight {
   readonly exchange: Exchange;
   /** The progress token that the caller gave. */
   readonly token: RequestId | undefined;
-  /** The progress token that the server was given for it. */
+  /** The progress token that the server got for it. */
   readonly upstreamToken: RequestId | undefined;
-  /** Made when the server first says something that belongs to the call. */
+  /** Created when the server first sends something that belongs to the call. */
   notices: NoticeQueue | undefined;
 }
 
-/** The calls in flight of one connection, by all that the server may name them by, or not name them by. */
+/** The calls in flight of one connection. Finds a call by its id, by its progress token, or by how new it is. */
 export class CallsInFlight {
-  /** In the order in which they began. */
+  /** Oldest first. */
   readonly #calls = new IdTable<RequestId, CallInFlight>();
   readonly #byExchange = new Map<Exchange, CallInFlight>();
   readonly #byToken = new Map<RequestId, RequestId>();
   readonly #askable = new Newest<CallInFlight>();
   readonly #tools = new Newest<CallInFlight>();
-  /** Those that want log messages, of callers without a session. */
+  /** Calls that want log messages and come from callers without a session. */
   readonly #wanting = new Newest<CallInFlight>();
   readonly #ofSessions = new Set<CallInFlight>();
 
@@ -54,7 +54,7 @@ export class CallsInFlight {
     this.#ofSessions.delete(call);
   }
 
-  /** The call with this id; undefined where the id is. */
+  /** The call with this id. Undefined if the id is undefined. */
   get(id: RequestId | undefined): CallInFlight | undefined {
     return id === undefined ? undefined : this.#calls.get(id);
   }
@@ -63,7 +63,7 @@ export class CallsInFlight {
     return this.#byExchange.get(exchange);
   }
 
-  /** The id of the call for which the server was given this progress token. */
+  /** The id of the call that uses this progress token towards the server. */
   idOf(upstreamToken: unknown): RequestId | undefined {
     return this.#byToken.get(upstreamToken as RequestId);
   }
@@ -72,18 +72,21 @@ export class CallsInFlight {
     return this.#calls.size === 1 ? this.#calls.values()[0] : undefined;
   }
 
-  /** The newest `tools/call`, or else the newest other call that can carry a question. */
+  /** The newest `tools/call`. If there is none, the newest other call that can carry a question. */
   get newestAskable(): CallInFlight | undefined {
     return this.#tools.last ?? this.#askable.last;
   }
 
-  /** The newest call that wants log messages; none where there are callers with a session, who hear them with that. */
+  /**
+   * The newest call that wants log messages. Undefined if any caller has a session, because the session gets the
+   * messages.
+   */
   get newestWanting(): CallInFlight | undefined {
     return this.#ofSessions.size > 0 ? undefined : this.#wanting.last;
   }
 }
 
-/** Whether a request can carry a question: without a session only some methods can (2026-07-28, patterns/mrtr). */
+/** Whether a request can carry a question. Without a session, only some methods can (2026-07-28, patterns/mrtr). */
 export function canAsk({ caller, method }: Exchange): boolean {
   return caller.session !== undefined || MAY_ASK.has(method);
 }

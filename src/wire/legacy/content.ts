@@ -3,12 +3,12 @@ import type { RevisionProfile } from '../../protocol/revisions.ts';
 import { each, inside, put, without } from '../../jsonrpc/shape.ts';
 
 /**
- * A result with the content blocks that a revision knows: those that came later are told of in text, so that a client
- * that checks what it gets does not refuse the rest with them. Often the same object.
+ * Changes a result to the content blocks that a revision knows. A newer block becomes a text block that describes it,
+ * so that a strict client does not reject the whole result. Often returns the same object.
  */
 export function shapeContent(result: JsonObject, profile: RevisionProfile): JsonObject {
   if (knowsContent(profile)) return result;
-  // `tools/call` has blocks, `prompts/get` has messages with one each.
+  // `tools/call` has a list of blocks. Each message of `prompts/get` has one block.
   const content = each(result['content'], (block) => shapeBlock(block, profile));
   const messages = each(result['messages'], (message) =>
     inside(message, 'content', (block) => shapeBlock(block, profile)),
@@ -16,12 +16,12 @@ export function shapeContent(result: JsonObject, profile: RevisionProfile): Json
   return put(put(result, 'content', content), 'messages', messages);
 }
 
-/** Whether a revision knows all content that there is. */
+/** Whether a revision knows every kind of content. */
 function knowsContent({ audio, structuredContent, unknown: { properties } }: RevisionProfile): boolean {
   return audio && structuredContent && properties.Annotations === undefined && properties.ResourceLink === undefined;
 }
 
-/** A content block that a revision knows. */
+/** Changes a content block to one that the revision knows. */
 export function shapeBlock(block: JsonObject, profile: RevisionProfile): JsonObject {
   const { type, annotations } = block;
   if (type === 'audio' && !profile.audio) return told(`[audio, ${String(block['mimeType'])}]`, annotations, profile);
@@ -33,7 +33,7 @@ export function shapeBlock(block: JsonObject, profile: RevisionProfile): JsonObj
   return shapeAnnotations(block, profile);
 }
 
-/** Something with the annotations that a revision knows. */
+/** Removes the annotations that a revision does not know. */
 export function shapeAnnotations(annotated: JsonObject, { unknown: { properties } }: RevisionProfile): JsonObject {
   if (properties.Annotations === undefined || annotated['annotations'] === undefined) return annotated;
   return inside(annotated, 'annotations', (annotations) => without(annotations, properties.Annotations));

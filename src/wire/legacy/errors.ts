@@ -9,8 +9,8 @@ import { visit } from './questions.ts';
 import { each, put } from '../../jsonrpc/shape.ts';
 
 /**
- * The answer to a request as a handshake revision says it, where it is an error. Each address that a caller must go to has
- * an id, where the revision has them.
+ * Converts an error response to its form in a handshake revision. Each required URL elicitation gets an id if the
+ * revision has such ids.
  */
 export function toLegacyError(
   thrown: unknown,
@@ -26,7 +26,10 @@ export function toLegacyError(
   return named === data ? error : new RpcError(code, error.message, { data: named, cause: error });
 }
 
-/** 2026-07-28 has no code of its own for a resource that is not there; its URI says what is meant (server/resources: Error Handling). */
+/**
+ * Whether an error means "resource not found". 2026-07-28 has no code of its own for this, so the URI in `data` decides
+ * (server/resources: Error Handling).
+ */
 function isMissing({ code, data }: RpcError, { method, params }: Pick<Exchange, 'method' | 'params'>): boolean {
   if (method !== Method.ReadResource || code !== ErrorCode.InvalidParams) return false;
   return isObject(data) && data['uri'] !== undefined && data['uri'] === params['uri'];

@@ -6,12 +6,15 @@ import type { AuthInfo, SubscriptionFilter } from '../../protocol/types.ts';
 import type { MessageExtra } from '../../transport/transport.ts';
 import { withoutMeta } from './meta.ts';
 
-/** What an exchange needs of the connection that it came in on. */
+/** What an exchange needs from its connection. */
 export interface Connection {
   readonly caller: Caller;
-  /** Sends a notification, on the stream of `related` or on that of the session. Reports a loss; need not be awaited. */
+  /**
+   * Sends a notification on the stream of `related`, or of the session. Reports a failure itself, so callers need not
+   * await it.
+   */
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void>;
-  /** Asks the client in the name of `asking`, on its stream. */
+  /** Asks the client a question on behalf of `asking`, on its stream. */
   ask(question: Question, asking: Asking): Promise<JsonObject>;
 }
 
@@ -23,11 +26,11 @@ export interface Question {
   readonly outlivesRequest: boolean;
 }
 
-/** One who waits for answers from the client, so that it can be told to stop waiting. */
+/** Something that waits for the client's answers and can be told to stop. */
 export interface Asking {
   readonly ended: Error | undefined;
   questions: Set<(reason: Error) => void> | undefined;
-  /** The request whose stream carries what belongs to it; undefined for the stream of the session. */
+  /** The request that the stream belongs to. Undefined for the stream of the session. */
   readonly stream: RequestId | undefined;
 }
 
@@ -48,14 +51,14 @@ abstract class ConnectionExchange extends BaseExchange implements Exchange, Aski
     return this.connection.caller;
   }
 
-  /** Ends the exchange from the caller's side: the signal fires, and what was asked of the caller is given up. */
+  /** Ends the exchange from the caller's side: the signal fires, and open questions to the caller are withdrawn. */
   override abort(reason: Error): void {
     if (this.ended) return;
     this.fire(reason);
     this.withdrawQuestions(reason);
   }
 
-  /** Rejects the questions that wait for answers of the client. */
+  /** Rejects the questions that still wait for the client's answer. */
   withdrawQuestions(reason: Error): void {
     for (const giveUp of this.questions ?? []) giveUp(reason);
   }
@@ -65,10 +68,10 @@ abstract class ConnectionExchange extends BaseExchange implements Exchange, Aski
   abstract ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject>;
 }
 
-/** A request of the client. Its notifications and questions ride on the stream of the call, as long as that is open. */
+/** A request from the client. Its notifications and questions use the stream of the call while that stream is open. */
 export class RequestExchange extends ConnectionExchange {
   readonly id: RequestId;
-  /** How large the request was, and the answers to what it asked, where that is much. */
+  /** The size of the request and of the large answers to its questions. */
   bytes: number;
   readonly #extra: MessageExtra | undefined;
   #caller: Caller | undefined;
@@ -85,7 +88,7 @@ export class RequestExchange extends ConnectionExchange {
     return this.#extra?.header;
   }
 
-  /** The session's caller, with what this request's own credential says. */
+  /** The session's caller, with the credential of this request. */
   override get caller(): Caller {
     const { auth } = this.#extra ?? {};
     if (!auth) return super.caller;
@@ -96,13 +99,14 @@ export class RequestExchange extends ConnectionExchange {
     return this.#answered ? undefined : this.id;
   }
 
-  /** The response is on its way. */
+  /** Marks the response as sent. */
   answer(): void {
     this.#answered = true;
   }
 
   notify(method: string, params?: JsonObject): Promise<void> {
-    // Progress MUST stop after completion (basic/utilities/progress: Behavior Requirements); a cancelled call is nobody's.
+    // Progress MUST stop after completion (basic/utilities/progress: Behavior Requirements). A cancelled call has no
+    // receiver.
     if (this.ended || (this.#answered && method === Notice.Progress)) return Promise.resolve();
     return this.connection.notify(method, params, this.stream);
   }
@@ -117,19 +121,22 @@ function question(method: string, params: JsonObject, { signal, outlivesRequest 
   return { method, params, signal, outlivesRequest };
 }
 
-/** The caller of a session, as a request shows it whose credential is not that of the first. */
+/** The session's caller, as seen by a request with another credential than the first. */
 function withAuth(caller: Caller, auth: AuthInfo): Caller {
   return {
     ...caller,
     auth,
-    // It may change while the request is answered.
+    // A getter, because the value may change while the request is being answered.
     get logLevel() {
       return caller.logLevel;
     },
   };
 }
 
-/** A notification of the client that belongs to no exchange: what the service says to it goes on the stream of the session. */
+/**
+ * A notification from the client that belongs to no request. Whatever the service sends for it uses the stream of the
+ * session.
+ */
 export class NoticeExchange extends ConnectionExchange {
   override get stream(): undefined {
     return undefined;
@@ -145,18 +152,18 @@ export class NoticeExchange extends ConnectionExchange {
 }
 
 /**
- * The `subscriptions/listen` exchange that the legacy side keeps in a client's name. Legacy revisions have no such
- * request: what the service notifies goes to the client as plain notifications of the session.
+ * The `subscriptions/listen` exchange that the legacy side opens for a client. Legacy revisions have no such request,
+ * so its notifications reach the client as plain notifications of the session.
  */
 export class ListenExchange extends NoticeExchange {
   #settle: { resolve: (honoured: SubscriptionFilter) => void; reject: (error: Error) => void } | undefined;
-  /** Resolves with what the service agreed to; rejects where it ends the exchange before that. */
+  /** Resolves with the filter that the service agreed to. Rejects if the service ends the exchange first. */
   readonly acknowledged: Promise<SubscriptionFilter>;
   /** Resolves when the service has ended the exchange. */
   finished: Promise<void> | undefined;
   readonly #caller: Caller;
 
-  /** @param caller in whose name it is kept: the session's, as the request shows it that asked for it. */
+  /** @param caller the session's caller, with the credential of the request that asked for this subscription. */
   constructor(connection: Connection, filter: SubscriptionFilter, caller: Caller) {
     super(connection, Method.Listen, { notifications: filter });
     this.#caller = caller;
@@ -169,7 +176,7 @@ export class ListenExchange extends NoticeExchange {
     return this.#caller;
   }
 
-  /** The service has ended the exchange. False where it had acknowledged it before. */
+  /** Called when the service has ended the exchange. Returns false if the service had acknowledged it. */
   over(reason: Error): boolean {
     const settle = this.#settle;
     this.#settle = undefined;

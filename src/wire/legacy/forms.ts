@@ -2,19 +2,19 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { without } from '../../jsonrpc/shape.ts';
 
-/** A form of plain fields, and what makes of its content that of the form that it stands for. */
+/** A form with plain fields only, and a function that converts its content back to the original form. */
 export interface PlainForm {
   readonly schema: JsonObject;
   readonly restore: (content: JsonObject) => JsonObject;
 }
 
-/** A choice of several, asked by one boolean field for each option. */
+/** A multiple choice, asked as one boolean field for each option. */
 interface Several {
   readonly name: string;
   readonly required: boolean;
-  /** It may be answered with none. */
+  /** Whether an empty selection is allowed. */
   readonly mayBeEmpty: boolean;
-  /** The fields and what each stands for. */
+  /** The fields, each with the option that it represents. */
   readonly fields: readonly (readonly [field: string, value: string])[];
 }
 
@@ -24,11 +24,11 @@ interface Option {
 }
 
 /**
- * A form as it was before 2025-11-25 (2025-06-18, client/elicitation: Requested Schema). A choice with titles becomes
- * `enum` with `enumNames`, a choice of several a boolean for each option, and no default is told but that of a boolean.
- * What was filled in is put together again.
+ * Converts a form to the types that exist before 2025-11-25 (2025-06-18, client/elicitation: Requested Schema). A
+ * choice with titles becomes `enum` with `enumNames`. A multiple choice becomes one boolean for each option. Only
+ * booleans keep their default. The answers are converted back.
  *
- * @throws RpcError −32603 where a choice of several says no options.
+ * @throws RpcError −32603 if a multiple choice lists no options.
  */
 export function plainForm(schema: JsonObject): PlainForm {
   const { properties, required } = schema;
@@ -67,7 +67,7 @@ function plainField(field: JsonObject): JsonObject {
   return { ...rest, enum: options.map(({ value }) => value), enumNames: options.map(({ title }) => title) };
 }
 
-/** A field for each option, named and titled for both. */
+/** One boolean field for each option, with a name and title that show the question and the option. */
 function booleans(name: string, field: JsonObject, taken: Set<string>): [string, JsonObject][] {
   const { title = name, description, default: chosen } = field;
   const preset = Array.isArray(chosen) ? new Set<unknown>(chosen) : undefined;
@@ -82,7 +82,7 @@ function booleans(name: string, field: JsonObject, taken: Set<string>): [string,
   });
 }
 
-/** The options of a choice, each once. */
+/** The options of a choice, without duplicates. */
 function optionsOf(name: string, field: JsonObject): readonly Option[] {
   return [...new Map(listedOptions(name, field).map((option) => [option.value, option])).values()];
 }
@@ -98,7 +98,7 @@ function listedOptions(name: string, { items }: JsonObject): readonly Option[] {
   );
 }
 
-/** Options that are written as a schema each (2025-11-25, client/elicitation: Requested Schema). */
+/** Options with titles, each written as a schema (2025-11-25, client/elicitation: Requested Schema). */
 function titled(options: unknown): readonly Option[] | undefined {
   if (!Array.isArray(options)) return undefined;
   return options.filter(isObject).map(({ const: value, title = value }) => {
@@ -112,7 +112,7 @@ function putTogether(content: JsonObject, choices: readonly Several[]): JsonObje
   for (const { name, required, mayBeEmpty, fields } of choices) {
     const answered = fields.some(([field]) => content[field] !== undefined);
     const chosen = fields.filter(([field]) => content[field] === true).map(([, value]) => value);
-    // Nothing chosen of a choice that may be left out, but not be empty: it was left out.
+    // The field is optional but must not be empty. Nothing was selected, so leave the field out.
     if (chosen.length > 0 || required || (answered && mayBeEmpty)) entries.push([name, chosen]);
   }
   return Object.fromEntries(entries);

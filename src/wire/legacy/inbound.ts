@@ -35,21 +35,24 @@ import { SessionSubscriptions } from './session-subscriptions.ts';
 import { TotalLoad } from './total-load.ts';
 
 export interface LegacyInboundOptions {
-  /** Hears of what no caller can be told. Default: nobody. */
+  /** Receives errors that cannot be reported to a caller. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
-  /** How long a question to the client may wait for its answer, from each sign of progress. Milliseconds, default 10 minutes. */
+  /**
+   * How long a question to the client waits for an answer. Progress restarts the time. Milliseconds, default 10
+   * minutes.
+   */
   readonly askTimeout?: number;
-  /** The same whatever the progress. Milliseconds, default 1 hour. */
+  /** The longest time for a question, whatever its progress. Milliseconds, default 1 hour. */
   readonly maxAskTimeout?: number;
 }
 
-/** Bytes of the requests of one client that are being answered. */
+/** The most bytes of one client's requests in flight. */
 const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
-/** The length of the URI of a subscription. */
+/** The longest URI of a subscription, in characters. */
 const MAX_URI = 8192;
-/** Requests of one client that are being answered. Closing a connection cancels nothing, so they can pile up. */
+/** The most requests of one client in flight. They can pile up because closing a connection cancels none. */
 const MAX_IN_FLIGHT = 10_000;
-/** What a client may send behind an `initialize` that is still being answered. */
+/** The most messages that may wait while `initialize` is being answered. */
 const MAX_WAITING = 100;
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
@@ -72,31 +75,31 @@ export class LegacyInbound implements Connection {
   readonly #limits: TimeLimits;
   readonly #onerror: (error: Error) => void;
   readonly #requests = new IdTable<RequestId, RequestExchange>();
-  /** The bytes of these, as far as the transport told. */
+  /** The bytes of the requests in flight, if the transport reports them. */
   #bytes = 0;
   readonly #total: TotalLoad;
   readonly #questions = new PendingRequests();
-  /** The requests that asked them, by the id of the question. */
+  /** The request behind each question, by the id of the question. */
   #askers: Map<RequestId, RequestExchange> | undefined;
-  /** Questions that wait for the client to say that it is initialized, by their id. */
+  /** Questions that wait until the client is initialized, by id. */
   #held: Map<RequestId, () => void> | undefined;
   readonly #subscriptions: SessionSubscriptions;
-  /** Questions that were taken back last. */
+  /** Questions that were withdrawn recently. */
   #withdrawn: Recent | undefined;
-  /** Progress tokens of questions in flight, so that progress can extend their time. */
+  /** Progress tokens of open questions. Progress extends the time of a question. */
   #tokens: Map<RequestId, RequestId> | undefined;
   #phase: 'new' | 'opening' | 'open' | 'closed' = 'new';
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
   #serverCapabilities: JsonObject = {};
-  /** The last log level that the client was told is set. */
+  /** The last log level that was confirmed to the client. */
   #agreedLevel: LogLevel | undefined;
-  /** Called when the last of the requests in flight has been answered, or given up. */
+  /** Called when no request is in flight any more. */
   onidle: (() => void) | undefined;
 
   /**
-   * @param total of the requests of all connections of a service.
-   * @param subscribed of what their sessions are subscribed to, which lasts.
+   * @param total counts the requests of all connections of a service.
+   * @param subscribed counts the subscriptions of all sessions of a service.
    */
   constructor(
     service: Service,
@@ -117,12 +120,12 @@ export class LegacyInbound implements Connection {
     return REVISIONS[this.caller.revision];
   }
 
-  /** Requests that are being answered. */
+  /** The number of requests in flight. */
   get inFlight(): number {
     return this.#requests.size;
   }
 
-  /** The client will send nothing more, but waits for answers. */
+  /** The client sends nothing more, but still waits for responses. */
   end(): void {
     this.#questions.close(new RpcError(CONNECTION_CLOSED, 'The client has closed its side of the connection'));
   }
@@ -141,7 +144,10 @@ export class LegacyInbound implements Connection {
     }
   }
 
-  /** While the request that asked is in flight, the answer counts towards its bytes. Returns whether anybody waits for it. */
+  /**
+   * Settles a question. The answer counts towards the asking request's bytes while that is in flight. Returns whether
+   * anything waited for it.
+   */
   #settle(response: Response, bytes: number): boolean {
     const asker = isRequestId(response.id) ? this.#askers?.get(response.id) : undefined;
     if (!asker || this.#requests.get(asker.id) !== asker) return this.#questions.settle(response);
@@ -157,9 +163,9 @@ export class LegacyInbound implements Connection {
   }
 
   /**
-   * Clients may send messages while `initialize` is being answered. They are handled in order afterwards, so a cancellation of
-   * `initialize` always comes too late: it MUST NOT be cancelled (2025-11-25, basic/utilities/cancellation: Behavior
-   * Requirements).
+   * Keeps a message until `initialize` has been answered, then handles all of them in order. A cancellation of
+   * `initialize` therefore always comes too late: it MUST NOT be cancelled (2025-11-25, basic/utilities/cancellation:
+   * Behavior Requirements).
    */
   #wait(message: Request | Notification, extra: MessageExtra | undefined): void {
     const bytes = extra?.bytes ?? 0;
@@ -177,7 +183,8 @@ export class LegacyInbound implements Connection {
     const { id, method } = message;
     const params = message.params ?? {};
     if (this.#requests.has(id)) {
-      // An answer under this id would be taken for the first one's: it carries none.
+      // This error carries no id, because the client would take it for the response to the first request with the same
+      // id.
       return this.#refuse(undefined, `Request id ${JSON.stringify(id)} is still in use`);
     }
     if (method === Method.Initialize) return void this.#initialize(id, params, extra);
@@ -187,7 +194,7 @@ export class LegacyInbound implements Connection {
     if (this.#requests.size >= MAX_IN_FLIGHT) {
       return this.#refuse(id, `More than ${MAX_IN_FLIGHT} requests are in flight; wait for some of them`);
     }
-    // What the session listens to was lost while the server was: it may be there again now.
+    // The subscriptions were lost with the upstream server. It may be back, so subscribe again.
     if (this.#subscriptions.lapsed) this.#subscriptions.listen().catch(this.#onerror);
     const bytes = extra?.bytes ?? 0;
     if (this.#bytes > 0 && this.#bytes + bytes > MAX_BYTES_IN_FLIGHT) {
@@ -216,11 +223,11 @@ export class LegacyInbound implements Connection {
 
   #succeed(exchange: RequestExchange, result: JsonObject): void {
     try {
-      // A session's caller can be asked while it waits.
+      // A caller with a session can be asked while its request is in flight.
       if (needsInput(result)) this.#answerWith(exchange, completeRounds(this.#service, exchange, result));
       else this.#answer(exchange, resultResponse(exchange.id, toLegacyResult(result, exchange.method, this.#profile)));
     } catch (error) {
-      // A service that gives no object: its caller is waiting all the same.
+      // The service returned something that is not an object. The caller still needs a response.
       this.#fail(exchange, error);
     }
   }
@@ -229,7 +236,7 @@ export class LegacyInbound implements Connection {
     this.#answer(exchange, errorResponse(exchange.id, toLegacyError(error, this.#profile, exchange).toObject()));
   }
 
-  /** The requests that concern the session itself, and those that its era does not have. */
+  /** Handles requests that concern the session itself, and requests that this era does not have. */
   #session(exchange: Exchange): Promise<JsonObject> | undefined {
     const { method, params } = exchange;
     switch (method) {
@@ -285,7 +292,7 @@ export class LegacyInbound implements Connection {
     if (wrong)
       return this.#send(errorResponse(id, { code: ErrorCode.InvalidParams, message: `Invalid params: ${wrong}` }));
     const { caller } = this;
-    // A revision that is not ours, or has no handshake, is answered with the newest that has one (Version Negotiation).
+    // An unknown revision, or one without a handshake, is answered with the newest that has one (Version Negotiation).
     const profile = profileOf(params['protocolVersion']);
     caller.revision = profile?.era === 'legacy' ? profile.revision : LATEST_LEGACY_REVISION;
     caller.clientInfo = params['clientInfo'];
@@ -328,7 +335,7 @@ export class LegacyInbound implements Connection {
     try {
       if (this.#subscriptions.begun) await this.#subscriptions.listen();
     } catch (error) {
-      // Unless another level was set meanwhile: then the answer to that decides.
+      // If another level was set meanwhile, that request's result decides.
       if (this.caller.logLevel === level) this.caller.logLevel = this.#agreedLevel;
       throw error;
     }
@@ -392,7 +399,7 @@ export class LegacyInbound implements Connection {
     if (sent === TAKEN) return;
     sent.catch((error: unknown) => {
       this.#onerror(error as Error);
-      // A result that cannot be written as JSON still has a caller who waits.
+      // The result cannot be written as JSON. The caller still needs a response.
       if ('result' in message) this.#send(errorResponse(message.id, RpcError.from(error).toObject()));
       else if ('error' in message && message.error.data !== undefined) {
         this.#send(errorResponse(message.id, { code: message.error.code, message: message.error.message }));
@@ -407,7 +414,7 @@ export class LegacyInbound implements Connection {
     if (!knowsNotice(method, profile)) return inTurn(TAKEN);
     const message = notification(method, toLegacyNotice(method, params, profile));
     const sent = this.#transport.send(message, { relatedRequestId: related });
-    // Whoever awaits it gets the error. Whoever does not must not end the process by it.
+    // Code that awaits it gets the error. If nothing awaits it, the rejection must not end the process.
     if (sent !== TAKEN) sent.catch(this.#onerror);
     return inTurn(sent);
   }
@@ -446,7 +453,7 @@ export class LegacyInbound implements Connection {
     signal?.addEventListener('abort', taken);
     const token: unknown = params['_meta']?.[Meta.ProgressToken];
     if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
-    // An answer that comes after the request counts towards no request.
+    // An answer that comes after the end of the request counts towards no request.
     if (asking instanceof RequestExchange && !outlivesRequest) (this.#askers ??= new Map()).set(id, asking);
     return (restore ? result.then(restore) : result).finally(() => {
       this.#askers?.delete(id);
@@ -465,7 +472,7 @@ export class LegacyInbound implements Connection {
     });
   }
 
-  /** Tells the client that a question is not asked any more (basic/utilities/cancellation). */
+  /** Tells the client that a question is withdrawn (basic/utilities/cancellation). */
   #withdraw(id: RequestId, reason: string, related: RequestId | undefined): void {
     if (this.#held?.delete(id)) return;
     (this.#withdrawn ??= new Recent()).add(id);
@@ -475,14 +482,14 @@ export class LegacyInbound implements Connection {
   /** Answers all requests in flight with this error. */
   giveUp(error: RpcError): void {
     for (const exchange of [...this.#requests.values()]) {
-      // Nothing about a request may follow its response.
+      // Nothing that belongs to a request may follow its response.
       exchange.withdrawQuestions(error);
       this.#fail(exchange, error);
       exchange.abort(error);
     }
   }
 
-  /** The connection is over. */
+  /** Called when the connection has closed. */
   close(): void {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';

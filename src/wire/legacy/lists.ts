@@ -4,9 +4,9 @@ import { shapeAnnotations } from './content.ts';
 import { each, inside, put, without } from '../../jsonrpc/shape.ts';
 
 /**
- * A tool as a revision knows it. Where there is no `title` but there are annotations, it is theirs (2025-03-26,
- * server/tools: Tool). Before any JSON value may be a structured result, a client refuses the whole list for one tool
- * whose `outputSchema` is not about an object (2025-11-25, server/tools: Tool), so that schema goes.
+ * Converts a tool to its form in a revision. A tool without `title` gets the title of its annotations (2025-03-26,
+ * server/tools: Tool). In revisions where structured results must be objects, one other `outputSchema` makes a client
+ * reject the whole list, so that schema is removed (2025-11-25, server/tools: Tool).
  */
 export function shapeTool(tool: JsonObject, profile: RevisionProfile): JsonObject {
   const { Tool: later = [] } = profile.unknown.properties;
@@ -21,7 +21,7 @@ export function shapeTool(tool: JsonObject, profile: RevisionProfile): JsonObjec
   return inside(inside(shaped, 'inputSchema', withObjects), 'outputSchema', withObjects);
 }
 
-/** A schema whose properties all have schemas that are objects: `true` and `false` have one each that says the same. */
+/** Replaces `true` and `false` as property schemas with equivalent objects. */
 function withObjects(schema: JsonObject): JsonObject {
   return inside(schema, 'properties', (properties) =>
     Object.values(properties).some((value) => typeof value === 'boolean')
@@ -35,17 +35,17 @@ function objectSchema(schema: unknown): unknown {
   return schema ? {} : { not: {} };
 }
 
-/** A resource as a revision knows it. */
+/** Converts a resource to its form in a revision. */
 export function shapeResource(resource: JsonObject, profile: RevisionProfile): JsonObject {
   return shapeAnnotations(without(resource, profile.unknown.properties.Resource), profile);
 }
 
-/** A resource template as a revision knows it. */
+/** Converts a resource template to its form in a revision. */
 export function shapeResourceTemplate(template: JsonObject, profile: RevisionProfile): JsonObject {
   return shapeAnnotations(without(template, profile.unknown.properties.ResourceTemplate), profile);
 }
 
-/** A prompt as a revision knows it. */
+/** Converts a prompt to its form in a revision. */
 export function shapePrompt(prompt: JsonObject, { unknown: { properties } }: RevisionProfile): JsonObject {
   const shaped = without(prompt, properties.Prompt);
   if (properties.PromptArgument === undefined) return shaped;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Meta } from '../../protocol/methods.ts';
 
-/** An object without one key of its `_meta`, and without a `_meta` that is empty then. Often the same object. */
+/** Removes one key from `_meta`, and `_meta` itself if it is empty then. Often returns the same object. */
 export function withoutMeta(value: JsonObject, key: string): JsonObject {
   if (value['_meta']?.[key] === undefined) return value;
   const { [key]: _key, ...meta } = value['_meta'];
@@ -9,7 +9,7 @@ export function withoutMeta(value: JsonObject, key: string): JsonObject {
   return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest;
 }
 
-/** What a request of 2026-07-28 says of its sender and of its stream (2026-07-28, basic: _meta). */
+/** The `_meta` keys that describe a request's sender and stream (2026-07-28, basic: _meta). */
 const OF_ITS_SENDER = [
   Meta.ProtocolVersion,
   Meta.ClientInfo,
@@ -19,8 +19,8 @@ const OF_ITS_SENDER = [
 ];
 
 /**
- * Parameters without what their sender said of itself in them. Often the same object. A server that speaks 2026-07-28 too
- * would take a request with it for one of that revision.
+ * Removes the `_meta` keys that describe the sender. A server that also speaks 2026-07-28 would take a request with
+ * these keys for one of that revision. Often returns the same object.
  */
 export function withoutSender(params: JsonObject): JsonObject {
   const meta: unknown = params['_meta'];

@@ -3,12 +3,12 @@ import { Notice } from '../../protocol/methods.ts';
 import type { RevisionProfile } from '../../protocol/revisions.ts';
 import { without } from '../../jsonrpc/shape.ts';
 
-/** Whether a notification may be sent to a client of a revision. One that no revision has is its sender's business. */
+/** Whether a client of a revision may receive a notification. Methods that no revision defines always pass. */
 export function knowsNotice(method: string, { unknown: { notifications } }: RevisionProfile): boolean {
   return !notifications.has(method);
 }
 
-/** The parameters of a notification as a revision knows them. Often the same object. */
+/** Converts a notification's parameters to their form in a revision. Often returns the same object. */
 export function toLegacyNotice(
   method: string,
   params: JsonObject | undefined,

@@ -4,23 +4,23 @@ import { waitFor } from '../../util/wait.ts';
 import type { Attribution } from './attribution.ts';
 import { canAsk, type CallsInFlight } from './calls-in-flight.ts';
 
-/** Milliseconds that a question outside of calls waits for a call that can carry it. */
+/** How long a question that comes outside of calls waits for a call that can carry it. Milliseconds. */
 const EARLY_QUESTION = 30_000;
 
-/** All calls of the connection are those of one client, so the newest will do. */
+/** For a connection whose calls all come from one client. Unattributed messages belong to the newest call. */
 export class OneClient implements Attribution {
   readonly #calls: CallsInFlight;
   readonly #listener: () => Exchange | undefined;
-  /** Questions that wait for a call that can carry them. */
+  /** Questions that wait for the next call that can carry them. */
   readonly #early = new Set<(exchange: Exchange) => void>();
 
-  /** @param listener the newest `subscriptions/listen` of the connection. */
+  /** @param listener returns the newest `subscriptions/listen` of the connection. */
   constructor(calls: CallsInFlight, listener: () => Exchange | undefined) {
     this.#calls = calls;
     this.#listener = listener;
   }
 
-  /** The newest call that can carry it, or else the newest subscription, or else the next call. */
+  /** The newest call that can carry the question. If there is none, the newest subscription, or else the next call. */
   question(signal: AbortSignal, method: string): Exchange | Promise<Exchange> {
     const call = this.#calls.newestAskable;
     if (call) return call.exchange;
@@ -38,7 +38,9 @@ export class OneClient implements Attribution {
 
   over(): void {}
 
-  /** Some servers ask as soon as the session is open. A caller without a session gets the question with its first call. */
+  /**
+   * Some servers ask as soon as the session is open. A caller without a session gets the question with its first call.
+   */
   async #nextCall(signal: AbortSignal, method: string): Promise<Exchange> {
     let begin!: (exchange: Exchange) => void;
     const begun = new Promise<Exchange>((resolve) => {

@@ -33,48 +33,55 @@ import { afterVisits, visitsFirst, visitsOf } from './url-required.ts';
 
 export interface OutboundOptions {
   readonly clientInfo: Implementation;
-  /** What the questions of the server may be about. Default none. */
+  /** Which kinds of questions the server may ask. Default none. */
   readonly capabilities?: JsonObject | undefined;
   /** The revision to ask for. Default 2025-11-25, the newest with a handshake. */
   readonly revision?: Revision | undefined;
-  /** How long a request waits for its response, from each sign of progress. Milliseconds, default 10 minutes; 0 for ever. */
+  /**
+   * How long a request waits for its response. Progress restarts the time. Milliseconds, default 10 minutes; 0 for no
+   * limit.
+   */
   readonly timeout?: number | undefined;
-  /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
+  /** The longest time for a request, whatever its progress. Milliseconds, default 1 hour; 0 for no limit. */
   readonly maxTimeout?: number | undefined;
   /**
-   * How long the handshake may take, and what the connection asks for itself: resource subscriptions and the log level.
-   * Milliseconds, default 60 000; 0 for ever.
+   * How long the handshake may take, and also each request that the connection makes for itself: resource subscriptions
+   * and the log level. Milliseconds, default 60 000; 0 for no limit.
    */
   readonly handshakeTimeout?: number | undefined;
-  /** How long `initialize` may take, where some of that time is over. Milliseconds; 0 for ever. Default `handshakeTimeout`. */
+  /**
+   * How long `initialize` may take if some of the handshake's time is already spent. Milliseconds; 0 for no limit.
+   * Default `handshakeTimeout`.
+   */
   readonly openTimeout?: number | undefined;
-  /** The last request id that was used on the connection before it was given here. Default 0: none was. */
+  /** The last request id that was already used on this connection. Default 0: none. */
   readonly lastId?: number | undefined;
-  /** Knows whose something is that the server does not say it of. Default: all calls are those of one client. */
+  /** Assigns messages that name no call. Default: all calls belong to one client. */
   readonly attribution?: Attribution | undefined;
   /**
-   * Whether a log message may come on another stream than the answer to its call, and so after it (Streamable HTTP). A call
-   * of a caller without a session that wants some waits a moment for them then, as nobody could be told afterwards.
+   * Whether a log message may come on another stream than the response to its call, and so after it (Streamable HTTP).
+   * The response to a caller without a session that wants log messages then waits a moment for them, because they
+   * cannot be delivered later.
    */
   readonly streams?: boolean | undefined;
-  /** Why the transport closed, where it knows. */
+  /** Why the transport closed, if it knows. */
   readonly closeReason?: () => Error | undefined;
-  /** Hears of what no caller can be told. Default: nobody. */
+  /** Receives errors that cannot be reported to a caller. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
 /**
- * Connects to a server of a handshake revision and makes a `Service` of it.
+ * Connects to a server of a handshake revision and returns it as a `Service`.
  *
- * `notifications/initialized` goes out with the first exchange, so that what the server says or asks from then on
- * finds someone to hear it.
+ * `notifications/initialized` goes out with the first exchange, so that a caller exists for everything the server sends
+ * after it.
  *
- * A request *from* the server belongs to the call on whose stream it comes (Streamable HTTP). Otherwise nothing says which
- * call it belongs to. All calls of a connection are those of one client, unless an `attribution` tells several apart, so the
- * question goes out with the newest `tools/call`, or else the newest call, and does not end with it. Where no call is in
- * flight, the newest `subscriptions/listen` carries it, or else the next call.
+ * Over Streamable HTTP, a request *from* the server belongs to the call on whose stream it comes. Otherwise nothing
+ * names the call. All calls of a connection belong to one client, unless an `attribution` tells several apart. The
+ * question is asked through the newest `tools/call`, or else through the newest call, and does not end with that call.
+ * If no call is in flight, the newest `subscriptions/listen` carries it, or else the next call.
  *
- * @throws RpcError where the handshake fails or takes too long; the transport is closed then.
+ * @throws RpcError if the handshake fails or takes too long. The transport is closed then.
  */
 export async function connectLegacy(transport: Transport, options: OutboundOptions): Promise<Upstream> {
   const connection = new LegacyOutbound(transport, options);
@@ -88,7 +95,7 @@ export async function connectLegacy(transport: Transport, options: OutboundOptio
 }
 
 const HANDSHAKE_TIMEOUT = 60_000;
-/** Milliseconds that an answer waits for log messages of its call that come on another stream. */
+/** How long a response waits for log messages of its call on another stream. Milliseconds. */
 const LATE = 10;
 class LegacyOutbound implements Upstream {
   onclose: (() => void) | undefined;
@@ -97,18 +104,18 @@ class LegacyOutbound implements Upstream {
   readonly #transport: Transport;
   readonly #options: OutboundOptions;
   readonly #limits: TimeLimits;
-  /** Of what the connection asks for itself. */
+  /** Time limits of requests that the connection makes for itself. */
   readonly #ownLimits: TimeLimits;
   readonly #onerror: (error: Error) => void;
   readonly #pending: PendingRequests;
   readonly #calls = new CallsInFlight();
-  /** Knows whose something is that the server does not say it of. */
+  /** Assigns messages that name no call. */
   readonly #attribution: Attribution;
   readonly #questions: ServerQuestions;
   #lastToken = 0;
   readonly #tasks = new TaskTokens();
   readonly #taskSessions = new TaskSessions();
-  /** What was given up last. */
+  /** What was cancelled or timed out recently. */
   readonly #givenUp = { requests: new Recent(), tokens: new Recent(), calls: new Recent<Exchange>() };
   readonly #listeners: UpstreamListeners;
   #initialized = false;
@@ -188,7 +195,7 @@ class LegacyOutbound implements Upstream {
     return Promise.resolve({});
   };
 
-  /** A caller without a session says with each call which log messages it wants; to the server it is said once. */
+  /** A caller without a session names its log level with each call. The server is told only when the level changes. */
   #leveled(exchange: Exchange): Promise<JsonObject> {
     const { session, logLevel } = exchange.caller;
     const lowered =
@@ -211,7 +218,7 @@ class LegacyOutbound implements Upstream {
     }
     let upstreamToken: number | undefined;
     if (token !== undefined) {
-      // Tokens MUST be unique across the active requests of a session; callers do not know of one another.
+      // Tokens MUST be unique across the active requests of a session. Different callers may choose the same token.
       upstreamToken = ++this.#lastToken;
       params = { ...params, _meta: { ...params['_meta'], [Meta.ProgressToken]: upstreamToken } };
     }
@@ -227,7 +234,8 @@ class LegacyOutbound implements Upstream {
     };
     onAbort(exchange, cancel);
     this.#attribution.began?.(exchange);
-    // Registered before anybody else hears of the result: progress MUST stop after completion (basic/utilities/progress).
+    // Register the task before the caller gets the result: progress MUST stop after completion
+    // (basic/utilities/progress).
     const done = (answer?: JsonObject): void => {
       call.notices?.flush();
       offAbort(exchange, cancel);
@@ -246,12 +254,12 @@ class LegacyOutbound implements Upstream {
     return wanted && this.#options.streams === true && this.discovered.capabilities['logging'] !== undefined;
   }
 
-  /** Sends a request; where its time runs out, the server is told (2025-11-25, basic/lifecycle: Timeouts). */
+  /** Sends a request. If its time runs out, the server is told (2025-11-25, basic/lifecycle: Timeouts). */
   #request(method: string, params: JsonObject, limits: TimeLimits): { id: RequestId; result: Promise<JsonObject> } {
     return this.#pending.open(method, params, limits, this.#transmit, this.#expired);
   }
 
-  /** What is asked for the connection, and not for one caller. */
+  /** Sends a request for the connection itself, not for one caller. */
   #own(method: string, params: JsonObject): OwnRequest {
     const { id, result } = this.#request(method, params, this.#ownLimits);
     const cancel = (reason: Error): void => {
@@ -278,7 +286,8 @@ class LegacyOutbound implements Upstream {
 
   #receive(message: Message, extra: MessageExtra | undefined): void {
     if (!('method' in message)) {
-      // An error without an id says that a message of ours was not understood. Of one request in flight it is the answer.
+      // An error without an id means that the server did not understand a message. If one request is in flight, the
+      // error answers it.
       const response =
         'error' in message && message.id === undefined ? errorResponse(this.#pending.only, message.error) : message;
       const settled = this.#pending.settle(response, extra?.cause);
@@ -299,18 +308,18 @@ class LegacyOutbound implements Upstream {
     if (!this.#closed) this.#transport.send(response).catch(this.#unsaid);
   }
 
-  /** Whoever closes the connection needs not hear that the server was not told the rest. */
+  /** After the connection was closed on purpose, failed sends are not reported. */
   readonly #unsaid = (error: Error): void => {
     if (!this.#closing) this.#onerror(error);
   };
 
-  /** Whose a log message is, where somebody knows. */
+  /** The call that a log message belongs to, if that is known. */
   #attributed(): CallInFlight | undefined {
     const exchange = this.#attribution.message();
     return exchange && this.#calls.of(exchange);
   }
 
-  /** The only call, of a caller who could hear nothing elsewhere. */
+  /** The only call in flight, if its caller has no session and so cannot hear the message in another way. */
   #onlySessionless(): CallInFlight | undefined {
     const call = this.#calls.only;
     return call?.exchange.caller.session ? undefined : call;
@@ -338,7 +347,8 @@ class LegacyOutbound implements Upstream {
         break;
       }
       default: {
-        // What changes is told to whoever listens; of what nobody here knows the stream says whose it is.
+        // Change notifications go to every listener. For an unknown notification, the stream tells which call it
+        // belongs to.
         const whose = KNOWN_NOTICES.has(method) ? undefined : (this.#calls.get(related) ?? this.#onlySessionless());
         if (whose) return this.#tell(whose, method, params);
       }
@@ -380,7 +390,10 @@ class LegacyOutbound implements Upstream {
   }
 }
 
-/** Past what has been sent by now: a timer alone could be over before anything is read. */
+/**
+ * Delays a response until messages that were already sent have been read. A timer alone could fire before anything is
+ * read.
+ */
 async function delayed(answer: Promise<JsonObject>): Promise<JsonObject> {
   try {
     return await answer;
@@ -390,8 +403,8 @@ async function delayed(answer: Promise<JsonObject>): Promise<JsonObject> {
 }
 
 /**
- * The capabilities of a server. Before 2025-03-26 there was no word for completion (changelog, other schema changes): a
- * server that has prompts or resources may complete their arguments.
+ * The capabilities of a server. Before 2025-03-26 there was no capability for completion (changelog, other schema
+ * changes). A server with prompts or resources of such a revision may complete their arguments.
  */
 function declared(capabilities: JsonObject, { unknown: { properties } }: RevisionProfile): JsonObject {
   const unsaid = properties.ServerCapabilities?.includes('completions') === true;

@@ -3,9 +3,8 @@ import type { RevisionProfile } from '../../protocol/revisions.ts';
 import { without } from '../../jsonrpc/shape.ts';
 
 /**
- * The result of a tool with the structured output that a revision knows. What it does not know goes: the text of the
- * result says the same (2025-06-18, server/tools: Structured Content), and is made where there is none. Often the same
- * object.
+ * Removes structured output that a revision does not know. The text of the result has the same content (2025-06-18,
+ * server/tools: Structured Content), and is added if it is missing. Often returns the same object.
  */
 export function shapeOutput(result: JsonObject, profile: RevisionProfile): JsonObject {
   const { structuredContent } = result;
@@ -16,7 +15,10 @@ export function shapeOutput(result: JsonObject, profile: RevisionProfile): JsonO
   return { ...rest, content: [...content, { type: 'text', text: JSON.stringify(structuredContent) }] };
 }
 
-/** Before any JSON value may be one, it is an object (2025-11-25, server/tools: Structured Content). */
+/**
+ * Whether a revision allows this value. Some revisions allow only objects (2025-11-25, server/tools: Structured
+ * Content).
+ */
 function knowsOutput(value: unknown, { structuredContent, anyOutput }: RevisionProfile): boolean {
   return structuredContent && (anyOutput || isObject(value));
 }

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../jsonrpc/message.ts';
 
-/** A request that a connection makes for itself, and not for one caller. */
+/** A request that a connection makes for itself, not for one caller. */
 export interface OwnRequest {
   readonly result: Promise<JsonObject>;
-  /** Nobody waits for the answer any more: the server is told. Does nothing once it is answered. */
+  /** Tells the server that nothing waits for the response any more. Does nothing after the response. */
   cancel(reason: Error): void;
 }
 

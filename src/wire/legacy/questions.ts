@@ -5,18 +5,18 @@ import { plainForm } from './forms.ts';
 import { shapeSampling } from './sampling.ts';
 import { inside, without } from '../../jsonrpc/shape.ts';
 
-/** A question as a client of some revision is asked it. */
+/** A question in the form that a client's revision knows. */
 export interface LegacyQuestion {
   readonly params: JsonObject;
-  /** Makes of the client's answer what was asked for; without it they are the same. */
+  /** Converts the client's answer to the form that the question asked for. Undefined if both forms are the same. */
   readonly restore?: (answer: JsonObject) => JsonObject;
 }
 
 /**
- * A question of the waist as a handshake revision knows it; whether it may be asked at all, the client's capabilities
- * say. Answers to sampling and for roots are the same in every revision, or of the newest by being its simplest form.
+ * Converts a question to its form in a handshake revision. The client's capabilities decide whether it may be asked at
+ * all. Answers to sampling and roots requests need no conversion.
  *
- * @throws RpcError −32601 where it cannot be asked in that revision, −32603 where its form is none.
+ * @throws RpcError −32601 if the revision does not have this question, −32603 if its form is malformed.
  */
 export function toLegacyQuestion(method: string, params: JsonObject, profile: RevisionProfile): LegacyQuestion {
   if (method === Method.CreateMessage) return { params: shapeSampling(params, profile) };
@@ -24,7 +24,10 @@ export function toLegacyQuestion(method: string, params: JsonObject, profile: Re
   return params['mode'] === 'url' ? { params: visit(params, profile) } : form(params, profile);
 }
 
-/** An id is required in 2025-11-25, and told of nowhere else (client/elicitation: URL Mode Elicitation Requests). */
+/**
+ * Adds the id that 2025-11-25 requires, and only that revision defines (client/elicitation: URL Mode Elicitation
+ * Requests).
+ */
 export function visit(params: JsonObject, { elicitationId }: RevisionProfile): JsonObject {
   if (!elicitationId || params['elicitationId'] !== undefined) return params;
   return { ...params, elicitationId: crypto.randomUUID() };

@@ -12,7 +12,7 @@ import { each, inside, put, without } from '../../jsonrpc/shape.ts';
 type Shape = (value: JsonObject, profile: RevisionProfile) => JsonObject;
 
 const SHAPES: ReadonlyMap<string, Shape> = new Map<string, Shape>([
-  // The output first: a block of text that only tells of another says nothing of it.
+  // Shape the output first. Text that replaces an unknown block must not count as the text of the output.
   [Method.CallTool, (result, profile) => shapeContent(shapeOutput(result, profile), profile)],
   [Method.GetPrompt, shapeContent],
   [Method.ListTools, listOf('tools', shapeTool)],
@@ -30,16 +30,16 @@ function listOf(name: string, shape: Shape): Shape {
     );
 }
 
-/** What became of results that never change, by who got them. */
+/** Converted results that never change, by revision and result. */
 const made = new WeakMap<RevisionProfile, WeakMap<JsonObject, JsonObject>>();
 
 /**
- * A result of the waist as a handshake revision knows it. What it does not know arrives as the nearest thing that it
- * does, and is left out where there is none: a title of what is no tool is lost so, for a name may be what programs tell
- * things apart by. `_meta` stays wherever it stands, and so does what no revision knows. Often the same object; of a
- * result that is constant the same each time, and constant too.
+ * Converts a result to its form in a handshake revision. Unknown content becomes the nearest content that the revision
+ * knows, or is removed if there is none. For example, a title is removed where only a name exists, because programs may
+ * use the name as an identifier. `_meta` stays, and so do fields that no revision defines. Often returns the same
+ * object. A constant result always converts to the same object, which is constant too.
  *
- * @throws RpcError −32603 where the result is of a kind that the revision does not have.
+ * @throws RpcError −32603 if the revision does not have this kind of result.
  */
 export function toLegacyResult(result: JsonObject, method: string, profile: RevisionProfile): JsonObject {
   if (!isConstant(result)) return shapeResult(result, method, profile);

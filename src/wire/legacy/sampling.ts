@@ -8,10 +8,10 @@ import { shapeOutput } from './output.ts';
 import { each, inside, put, without } from '../../jsonrpc/shape.ts';
 
 /**
- * The parameters of `sampling/createMessage` as a revision knows them. Where a message has one content block and no
- * more, one with several becomes as many messages of the same role. Often the same object.
+ * Converts the parameters of `sampling/createMessage` to their form in a revision. If a message may have only one
+ * content block, a message with several becomes several messages of the same role. Often returns the same object.
  *
- * @throws RpcError −32601 where the messages tell of tools and the revision has none in sampling.
+ * @throws RpcError −32601 if the messages use tools and the revision does not have tools in sampling.
  */
 export function shapeSampling(params: JsonObject, profile: RevisionProfile): JsonObject {
   const bare = without(params, profile.unknown.properties.CreateMessageParams);
@@ -28,7 +28,7 @@ export function shapeSampling(params: JsonObject, profile: RevisionProfile): Jso
   return put(bare, 'messages', known);
 }
 
-/** A message with one block or a list, of which results of tools are shaped as those of calls are. */
+/** A message with one block or a list. Tool results in it are converted like those of calls. */
 function withKnownResults(message: JsonObject, profile: RevisionProfile): JsonObject {
   const shape = (block: JsonObject): JsonObject =>
     block['type'] === 'tool_result' ? shapeContent(shapeOutput(block, profile), profile) : block;

@@ -5,7 +5,7 @@ import { LATEST_LEGACY_REVISION, type Revision } from '../../protocol/revisions.
 import type { AuthInfo, Implementation } from '../../protocol/types.ts';
 import { Lifetime } from '../../util/lifetime.ts';
 
-/** The session's one caller. What the client says of itself later (its log level) shows in every exchange at once. */
+/** The one caller of a session. A later change of its log level shows in every exchange at once. */
 export class SessionCaller implements Caller {
   revision: Revision = LATEST_LEGACY_REVISION;
   clientInfo: Implementation | undefined;

@@ -6,20 +6,20 @@ import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { ListenExchange, type Connection } from './exchange.ts';
 import type { TotalLoad } from './total-load.ts';
 
-/** More resource subscriptions than this in one session are refused. */
+/** The most resource subscriptions of one session. */
 const MAX_SUBSCRIPTIONS = 1000;
-/** What a subscription takes beside its URI. Measured. */
+/** The measured memory of a subscription without its URI, in bytes. */
 const SUBSCRIPTION_BYTES = 4096;
 
 interface Subscription {
   readonly exchange: ListenExchange;
-  /** Settles with what the service says to it first. */
+  /** Settles with the service's first response. */
   readonly made: Promise<void>;
 }
 
 /**
- * What a session listens to: one `subscriptions/listen` exchange for all that is said to the session, and one for each
- * resource that the client subscribed to. An exchange that the service ends is forgotten.
+ * The subscriptions of a session: one `subscriptions/listen` exchange for the session itself, and one for each resource
+ * that the client subscribed to. An exchange that the service ends is forgotten.
  */
 export class SessionSubscriptions {
   readonly #connection: Connection;
@@ -28,16 +28,16 @@ export class SessionSubscriptions {
   readonly #onerror: (error: Error) => void;
   /** Oldest first; more than one only until the newest is acknowledged. */
   readonly #session: ListenExchange[] = [];
-  /** The service has shown that it has subscriptions. */
+  /** Whether the service has shown that it supports subscriptions. */
   #offered = false;
   #lapsed = false;
   #begun = false;
   #resources: Map<string, Subscription> | undefined;
-  /** What these take. */
+  /** The bytes of all subscriptions. */
   #bytes = 0;
   #closed: Error | undefined;
 
-  /** @param total of what the sessions of the service are subscribed to. */
+  /** @param total counts the subscriptions of all sessions of the service. */
   constructor(connection: Connection, service: Service, total: TotalLoad, onerror: (error: Error) => void) {
     this.#connection = connection;
     this.#service = service;
@@ -50,16 +50,17 @@ export class SessionSubscriptions {
     return this.#begun;
   }
 
-  /** Whether the session would listen, and could not because the server behind the service was lost. */
+  /** Whether the session should listen but cannot, because the upstream server was lost. */
   get lapsed(): boolean {
     return this.#lapsed;
   }
 
   /**
-   * Starts to listen for the session, or, where it does already, lets the service see the caller anew: the new exchange
-   * is open before the old one ends, so nothing falls between them. Resolves when the service has acknowledged it.
+   * Opens the session's subscription. If one is open, replaces it so that the service sees the caller's new state. The
+   * new exchange opens before the old one ends, so no notification is lost. Resolves when the service has acknowledged
+   * it.
    *
-   * @throws RpcError where the service refuses; what listened before goes on.
+   * @throws RpcError if the service refuses. The previous subscription then stays open.
    */
   async listen(): Promise<void> {
     this.#begun = true;
@@ -70,11 +71,11 @@ export class SessionSubscriptions {
     try {
       await now.acknowledged;
     } catch (error) {
-      // It heard of the end first, or a newer one has taken over.
+      // The exchange already heard of the end, or a newer one has replaced it.
       if (now.ended) return;
       this.#forget(now);
       this.#lapsed = this.#session.length === 0 && RpcError.from(error).code === CONNECTION_CLOSED;
-      // A service without subscriptions is fine: there will be nothing to hear.
+      // A service may have no subscriptions. Then it sends no notifications.
       if (!this.#offered && RpcError.from(error).code === ErrorCode.MethodNotFound) return;
       throw error;
     }
@@ -84,8 +85,10 @@ export class SessionSubscriptions {
   }
 
   /**
-   * @param caller as the request shows it that subscribes.
-   * @throws RpcError where the service refuses, or there are too many.
+   * Subscribes to a resource.
+   *
+   * @param caller the session's caller, with the credential of the subscribing request.
+   * @throws RpcError if the service refuses, or if there are too many subscriptions.
    */
   subscribe(uri: string, caller: Caller): Promise<void> {
     this.#resources ??= new Map();
@@ -123,7 +126,7 @@ export class SessionSubscriptions {
     this.#count(-this.#bytes);
   }
 
-  /** Forgets a subscription, unless there is a newer one by now. */
+  /** Forgets a subscription, unless a newer one has replaced it. */
   #drop(uri: string, exchange: ListenExchange): void {
     if (this.#resources?.get(uri)?.exchange !== exchange) return;
     this.#resources.delete(uri);
@@ -153,7 +156,7 @@ export class SessionSubscriptions {
     if (index >= 0) this.#session.splice(index, 1);
   }
 
-  /** @param onfinished called once the service has ended the exchange, whatever the reason. */
+  /** @param onfinished called when the service has ended the exchange, for any reason. */
   #open(filter: SubscriptionFilter, caller: Caller, onfinished: () => void): ListenExchange {
     const exchange = new ListenExchange(this.#connection, filter, caller);
     if (this.#closed) exchange.abort(this.#closed);

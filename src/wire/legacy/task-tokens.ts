@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, type RequestId } from '../../jsonrpc/message.ts';
 import type { Exchange, Session } from '../../core/exchange.ts';
 
-/** Tasks of one server whose progress is passed on at a time; beyond them the oldest say nothing more. */
+/** The most tasks of one server that can report progress at a time. Beyond this, the oldest no longer report. */
 const MAX_TASKS = 1000;
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
-/** Whom the progress of a task is told, and under what token. */
+/** The caller that receives a task's progress, and the token for it. */
 export interface TaskToken {
   readonly session: Session;
   /** The token that the caller gave. */
@@ -13,22 +13,22 @@ export interface TaskToken {
 }
 
 /**
- * The progress tokens of requests that were answered with a task: they stay in use until the task has ended
- * (2025-11-25, basic/utilities/progress: Behavior Requirements, 3). A caller without a session is not there any more
- * to hear of it.
+ * The progress tokens of requests that were answered with a task. A token stays in use until its task has ended
+ * (2025-11-25, basic/utilities/progress: Behavior Requirements, 3). A caller without a session cannot receive this
+ * progress.
  */
 export class TaskTokens {
-  /** By the task's id, oldest first. */
+  /** By task id, oldest first. */
   readonly #tokens = new Map<string, number>();
-  /** By the token that the server was given. */
+  /** By the token that the server got. */
   readonly #callers = new Map<unknown, TaskToken>();
 
-  /** Whose task has this token, which the server was given. */
+  /** The caller and token for a progress token that the server got. */
   of(upstreamToken: unknown): TaskToken | undefined {
     return this.#callers.get(upstreamToken);
   }
 
-  /** Takes note of an answer of the server: it may begin a task, or say that one has ended. */
+  /** Reads a response of the server. It may begin a task, or say that one has ended. */
   answered({ method, params, caller }: Exchange, answer: JsonObject, upstreamToken?: number): void {
     if (method === 'tasks/result') return this.#end(params['taskId']);
     this.said(answer);
@@ -42,7 +42,7 @@ export class TaskTokens {
     if (this.#tokens.size > MAX_TASKS) this.#end(oldest);
   }
 
-  /** Takes note of what the server says of a task: in a notification, or in an answer about it. */
+  /** Reads a task's status from a notification or a response. */
   said({ taskId, status }: JsonObject): void {
     if (ENDED.has(status)) this.#end(taskId);
   }

@@ -1,21 +1,21 @@
-/** Bytes for all clients. */
+/** The most bytes for all clients together. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** What each client may have whatever the others have. */
+/** The bytes that each client may always use, even if the total is exhausted. */
 const FREE_BYTES = 64 * 1024;
 
 /**
- * What a service keeps for the sessions of all its clients: requests that are being answered, or subscriptions. Closing a
- * connection ends neither, so what one session may have does not bound what many sessions of a client have.
+ * Counts what a service keeps for the sessions of all its clients: requests in flight, or subscriptions. Closing a
+ * connection ends neither, so the limit of one session does not limit a client with many sessions.
  */
 export class TotalLoad {
   #bytes = 0;
 
-  /** @param own bytes that the session would have with it. */
+  /** @param own the bytes that the session would use, including the new ones. */
   hasRoom(bytes: number, own: number): boolean {
     return own <= FREE_BYTES || this.#bytes + bytes <= MAX_BYTES;
   }
 
-  /** Less, where it is negative. */
+  /** A negative number subtracts. */
   add(bytes: number): void {
     this.#bytes += bytes;
   }

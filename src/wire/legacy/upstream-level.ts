@@ -8,16 +8,19 @@ interface Change {
   readonly level: LogLevel;
   readonly request: OwnRequest;
   readonly done: Promise<void>;
-  /** How many wait for it. */
+  /** How many callers wait for it. */
   waiting: number;
 }
 
-/** The log level of a connection. One request at a time changes it: over HTTP one could overtake another. */
+/**
+ * The log level of a connection. Only one request at a time changes it, because over HTTP two could arrive in the wrong
+ * order.
+ */
 export class UpstreamLevel {
   readonly #request: SendRequest;
-  /** Undefined where the connection needs none. */
+  /** The level that the connection needs. Undefined if it needs none. */
   readonly #wanted: () => LogLevel | undefined;
-  /** What the server has agreed to last, where it is known to be the level still. */
+  /** The last level that the server confirmed, if it still applies. */
   #level: LogLevel | undefined;
   #change: Change | undefined;
 
@@ -27,10 +30,10 @@ export class UpstreamLevel {
   }
 
   /**
-   * Resolves when the server sends messages of the level that is wanted, or when the signal fires. Where nobody waits any
-   * more, the server is told.
+   * Resolves when the server sends messages of the wanted level, or when the signal fires. If no caller waits any more,
+   * the request to the server is cancelled.
    *
-   * @throws RpcError where the server refuses it.
+   * @throws RpcError if the server refuses the level.
    */
   async adjust(signal: AbortSignal): Promise<void> {
     for (let wanted = this.#wanted(); !signal.aborted; wanted = this.#wanted()) {
@@ -61,7 +64,7 @@ export class UpstreamLevel {
     return change;
   }
 
-  /** @param level that the server has now; undefined where nobody knows. */
+  /** @param level the server's level now. Undefined if it is unknown. */
   #over(change: Change, level: LogLevel | undefined): void {
     if (this.#change !== change) return;
     this.#change = undefined;

@@ -21,16 +21,16 @@ interface Listener {
 const LIST_FILTERS = new Map(LIST_CHANGES.map(([filter, notice]) => [notice as string, filter]));
 
 /**
- * Those who listen to a server of a handshake revision, which says everything to the whole connection: the change
- * notifications go to whoever asked for them, everything else once to each session. Resource subscriptions are made
- * once, however many listen; the log level of the connection is the least severe that any of them wants.
+ * The listeners of a server of a handshake revision. The server sends everything to the whole connection. Change
+ * notifications go to the listeners that asked for them. Everything else goes once to each session. Several listeners
+ * share one resource subscription. The connection's log level is the least severe that any listener wants.
  */
 export class UpstreamListeners {
   readonly #listeners = new Set<Listener>();
   readonly #subscriptions: UpstreamSubscriptions;
   readonly #level: UpstreamLevel;
   readonly #onerror: (error: Error) => void;
-  /** The least severe that a call of a caller without a session ever wanted. */
+  /** The least severe level that any call without a session has wanted. */
   #ofCalls: LogLevel | undefined;
 
   constructor(request: SendRequest, onerror: (error: Error) => void) {
@@ -39,14 +39,14 @@ export class UpstreamListeners {
     this.#onerror = onerror;
   }
 
-  /** The one that began last. */
+  /** The listener that began last. */
   get newest(): Exchange | undefined {
     let newest: Exchange | undefined;
     for (const { exchange } of this.#listeners) if (!isAborted(exchange)) newest = exchange;
     return newest;
   }
 
-  /** The session of those that listen, where they have just one. */
+  /** The session of the listeners, if they all belong to one. */
   get onlySession(): Session | undefined {
     const sessions = new Set([...this.#listeners].map(({ exchange }) => exchange.caller.session));
     sessions.delete(undefined);
@@ -93,7 +93,7 @@ export class UpstreamListeners {
     }
   }
 
-  /** Tells whoever listens to such things, or the one session that it is for. */
+  /** Sends a notification to the listeners that asked for it, or only to the given session. */
   deliver(method: string, params: JsonObject, session?: Session): void {
     this.#deliver(method, params, session ? this.#ofSession(session) : this.#listeners);
   }
@@ -105,7 +105,7 @@ export class UpstreamListeners {
   #deliver(method: string, params: JsonObject, listeners: Iterable<Listener>): void {
     const list = LIST_FILTERS.get(method);
     const sessions = new Set<unknown>();
-    // Newest first: where a session listens anew, its older exchange is about to end.
+    // Newest first: when a session listens again, its older exchange is about to end.
     for (const { exchange, filter, notices } of [...listeners].toReversed()) {
       if (list) {
         if (!filter[list]) continue;
@@ -120,7 +120,7 @@ export class UpstreamListeners {
     }
   }
 
-  /** What a slow reader has not had yet is not lost where its session listens anew. */
+  /** Removes a listener. Notifications that a slow reader has not received move to the session's newer listener. */
   #remove(listener: Listener): void {
     if (!this.#listeners.delete(listener)) return;
     const { exchange, notices } = listener;
@@ -129,7 +129,7 @@ export class UpstreamListeners {
     for (const { method, params } of notices.take()) this.#deliver(method, params, this.#ofSession(session));
   }
 
-  /** The connection is about to be closed: the server need not be told that nobody listens any more. */
+  /** The connection is about to close, so unsubscribe requests are no longer sent. */
   retire(): void {
     this.#subscriptions.retire();
   }
@@ -140,9 +140,9 @@ export class UpstreamListeners {
   }
 
   /**
-   * Has the server send messages of this level too, if it does not yet. Where it refuses, that is reported.
+   * Makes the server send messages of this level too. If the server refuses, that is reported.
    *
-   * @param signal fires when that is not waited for any more.
+   * @param signal fires when the caller no longer waits.
    */
   lower(level: LogLevel, signal: AbortSignal): Promise<void> | undefined {
     if (this.#ofCalls !== undefined && reaches(level, this.#ofCalls)) return undefined;
@@ -150,7 +150,7 @@ export class UpstreamListeners {
     return this.#level.adjust(signal).catch(this.#onerror);
   }
 
-  /** Silence of a session is the wish for all messages; of a caller without one it is none. */
+  /** A session without a level wants all messages. A caller without a session and without a level wants none. */
   #wantedLevels(): (LogLevel | undefined)[] {
     const levels = [...this.#listeners]
       .map(({ exchange }) => exchange.caller)
@@ -161,7 +161,7 @@ export class UpstreamListeners {
   }
 }
 
-/** The subset of a filter that the server's capabilities let it honour. */
+/** The part of a filter that the server's capabilities support. */
 function honoured(filter: SubscriptionFilter, uris: string[], capabilities: JsonObject): SubscriptionFilter {
   return {
     ...(filter.toolsListChanged && capabilities['tools']?.['listChanged'] ? { toolsListChanged: true } : {}),
@@ -173,7 +173,7 @@ function honoured(filter: SubscriptionFilter, uris: string[], capabilities: Json
   };
 }
 
-/** The level that serves everyone: where some named none, they want all. Undefined where nobody named one. */
+/** The level that serves all listeners: everything, if any of them named no level. Undefined if none named one. */
 function leastSevere(levels: readonly (LogLevel | undefined)[]): LogLevel | undefined {
   if (levels.every((level) => level === undefined)) return undefined;
   if (levels.includes(undefined)) return 'debug';

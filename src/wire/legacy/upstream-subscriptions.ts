@@ -2,7 +2,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { OwnRequest, SendRequest } from './own-request.ts';
 
-/** One resource that is listened to. */
+/** A resource with at least one listener. */
 export interface UpstreamSubscription {
   readonly uri: string;
   /** Settles with the server's answer to `resources/subscribe`. */
@@ -12,15 +12,15 @@ export interface UpstreamSubscription {
 interface Entry extends UpstreamSubscription {
   listeners: number;
   made: Promise<void>;
-  /** While the server has not answered. */
+  /** Set until the server has answered. */
   request: OwnRequest | undefined;
   state: 'waiting' | 'asked' | 'made' | 'over';
 }
 
-/** The resource subscriptions of a connection: each is made once, however many listen, and given up with the last of them. */
+/** The resource subscriptions of a connection. Listeners share one subscription, which ends with the last of them. */
 export class UpstreamSubscriptions {
   readonly #entries = new Map<string, Entry>();
-  /** Settle when the server has answered `resources/unsubscribe`. What came next could overtake it over HTTP. */
+  /** Settles when `resources/unsubscribe` is answered. Over HTTP a later request could otherwise arrive first. */
   readonly #ending = new Map<string, Promise<void>>();
   readonly #request: SendRequest;
   readonly #onerror: (error: Error) => void;
@@ -31,21 +31,21 @@ export class UpstreamSubscriptions {
     this.#onerror = onerror;
   }
 
-  /** Whoever joins has to leave, whatever becomes of the subscription. */
+  /** Adds a listener. Each call needs a call of `leave`, even if the subscription fails. */
   join(uri: string): UpstreamSubscription {
     let entry = this.#entries.get(uri);
     if (!entry) {
       entry = { uri, listeners: 0, made: Promise.resolve(), request: undefined, state: 'waiting' };
       this.#entries.set(uri, entry);
       entry.made = this.#make(entry);
-      // Whoever joined may be gone.
+      // All listeners may have left by now.
       entry.made.catch(() => {});
     }
     entry.listeners += 1;
     return entry;
   }
 
-  /** Resolves when the server has let go of what nobody listens to any more; where it does not, that is reported. */
+  /** Removes a listener. Resolves when the server has ended a subscription without listeners. A failure is reported. */
   async leave(subscription: UpstreamSubscription): Promise<void> {
     const entry = subscription as Entry;
     if ((entry.listeners -= 1) > 0) return;
@@ -59,7 +59,7 @@ export class UpstreamSubscriptions {
     if (this.#ending.get(uri) === ended) this.#ending.delete(uri);
   }
 
-  /** From now on the server need not be told that nobody listens. */
+  /** From now on, no unsubscribe requests are sent. */
   retire(): void {
     this.#closed = true;
   }
@@ -69,7 +69,7 @@ export class UpstreamSubscriptions {
     try {
       const ending = this.#ending.get(uri);
       if (ending) await ending;
-      // All have left meanwhile.
+      // All listeners have left meanwhile.
       if (this.#entries.get(uri) !== entry) return;
       entry.request = this.#request(Method.Subscribe, { uri });
       entry.state = 'asked';
@@ -88,12 +88,12 @@ export class UpstreamSubscriptions {
     if (this.#entries.get(entry.uri) === entry) this.#entries.delete(entry.uri);
   }
 
-  /** @param made whether the server has said that it is subscribed to: else it may know nothing of it. */
+  /** @param made whether the server has confirmed the subscription. Otherwise it may not know of it. */
   async #unsubscribe(uri: string, made: boolean): Promise<void> {
     try {
       await this.#request(Method.Unsubscribe, { uri }).result;
     } catch (error) {
-      // What ended with its connection meanwhile is no loss.
+      // A subscription that ended with its connection is not reported.
       if (made && !this.#closed) this.#onerror(error as Error);
     }
   }

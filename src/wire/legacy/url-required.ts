@@ -6,19 +6,19 @@ import { MAY_ASK, Method } from '../../protocol/methods.ts';
 import { REVISIONS } from '../../protocol/revisions.ts';
 
 /**
- * A call of a caller of 2026-07-28 on a server of 2025-11-25, which says by an error that an address has to be visited
- * before the call is made again (2025-11-25, client/elicitation: URL Elicitation Required Error). To the caller the address
- * is a question like any other, and its next try is the call again.
+ * Whether a call needs the URL elicitation conversion: its caller speaks 2026-07-28 and its server 2025-11-25. Such a
+ * server answers with an error if a URL must be visited before the call is repeated (2025-11-25, client/elicitation:
+ * URL Elicitation Required Error). The caller gets the URL as an ordinary question, and its retry repeats the call.
  */
 export function visitsFirst({ method, caller }: Exchange): boolean {
   return MAY_ASK.has(method) && REVISIONS[caller.revision].era === 'modern';
 }
 
 /**
- * The parameters of the call, without what the caller brought back from its visits.
+ * Removes the caller's answers to URL elicitations from the parameters of the call.
  *
- * @throws RpcError −32600 where it made none; −32602 where it brings a state: a server with a handshake gives none, so it was
- * changed on its way, or is of a call that nobody remembers and that must not be made twice (2026-07-28,
+ * @throws RpcError −32600 if the caller visited none. −32602 if the caller sends a `requestState`: a legacy server
+ * issues none, so the state was changed, or its call is forgotten and must not run twice (2026-07-28,
  * basic/patterns/mrtr: Server Requirements).
  */
 export function afterVisits(method: string, params: JsonObject): JsonObject {
@@ -36,7 +36,7 @@ export function afterVisits(method: string, params: JsonObject): JsonObject {
   return inputResponses === undefined ? params : bare;
 }
 
-/** The questions that an error stands for; where it stands for none it is thrown on. */
+/** The URL questions in an error. Rethrows any other error. */
 export function visitsOf(error: unknown): JsonObject {
   if (!(error instanceof RpcError) || error.code !== McpErrorCode.UrlElicitationRequired) throw error;
   const elicitations: unknown = isObject(error.data) ? error.data['elicitations'] : undefined;
