@@ -3,14 +3,17 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 
-/** A request for a page of the list of tools that no caller sent: it is made in the name of a caller, who hears nothing of it. */
+/**
+ * A request for one page of the tool list that no caller sent. It is made on behalf of a caller, who gets no
+ * notifications of it.
+ */
 export function backgroundListExchange(params: JsonObject, caller: Caller, signal: AbortSignal): Exchange {
   return {
     method: Method.ListTools,
     params,
     caller,
     signal,
-    // Others on the way learn from it as from any list that is asked for over HTTP.
+    // Other parts on the way learn from this list as from any list requested over HTTP.
     header: () => undefined,
     notes: new Map(),
     notify: () => Promise.resolve(),

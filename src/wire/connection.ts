@@ -18,26 +18,26 @@ import { LegacyInbound, type LegacyInboundOptions } from './legacy/inbound.ts';
 import type { TotalLoad } from './legacy/total-load.ts';
 import type { ModernInbound } from './modern/inbound.ts';
 
-/** Requests of a connection that say their revision themselves and are being answered. */
+/** The most requests in flight of one connection that name their revision themselves. */
 const MAX_IN_FLIGHT = 10_000;
 const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
 
 export interface ConnectionOptions extends LegacyInboundOptions {
   readonly onerror: (error: Error) => void;
-  /** Serves messages that say their revision themselves; undefined where none are served. */
+  /** Serves messages that name their revision themselves. Undefined if these are not served. */
   readonly modern: ModernInbound | undefined;
   /** Whether handshakes are served. */
   readonly legacy: boolean;
-  /** What all connections have in flight. */
+  /** Counts the requests in flight of all connections. */
   readonly total: TotalLoad;
-  /** What the sessions of all connections are subscribed to. */
+  /** Counts the subscriptions of the sessions of all connections. */
   readonly subscribed: TotalLoad;
   readonly onclose: (connection: Connection) => void;
 }
 
 /**
- * One connection, with whoever is at its other end: each message goes to the side of its era. A client may speak both
- * (2026-07-28, versioning: Backward Compatibility), and what it says in one does not concern the other.
+ * One connection to one peer. Each message goes to the side of its era. A client may speak both eras (2026-07-28,
+ * versioning: Backward Compatibility). The two are independent.
  */
 export class Connection {
   readonly #transport: Transport;
@@ -65,7 +65,10 @@ export class Connection {
     return transport.start();
   }
 
-  /** Waits at most `timeout` milliseconds for requests in flight, answers the rest with an error, and closes the connection. */
+  /**
+   * Waits up to `timeout` milliseconds for requests in flight, answers the others with an error, and closes the
+   * connection.
+   */
   async close(timeout: number): Promise<void> {
     if (this.#busy && timeout > 0) await this.#idle.wait(timeout);
     this.#legacy?.giveUp(new RpcError(CONNECTION_CLOSED, 'The server is shutting down'));
@@ -76,7 +79,7 @@ export class Connection {
     return this.#replies.size > 0 || (this.#legacy?.inFlight ?? 0) > 0;
   }
 
-  /** A request of either side is over. */
+  /** Called when a request of either era has ended. */
   readonly #settled = (): void => {
     if (!this.#busy) this.#idle.settle();
   };
@@ -97,7 +100,8 @@ export class Connection {
     const { id } = message;
     const bytes = extra?.bytes ?? 0;
     if (this.#replies.has(id)) {
-      // An answer under this id would be taken for the first one's: it carries none.
+      // This error carries no id, because the client would take it for the response to the first request with the same
+      // id.
       return this.#refuse(undefined, `request id ${JSON.stringify(id)} is still in use`);
     }
     if (this.#replies.size >= MAX_IN_FLIGHT || (this.#bytes > 0 && this.#bytes + bytes > MAX_BYTES_IN_FLIGHT)) {
@@ -113,7 +117,7 @@ export class Connection {
     modern.request(message, extra, reply);
   }
 
-  /** Whether a message cancels a request that said its revision itself; one that does is done with. */
+  /** Handles a cancellation of a request that named its revision itself. Returns whether the message was one. */
   #cancel(message: Message): boolean {
     if (!('method' in message) || message.method !== Notice.Cancelled) return false;
     const { requestId, reason } = message.params ?? {};
@@ -141,7 +145,7 @@ export class Connection {
   }
 }
 
-/** The way back for a request that shares its connection with others. */
+/** Sends the responses of a request that shares its connection with others. */
 class ConnectionReply implements ReplyChannel {
   onclose: ReplyChannel['onclose'];
   readonly #transport: Transport;
@@ -169,7 +173,7 @@ class ConnectionReply implements ReplyChannel {
     if (sent === TAKEN) return;
     sent.catch((error: unknown) => {
       this.#onerror(error as Error);
-      // A result that cannot be written as JSON still has a caller who waits.
+      // The result cannot be written as JSON. The caller still needs a response.
       if ('result' in response) this.answer(errorResponse(response.id, RpcError.from(error).toObject()));
     });
   }
@@ -181,7 +185,7 @@ class ConnectionReply implements ReplyChannel {
     onclose?.(reason);
   }
 
-  /** A response that could not be written is followed by another; the request was over with the first. */
+  /** If a response could not be written, a second one follows. The request ended with the first. */
   #done(): void {
     const ondone = this.#ondone;
     this.#ondone = undefined;

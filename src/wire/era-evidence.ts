@@ -4,10 +4,10 @@ import { isObject } from '../jsonrpc/message.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { REVISIONS, type Revision } from '../protocol/revisions.ts';
 
-/** Statuses that say nothing of what the server understands: who asks, how much, how often, how long. */
+/** Statuses that do not depend on the server's revision: they concern authorization, size, rate or time. */
 const NO_EVIDENCE: ReadonlySet<number> = new Set([401, 402, 403, 407, 408, 413, 425, 429, 431]);
 
-/** Errors that only servers of 2026-07-28 give to a request without looking at what it asks (basic: Error Codes). */
+/** Errors that only servers of 2026-07-28 send, whatever the method (basic: Error Codes). */
 const OF_MODERN_SERVERS: ReadonlySet<unknown> = new Set([
   McpErrorCode.HeaderMismatch,
   McpErrorCode.UnsupportedProtocolVersion,
@@ -21,15 +21,15 @@ const IN_MODERN_ANSWERS: ReadonlySet<unknown> = new Set([
   ErrorCode.InvalidParams,
 ]);
 
-/** Whether an error is that of a status by which a server says that it does not understand, as one of another era would. */
+/** Whether an error has a status with which a server of the other era rejects what it does not understand. */
 export function saysForeign(error: unknown): boolean {
   const status = httpStatus(error) ?? 0;
   return status >= 400 && status < 500 && !NO_EVIDENCE.has(status);
 }
 
 /**
- * Whether a server refused a request as one that does not speak its revision (any more): it names other revisions, or its
- * status and error are those of the other era (2026-07-28, transports/streamable-http: Backward Compatibility).
+ * Whether a server refused a request because it does not (or no longer) speak its revision: it names other revisions,
+ * or its status and error are those of the other era (2026-07-28, transports/streamable-http: Backward Compatibility).
  */
 export function saysOtherRevision(error: unknown, revision: Revision): boolean {
   const named = revisionsIn(error);
@@ -41,7 +41,7 @@ export function saysOtherRevision(error: unknown, revision: Revision): boolean {
     : !codes.some((code) => IN_MODERN_ANSWERS.has(code));
 }
 
-/** Whether a request that failed with this was refused before anything was done for it, by its error. */
+/** Whether an error shows that the request was refused before anything was done for it. */
 export function isRefusedUnread(error: unknown): boolean {
   for (const each of errorChain(error)) {
     if (!('code' in each)) continue;
@@ -50,7 +50,7 @@ export function isRefusedUnread(error: unknown): boolean {
   return false;
 }
 
-/** The revisions that a server names in an error because it does not speak that of the request. */
+/** The revisions that a server lists in an error because it does not speak the requested one. */
 function revisionsIn(error: unknown): unknown[] | undefined {
   for (const each of errorChain(error)) {
     if (!('code' in each) || each.code !== McpErrorCode.UnsupportedProtocolVersion || !('data' in each)) continue;

@@ -1,7 +1,7 @@
 import { RpcError } from '../jsonrpc/errors.ts';
 import type { RevisionProfile } from '../protocol/revisions.ts';
 
-/** An error as a revision says it, whatever stands behind the service: with a code of its own in place of those of others. */
+/** An error with the codes of a revision. Codes that the revision does not have are replaced. */
 export function errorIn(thrown: unknown, { errorCodes }: RevisionProfile): RpcError {
   const error = RpcError.from(thrown);
   const code = errorCodes.get(error.code);

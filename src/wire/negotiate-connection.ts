@@ -10,10 +10,10 @@ import { reached, type NegotiatedUpstream, type Negotiation } from './negotiatio
 import { ProbedConnection, type ReasonedTransport } from './probed-connection.ts';
 
 /**
- * Finds out what a server on a connection of its own speaks. Closes the connection where it fails.
+ * Detects the revision of a server on its own connection. Closes the connection if that fails.
  *
- * A server that ends where the first request is no handshake is connected to once more, with the handshake first, where the
- * connection can be made anew.
+ * Some servers exit when the first request is not a handshake. If the connection can be reopened, such a server is
+ * connected again, with the handshake first.
  */
 export async function negotiateConnection(
   transport: ReasonedTransport,
@@ -30,7 +30,7 @@ export async function negotiateConnection(
   }
 }
 
-/** @param left what is left of the limit for all of connecting, in milliseconds; 0 where there is none. */
+/** @param left the time left for the whole connection attempt, in milliseconds; 0 for no limit. */
 async function negotiateOn(
   transport: ReasonedTransport,
   negotiation: Negotiation,
@@ -53,14 +53,16 @@ async function negotiateOn(
   }
 }
 
-/** Counts a limit of so many milliseconds down: below 0 where it is over, and always 0 where there is none. */
+/**
+ * Returns the time left of a limit in milliseconds. It is below 0 after the limit, and always 0 if there is no limit.
+ */
 function remaining(limit: number): () => number {
   if (limit === 0) return () => 0;
   const end = performance.now() + limit;
   return () => Math.ceil(end - performance.now()) || -1;
 }
 
-/** What a handshake is made with. */
+/** The options for a handshake. */
 export function legacyOptions(negotiation: Negotiation, closeReason: () => Error | undefined): OutboundOptions {
   const { clientInfo, capabilities, onBehalfOf, attribution, timeout, maxTimeout, handshakeTimeout, onerror } =
     negotiation;
@@ -79,7 +81,7 @@ export function legacyOptions(negotiation: Negotiation, closeReason: () => Error
   };
 }
 
-/** The newest handshake revision that a server of the other era names, where it has none of that era in common with us. */
+/** The newest handshake revision that a modern server lists, if it shares no modern revision with us. */
 export function namedLegacyRevision(discovery: Discovery): Revision | undefined {
   if (discovery.outcome !== 'disjoint') return undefined;
   return LEGACY_REVISIONS.findLast((revision) => discovery.supported.includes(revision));
@@ -102,11 +104,12 @@ class ConnectionNegotiation {
     if ((cached?.era ?? first) === 'legacy') {
       const tried = await this.#handshake();
       if (!(tried instanceof RpcError)) return tried;
-      // Only an answer shows that it is of the other era.
+      // Only a response shows that the server is modern.
       if (this.#over(tried)) throw tried;
       refused = tried;
     }
-    // A server that spoke this era before may take longer to start than others are given to show that they do not. The
+    // This server spoke this era before, so it may take longer to start than the probe allows others. The handshake
+    // still needs time.
     // handshake must have time left.
     const most = refused ? this.#leftOrLeast() : this.#leftOrLeast() / 2;
     const probed = await this.#probe(cached?.era === 'modern' ? most : lesser(probeTimeout, most)).catch(
@@ -121,7 +124,7 @@ class ConnectionNegotiation {
     if (probed.outcome !== 'unrecognised' && revision === undefined) throw discoveryError(probed);
     const tried = await this.#handshake(revision);
     if (!(tried instanceof RpcError)) return tried;
-    // It may have been slow to start, and have read the probe only now.
+    // The server may have started slowly and read the probe only now.
     if (this.#connection.closed && probed.outcome === 'unrecognised' && probed.silent) {
       throw new EndedOnProbe(both(tried, probed));
     }
@@ -151,7 +154,7 @@ class ConnectionNegotiation {
     return found;
   }
 
-  /** Returns why a handshake failed. */
+  /** Returns the error if the handshake failed. */
   async #handshake(revision?: Revision): Promise<NegotiatedUpstream | RpcError> {
     const connection = this.#connection;
     const lane = connection.lane();
@@ -170,18 +173,18 @@ class ConnectionNegotiation {
     }
   }
 
-  /** What is left of the limit, in milliseconds; where that is nothing, 1, for 0 would be no limit. */
+  /** The time left of the limit in milliseconds, at least 1, because 0 means no limit. */
   #leftOrLeast(): number {
     const left = this.#left();
     return left < 0 ? 1 : left;
   }
 
-  /** Whether a handshake failed for another reason than that the server refused it. */
+  /** Whether a handshake failed for another reason than a refusal by the server. */
   #over(error: RpcError): boolean {
     return this.#connection.closed || (error.code === REQUEST_TIMEOUT && !isFromPeer(error));
   }
 
-  /** A server that was slow to start has answered the probe after all, and it is no server of handshakes. */
+  /** Whether a slow server has answered the probe after all, and does not speak a handshake revision. */
   #answeredLate(): boolean {
     const { late } = this.#connection;
     return late !== undefined && judge(late, MODERN_REVISIONS).outcome === 'agreed';
@@ -192,21 +195,21 @@ function isUpstream(found: NegotiatedUpstream | Discovery): found is NegotiatedU
   return 'service' in found;
 }
 
-/** A server ended when the first request was no handshake, as some of the other era do. */
+/** The server exited when the first request was not a handshake. Some legacy servers do this. */
 class EndedOnProbe extends RpcError {
   constructor(thrown: unknown) {
     const { code, message } = RpcError.from(thrown);
     super(code, message, { cause: thrown });
   }
 
-  /** For who cannot be connected to once more. */
+  /** The error to show if the connection cannot be reopened. */
   withHint(): RpcError {
     const hint = 'A server that ends on server/discover can be reached where the eras are pinned to "legacy"';
     return new RpcError(this.code, `${this.message}. ${hint}`, { cause: this.cause });
   }
 }
 
-/** The server refused the handshake, and ended when it was asked what it speaks. */
+/** The server refused the handshake, and exited at the probe. */
 function endedAfter(handshake: RpcError, thrown: unknown): RpcError {
   const { message } = RpcError.from(thrown);
   return new RpcError(
@@ -219,7 +222,7 @@ function endedAfter(handshake: RpcError, thrown: unknown): RpcError {
   );
 }
 
-/** Both eras have failed. */
+/** Neither era worked. */
 function both(handshake: RpcError, probed: Exclude<Discovery, { outcome: 'agreed' }>): RpcError {
   const { message } = discoveryError(probed);
   return new RpcError(handshake.code, `initialize failed: ${handshake.message}. Before that: ${message}`, {
@@ -228,7 +231,7 @@ function both(handshake: RpcError, probed: Exclude<Discovery, { outcome: 'agreed
   });
 }
 
-/** The lesser of two limits, of which 0 is none. */
+/** The smaller of two limits. 0 means no limit. */
 function lesser(one: number, other: number): number {
   return one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
 }

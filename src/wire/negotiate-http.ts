@@ -11,7 +11,7 @@ import { saysForeign } from './era-evidence.ts';
 import { reached, type HttpTarget, type NegotiatedUpstream, type Negotiation } from './negotiation.ts';
 import type { UpstreamRoute } from './era-cache.ts';
 
-/** A way to a server: what it is called among those that failed. */
+/** A way to reach a server, with its name in error messages. */
 type Step = 'modern' | Exclude<UpstreamRoute, 'connection'>;
 
 const NAMES: Readonly<Record<Step, string>> = {
@@ -20,11 +20,11 @@ const NAMES: Readonly<Record<Step, string>> = {
   'http+sse': 'HTTP+SSE',
 };
 
-/** A way that did not lead to the server; others may. */
+/** This way did not reach the server. Another may. */
 class NotThisWay extends Error {
   override readonly name = 'NotThisWay';
   readonly error: RpcError;
-  /** The revision that the server named instead. */
+  /** The revision that the server listed instead. */
   readonly revision: Revision | undefined;
 
   constructor(error: RpcError, revision?: Revision) {
@@ -34,7 +34,7 @@ class NotThisWay extends Error {
   }
 }
 
-/** Finds out what a server speaks over HTTP, and which of the transports there are. */
+/** Detects the revision and the transport of an HTTP server. */
 export async function negotiateHttp(target: HttpTarget, negotiation: Negotiation): Promise<NegotiatedUpstream> {
   const { cached, eras, first, signal } = negotiation;
   const possible: Step[] = [];
@@ -43,7 +43,7 @@ export async function negotiateHttp(target: HttpTarget, negotiation: Negotiation
   if (eras.has('legacy') && target.sse) possible.push('http+sse');
   const known = cached ?? (first === 'legacy' ? { era: first, route: 'streamable-http' } : undefined);
   const remembered = known && possible.find((step) => step === (known.era === 'modern' ? 'modern' : known.route));
-  // The others follow where what is remembered comes out false.
+  // The other ways follow if the cached one is wrong.
   const steps = remembered ? [remembered, ...possible.filter((step) => step !== remembered)] : possible;
   const failures: [Step, RpcError][] = [];
   let named: Revision | undefined;
@@ -69,7 +69,7 @@ async function modern(target: HttpTarget, negotiation: Negotiation): Promise<Neg
     if (found.outcome === 'agreed')
       return reached(modernUpstream(carrier, found, negotiation), 'modern', 'streamable-http');
     const error = discoveryError(found);
-    // A recognised error is never a reason to fall back, unless it names a revision with a handshake itself.
+    // A recognised error is never a reason to fall back, unless it lists a handshake revision.
     const named = namedLegacyRevision(found);
     if (named !== undefined || (found.outcome === 'unrecognised' && !found.silent)) throw new NotThisWay(error, named);
     throw error;
@@ -93,19 +93,19 @@ async function handshake(
   } catch (thrown) {
     const error = RpcError.from(thrown);
     const refusedEra = recognisedCode(error) === McpErrorCode.UnsupportedProtocolVersion;
-    // Whoever answered handshakes once, and refuses one now, may have become another.
+    // A server that once accepted a handshake and refuses one now may have been replaced.
     const disproved = refusedEra || (remembered && isAnswer(error));
     throw disproved || saysForeign(error) ? new NotThisWay(error) : error;
   }
 }
 
-/** Whether the server itself has said no: what goes wrong on this side has a cause, or is the time that ran out. */
+/** Whether the error came from the server. An error from this side has a cause, or is a timeout. */
 function isAnswer(error: RpcError): boolean {
   if (isFromPeer(error)) return true;
   return error.cause === undefined && error.code !== REQUEST_TIMEOUT && error.code !== CONNECTION_CLOSED;
 }
 
-/** The code of an error of the server, in the body of a status too. */
+/** The server's error code, also from the body of an HTTP error. */
 function recognisedCode(error: RpcError): number {
   return transportFailure(error)?.response?.error.code ?? error.code;
 }

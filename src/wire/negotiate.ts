@@ -9,17 +9,17 @@ import { memoryEraCache, type CachedEra, type Era, type EraCache } from './era-c
 const inProcess = memoryEraCache();
 
 /**
- * Connects to a server, whatever it speaks.
+ * Connects to a server of any revision.
  *
- * On a connection of its own `server/discover` goes first; where the answer is no recognised one of 2026-07-28, or none
- * comes in time, `initialize` follows on the same connection (2026-07-28, transports/stdio: Backward Compatibility).
+ * On its own connection, `server/discover` goes first. Without a recognised 2026-07-28 response in time, `initialize`
+ * follows on the same connection (2026-07-28, transports/stdio: Backward Compatibility).
  *
- * Over HTTP a status of 4xx without a recognised answer leads from 2026-07-28 to the handshake, and from there to HTTP+SSE
- * (2026-07-28, transports/streamable-http: Backward Compatibility). What says nothing of the era ends the attempt: 401, 403,
- * 408, 429, 5xx, and a server that cannot be reached.
+ * Over HTTP, a 4xx status without a recognised error leads from 2026-07-28 to the handshake, and from there to HTTP+SSE
+ * (2026-07-28, transports/streamable-http: Backward Compatibility). Errors that do not depend on the revision end the
+ * attempt: 401, 403, 408, 429, 5xx, and an unreachable server.
  *
- * @throws RpcError that says what was tried; all that was opened is closed then. TypeError where `revision` and `eras`
- * contradict each other.
+ * @throws RpcError that lists what was tried. Everything that was opened is closed then. TypeError if `revision` and
+ * `eras` contradict each other.
  */
 export async function connectUpstream(
   target: ReasonedTransport | HttpTarget,
@@ -28,7 +28,7 @@ export async function connectUpstream(
   const { eraCache = inProcess, signal, onerror = () => {} } = options;
   const eras = erasOf(options);
   const first = options.onBehalfOf ? REVISIONS[options.onBehalfOf].era : 'modern';
-  // A server of both eras is reached in one by some, and in the other by others.
+  // Different callers may reach a server of both eras in different eras.
   const key = options.key === undefined || first === 'modern' ? options.key : `${options.key} (${first} first)`;
   const trying = new Set<{ close(): Promise<void> }>();
   const giveUp = (): void => {
@@ -54,7 +54,7 @@ export async function connectUpstream(
     };
     const found =
       'send' in target ? await negotiateConnection(target, negotiation) : await negotiateHttp(target, negotiation);
-    // What was pinned says nothing of what would have been found.
+    // A pinned revision does not show what negotiation would have found.
     if (key !== undefined && eras.size === 2 && (found.era !== cached?.era || found.route !== cached.route)) {
       await remember(eraCache, key, { era: found.era, route: found.route }, onerror);
     }

@@ -7,7 +7,7 @@ import type { ReasonedTransport } from './probed-connection.ts';
 import type { Upstream } from './upstream.ts';
 import type { CachedEra, Era, EraCache, UpstreamRoute } from './era-cache.ts';
 
-/** Ways to one server over HTTP; each call makes a new one. What is absent is not tried. */
+/** The ways to reach one server over HTTP. Each call opens a new connection. An absent way is not tried. */
 export interface HttpTarget {
   /** For 2026-07-28. */
   readonly carrier?: (() => Carrier | Promise<Carrier>) | undefined;
@@ -20,71 +20,78 @@ export interface HttpTarget {
 export interface ConnectUpstreamOptions {
   readonly clientInfo: Implementation;
   /**
-   * What the questions of the server may be about. Default: in a handshake nothing, in requests of 2026-07-28 what the
-   * caller of each exchange has declared.
+   * Which kinds of questions the server may ask. Default: none in a handshake; in requests of 2026-07-28, what the
+   * caller of each exchange declared.
    */
   readonly capabilities?: JsonObject | undefined;
-  /** The one revision to ask for; its era is the only one that is tried. Default: the newest that both sides have. */
+  /** The one revision to ask for. Only its era is tried. Default: the newest that both sides speak. */
   readonly revision?: Revision | undefined;
   /**
-   * The revision of a caller in whose name the server is spoken to: its era is tried first, a handshake asks for it or the
-   * newest that has one, and a request of 2026-07-28 says of its sender what the caller of its exchange said. Default: this
-   * side speaks for itself.
+   * The revision of the caller that this connection serves. Its era is tried first. A handshake asks for it, or for the
+   * newest revision with a handshake. A request of 2026-07-28 carries the client information of its exchange's caller.
+   * Default: this side speaks for itself.
    */
   readonly onBehalfOf?: Revision | undefined;
-  /** Knows whose something is that a server of a handshake revision does not say it of. Default: see `connectLegacy`. */
+  /** Assigns a legacy server's unattributed messages to a call. Default: see `connectLegacy`. */
   readonly attribution?: Attribution | undefined;
-  /** Which eras are tried. Default `both`, the one without handshake first. */
+  /** Which eras are tried. Default `both`, starting with the one without a handshake. */
   readonly eras?: 'both' | Era | undefined;
-  /** How long a request waits for its response, from each sign of progress. Milliseconds, default 10 minutes; 0 for ever. */
+  /**
+   * How long a request waits for its response. Progress restarts the time. Milliseconds, default 10 minutes; 0 for no
+   * limit.
+   */
   readonly timeout?: number | undefined;
-  /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
+  /** The longest time for a request, whatever its progress. Milliseconds, default 1 hour; 0 for no limit. */
   readonly maxTimeout?: number | undefined;
   /**
-   * How long a handshake may take, or the first request where there is no other era to try; on a connection of its own all
-   * that is tried in turn has this time together. In 2026-07-28 also how long a list of tools to learn their headers from
-   * may take, and the acknowledgment of a subscription. Milliseconds, default 60 000; 0 for ever.
+   * How long a handshake may take, or the first request if there is no other era to try. For a server on its own
+   * connection, this is the limit of all attempts together. In 2026-07-28 it also limits reading a list of tools for
+   * their headers, and the acknowledgment of a subscription. Milliseconds, default 60 000; 0 for no limit.
    */
   readonly handshakeTimeout?: number | undefined;
   /**
-   * How long a server may be silent before it is taken for one that waits for a handshake. Only for connections of their
-   * own: over HTTP silence says nothing. At most half of `handshakeTimeout`, so that the handshake has the other.
-   * Milliseconds, default 5000; 0 for as long as that.
+   * How long a silent server is probed before the handshake is tried. Only for a server on its own connection: over
+   * HTTP, silence shows nothing. At most half of `handshakeTimeout`, so that the handshake has the other half.
+   * Milliseconds, default 5000; 0 for half of `handshakeTimeout`.
    */
   readonly probeTimeout?: number | undefined;
   /** The key of the server in `eraCache`. Default: the era is not remembered. */
   readonly key?: string | undefined;
-  /** Where the eras of servers are remembered. Default: in this process. */
+  /** Where the eras of servers are cached. Default: in this process. */
   readonly eraCache?: EraCache | undefined;
   /**
-   * Makes the connection anew, where that can be done, for a server that ends when the first request is no handshake.
-   * Called once at most. Not for HTTP. Default: such a server is not reached.
+   * Reopens the connection, for a server that exits when the first request is not a handshake. Called at most once. Not
+   * for HTTP. Default: such a server cannot be reached.
    */
   readonly again?: (() => ReasonedTransport | Promise<ReasonedTransport>) | undefined;
-  /** Gives the attempt up. */
+  /** Aborts the attempt. */
   readonly signal?: AbortSignal | undefined;
-  /** Hears of what no caller can be told. Default: nobody. */
+  /** Receives errors that cannot be reported to a caller. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
-/** A server that was connected to, and how. */
+/** A connected server, with its era and route. */
 export type NegotiatedUpstream = Upstream & CachedEra;
 
 /** What the steps of a negotiation share. */
 export interface Negotiation extends Omit<ConnectUpstreamOptions, 'eras' | 'probeTimeout' | 'handshakeTimeout'> {
   readonly eras: ReadonlySet<Era>;
-  /** Which of them comes first, where nothing is remembered. */
+  /** The era to try first if none is cached. */
   readonly first: Era;
   readonly probeTimeout: number;
   readonly handshakeTimeout: number;
   readonly onerror: (error: Error) => void;
   /** How the server was reached before. */
   readonly cached: CachedEra | undefined;
-  /** Has this closed where the attempt is given up. @throws the reason where it is. */
+  /**
+   * Closes this if the attempt is aborted.
+   *
+   * @throws the reason if it already is.
+   */
   readonly trying: <T extends { close(): Promise<void> }>(closable: T) => T;
 }
 
-/** Says of a connected server how it was reached. */
+/** Adds the era and route to a connected server. */
 export function reached(upstream: Upstream, era: Era, route: UpstreamRoute): NegotiatedUpstream {
   return Object.assign(upstream, { era, route });
 }

@@ -1,7 +1,7 @@
 /** A set that knows in constant time which of its members was added last. */
 export class Newest<T> {
   readonly #all = new Set<T>();
-  /** In the order in which they were added. May hold members that were deleted. */
+  /** Oldest first. May hold members that were deleted. */
   #order: T[] = [];
 
   get size(): number {
@@ -12,7 +12,7 @@ export class Newest<T> {
     return this.#order.at(-1);
   }
 
-  /** Adds something that is not in the set. */
+  /** Adds a value that is not in the set. */
   add(one: T): void {
     this.#all.add(one);
     this.#order.push(one);

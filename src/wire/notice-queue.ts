@@ -4,11 +4,11 @@ import { Notice } from '../protocol/methods.ts';
 import { TAKEN } from '../transport/transport.ts';
 import { sizeOf } from './size.ts';
 
-/** This many notifications of an exchange may be on their way before the next are held back. */
+/** The most notifications of an exchange that are being sent. Further ones wait. */
 const MAX_ON_THE_WAY = 32;
-/** This many may be held back before the oldest are dropped. */
+/** The most notifications that wait. Beyond this the oldest are dropped. */
 const MAX_WAITING = 1000;
-/** The same in characters of JSON, about. */
+/** The same limit in characters of JSON, approximately. */
 const MAX_SIZE = 10 * 1024 * 1024;
 
 interface Waiting {
@@ -17,10 +17,10 @@ interface Waiting {
   readonly size: number;
 }
 
-/** What waits of one kind, oldest first. */
+/** The keys of waiting notifications of one kind, oldest first. */
 type Keys = Set<unknown>;
 
-/** Those of which the newest says all that the older ones did. */
+/** Notifications that replace older ones of the same kind. */
 const CHANGES: ReadonlySet<string> = new Set([
   Notice.ToolsListChanged,
   Notice.PromptsListChanged,
@@ -29,20 +29,23 @@ const CHANGES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a server says to one exchange, in order. A server cannot be held back, so where the reader is slow, this is where
- * it ends: of progress and of each change only the newest waits. Where too much waits the oldest is dropped, log messages
- * first, then what nobody here knows, then progress and updates of resources; that is reported once until the queue is empty.
+ * The notifications for one exchange, in order. A server cannot be slowed down, so they wait here if the reader is
+ * slow. Only the newest progress, and the newest change of each kind, waits. If too much waits, the oldest is dropped:
+ * log messages first, then unknown notifications, then progress and resource updates. This is reported once until the
+ * queue is empty.
  */
 export class NoticeQueue {
   readonly #exchange: Exchange;
   readonly #onerror: (error: Error) => void;
   #onTheWay = 0;
-  /** By what may take the place of what; made when something has to wait. */
+  /** Waiting notifications by the key under which a newer one replaces them. Created when one has to wait. */
   #waiting: Map<unknown, Waiting> | undefined;
-  /** The keys of what waits that may be dropped, in the order in which it is: log messages, unknown, all others. */
+  /**
+   * The keys of waiting notifications that may be dropped, in the order of dropping: log messages, unknown, all others.
+   */
   #droppable: readonly [logs: Keys, unknown: Keys, others: Keys] | undefined;
   #size = 0;
-  /** Something was dropped since the queue last ran empty. */
+  /** Whether something was dropped since the queue was last empty. */
   #dropped = false;
 
   constructor(exchange: Exchange, onerror: (error: Error) => void) {
@@ -61,12 +64,12 @@ export class NoticeQueue {
     if (waiting.size > MAX_WAITING || this.#size > MAX_SIZE) this.#drop(waiting);
   }
 
-  /** Sends what waits, whatever is on its way: the exchange is about to end, and nothing may follow its result. */
+  /** Sends everything that waits, without a limit. Nothing may follow the result, and that is about to be sent. */
   flush(): void {
     for (const { method, params } of this.take()) this.#send(method, params);
   }
 
-  /** Takes out what waits. */
+  /** Removes and returns everything that waits. */
   take(): Waiting[] {
     const waiting = [...(this.#waiting?.values() ?? [])];
     this.#emptied();
@@ -77,7 +80,7 @@ export class NoticeQueue {
     const sent = this.#exchange.notify(method, params);
     if (sent === TAKEN) return;
     this.#onTheWay += 1;
-    // Where it is lost, the side that made the exchange says so.
+    // The side that made the exchange reports a failure.
     const done = (): void => this.#next();
     sent.then(done, done);
   }
@@ -107,7 +110,7 @@ export class NoticeQueue {
     this.#size -= size;
   }
 
-  /** Undefined where it is not dropped: of changes of lists there are no more than there are lists. */
+  /** Undefined if it is never dropped. There are at most as many list changes as lists. */
   #kind(method: string): Keys | undefined {
     const [logs, unknown, others] = (this.#droppable ??= [new Set(), new Set(), new Set()]);
     if (method === Notice.Message) return logs;
@@ -133,9 +136,9 @@ export class NoticeQueue {
   }
 }
 
-/** What waits under the same key gives way to what comes later. */
+/** The key under which a newer notification replaces this one. */
 function keyOf(method: string, params: JsonObject): unknown {
-  // A call has one progress token, a session one for each of its tasks.
+  // A call has one progress token. A session has one for each of its tasks.
   if (method === Notice.Progress) return `${method} ${typeof params['progressToken']} ${params['progressToken']}`;
   if (method === Notice.ResourceUpdated) return `${method} ${params['uri']}`;
   return CHANGES.has(method) ? method : Symbol();

@@ -16,9 +16,9 @@ export class ProbedConnection {
   #closed = false;
   /** The last request id that was used. */
   lastId = 0;
-  /** A request that nobody waits for any more. */
+  /** A request that was abandoned. */
   #abandoned: RequestId | undefined;
-  /** Its response, which came after all. */
+  /** The response to it, which came late. */
   #late: Response | undefined;
 
   constructor(transport: ReasonedTransport) {
@@ -47,12 +47,12 @@ export class ProbedConnection {
     });
   }
 
-  /** The newest lane has found the server: from now on it is the connection. */
+  /** The newest try has succeeded. Its transport is the connection from now on. */
   keep(): void {
     this.#lane?.keep();
   }
 
-  /** The answer to this request must not be taken for that to another. */
+  /** The response to this request must not be taken for the response to another. */
   abandon(id: RequestId): void {
     this.#abandoned = id;
   }

@@ -1,17 +1,17 @@
 /**
- * The last of what is over, as a rule because it was given up. What a peer still says of it was on its way when it heard of that, and is to be ignored
- * (basic/utilities/cancellation: Behavior Requirements).
+ * The most recently ended entries, usually cancelled ones. The peer may still send messages about them until it learns
+ * of the end. Those must be ignored (basic/utilities/cancellation: Behavior Requirements).
  */
 export class Recent<Value = undefined> {
   readonly #entries = new Map<unknown, Value>();
   readonly #max: number;
 
-  /** @param max how many are remembered. Default 256. */
+  /** @param max how many entries are remembered. Default 256. */
   constructor(max = 256) {
     this.#max = max;
   }
 
-  /** @param kept what is kept with it. */
+  /** @param kept a value to store with the entry. */
   add(entry: unknown, ...kept: Value extends undefined ? [] : [Value]): void {
     this.#entries.set(entry, kept[0] as Value);
     if (this.#entries.size <= this.#max) return;
@@ -23,12 +23,12 @@ export class Recent<Value = undefined> {
     return this.#entries.has(entry);
   }
 
-  /** What was kept with it. */
+  /** The value stored with the entry. */
   get(entry: unknown): Value | undefined {
     return this.#entries.get(entry);
   }
 
-  /** What was kept with it, which is forgotten then. */
+  /** Removes the entry and returns the value stored with it. */
   take(entry: unknown): Value | undefined {
     const value = this.#entries.get(entry);
     this.#entries.delete(entry);

@@ -6,15 +6,15 @@ import { REVISIONS } from '../protocol/revisions.ts';
 import { backgroundListExchange } from './background-list.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 
-/** Milliseconds that a question waits until it is known of its tool whether it may run again. */
+/** How long a question waits until it is known whether its tool may run again. Milliseconds. */
 const LIST_TIMEOUT = 5000;
 
-/** Which requests may run again, from the start, where the process that asked their caller is gone. */
+/** Tells which requests may run again from the start if the process that asked their caller is gone. */
 export type SafeToRerun = (request: Pick<Exchange, 'method' | 'params'>) => boolean;
 
 /**
- * Learns from the lists of tools that pass by which requests may run again: all but calls of tools, and calls of tools with
- * `readOnlyHint` or `idempotentHint`. If a tool asks that no list has shown, the list is read first.
+ * Learns from tool lists which requests may run again: all except tool calls, and calls of tools with `readOnlyHint` or
+ * `idempotentHint`. If an unlisted tool asks a question, the list is read first.
  *
  * @returns the service to use in place of the given one, and what was learned.
  */
@@ -25,7 +25,7 @@ export function rerunByAnnotations(service: Service): { readonly service: Servic
 
 class Rerunnable {
   readonly #next: Service;
-  /** Whether each may run again. A list that cannot be read shows when somebody asks for it. */
+  /** Whether each tool may run again. If a list cannot be read, the next caller that asks for it sees the error. */
   readonly #tools: ToolCatalog<boolean, Caller>;
 
   constructor(next: Service) {
@@ -43,7 +43,7 @@ class Rerunnable {
     if (method === Method.Listen) return this.#next(derive(exchange, { notify: this.#forgetting(exchange) }));
     const { name } = params as { name?: unknown };
     if (method !== Method.CallTool || typeof name !== 'string') return this.#next(exchange);
-    // In a session there is nothing that could be taken up after it.
+    // A request in a session cannot be resumed after the session.
     if (REVISIONS[caller.revision].era !== 'modern') return this.#next(exchange);
     const ask: Exchange['ask'] = async (...question) => {
       if (this.#tools.known(name) === undefined) await this.#tools.read(name, caller);

@@ -8,23 +8,23 @@ import { TotalLoad } from './legacy/total-load.ts';
 import { ModernInbound } from './modern/inbound.ts';
 import { rerunByAnnotations, type SafeToRerun } from './rerun.ts';
 
-/** Which revisions are served, and the bounds of what waits for callers. */
+/** Which revisions are served, and the limits of suspended requests and subscriptions. */
 export interface InboundOptions {
-  /** Hears of every error that no caller can be told of. Default: nobody. */
+  /** Receives every error that cannot be reported to a caller. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
   /**
-   * Milliseconds that a question to the client may go without an answer or progress; 0 for no limit. Default 600 000. A
-   * question of 2026-07-28 waits 2³¹ − 1 ms (24.8 days) at most.
+   * How long a question to the client waits for an answer or progress. Milliseconds, default 600 000; 0 for no limit. A
+   * question of 2026-07-28 waits at most 2³¹ − 1 ms (24.8 days).
    */
   readonly askTimeout?: number | undefined;
-  /** Milliseconds that a question may take in all, whatever progress there is; 0 for no limit. Default 3 600 000. */
+  /** The longest time for a question, whatever its progress. Milliseconds, default 3 600 000; 0 for no limit. */
   readonly maxAskTimeout?: number | undefined;
   /**
-   * Which revisions are served: those that open with a handshake (`legacy`: 2024-11-05 to 2025-11-25), the one without
-   * (`modern`: 2026-07-28), or both, each client in its own. Default `both`.
+   * Which revisions are served: those with a handshake (`legacy`: 2024-11-05 to 2025-11-25), the one without (`modern`:
+   * 2026-07-28), or both. Default `both`.
    */
   readonly eras?: 'both' | 'legacy' | 'modern' | undefined;
-  /** Who answers, as each result of 2026-07-28 says. Default: what the service itself puts there. */
+  /** The server information in each result of 2026-07-28. Default: what the service itself returns. */
   readonly serverInfo?: Implementation | undefined;
   /**
    * A secret of at least 16 bytes that seals what a caller carries from one round of a request to the next (2026-07-28,
@@ -40,43 +40,43 @@ export interface InboundOptions {
    */
   readonly safeToRerun?: 'by-annotations' | ((request: Pick<Exchange, 'method' | 'params'>) => boolean) | undefined;
   /**
-   * Suspended requests at most: those of 2026-07-28 that wait for their callers to come back with answers (patterns/mrtr).
-   * Default 1000. When all places are taken, a caller with fewer places gets the oldest one of a caller with more. Callers
-   * are counted by principal, or else by address.
+   * The most suspended requests: those of 2026-07-28 that wait for their callers to return with answers
+   * (patterns/mrtr). Default 1000. When all places are taken, a caller with fewer places gets the oldest one of a
+   * caller with more. Callers are counted by principal, or else by address.
    */
   readonly maxSuspended?: number | undefined;
-  /** Of one principal. Default 100. */
+  /** The most suspended requests of one principal. Default 100. */
   readonly maxSuspendedPerPrincipal?: number | undefined;
-  /** Open subscriptions of 2026-07-28. Default 15 000. */
+  /** The most open subscriptions of 2026-07-28. Default 15 000. */
   readonly maxSubscriptions?: number | undefined;
-  /** Of one principal. Default 1000. */
+  /** The most open subscriptions of one principal. Default 1000. */
   readonly maxSubscriptionsPerPrincipal?: number | undefined;
 }
 
-/** A service, open to any number of clients. */
+/** A service that accepts any number of clients. */
 export interface Inbound {
   /**
-   * Serves one client over one connection. Sets the transport's callbacks and starts it; all that the connection holds is
-   * released when it closes.
+   * Serves one client over one connection. Sets the transport's callbacks and starts it. Everything that belongs to the
+   * connection is released when it closes.
    *
    * @throws what the transport's `start` throws.
    */
   connect(transport: Transport): Promise<void>;
-  /** For `createHttpHandler`: takes new sessions. Undefined where handshakes are not served. */
+  /** For `createHttpHandler`: accepts new sessions. Undefined if handshakes are not served. */
   readonly onsession: ((transport: Transport) => Promise<void>) | undefined;
-  /** For `createHttpHandler`: takes requests without a session. Undefined where these are not served. */
+  /** For `createHttpHandler`: accepts requests without a session. Undefined if these are not served. */
   readonly onrequest: RequestListener | undefined;
-  /** Requests of 2026-07-28 that wait for their callers to come back with answers. */
+  /** The number of suspended requests: those of 2026-07-28 that wait for their callers to return with answers. */
   readonly suspended: number;
   /**
-   * Ends subscriptions, lets what is being answered finish, and closes all connections.
+   * Ends subscriptions, lets requests in flight finish, and closes all connections.
    *
-   * @param timeout milliseconds after which the rest is given up. Default 5 000.
+   * @param timeout milliseconds after which unfinished requests are ended. Default 5 000.
    */
   close(timeout?: number): Promise<void>;
 }
 
-/** Opens a service to clients of every revision. */
+/** Makes a service available to clients of every revision. */
 export function createInbound(service: Service, options: InboundOptions = {}): Inbound {
   const { safeToRerun } = options;
   if (safeToRerun !== 'by-annotations') return new ServiceInbound(service, { ...options, safeToRerun });
@@ -84,14 +84,16 @@ export function createInbound(service: Service, options: InboundOptions = {}): I
   return new ServiceInbound(learning.service, { ...options, safeToRerun: learning.safeToRerun });
 }
 
-/** Serves one client over one connection. All that it holds is released when that closes, questions included. */
+/**
+ * Serves one client over one connection. Everything that belongs to it is released when it closes, questions included.
+ */
 export async function serve(service: Service, transport: Transport, options: InboundOptions = {}): Promise<void> {
   const inbound = createInbound(service, options);
   await inbound.connect(transport);
   const { onclose } = transport;
   transport.onclose = () => {
     onclose?.();
-    // What waits for answers on this connection would wait for nobody.
+    // No caller on this connection can return with answers any more.
     inbound.close(0).catch((error: unknown) => options.onerror?.(error as Error));
   };
 }
@@ -111,7 +113,8 @@ class ServiceInbound implements Inbound {
     if (eras !== 'legacy') {
       const modern = new ModernInbound(service, {
         onerror,
-        // Where a session waits for ever, this side waits as long as a timer may: what waits here is nobody's connection.
+        // A session may wait without limit. A suspended request has no connection, so it waits at most as long as a
+        // timer can.
         askTimeout: askTimeout > 0 ? Math.min(askTimeout, MAX_TIMER) : MAX_TIMER,
         supportedVersions: legacy ? [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()] : MODERN_REVISIONS,
         serverInfo: options.serverInfo,
@@ -140,7 +143,7 @@ class ServiceInbound implements Inbound {
       subscribed: new TotalLoad(),
       onclose,
     };
-    // Over HTTP the two eras part before there is a session.
+    // Over HTTP, the transport separates the eras before a session exists.
     const sessions: ConnectionOptions = { ...this.#options, modern: undefined };
     if (legacy) this.onsession = (transport) => this.#add(transport, sessions);
   }

@@ -1,5 +1,6 @@
 /**
- * About how many characters it has as JSON, without writing it. Not recursive: it may be nested very deeply.
+ * The approximate length of a value as JSON, in characters, without writing it. Not recursive, because values may be
+ * nested very deeply.
  *
  * @param limit where to stop counting.
  */

@@ -4,7 +4,11 @@ import { Method } from '../../protocol/methods.ts';
 
 const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 
-/** The `inputResponses` of a retry. @throws Refusal where they are no map of results. */
+/**
+ * The `inputResponses` of a retry.
+ *
+ * @throws Refusal if they are not a map of results.
+ */
 export function readResponses({ inputResponses }: JsonObject): JsonObject {
   if (inputResponses === undefined) return {};
   if (!isObject(inputResponses)) throw Refusal.params('"inputResponses" must be an object');
@@ -15,7 +19,7 @@ export function readResponses({ inputResponses }: JsonObject): JsonObject {
 }
 
 /**
- * Checks that an answer is one to the question it is given to; what it says is for the handler to judge.
+ * Checks that an answer has the shape that its question requires. The handler judges the content.
  *
  * @throws Refusal
  */

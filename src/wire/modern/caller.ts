@@ -10,7 +10,7 @@ import type { AuthInfo, Implementation } from '../../protocol/types.ts';
 import type { MessageExtra } from '../../transport/transport.ts';
 import { checkHeaders, checkVersionHeader } from './headers.ts';
 
-/** Whoever sent a request, as the request itself says. */
+/** The sender of a request, as the request itself describes it. */
 class RequestCaller implements Caller {
   readonly revision: Revision;
   readonly clientInfo: Implementation | undefined;
@@ -31,11 +31,11 @@ class RequestCaller implements Caller {
 }
 
 /**
- * Who sends a message, and in which revision (2026-07-28, basic: Per-request protocol fields). Where it came over HTTP,
- * its headers must say the same as its body.
+ * Reads the sender and the revision of a message (2026-07-28, basic: Per-request protocol fields). Over HTTP, the
+ * headers must match the body.
  *
- * @param supported the revisions that are served here, to be named where the message is of another.
- * @throws Refusal where the message is malformed, its headers contradict it, or its revision is not served.
+ * @param supported the revisions that are served here, listed in the error for any other revision.
+ * @throws Refusal if the message is malformed, its headers contradict it, or its revision is not served.
  */
 export function readCaller(
   message: Request | Notification,
@@ -44,7 +44,8 @@ export function readCaller(
 ): Caller {
   const meta: unknown = message.params?.['_meta'];
   const named = extra?.header?.('mcp-protocol-version');
-  // A client with a handshake says its revision in the header alone. Only this error tells it that there is another server now.
+  // A client that has done a handshake names its revision only in the header. Only this error tells it that the server
+  // has changed.
   if (named !== undefined && !saysItsRevision(message) && !isServed(named, supported)) {
     throw unsupportedVersion(named, supported);
   }

@@ -11,9 +11,9 @@ import type { ModernExchange, Round } from './exchange.ts';
 import type { Parked, Parking } from './parking.ts';
 import type { RequestState } from './sealed-state.ts';
 
-/** What is known of earlier rounds where the process that asked does not remember them. */
+/** What is known of earlier rounds if this process did not ask the questions. */
 export interface Recollection {
-  /** Answers by the key of their question, each with the digest of the question. */
+  /** Answers by question key, each with the digest of its question. */
   readonly answers: ReadonlyMap<string, readonly [digest: string, answer: JsonObject]>;
 }
 
@@ -27,10 +27,13 @@ interface Question {
   reject(error: Error): void;
 }
 
-/** Sends the questions that are open to the caller, as the answer to its request. */
+/** Sends the open questions to the caller as the response to its request. */
 export type Inquirer = (conversation: Conversation, questions: JsonObject) => void;
 
-/** Larger records do not travel with the caller, in characters: such a request cannot be taken up by another process. */
+/**
+ * The largest record that travels with the caller, in characters. With a larger record, no other process can resume the
+ * request.
+ */
 const MAX_RECORD = 64 * 1024;
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -40,8 +43,8 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The questions and answers of one exchange. What is asked in one turn of the event loop goes out together; then the
- * exchange waits, without a request, until its caller comes again with answers (2026-07-28, patterns/mrtr).
+ * The questions and answers of one exchange. Questions that are asked in one turn of the event loop go out together.
+ * Then the exchange waits, without a request, until its caller retries with answers (2026-07-28, patterns/mrtr).
  */
 export class Conversation implements Parked {
   readonly id = randomUUID();
@@ -50,9 +53,9 @@ export class Conversation implements Parked {
   readonly address: string | undefined;
   readonly #requestBytes: number;
   #answerBytes = 0;
-  /** Of the questions that the caller was sent away with last. */
+  /** The bytes of the questions that were sent last. */
   #questionBytes = 0;
-  /** Counts the times that the caller was sent away; a state is good for the newest only. */
+  /** Counts how often questions were sent. A `requestState` is valid for the newest round only. */
   round = 0;
   readonly #parking: Parking<Conversation>;
   readonly #inquire: Inquirer;
@@ -61,7 +64,7 @@ export class Conversation implements Parked {
   readonly #answered = new Map<string, readonly [digest: string, answer: JsonObject]>();
   #count = 0;
   #scheduled = false;
-  /** Answers the next request at once: the handler has finished while the caller was away. */
+  /** Answers the next request at once. Set when the handler has finished while no request was open. */
   #outcome: (() => void) | undefined;
 
   constructor(
@@ -80,7 +83,7 @@ export class Conversation implements Parked {
     this.#recollection = recollection;
   }
 
-  /** Of the request, of the answers so far, and of the questions, about; the same for as long as the caller is away. */
+  /** About the bytes of the request, the answers so far and the questions. Constant while the exchange is suspended. */
   get bytes(): number {
     return this.#requestBytes + this.#answerBytes + this.#questionBytes;
   }
@@ -128,26 +131,26 @@ export class Conversation implements Parked {
       });
       this.#schedule();
     });
-    // A handler that does not wait for the answer must not end the process by it.
+    // The handler may not await the answer. The rejection must not end the process then.
     answer.catch(() => {});
     return answer;
   }
 
   /**
-   * The caller has come again; called while it is away.
+   * Continues with the caller's next request. Only called while the exchange is suspended.
    *
-   * @throws Refusal where the state is not of the newest round, or an answer is none to its question; nothing has changed
-   * then.
+   * @throws Refusal if the state is not of the newest round, or if an answer does not fit its question. Nothing has
+   * changed then.
    */
   resume(round: Round, number: number | undefined, responses: JsonObject): void {
     if (number !== this.round) {
       throw Refusal.params('"requestState" is of a round that has been answered already');
     }
-    // What was not asked for is ignored (2026-07-28, patterns/mrtr: Error Handling).
+    // Answers to other questions are ignored (2026-07-28, patterns/mrtr: Error Handling).
     const answers = [...this.#open].filter(([key]) => Object.hasOwn(responses, key));
     for (const [key, { method }] of answers) checkAnswer(key, method, responses[key]);
     this.#parking.delete(this);
-    // What is more than in the first round are answers, which are kept.
+    // The bytes beyond those of the first round are answers, which are kept.
     this.#answerBytes += Math.max(0, (round.extra?.bytes ?? 0) - this.#requestBytes);
     this.exchange.resume(round);
     for (const [key, question] of answers) {
@@ -159,21 +162,24 @@ export class Conversation implements Parked {
       this.#giveBack();
       return this.#outcome();
     }
-    // What is missing is asked again, unless the handler can do without.
+    // Questions without an answer are asked again, unless the handler can continue without them.
     this.#schedule();
   }
 
-  /** The handler has finished. Returns whether the caller is away; then the outcome is kept for it. */
+  /**
+   * The handler has finished. Returns whether the exchange is suspended. If so, the outcome waits for the caller's
+   * retry.
+   */
   finish(outcome: () => void): boolean {
     const away = !this.exchange.round && !this.exchange.ended;
-    // The caller may still answer a question of another call, when it comes for the outcome.
+    // When the caller retries for the outcome, it may still answer a question of another call.
     this.#giveBack((question) => !(away && question.outlivesRequest));
     if (!away) return false;
     this.#outcome = outcome;
     return true;
   }
 
-  /** Nobody waits for it any more. */
+  /** Ends the exchange because no caller waits for it any more. */
   giveUp(reason: Error): void {
     this.exchange.abort(reason);
   }
@@ -184,7 +190,11 @@ export class Conversation implements Parked {
     this.#dismiss(reason);
   }
 
-  /** What the caller is to bring along. @param replayable whether another process may take the request up. */
+  /**
+   * The state that the caller sends back with its retry.
+   *
+   * @param replayable whether another process may resume the request.
+   */
   state(replayable: boolean): RequestState {
     const base = { exchange: this.id, round: this.round };
     if (!replayable) return base;
@@ -207,7 +217,7 @@ export class Conversation implements Parked {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    // After what this turn of the event loop still asks, or decides.
+    // Wait for the questions and decisions of this turn of the event loop.
     setImmediate(() => {
       this.#scheduled = false;
       this.#sendAway();
@@ -228,7 +238,7 @@ export class Conversation implements Parked {
     this.#inquire(this, Object.fromEntries(questions));
   }
 
-  /** Rejects open questions in a way that lets them be asked through another call. */
+  /** Rejects open questions with an error that allows asking them through another call. */
   #giveBack(which: (question: Question) => boolean = () => true): void {
     for (const [key, question] of [...this.#open]) {
       if (!which(question)) continue;
@@ -244,7 +254,7 @@ export class Conversation implements Parked {
   }
 }
 
-/** Whether a state is small enough for its caller to carry, and not nested too deep to be written. */
+/** Whether a state is small enough to send to the caller, and not nested too deep to be written. */
 function travels(state: RequestState): boolean {
   try {
     return JSON.stringify(state).length <= MAX_RECORD;
@@ -253,7 +263,7 @@ function travels(state: RequestState): boolean {
   }
 }
 
-/** What a state says of earlier rounds, with the answers that the caller brings to the last. */
+/** Reads earlier rounds from a state, and adds the answers of the newest. */
 export function recollect({ record }: RequestState, responses: JsonObject): Recollection {
   const answers = new Map<string, readonly [string, JsonObject]>(Object.entries(record?.['answers'] ?? {}));
   for (const [key, asked] of Object.entries<string>(record?.['open'] ?? {})) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 
-/** A short name for a JSON value, the same whatever the order of its keys. 128 bits. */
+/** A 128-bit digest of JSON values. The order of keys does not matter. */
 export function digest(...values: unknown[]): string {
   return createHash('sha256')
     .update(JSON.stringify(values.map(ordered)))
@@ -10,7 +10,7 @@ export function digest(...values: unknown[]): string {
     .toString('base64url');
 }
 
-/** The salient parameters of a request: those that are the same in each round (2026-07-28, patterns/mrtr). */
+/** A digest of the parameters that are the same in each round of a request (2026-07-28, patterns/mrtr). */
 export function requestDigest(method: string, params: JsonObject): string {
   const { _meta, inputResponses: _responses, requestState: _state, ...salient } = params;
   return digest(method, salient);

@@ -11,21 +11,21 @@ import { Deadline } from '../../util/deadline.ts';
 
 /** What `server/discover` has shown of a server (2026-07-28, transports/stdio: Backward Compatibility). */
 export type Discovery =
-  /** It is of this era, and there is a revision that both speak. */
+  /** The server speaks 2026-07-28, and both sides share a revision. */
   | { readonly outcome: 'agreed'; readonly revision: Revision; readonly discovered: DiscoverResult }
-  /** It is of this era, and names its revisions; none of this era is one of ours. */
+  /** The server speaks this era, but none of the revisions it lists are known here. */
   | { readonly outcome: 'disjoint'; readonly supported: readonly string[] }
-  /** It is of this era, and refused the request. */
+  /** The server speaks this era and refused the request. */
   | { readonly outcome: 'refused'; readonly error: RpcError }
-  /** Nothing shows that it is of this era. */
+  /** Nothing shows that the server speaks this era. */
   | { readonly outcome: 'unrecognised'; readonly error: RpcError; readonly silent: boolean };
 
 export interface DiscoverOptions {
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
-  /** The one revision to speak. Default: the newest that both sides have. */
+  /** The one revision to speak. Default: the newest that both sides speak. */
   readonly revision?: Revision | undefined;
-  /** Milliseconds that the answer may take; 0 for ever. */
+  /** How long the response may take. Milliseconds; 0 for no limit. */
   readonly timeout: number;
 }
 
@@ -37,27 +37,28 @@ const RECOGNISED: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Asks a server what it is. Where it names other revisions than the one asked for, the newest of these that is known here
- * is asked for next (2026-07-28, versioning: Protocol Version Negotiation).
+ * Sends `server/discover`. If the server lists other revisions than the requested one, it is asked again with the
+ * newest of them that is known here (2026-07-28, versioning: Protocol Version Negotiation).
  *
- * @throws Error where the connection is lost, or where HTTP gave no JSON-RPC answer.
+ * @throws Error if the connection is lost, or if HTTP gave no JSON-RPC response.
  */
 export async function discover(carrier: Carrier, options: DiscoverOptions): Promise<Discovery> {
   const ours = options.revision === undefined ? MODERN_REVISIONS : [options.revision];
   let revision = ours[0]!;
-  // One that is refused and named at once is asked for once more: of several servers behind one address, some may be older.
+  // If a revision is refused and listed at once, ask for it once more: one address may have several servers, some of
+  // them older.
   for (let left = ours.length; ; left -= 1) {
     const response = await ask(carrier, revision, options);
     if (!response) return silence(options.timeout);
     const found = judge(response, ours);
     if (found.outcome !== 'agreed' || 'result' in response) return found;
-    // Only the error has named it: the server has to be asked in it.
+    // Only the error has listed this revision, so ask the server in it.
     if (left === 0) return { outcome: 'refused', error: RpcError.fromObject(response.error) };
     revision = found.revision;
   }
 }
 
-/** What an answer to `server/discover` shows. Where it is an error, what is agreed on is only named. */
+/** What a response to `server/discover` shows. For an error, the agreed revision is only listed and not confirmed. */
 export function judge(response: Response, ours: readonly Revision[]): Discovery {
   if ('result' in response) {
     const discovered = response.result;
@@ -76,7 +77,7 @@ export function judge(response: Response, ours: readonly Revision[]): Discovery 
   return agreement(ours, supported, { supportedVersions: supported, capabilities: {} });
 }
 
-/** Why a server cannot be spoken to in this era. */
+/** The error for a server that cannot be used in this era. */
 export function discoveryError(discovery: Exclude<Discovery, { outcome: 'agreed' }>): RpcError {
   switch (discovery.outcome) {
     case 'disjoint':
@@ -110,7 +111,7 @@ function silence(timeout: number): Discovery {
   return { outcome: 'unrecognised', error, silent: true };
 }
 
-/** Undefined where no answer came in time. */
+/** Undefined if no response came in time. */
 async function ask(carrier: Carrier, revision: Revision, options: DiscoverOptions): Promise<Response | undefined> {
   const { clientInfo, capabilities, timeout } = options;
   const lifetime = new Lifetime();

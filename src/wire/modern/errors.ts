@@ -8,7 +8,7 @@ import { errorIn } from '../errors.ts';
 /** Methods whose answers come from handlers, which may throw any code. */
 const RUNS_HANDLERS: ReadonlySet<string> = new Set([...MAY_ASK, Method.Complete]);
 
-/** An error as this revision says it: codes of earlier ones MUST NOT be emitted (2026-07-28, basic: Error Codes). */
+/** An error in the form of this revision, which MUST NOT use codes of earlier ones (2026-07-28, basic: Error Codes). */
 export function modernError(thrown: unknown): RpcError {
   return errorIn(thrown, REVISIONS[MODERN_REVISIONS[0]!]);
 }
@@ -24,7 +24,7 @@ export function statusOf(error: RpcError, method: string): number {
     // may have thrown it, the method exists.
     case ErrorCode.MethodNotFound:
       return RUNS_HANDLERS.has(method) ? 200 : 404;
-    // Required whoever throws it (2026-07-28, basic: _meta).
+    // Required whichever part throws it (2026-07-28, basic: _meta).
     case McpErrorCode.MissingRequiredClientCapability:
       return 400;
     case RATE_LIMITED:

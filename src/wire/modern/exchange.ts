@@ -9,7 +9,7 @@ import { asksFor } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type ReplyChannel } from '../../transport/transport.ts';
 
-/** One HTTP request, or one line, of an exchange: where it can be answered right now. */
+/** One HTTP request or one line of an exchange that can be answered now. */
 export interface Round {
   readonly id: RequestId;
   readonly caller: Caller;
@@ -21,11 +21,11 @@ export interface Round {
 interface Held {
   readonly method: string;
   readonly params: JsonObject;
-  /** Characters of its JSON. */
+  /** The length of its JSON, in characters. */
   readonly length: number;
 }
 
-/** Asks the caller in the name of an exchange. */
+/** Asks the caller on behalf of an exchange. */
 export type Asker = (
   exchange: ModernExchange,
   method: string,
@@ -33,13 +33,13 @@ export type Asker = (
   options: AskOptions | undefined,
 ) => Promise<JsonObject>;
 
-/** What is said while no request is there to carry it, or before the acknowledgement, is kept, as much as this. */
+/** The most notifications that are held while no request can carry them, or before the acknowledgement. */
 const MAX_HELD = 100;
-/** Characters of JSON. */
+/** The most characters of JSON in these. */
 const MAX_HELD_LENGTH = 256 * 1024;
-/** Made once: an error for each answer would cost more than all else that an answer does. */
+/** Created once, because creating an error for each response is slow. */
 const ANSWERED = new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
-/** What belongs to a subscription alone. */
+/** Notifications that only subscriptions carry. */
 const CHANGES: ReadonlySet<string> = new Set([
   Notice.Acknowledged,
   Notice.ToolsListChanged,
@@ -49,8 +49,8 @@ const CHANGES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A request without a session. It lives as long as its handler works on it: while questions to the caller are open it has
- * no round, and the next request of the caller that carries its state gives it one.
+ * A request without a session. It lives as long as its handler works on it. While questions to the caller are open, it
+ * has no round. The caller's next request with its state becomes its round.
  */
 export class ModernExchange extends BaseExchange implements Exchange {
   readonly method: string;
@@ -60,9 +60,9 @@ export class ModernExchange extends BaseExchange implements Exchange {
   #last: Round;
   #held: Held[] | undefined;
   #heldLength = 0;
-  /** What the subscription was acknowledged to carry. */
+  /** The filter that the subscription's acknowledgement named. */
   #acknowledged: SubscriptionFilter | undefined;
-  /** Called once when the exchange is given up. */
+  /** Called once when the exchange is aborted. */
   onabort: ((reason: Error) => void) | undefined;
 
   constructor(method: string, params: JsonObject, round: Round, ask: Asker) {
@@ -73,7 +73,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
     this.#ask = ask;
   }
 
-  /** Who sent the newest of the requests that this exchange answers. */
+  /** The sender of the newest request that this exchange answers. */
   get caller(): Caller {
     return this.#last.caller;
   }
@@ -82,31 +82,31 @@ export class ModernExchange extends BaseExchange implements Exchange {
     return this.#last.extra?.header;
   }
 
-  /** The request that can be answered now; undefined while the caller is away with questions. */
+  /** The request that can be answered now. Undefined while the exchange is suspended. */
   get round(): Round | undefined {
     return this.#round;
   }
 
-  /** The caller is away. */
+  /** Suspends the exchange until the caller sends answers. */
   park(): void {
     this.#round = undefined;
   }
 
-  /** The caller has come again. */
+  /** Continues with the caller's next request. */
   resume(round: Round): void {
     this.#round = this.#last = round;
     this.#release();
   }
 
-  /** The request has its answer; nothing may follow it. */
+  /** The request has been answered. Nothing may follow the response. */
   answered(): void {
     this.#round = undefined;
     if (!this.ended) this.settle(ANSWERED);
   }
 
   /**
-   * The caller has cancelled, or is gone for good; or it was answered for a handler that is still at work, which is to
-   * stop.
+   * Aborts the handler: the caller has cancelled or is gone, or the request was answered while the handler is still
+   * working.
    */
   override abort(reason: Error): void {
     if (this.ended && this.ended !== ANSWERED) return;
@@ -128,7 +128,8 @@ export class ModernExchange extends BaseExchange implements Exchange {
 
   #send({ reply }: Round, method: string, params: JsonObject): Promise<void> {
     const sent = reply.notify(notification(method, params));
-    // Whoever awaits it gets the error. Whoever does not must not end the process by it; the reply reports the loss.
+    // Code that awaits it gets the error. If nothing awaits it, the rejection must not end the process. The reply
+    // reports the failure.
     if (sent !== TAKEN) sent.catch(() => {});
     return inTurn(sent);
   }
@@ -140,8 +141,8 @@ export class ModernExchange extends BaseExchange implements Exchange {
   }
 
   /**
-   * What a subscription carries, each with the id of the request: the acknowledgement first, and then only what was
-   * acknowledged (2026-07-28, patterns/subscriptions: Opening a Stream; Acknowledgment).
+   * Sends to a subscription, each message with the id of the request. The acknowledgement comes first, and then only
+   * what it named (2026-07-28, patterns/subscriptions: Opening a Stream; Acknowledgment).
    */
   #toSubscriber(method: string, params: JsonObject = {}): Promise<void> {
     const first = method === Notice.Acknowledged;
@@ -160,15 +161,19 @@ export class ModernExchange extends BaseExchange implements Exchange {
     return sent;
   }
 
-  /** What a request carries: that which relates to it (2026-07-28, transports: Receiving Messages). */
+  /**
+   * The parameters of a notification that may go on this request's stream, which carries only related messages
+   * (2026-07-28, transports: Receiving Messages).
+   */
   #toRequest(method: string, params: JsonObject = {}): JsonObject | undefined {
     if (method === Notice.Message) {
-      // Silence means that no log messages are wanted (2026-07-28, server/utilities/logging: Per-request log level).
+      // A request without a log level wants no log messages (2026-07-28, server/utilities/logging: Per-request log
+      // level).
       const { logLevel } = this.#last.caller;
       return logLevel !== undefined && reaches(params['level'], logLevel) ? params : undefined;
     }
     if (method === Notice.Progress) {
-      // Each request names its own token, and a token ends with its request (2026-07-28, patterns/progress).
+      // Each request has its own token, which ends with the request (2026-07-28, patterns/progress).
       const progressToken = this.#round?.progressToken;
       return progressToken === undefined ? undefined : { ...params, progressToken };
     }
@@ -181,13 +186,13 @@ export class ModernExchange extends BaseExchange implements Exchange {
       ({ length } = JSON.stringify(params));
     } catch (error) {
       const failed = Promise.reject(error);
-      // As with what is sent: whoever does not await it must not end the process by it.
+      // If nothing awaits it, the rejection must not end the process.
       failed.catch(() => {});
       return failed;
     }
     if (length > MAX_HELD_LENGTH) return inTurn(TAKEN);
     const held = (this.#held ??= []);
-    // Of a change the newest says all that the older ones did.
+    // The newest change notification replaces the older ones of the same thing.
     const older = method === Notice.Message ? -1 : held.findIndex((each) => isSame(each, method, params));
     if (older >= 0) this.#heldLength -= held.splice(older, 1)[0]!.length;
     while (held.length >= MAX_HELD || this.#heldLength + length > MAX_HELD_LENGTH) {
@@ -210,7 +215,7 @@ function filterOf({ notifications }: JsonObject): SubscriptionFilter {
   return isObject(notifications) ? notifications : {};
 }
 
-/** Whether two changes are of the same thing. */
+/** Whether two change notifications are about the same thing. */
 function isSame(held: Held, method: string, { uri, taskId }: JsonObject): boolean {
   return held.method === method && held.params['uri'] === uri && held.params['taskId'] === taskId;
 }

@@ -5,7 +5,10 @@ import { Method } from '../../protocol/methods.ts';
 
 type Headers = (name: string) => string | undefined;
 
-/** The parameter that `Mcp-Name` mirrors, by method; the tasks extension adds its own (Streamable HTTP: Routing Headers). */
+/**
+ * The parameter that `Mcp-Name` repeats, by method. The tasks extension adds its own (Streamable HTTP: Routing
+ * Headers).
+ */
 export const NAMED: Readonly<Record<string, string>> = {
   [Method.CallTool]: 'name',
   [Method.GetPrompt]: 'name',
@@ -15,7 +18,7 @@ export const NAMED: Readonly<Record<string, string>> = {
   [Method.CancelTask]: 'taskId',
 };
 
-/** The revision in the header must be the one in the body (2026-07-28, transports: Protocol Version Header). */
+/** The revision in the header must match the one in the body (2026-07-28, transports: Protocol Version Header). */
 export function checkVersionHeader(header: Headers, requested: string): void {
   const named = header('mcp-protocol-version');
   if (named === requested) return;
@@ -27,8 +30,8 @@ export function checkVersionHeader(header: Headers, requested: string): void {
 }
 
 /**
- * What intermediaries route by must be what is executed (2026-07-28, transports: Server Validation). The headers of a
- * tool's own parameters are checked where the tool is known.
+ * Checks that the headers match the body, because intermediaries route by the headers (2026-07-28, transports: Server
+ * Validation). Headers of a tool's own parameters are checked where the tool is known.
  */
 export function checkHeaders(header: Headers, { method, params = {} }: Request): void {
   const named = header('mcp-method');
@@ -45,7 +48,7 @@ export function checkHeaders(header: Headers, { method, params = {} }: Request):
 
 function checkName(value: string | undefined, key: string, params: JsonObject): void {
   const name: unknown = params[key];
-  // What is wrong with the parameter itself is for the service to say.
+  // The service validates the parameter itself.
   if (typeof name !== 'string') return;
   if (value === undefined) throw Refusal.header(`Mcp-Name is missing; it must be that of params.${key}`);
   const decoded = decodeHeaderValue(value);

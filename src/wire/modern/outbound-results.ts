@@ -3,11 +3,11 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { MAY_ASK, Method } from '../../protocol/methods.ts';
 
 /**
- * A result as it came, where it is one that this side understands: a type that it does not know makes it invalid, and
- * none means that it is complete (2026-07-28, basic: ResultType).
+ * Checks a result and returns it unchanged. A result of an unknown type is invalid. A result without a type is complete
+ * (2026-07-28, basic: ResultType).
  *
- * @param tasks whether the tasks extension was declared, whose results may stand for a tool's.
- * @throws RpcError −32603 that says what is wrong.
+ * @param tasks whether the tasks extension was declared. A tool may then return a task.
+ * @throws RpcError −32603 with the reason.
  */
 export function checkedResult(method: string, result: JsonObject, tasks: boolean): JsonObject {
   const type: unknown = result['resultType'];

@@ -26,34 +26,37 @@ import { callsTool, headerCatalog, type ToolHeaders } from './tool-headers.ts';
 
 export interface ModernOutboundOptions {
   readonly clientInfo: Implementation;
-  /** What the questions of the server may be about. Default: what the caller of each exchange has declared. */
+  /** Which kinds of questions the server may ask. Default: what the caller of each exchange declared. */
   readonly capabilities?: JsonObject | undefined;
-  /** Set where requests say of their sender what the caller of their exchange said, before what is said here. */
+  /** If set, requests carry the client information of their exchange's caller in place of this side's own. */
   readonly onBehalfOf?: Revision | undefined;
-  /** The one revision to speak. Default: the newest that both sides have. */
+  /** The one revision to speak. Default: the newest that both sides speak. */
   readonly revision?: Revision | undefined;
-  /** How long a request waits for its response, from each sign of progress. Milliseconds, default 10 minutes; 0 for ever. */
+  /**
+   * How long a request waits for its response. Progress restarts the time. Milliseconds, default 10 minutes; 0 for no
+   * limit.
+   */
   readonly timeout?: number | undefined;
-  /** The same whatever the progress. Milliseconds, default 1 hour; 0 for ever. */
+  /** The longest time for a request, whatever its progress. Milliseconds, default 1 hour; 0 for no limit. */
   readonly maxTimeout?: number | undefined;
   /**
-   * How long what this side needs for itself may take: the first `server/discover`, a list of tools to learn their headers
-   * from, the acknowledgment of a subscription. Milliseconds, default 60 000.
+   * How long this side's own requests may take: the first `server/discover`, a list of tools read for their headers,
+   * and the acknowledgment of a subscription. Milliseconds, default 60 000.
    */
   readonly handshakeTimeout?: number | undefined;
-  /** Hears of what no caller can be told. Default: nobody. */
+  /** Receives errors that cannot be reported to a caller. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
 /**
- * Connects to a server of 2026-07-28 and makes a `Service` of it. Asks it by `server/discover` what it is first.
+ * Connects to a server of 2026-07-28 and returns it as a `Service`. First sends `server/discover`.
  *
- * Each exchange is a request that says for itself who sends it. A result in which the server asks for input is passed on
- * as it is, and so is the `requestState` of the next try. A notification of a caller has no way to the server: those of
- * older revisions are dropped, and any other is refused with −32601.
+ * Each exchange becomes one request that describes its sender. An `input_required` result is passed on unchanged, and
+ * so is the `requestState` of the retry. A caller's notifications cannot be sent to the server: those of older
+ * revisions are dropped, and others are refused with −32601.
  *
- * @param carrier is closed where it fails.
- * @throws RpcError where the server is not one of this revision, or does not answer in time.
+ * @param carrier is closed if this fails.
+ * @throws RpcError if the server does not speak this revision, or does not answer in time.
  */
 export async function connectModern(carrier: Carrier, options: ModernOutboundOptions): Promise<Upstream> {
   const { clientInfo, capabilities = {}, revision, handshakeTimeout: timeout = HANDSHAKE_TIMEOUT } = options;
@@ -67,7 +70,7 @@ export async function connectModern(carrier: Carrier, options: ModernOutboundOpt
   }
 }
 
-/** The same for a server that was asked already. */
+/** The same for a server that has already answered `server/discover`. */
 export function modernUpstream(
   carrier: Carrier,
   { revision, discovered }: Extract<Discovery, { outcome: 'agreed' }>,
@@ -77,14 +80,14 @@ export function modernUpstream(
 }
 
 const HANDSHAKE_TIMEOUT = 60_000;
-/** Notifications of older revisions, or of a request that is over: nothing has to be done for them. */
+/** Notifications of older revisions, or about a request that has ended. They need no action. */
 const DROPPED: ReadonlySet<string> = new Set([
   Notice.Initialized,
   Notice.Cancelled,
   Notice.Progress,
   Notice.RootsListChanged,
 ]);
-/** What belongs to a subscription alone. */
+/** Notifications that only subscriptions carry. */
 const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set([
   Notice.Acknowledged,
   Notice.Cancelled,
@@ -123,7 +126,7 @@ class ModernOutbound implements Upstream {
     carrier.onclose = () => this.onclose?.();
   }
 
-  /** What the server said of itself last. */
+  /** The server's newest description of itself. */
   get discovered(): DiscoverResult {
     return this.#discovered;
   }
@@ -149,7 +152,10 @@ class ModernOutbound implements Upstream {
     return this.#call(exchange);
   };
 
-  /** Nothing but requests goes to a server of this revision (2026-07-28, basic/transports/streamable-http: Sending Messages). */
+  /**
+   * Only requests may be sent to a server of this revision (2026-07-28, basic/transports/streamable-http: Sending
+   * Messages).
+   */
   #drop(method: string): Promise<JsonObject> {
     if (DROPPED.has(method)) return Promise.resolve({});
     const message = `Method not found: revision ${this.revision} has no notification ${method} of clients`;
@@ -164,7 +170,7 @@ class ModernOutbound implements Upstream {
       return await this.#call(exchange, known);
     } catch (error) {
       if (!(error instanceof RpcError) || error.code !== McpErrorCode.HeaderMismatch) throw error;
-      // The definition may have changed. What is refused so has not run.
+      // The definition may have changed. A call that is refused for this reason has not run.
       this.#tools.forget();
       return this.#call(exchange, await waitFor(this.#tools.read(name), exchange));
     }
@@ -239,7 +245,7 @@ class ModernOutbound implements Upstream {
     );
   }
 
-  /** One page of the list, for the headers that tools ask for. */
+  /** Reads one page of the list, for the headers of tools. */
   async #listTools(params: JsonObject, lifetime: Lifetime): Promise<JsonObject> {
     const response = await this.#carrier.request({
       method: Method.ListTools,
@@ -252,14 +258,17 @@ class ModernOutbound implements Upstream {
     return checkedResult(Method.ListTools, response.result, false);
   }
 
-  /** What this side has to remember of a result, and what of it others get. */
+  /** Remembers what this side needs from a result, and returns what the caller gets. */
   #take(method: string, result: JsonObject): JsonObject {
     if (method === Method.ListTools && this.#carrier.mirrorsHeaders) return this.#tools.learn(result);
     if (method === Method.Discover && isDiscoverResult(result)) this.#discovered = result;
     return result;
   }
 
-  /** What a request says of its sender; what the caller said of itself ends here (2026-07-28, basic: _meta). */
+  /**
+   * The `_meta` that describes a request's sender. The caller's own values are not passed on (2026-07-28, basic:
+   * _meta).
+   */
   #meta(given: unknown, caller: Caller | undefined, token: RequestId | undefined): JsonObject {
     const meta: JsonObject = {
       ...(isObject(given) ? given : {}),
@@ -283,7 +292,10 @@ class ModernOutbound implements Upstream {
     return (onBehalfOf && caller?.capabilities) ?? capabilities ?? caller?.capabilities ?? {};
   }
 
-  /** Here silence means no messages (2026-07-28, server/utilities/logging); before, it meant all of them. */
+  /**
+   * In this revision, no level means no messages (2026-07-28, server/utilities/logging). In older revisions it means
+   * all.
+   */
   #logLevel({ logLevel, revision }: Caller): string | undefined {
     if (logLevel !== undefined || REVISIONS[revision].era === 'modern') return logLevel;
     return isObject(this.#discovered.capabilities['logging']) ? 'debug' : undefined;

@@ -1,30 +1,30 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 
-/** What waits, and can be given up. */
+/** A suspended exchange that can be dropped. */
 export interface Parked {
   readonly id: string;
   readonly principal: string | undefined;
   /** The address of a caller without a principal, if it is known. */
   readonly address: string | undefined;
-  /** Of the request that it is about, with the answers so far and the questions that are open. The same for as long as it is parked. */
+  /** The bytes of its request, the answers so far and the open questions. Constant while it is suspended. */
   readonly bytes: number;
   giveUp(reason: Error): void;
 }
 
 export interface ParkingOptions {
-  /** Milliseconds that a caller may stay away with questions. */
+  /** How long an exchange may wait for its caller. Milliseconds. */
   readonly lifetime: number;
-  /** Exchanges that may wait for their callers. */
+  /** The most suspended exchanges. */
   readonly maxSuspended: number;
-  /** Of one principal, where callers have one. */
+  /** The most suspended exchanges of one principal, if callers have one. */
   readonly maxSuspendedPerPrincipal: number;
 }
 
-/** Bytes of the requests that wait for their callers. */
+/** The most bytes of all suspended exchanges. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Of one principal, unless it is a single one. */
+/** The most bytes of one principal, unless there is only one principal. */
 const MAX_BYTES_PER_PRINCIPAL = 16 * 1024 * 1024;
-/** Where there is no room, what has waited for this long is given up for what comes. Milliseconds. */
+/** When the table is full, an exchange that has waited this long makes room for a new one. Milliseconds. */
 const EVICTABLE_AFTER = 60_000;
 
 interface Place<P extends Parked> {
@@ -34,9 +34,9 @@ interface Place<P extends Parked> {
 }
 
 /**
- * The exchanges whose callers are away with questions: bounded in number, size and time. A full table drops the exchange that
- * has waited the longest, if it has waited a minute or more. Otherwise it drops the oldest exchange of the principal or
- * address that has the most, if the newcomer has fewer. Otherwise it refuses the newcomer.
+ * The exchanges that wait for their callers, limited in number, size and time. A full table drops the exchange that has
+ * waited longest, if that is at least a minute. Otherwise it drops the oldest exchange of the principal or address that
+ * has the most, if the newcomer has fewer. Otherwise it refuses the newcomer.
  */
 export class Parking<P extends Parked> {
   readonly #options: ParkingOptions;
@@ -57,11 +57,11 @@ export class Parking<P extends Parked> {
     return this.#places.get(id)?.parked;
   }
 
-  /** @throws RpcError where there is no room, or will be none any more. */
+  /** @throws RpcError if there is no room, or after `close`. */
   add(parked: P): void {
     if (this.#closed) throw this.#closed;
     const { principal } = parked;
-    // Nobody is to make room for what will not fit.
+    // Do not drop anything for an exchange that will not fit anyway.
     if (parked.bytes > MAX_BYTES) throw full();
     const { lifetime, maxSuspended } = this.#options;
     if (principal !== undefined) while (!this.#fits(principal, parked.bytes)) this.#makeRoomOf(principal);
@@ -83,7 +83,7 @@ export class Parking<P extends Parked> {
     this.#bytes -= bytes;
   }
 
-  /** Gives up all that waits; from now on nothing may. */
+  /** Drops all exchanges. None can be added afterwards. */
   close(reason: Error): void {
     this.#closed ??= reason;
     for (const { parked } of this.#places.values()) parked.giveUp(reason);
@@ -118,7 +118,10 @@ export class Parking<P extends Parked> {
     this.#evict(evicted);
   }
 
-  /** The oldest exchange of whoever has the most; undefined if the newcomer would then have as many. */
+  /**
+   * The oldest exchange of the principal or address that has the most. Undefined if the newcomer would then have as
+   * many.
+   */
   #oldestOfMost(newcomer: P): P | undefined {
     const shares = new Map<string, P[]>();
     for (const { parked } of this.#places.values()) {

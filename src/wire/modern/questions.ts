@@ -7,10 +7,9 @@ import { QUESTIONS } from '../../protocol/methods.ts';
 import { REVISIONS } from '../../protocol/revisions.ts';
 
 /**
- * Checks that a caller can be asked this.
+ * Checks that a caller can be asked this question.
  *
- * @throws RpcError −32601 where clients of its revision have no such method, −32021 where it did not declare what it needs
- * for it.
+ * @throws RpcError −32601 if its revision has no such method, −32021 if it did not declare the required capability.
  */
 export function checkQuestion(method: string, params: JsonObject, { capabilities, revision }: Caller): void {
   if (!QUESTIONS.has(method)) {
@@ -23,7 +22,7 @@ export function checkQuestion(method: string, params: JsonObject, { capabilities
 
 /** 2026-07-28, basic: Per-request protocol fields. */
 function undeclared(method: string, capability: string): RpcError {
-  // `sampling.tools` is needed as { sampling: { tools: {} } }.
+  // `sampling.tools` is required as { sampling: { tools: {} } }.
   const requiredCapabilities = capability.split('.').reduceRight<JsonObject>((inner, name) => ({ [name]: inner }), {});
   return new RpcError(
     McpErrorCode.MissingRequiredClientCapability,

@@ -9,8 +9,8 @@ export interface ResultFrame {
 }
 
 /**
- * Makes results of the waist into those of the wire: with what this revision asks of each (2026-07-28, basic: Result
- * Responses, Per-response protocol fields). One that is constant is made once.
+ * Adds the fields that this revision requires in each result (2026-07-28, basic: Result Responses, Per-response
+ * protocol fields). A constant result is converted once.
  */
 export class ResultShaper {
   readonly #frame: ResultFrame;
@@ -39,7 +39,7 @@ export class ResultShaper {
       made['ttlMs'] ??= 0;
       made['cacheScope'] ??= 'private';
     }
-    // What can be spoken here is for this side to say, whatever stands behind the service.
+    // This side decides which revisions can be spoken, whatever the service says.
     if (method === Method.Discover) made['supportedVersions'] = supportedVersions;
     return made;
   }

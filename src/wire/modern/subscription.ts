@@ -9,25 +9,26 @@ import { NoticeQueue } from '../notice-queue.ts';
 import { Lifetime } from '../../util/lifetime.ts';
 import { Deadline } from '../../util/deadline.ts';
 
-/** Sends one `subscriptions/listen`; resolves with the result that ends it. */
+/** Sends one `subscriptions/listen`. Resolves with the result that ends it. */
 export type OpenSubscription = (
   lifetime: Lifetime,
   onnotification: (notification: Notification) => void,
 ) => Promise<JsonObject>;
 
 export interface SubscriptionOptions {
-  /** Milliseconds that the server may take to acknowledge; 0 for ever. */
+  /** How long the server may take to acknowledge. Milliseconds; 0 for no limit. */
   readonly timeout: number;
-  /** Hears of each change, whoever else does. */
+  /** Called for each change, in addition to the exchange's own notification. */
   readonly onchange: (method: string) => void;
   readonly onerror: (error: Error) => void;
 }
 
 /**
- * Serves one `subscriptions/listen` exchange. Only what was asked for gets through, and nothing before the acknowledgment.
+ * Serves one `subscriptions/listen` exchange. Only notifications that were asked for get through, and none before the
+ * acknowledgment.
  *
- * @returns what the server ended it with, or an empty result where the exchange's signal fired.
- * @throws RpcError as sent by the server, or why the stream was lost.
+ * @returns the result with which the server ended it, or an empty result if the exchange's signal fired.
+ * @throws RpcError from the server, or the reason why the stream was lost.
  */
 export async function subscribe(
   exchange: Exchange,
@@ -53,7 +54,7 @@ export async function subscribe(
   }
 }
 
-/** One request of a subscription. */
+/** One `subscriptions/listen` request. */
 class Stream {
   onacknowledged!: (honoured: SubscriptionFilter) => void;
   onnotice!: (method: string, params: JsonObject) => void;
@@ -62,7 +63,7 @@ class Stream {
   readonly #lifetime = new Lifetime();
   #deadline: Deadline | undefined;
   #acknowledged = false;
-  /** The server has said that it ends it, without a response so far. */
+  /** The server has announced the end, but has not sent a response yet. */
   #ended = false;
 
   constructor(filter: SubscriptionFilter, options: SubscriptionOptions) {
@@ -92,7 +93,7 @@ class Stream {
   #receive({ method, params = {} }: Notification): void {
     if (this.#lifetime.ended) return;
     if (method === Notice.Cancelled) {
-      // 2026-07-28, patterns/cancellation: a server ends by it what it was to tell.
+      // A server ends a subscription with this notification (2026-07-28, patterns/cancellation).
       this.#ended = true;
       return this.#lifetime.abort(new Error('The server has ended the subscription'));
     }
@@ -112,7 +113,7 @@ class Stream {
   }
 }
 
-/** The id of a subscription is that of a request of ours: nobody else knows it. */
+/** Removes the subscription id. It is the id of our own request, which means nothing to others. */
 function withoutSubscription(params: JsonObject): JsonObject {
   const meta: unknown = params['_meta'];
   if (!isObject(meta) || !(Meta.SubscriptionId in meta)) return params;

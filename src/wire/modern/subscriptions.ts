@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { ModernExchange } from './exchange.ts';
 
-/** The open `subscriptions/listen` exchanges, bounded in number, and for each principal. */
+/** The open `subscriptions/listen` exchanges, limited in total and for each principal. */
 export class Subscriptions implements Iterable<ModernExchange> {
   readonly #max: number;
   readonly #maxPerPrincipal: number;
@@ -13,7 +13,7 @@ export class Subscriptions implements Iterable<ModernExchange> {
     this.#maxPerPrincipal = maxPerPrincipal;
   }
 
-  /** @throws RpcError where there are too many. */
+  /** @throws RpcError if there are too many. */
   add(exchange: ModernExchange): void {
     const { principal } = exchange.caller;
     const own = principal === undefined ? 0 : (this.#perPrincipal.get(principal) ?? 0);

@@ -17,11 +17,11 @@ import { Newest } from '../newest.ts';
 import { Recent } from '../recent.ts';
 
 export interface TransportCarrierOptions {
-  /** The last request id that was used on the connection before. Default 0: none was. */
+  /** The last request id that was already used on this connection. Default 0: none. */
   readonly lastId?: number;
-  /** Why the transport closed, where it knows. */
+  /** Why the transport closed, if it knows. */
   readonly closeReason?: (() => Error | undefined) | undefined;
-  /** Hears of messages that belong to no request. Default: nobody. */
+  /** Receives errors about messages that belong to no request. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
@@ -34,13 +34,13 @@ interface Entry {
 }
 
 /**
- * Carries requests of 2026-07-28 over a connection that they share: stdio, memory, or any other transport. A response
- * finds its request by the id, progress by its token, and what a subscription says by the subscription's id (2026-07-28,
+ * Carries requests of 2026-07-28 over a shared connection: stdio, memory, or any other transport. A response is matched
+ * by its id, progress by its token, and a subscription's notifications by the subscription id (2026-07-28,
  * transports/stdio: Receiving Messages).
  *
- * Nothing on such a connection ties a log message to a request. It goes to one that asked for log messages: with several
- * in flight to the newest `tools/call` among them, else to the newest. A notification that nobody here knows goes to the
- * one request in flight; with several it is nobody's.
+ * On such a connection, a log message names no request. It goes to a request that asked for log messages: to the newest
+ * `tools/call` among them, or else to the newest of them. An unknown notification goes to the only request in flight.
+ * If there are several, it is reported and dropped.
  */
 export class TransportCarrier implements Carrier {
   readonly mirrorsHeaders = false;
@@ -48,9 +48,9 @@ export class TransportCarrier implements Carrier {
   readonly #transport: Transport;
   readonly #options: TransportCarrierOptions;
   readonly #onerror: (error: Error) => void;
-  /** In the order in which they began. */
+  /** Oldest first. */
   readonly #entries = new IdTable<RequestId, Entry>();
-  /** Requests in flight except subscriptions; those of them that want log messages; and the tool calls among those. */
+  /** The requests in flight except subscriptions, those that want log messages, and the tool calls among those. */
   readonly #newest = {
     requests: new Newest<RequestId>(),
     logged: new Newest<RequestId>(),
@@ -58,7 +58,7 @@ export class TransportCarrier implements Carrier {
   };
   /** Requests in flight by their progress tokens. */
   readonly #tokens = new Map<unknown, RequestId>();
-  /** Requests that were cancelled last, and subscriptions that ended: what is said of them late is no surprise. */
+  /** Requests that were cancelled and subscriptions that ended recently. Late messages about them are ignored. */
   readonly #givenUp = { requests: new Recent(), tokens: new Recent() };
   #lastId: number;
   #closed: Error | undefined;
@@ -78,7 +78,7 @@ export class TransportCarrier implements Carrier {
     return this.#closed !== undefined;
   }
 
-  /** The last id that a request was given. */
+  /** The last id that was given to a request. */
   get lastId(): number {
     return this.#lastId;
   }
@@ -120,7 +120,7 @@ export class TransportCarrier implements Carrier {
     this.#givenUp.requests.add(id);
     if (entry.token !== undefined) this.#givenUp.tokens.add(entry.token);
     entry.reject(thrown);
-    // Whoever leaves the probe without an answer may be no server of this revision, to whom that would mean nothing.
+    // A peer that did not answer the probe may not speak this revision. It would not understand the notification.
     if (this.#closed || entry.request.method === Method.Discover) return;
     const { message: reason } = RpcError.from(thrown);
     this.#transport.send(notification(Notice.Cancelled, { requestId: id, reason })).catch(this.#onerror);
@@ -143,9 +143,10 @@ export class TransportCarrier implements Carrier {
     this.#onerror(new Error(`The server asked for ${message.method}, which it must not: it was ignored`));
   }
 
-  /** @param cause why the transport made this error in place of the peer's response. */
+  /** @param cause why the transport created this error itself, without a response from the peer. */
   #settle(response: Response, cause: Error | undefined): void {
-    // An error without an id says that a message was not understood. Of one request in flight it is the answer.
+    // An error without an id means that the server did not understand a message. If one request is in flight, the error
+    // answers it.
     const id = response.id ?? (this.#entries.size === 1 ? this.#entries.keys()[0] : undefined);
     const entry = id === undefined ? undefined : this.#take(id);
     if (entry && cause && 'error' in response) {
@@ -173,7 +174,7 @@ export class TransportCarrier implements Carrier {
     }
   }
 
-  /** A server says by it that a subscription is over; a response may have come before or may follow. */
+  /** The server ends a subscription with this. A response may have come before, or may follow. */
   #ended({ params = {} }: Notification): void {
     const id: RequestId = params['requestId'];
     if (this.#entries.get(id)?.request.method !== Method.Listen) return;
@@ -194,8 +195,9 @@ export class TransportCarrier implements Carrier {
   }
 
   /**
-   * Whose a notification is that nobody here knows: a server says nothing that relates to no request in flight (2026-07-28,
-   * transports/stdio: Receiving Messages), and so it is that of the only one beside subscriptions.
+   * The request that an unknown notification belongs to. A server only sends messages that relate to a request in
+   * flight (2026-07-28, transports/stdio: Receiving Messages), so it belongs to the only one that is not a
+   * subscription.
    */
   #only(method: string): RequestId | undefined {
     const { requests } = this.#newest;
