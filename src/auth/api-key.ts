@@ -10,11 +10,12 @@ import { checkAuthInfo } from './token-verifier.ts';
 
 /** Which keys are accepted, and in which header. */
 export interface ApiKeyAuthOptions extends ScopeOptions {
-  /** The keys, each with the principal it belongs to, who has no scopes then, or with all that is known of the caller. */
+  /** The accepted keys. Each maps to a principal without scopes, or to the full `AuthInfo` of the caller. */
   readonly keys?: Readonly<Record<string, string | AuthInfo>> | undefined;
   /**
-   * Finds out whose a key is, instead of `keys`. Called for each HTTP request. Return undefined if the key is not valid:
-   * status 401. Throw or reject if it cannot be checked now: status 503, and the error is reported without the key.
+   * Looks up the caller that a key belongs to. Use it instead of `keys`. Called for each HTTP request. Return undefined
+   * if the key is not valid: the client gets status 401. Throw or reject if the key cannot be checked now: the client
+   * gets status 503, and the error is reported without the key.
    */
   readonly verify?: (key: string, call: HttpCall) => AuthInfo | undefined | Promise<AuthInfo | undefined>;
   /** The header for keys, in addition to `Authorization: Bearer`; false for none. Default `x-api-key`. */
@@ -36,7 +37,7 @@ export function apiKeyAuth(options: ApiKeyAuthOptions): Authenticator {
 
 class ApiKeyAuthenticator implements Authenticator {
   readonly credentialHeaders: ReadonlySet<string> = new Set();
-  /** There is no metadata. */
+  /** API keys have no metadata document. */
   readonly metadata: Authenticator['metadata'] = () => undefined;
   readonly #header: string | undefined;
   readonly #scopes: Scopes;
@@ -73,7 +74,7 @@ class ApiKeyAuthenticator implements Authenticator {
     }
   }
 
-  /** @param shown what the credential was sent as. */
+  /** @param shown the form in which the credential was sent. */
   #known(auth: AuthInfo | undefined, shown: string): AuthInfo | AuthRefusal {
     if (!auth) return invalid(shown);
     const { expiresAt = Infinity } = checkAuthInfo(auth);
@@ -104,7 +105,7 @@ function knownKeys(keys: Readonly<Record<string, string | AuthInfo>>): (key: str
   return (key) => {
     const shown = digestOf(key);
     let found: AuthInfo | undefined;
-    // All keys are compared, so that the time does not tell which one it is.
+    // Compare all keys, so that the time does not reveal which key matched.
     for (const { digest, auth } of known) if (timingSafeEqual(digest, shown)) found = auth;
     return found;
   };

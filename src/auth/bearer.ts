@@ -49,7 +49,7 @@ class BearerAuthenticator implements Authenticator {
   readonly #scopes: Scopes;
   readonly #verify: TokenVerifier;
   readonly #clockTolerance: number;
-  /** The error to report for each thrown one: calls that fail with the same error report the same error. */
+  /** The error to report for each thrown error. Calls that fail with the same error report the same error. */
   readonly #failures = new WeakMap<object, Error>();
 
   constructor(options: BearerAuthOptions) {

@@ -5,10 +5,10 @@ import { boundedBody } from './bounded-body.ts';
 const TIMEOUT = 5000;
 
 /**
- * Reads a JSON document. Redirects are not followed: they could lead away from https.
+ * Fetches a JSON document. Redirects are not followed, because they could lead away from https.
  *
- * @throws Error that names the address without its query, where there is no such document, or it is larger than 1 MiB, or
- * takes longer than 5 seconds.
+ * @throws Error that names the URL without its query, if the document does not exist, is larger than 1 MiB, or takes
+ * longer than 5 seconds.
  */
 export async function fetchJson(fetch: typeof globalThis.fetch, url: URL): Promise<JsonObject> {
   try {

@@ -1,6 +1,6 @@
 /**
- * Says who may call a server over HTTP, by access tokens of an authorization server or by API keys; and, for clients, gets
- * such tokens.
+ * Authenticates callers of an HTTP server, by access tokens of an authorization server or by API keys. Also gets access
+ * tokens for clients.
  *
  * @module
  */

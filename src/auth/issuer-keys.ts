@@ -7,7 +7,7 @@ import { issuerMetadataUrls, secureUrl } from './urls.ts';
 const MAX_AGE = 10 * 60_000;
 /** Milliseconds for which keys stay in use after that while the issuer cannot be reached. */
 const GRACE = 60 * 60_000;
-/** Milliseconds between two fetches that unknown keys cause. */
+/** Minimum milliseconds between two fetches caused by unknown keys. */
 const COOLDOWN = 30_000;
 /** Milliseconds before a failed fetch is tried again. */
 const RETRY_AFTER = 5000;
@@ -15,7 +15,7 @@ const RETRY_AFTER = 5000;
 export interface IssuerKeysOptions {
   /** Must be an `identifierUrl`. */
   readonly issuer: string;
-  /** URL of the keys, a `secureUrl`. Where undefined, the issuer's metadata tells it. */
+  /** URL of the keys, a `secureUrl`. If undefined, it is read from the issuer's metadata. */
   readonly jwksUri: string | undefined;
   readonly fetch: typeof globalThis.fetch;
   /** Called for each failed fetch after which the known keys stay in use. */

@@ -4,14 +4,14 @@ import { IssuerKeys } from './issuer-keys.ts';
 import { InvalidToken, type TokenVerifier } from './token-verifier.ts';
 import { identifierUrl, secureUrl } from './urls.ts';
 
-/** With these only the issuer can sign. With a shared secret, whoever checks tokens could also forge them. */
+/** With these algorithms only the issuer can sign. With a shared secret, every verifier could also forge tokens. */
 const ASYMMETRIC: ReadonlySet<string> = new Set(
   'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),
 );
 
 /** Who issues tokens, and how they are signed. */
 export interface JwtIssuer {
-  /** Who issues the tokens: exactly the `iss` of each. Its metadata is found by this URL too. */
+  /** The issuer, exactly as in the `iss` claim of each token. Its metadata is found by this URL too. */
   readonly issuer: string;
   /**
    * URL of the issuer's keys, with https or on loopback. Default: the one in its metadata (RFC 8414, OpenID Connect

@@ -2,8 +2,8 @@ import { errorChain } from '../jsonrpc/error-chain.ts';
 import { scrubber } from './scrub.ts';
 
 /**
- * Makes an error to report in place of one that may contain a secret. It has the messages of the thrown error and of its
- * causes, and its stack, without the secret. It has nothing else of them: errors of HTTP clients hold the whole request.
+ * Makes a copy of an error without a secret. The copy has the stack, and the messages of the error and its causes. All
+ * other properties are dropped, because errors of HTTP clients contain the whole request.
  */
 export function withoutSecret(thrown: unknown, secret: string): Error {
   const texts = [...errorChain(thrown)].map(({ message, name }) => message || name);

@@ -1,5 +1,5 @@
 const REDACTED = '[redacted]';
-/** A shorter text may be an ordinary word, and can be guessed anyway. */
+/** Minimum length of a secret to remove. A shorter text may be an ordinary word, and can be guessed anyway. */
 const MIN_SECRET = 8;
 /** The name of a scheme and credentials, as in `Authorization` (RFC 9110, section 11.4). */
 const CREDENTIALS = /\b(bearer|basic|dpop)(\s+)[\w.~+/-]{8,}=*/gi;
@@ -11,8 +11,9 @@ const URLS = /\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s"'<>`]+/gi;
 const LINE_END = /[\r\n]|(?:\\r)?\\n/;
 
 /**
- * Makes a function that removes credentials from a text: the given secrets, also in the forms that JSON and URLs write them
- * in, what follows `Bearer`, `Basic` and `DPoP`, and user names and passwords in URLs. Secrets of fewer than 8 characters stay.
+ * Makes a function that removes credentials from a text: the given secrets, `Bearer`, `Basic` and `DPoP` credentials, and
+ * user names and passwords in URLs. Secrets are also found in their JSON and URL encodings. Secrets of fewer than 8
+ * characters stay.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const known = new Set(secrets.flatMap(partsOf).flatMap(writtenForms));

@@ -2,21 +2,22 @@ import type { AuthInfo } from '../protocol/types.ts';
 import type { HttpCall } from '../transport/http/call.ts';
 
 /**
- * Finds out whose an access token is. It must check that the token was issued for this server (2026-07-28,
- * basic/authorization: Token Handling). It is called for each HTTP request, so cache what is expensive, for no longer than
- * the token is valid.
+ * Identifies the caller that an access token belongs to. It must check that the token was issued for this server
+ * (2026-07-28, basic/authorization: Token Handling). It is called for each HTTP request, so cache expensive results, but
+ * not longer than the token is valid.
  *
- * If the token is not valid, resolve with undefined or reject with `InvalidToken`: status 401. If it cannot be checked now,
- * reject with any other error: status 503, and the error is reported without the token.
+ * If the token is not valid, resolve with undefined or reject with `InvalidToken`: the client gets status 401. If it
+ * cannot be checked now, reject with any other error: the client gets status 503, and the error is reported without the
+ * token.
  */
 export type TokenVerifier = (token: string, call: HttpCall) => AuthInfo | undefined | Promise<AuthInfo | undefined>;
 
-/** The token is not valid. The message is sent to the client, so it must contain nothing secret. */
+/** The token is not valid. The message is sent to the client, so it must not contain secrets. */
 export class InvalidToken extends Error {
   override readonly name = 'InvalidToken';
 }
 
-/** @throws TypeError if the verifier did not say who the caller is. */
+/** @throws TypeError if the verifier returned no principal or no scopes. */
 export function checkAuthInfo(auth: AuthInfo): AuthInfo {
   if (typeof auth.principal !== 'string' || auth.principal === '') throw new TypeError('verify returned no principal');
   if (!Array.isArray(auth.scopes)) throw new TypeError('verify returned no scopes');

@@ -10,7 +10,7 @@ import { covers, selectScopes } from './scopes.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
 import type { CredentialKey, StoredCredentials, StoredTokens, TokenStore } from './token-store.ts';
 
-/** Why another token is wanted. */
+/** Why a new token is needed. */
 export interface Demand {
   /** The token that was refused. */
   readonly used: string | undefined;
@@ -18,22 +18,22 @@ export interface Demand {
   readonly scopes: readonly string[] | undefined;
   /** The `resource_metadata` of the challenge. */
   readonly metadataUrl: string | undefined;
-  /** The server takes DPoP only. */
+  /** The server accepts only DPoP tokens. */
   readonly dpop: boolean;
-  /** The token was good, and its scopes do not suffice: to refresh it would not help. */
+  /** The token was valid, but its scopes do not suffice. A refresh would not help. */
   readonly stepUp: boolean;
 }
 
-/** Tokens, and the key to which they are bound. */
+/** Tokens, and the key that they are bound to. */
 export interface Acquired {
   readonly tokens: StoredTokens;
   readonly dpop: DpopKey | undefined;
 }
 
-/** Errors of a token endpoint after which a refresh token is of no use any more (RFC 6749, section 5.2). */
+/** Token endpoint errors after which a refresh token is no longer usable (RFC 6749, section 5.2). */
 const NO_USE: ReadonlySet<string | undefined> = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client']);
 
-/** One way through the token endpoint, under the lock of its key. */
+/** One attempt to get a token. It runs while the lock of its key is held. */
 export class Acquisition {
   readonly #options: OAuthOptions & { readonly store: TokenStore };
   readonly #http: GuardedHttp;
@@ -58,7 +58,7 @@ export class Acquisition {
     this.#signal = signal;
   }
 
-  /** Undefined where a refresh is not possible, or does not help. */
+  /** Returns undefined if a refresh is not possible or does not help. */
   async refresh(stored: StoredCredentials | undefined): Promise<Acquired | undefined> {
     const { tokens } = stored ?? {};
     const { stepUp, scopes } = this.#demand;
@@ -86,7 +86,7 @@ export class Acquisition {
       );
     } catch (error) {
       if (!(error instanceof OAuthError && NO_USE.has(error.error))) throw error;
-      // It is of no use any more; what follows starts anew. A client that was forgotten is registered anew.
+      // The refresh token is no longer usable, so get a new one. Register again if the server no longer knows the client.
       const registered = error.error === 'invalid_grant' ? stored!.client : undefined;
       const { refreshToken: _, ...rest } = tokens;
       await this.#options.store.set(this.#key, { ...(registered && { client: registered }), tokens: rest });
@@ -143,7 +143,7 @@ export class Acquisition {
       } catch (error) {
         if (known || !(error instanceof OAuthError)) throw error;
         const forgotten = error.error === 'invalid_client';
-        // A server that does not know the client shows that to the user, and sends nobody back.
+        // A server that does not know the client shows an error page and does not redirect back.
         if (forgotten || error.code === 'timeout') await this.#forgetClient();
         if (!first || !forgotten) throw error;
       } finally {
@@ -152,7 +152,7 @@ export class Acquisition {
     }
   }
 
-  /** The next login registers anew. */
+  /** Makes the next login register a new client. */
   async #forgetClient(): Promise<void> {
     const { tokens } = (await this.#options.store.get(this.#key)) ?? {};
     if (tokens) await this.#options.store.set(this.#key, { tokens });
@@ -176,7 +176,8 @@ export class Acquisition {
     { accessToken, tokenType, refreshToken, expiresAt, refreshAt, scopes = [] }: Issued,
     dpop: DpopKey | undefined,
   ): Promise<Acquired> {
-    // RFC 9449, section 5: whether it is bound is for the authorization server to decide, and to accept for the client.
+    // RFC 9449, section 5: the authorization server decides whether to bind the token, and the client may accept an
+    // unbound one.
     if (this.#options.dpop === true && tokenType !== 'DPoP') {
       throw new OAuthError('token', `${this.#key.issuer} does not bind tokens to a key`);
     }

@@ -14,7 +14,7 @@ function list(...subnets: readonly string[]): BlockList {
 
 // A connection to the unspecified address reaches this machine.
 const LOOPBACK = list('127.0.0.0/8', '0.0.0.0/8', '::1/128', '::/128');
-// Cloud machines read the credentials of their instance here.
+// Cloud instances read their credentials from these addresses.
 const LINK_LOCAL = list('169.254.0.0/16', 'fe80::/10');
 /** Addresses that are not public (IANA special-purpose address registries), and IPv6 forms of IPv4 addresses. */
 const PRIVATE = list(

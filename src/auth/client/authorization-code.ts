@@ -6,7 +6,7 @@ import { waitFor } from '../../util/wait.ts';
 export interface AuthorizationCodeOptions extends TokenRequestContext {
   readonly login: LoginAttempt;
   readonly resource: string;
-  /** Empty to leave it to the authorization server. */
+  /** If empty, the authorization server chooses. */
   readonly scopes: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
   const request = { url, state, issuer: server.issuer, signal };
   const answer = await waitFor(login.authorize(request), { signal });
   checkIssuer(answer, server.issuer, server.authorization_response_iss_parameter_supported === true);
-  // Nobody but the server that was asked knows it: what comes with another is not acted on, errors neither.
+  // Only the server that we asked knows the state. Ignore any response with a different state, including errors.
   if (answer.getAll('state').length !== 1 || answer.get('state') !== state) {
     throw new OAuthError(
       'authorization',
@@ -69,11 +69,11 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
 }
 
 /**
- * Who has answered, letter for letter and without any normalization (2026-07-28, basic/authorization: Authorization
- * Response Validation).
+ * Checks that the response comes from the expected issuer. The comparison is exact, without normalization (2026-07-28,
+ * basic/authorization: Authorization Response Validation).
  *
- * @param answer errors too: whatever it says is not shown where it is somebody else's.
- * @param promised whether the issuer says that it always names itself.
+ * @param answer the response parameters, errors included. The content of a response from another issuer is never shown.
+ * @param promised whether the issuer promises to always send `iss`.
  * @throws OAuthError `issuer_mismatch`
  */
 export function checkIssuer(answer: URLSearchParams, issuer: string, promised: boolean): void {

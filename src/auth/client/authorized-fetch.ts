@@ -1,15 +1,15 @@
 import type { Authorizer } from '../../transport/http/client/authorizer.ts';
 
-/** How often one request is sent again. The authorizer has limits of its own, and can say why it gives up. */
+/** How often one request is retried. The authorizer has its own limits and reports which one was reached. */
 const MAX_RETRIES = 20;
 
 /**
- * A `fetch` whose requests carry what the authorizer gives, and are sent again where that changes a refusal: for HTTP
- * clients that know nothing of authorization. A body must be something that can be sent twice, no stream; `Request` objects
- * are not taken. Redirects are not followed: a credential must not go where it was not meant to.
+ * A `fetch` that adds the authorizer's headers to each request, and retries a refused request if new credentials can
+ * help. Use it with HTTP clients that have no authorization of their own. Bodies must be repeatable, so streams and
+ * `Request` objects are not accepted. Redirects are not followed, so that credentials do not reach another server.
  *
- * @param fetch sends the requests. Default: the global one.
- * @throws TypeError for a stream or a `Request`; what the authorizer throws.
+ * @param fetch sends the requests. Default: the global `fetch`.
+ * @throws TypeError for a stream or a `Request`; any error of the authorizer.
  */
 export function authorizedFetch(authorizer: Authorizer, fetch = globalThis.fetch): typeof globalThis.fetch {
   return async (input, init = {}) => {

@@ -2,16 +2,16 @@ import type { CryptoKey } from 'jose';
 import type { AuthorizationServer, ClientAuth } from 'oauth4webapi';
 import { OAuthError } from './oauth-error.ts';
 
-/** How a client shows a token endpoint who it is (OAuth 2.1, section 2.4; RFC 7523, section 2.2). */
+/** How a client authenticates at a token endpoint (OAuth 2.1, section 2.4; RFC 7523, section 2.2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'none' | 'private_key_jwt';
 
 /** A private key that signs for a client. */
 export interface ClientKey {
   /** PKCS #8 in PEM, a JWK, or a key of Web Crypto. */
   readonly key: string | Readonly<Record<string, unknown>> | CryptoKey;
-  /** Default: what the JWK says, else `ES256`. A key of Web Crypto knows its own. */
+  /** Default: the algorithm of the JWK, else `ES256`. A Web Crypto key has its own algorithm. */
   readonly algorithm?: string | undefined;
-  /** The name of the key, where the authorization server knows several. */
+  /** The key id, if the authorization server knows several keys. */
   readonly keyId?: string | undefined;
 }
 
@@ -26,8 +26,9 @@ export interface Identity {
 const SECRET_METHODS = ['client_secret_basic', 'client_secret_post'] as const;
 
 /**
- * The method that a client uses: what was agreed on, else the best that it can and the server offers. A server that does
- * not say takes `client_secret_basic` (RFC 8414, section 2); a client without a secret has no choice.
+ * Chooses the authentication method: the configured or registered one, else the best one that both sides support. A
+ * server without a list supports `client_secret_basic` (RFC 8414, section 2). A client without a secret has only one
+ * choice.
  *
  * @throws OAuthError `registration`
  */
@@ -51,7 +52,7 @@ export function authMethodOf(client: Identity, server: AuthorizationServer): Cli
   );
 }
 
-/** @throws OAuthError `registration` where the key cannot be read. */
+/** @throws OAuthError `registration` if the key cannot be read. */
 export async function clientAuthentication(client: Identity, server: AuthorizationServer): Promise<ClientAuth> {
   const oauth = await import('oauth4webapi');
   const method = authMethodOf(client, server);
@@ -64,8 +65,8 @@ export async function clientAuthentication(client: Identity, server: Authorizati
 }
 
 /**
- * RFC 6749, section 2.3.1: both parts are encoded as a form is. Only what a form must encode is: many servers do not decode,
- * and compare a dash with what `oauth4webapi` makes of it.
+ * RFC 6749, section 2.3.1: both parts are form-encoded. Only the characters that require it are encoded. `oauth4webapi`
+ * also encodes dashes, and many servers compare without decoding.
  */
 function basic(secret: string): ClientAuth {
   const encoded = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);
@@ -82,7 +83,7 @@ async function importKey({ key, algorithm }: ClientKey): Promise<CryptoKey> {
     const imported = await importJWK(key, algorithm ?? (key['alg'] as string | undefined) ?? 'ES256');
     if ('type' in imported) return imported;
   } catch {
-    // What the library says may hold the key.
+    // The library's error may contain the key, so it is dropped.
   }
   throw new OAuthError('registration', `The client's private key cannot be read as one for ${algorithm ?? 'ES256'}`);
 }

@@ -10,13 +10,13 @@ import { SingleFlight } from './single-flight.ts';
 import type { CredentialKey, StoredTokens, TokenStore } from './token-store.ts';
 import { waitFor } from '../../util/wait.ts';
 
-/** How long a token may take to be had, not counting what a person takes to log in, and how long that may be. Milliseconds. */
+/** Limits in milliseconds: for getting a token, not counting the time of a login, and for a login. */
 const MAX_ACQUISITION = 120_000;
 const MAX_ATTENDED = 3_600_000;
 
 export interface CredentialsOptions extends OAuthOptions {
   readonly store: TokenStore;
-  /** When a person was busy with a login last, as `Date.now()` has it; Infinity while one is. */
+  /** The last time at which a user login was active, in the units of `Date.now()`. Infinity while a login is active. */
   readonly loginActiveUntil: () => number;
 }
 
@@ -25,13 +25,13 @@ export interface Held {
   readonly issuer: string;
   readonly tokens: StoredTokens;
   readonly dpop: DpopKey | undefined;
-  /** When this process got it, in milliseconds since 1970; undefined where another did. */
+  /** When this process got the token, in milliseconds since 1970. Undefined if another process got it. */
   readonly issuedAt: number | undefined;
   /** The server has refused it. */
   rejected: boolean;
 }
 
-/** The credentials of one server: the token in use, and how the next is had. */
+/** The credentials of one server. Holds the current token and gets the next one. */
 export class Credentials {
   readonly endpoint: URL;
   readonly #options: CredentialsOptions;
@@ -54,8 +54,8 @@ export class Credentials {
   }
 
   /**
-   * The token to use now, refreshed where it is about to end; undefined where there is none, and the server has to be asked
-   * without one first.
+   * The token to use now. Refreshes it shortly before it expires. Undefined if there is no token: the first request is
+   * then sent without one.
    */
   async current(signal: AbortSignal | undefined): Promise<Held | undefined> {
     await (this.#loading ??= this.#load().catch((error: unknown) => {
@@ -69,7 +69,7 @@ export class Credentials {
         await this.#flight.run((abort) => this.#refresh(held, abort), signal);
       } catch (error) {
         signal?.throwIfAborted();
-        // It is still good; the next request tries again.
+        // The token is still valid; the next request tries again.
         if (isOver(held.tokens)) throw error;
       }
     }
@@ -80,14 +80,14 @@ export class Credentials {
   }
 
   /**
-   * Gets a token in place of the one that was refused.
+   * Gets a token that replaces the refused one.
    *
    * @throws OAuthError
    */
   async renew(demand: Demand, signal: AbortSignal | undefined): Promise<void> {
     for (;;) {
       const mine = await this.#flight.run((abort) => this.#acquire(demand, abort), signal);
-      // What others wanted may be less than what is wanted here.
+      // Another caller may have requested fewer scopes than this one needs.
       const tokens = this.#held?.tokens;
       if (mine || (tokens && tokens.accessToken !== demand.used && covers(tokens.scopes, demand.scopes))) return;
     }
@@ -107,7 +107,7 @@ export class Credentials {
     this.#held = { issuer, tokens, dpop: key, issuedAt: fresh ? Date.now() : undefined, rejected: false };
   }
 
-  /** Before a token ends. Who has to be asked is not asked here: nobody knows yet that a token is needed. */
+  /** Refreshes a token before it expires. Does not ask the user, because the token may not be needed again. */
   async #refresh(held: Held, signal: AbortSignal): Promise<void> {
     const { metadataUrl, accessToken } = held.tokens;
     const demand = { used: accessToken, scopes: undefined, metadataUrl, dpop: false, stepUp: false };
@@ -137,7 +137,7 @@ export class Credentials {
     });
   }
 
-  /** Nobody else, in no process, gets a token for the same server meanwhile. */
+  /** Runs under the lock: no other caller or process gets a token for the same server meanwhile. */
   async #locked(authority: Authority, demand: Demand, signal: AbortSignal, grants: boolean): Promise<void> {
     const { store } = this.#options;
     const key: CredentialKey = { server: this.#server, issuer: authority.server.issuer };
@@ -161,7 +161,7 @@ export class Credentials {
     );
   }
 
-  /** Bounds how long others are locked out: what the application does to get a token need not heed the signal. */
+  /** Limits how long the lock is held. Application code that gets a token may ignore the signal. */
   async #bounded<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const late = new AbortController();
     const latest = Date.now() + MAX_ATTENDED;
@@ -177,15 +177,15 @@ export class Credentials {
     }
   }
 
-  /** Whether a token that another process got is what is wanted. */
+  /** Whether a token from another process satisfies the request. */
   #serves(tokens: StoredTokens, { resource }: Authority, { used, scopes }: Demand): boolean {
     const other = tokens.accessToken !== used && tokens.resource === resource;
     return other && !isDue(tokens) && covers(tokens.scopes, scopes);
   }
 
   /**
-   * Tokens of another authorization server than that of the server are not used any more (2026-07-28, basic/authorization:
-   * Token Handling), nor is a client that it knows (client-registration: Authorization Server Binding).
+   * Drops tokens of a different authorization server (2026-07-28, basic/authorization: Token Handling), and clients
+   * registered there (client-registration: Authorization Server Binding).
    */
   async #leaveOthers({ server, issuer }: CredentialKey): Promise<void> {
     const { store, client } = this.#options;
@@ -204,7 +204,7 @@ export class Credentials {
   }
 }
 
-/** It is about to end. */
+/** Whether it is time to refresh the token. */
 function isDue({ refreshAt = Infinity }: StoredTokens): boolean {
   return refreshAt <= Date.now();
 }

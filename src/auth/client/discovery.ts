@@ -4,17 +4,17 @@ import { issuerMetadataUrls, wellKnown } from '../urls.ts';
 import { nameOf, type GuardedHttp } from './guarded-http.ts';
 import { OAuthError } from './oauth-error.ts';
 
-/** Where tokens for a server come from, and for what they must be issued. */
+/** The authorization server that issues tokens for a server, and the resource to request them for. */
 export interface Authority {
-  /** The metadata of the authorization server, its endpoints checked. `issuer` is the validated identifier. */
+  /** The metadata of the authorization server. Its endpoints are checked, and `issuer` is the validated identifier. */
   readonly server: AuthorizationServer;
   /** The resource identifier of the server (RFC 8707). */
   readonly resource: string;
-  /** Scopes that the metadata of the resource names; undefined where it names none. */
+  /** The scopes in the resource metadata; undefined if it has none. */
   readonly scopesSupported: readonly string[] | undefined;
-  /** The server takes only tokens that are bound to a key (RFC 9449). */
+  /** The server accepts only tokens that are bound to a key (RFC 9449). */
   readonly dpopRequired: boolean;
-  /** Where the metadata of the resource was, where the server told that. */
+  /** The URL of the resource metadata, if the server named it. */
   readonly metadataUrl: string | undefined;
 }
 
@@ -26,13 +26,13 @@ export interface DiscoveryOptions {
   readonly metadataUrl: string | undefined;
   /** Chooses among several authorization servers. */
   readonly choose: (issuers: readonly string[]) => string | Promise<string>;
-  /** Whether servers without metadata of the resource are taken for ones of 2025-03-26. */
+  /** Whether a server without resource metadata is treated as a 2025-03-26 server. */
   readonly legacy: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Finds the authorization server of a server (2026-07-28, basic/authorization/authorization-server-discovery).
+ * Finds the authorization server of an MCP server (2026-07-28, basic/authorization/authorization-server-discovery).
  *
  * @throws OAuthError
  */
@@ -66,7 +66,7 @@ export async function discoverAuthority(options: DiscoveryOptions): Promise<Auth
 }
 
 /**
- * Protected Resource Metadata: at the address of the challenge, else at the well-known places (2026-07-28,
+ * Fetches the Protected Resource Metadata from the URL in the challenge, else from the well-known URLs (2026-07-28,
  * authorization-server-discovery: Protected Resource Metadata Discovery Requirements).
  */
 async function resourceMetadata(options: DiscoveryOptions): Promise<JsonObject | undefined> {
@@ -88,8 +88,8 @@ async function resourceMetadata(options: DiscoveryOptions): Promise<JsonObject |
 }
 
 /**
- * The metadata must be of this server (RFC 9728, section 3.3). A resource may also be what the endpoint is part of: servers
- * name their origin (2026-07-28, basic/authorization: Canonical Server URI).
+ * Checks that the metadata belongs to this server (RFC 9728, section 3.3). The resource may also be a parent of the
+ * endpoint, because servers may name their origin (2026-07-28, basic/authorization: Canonical Server URI).
  */
 function ofResource(metadata: JsonObject, endpoint: URL, from: URL): JsonObject {
   const { resource } = metadata;
@@ -122,20 +122,22 @@ async function authorizationServer(
   );
 }
 
-/** The authorization server of a server of 2025-03-26 is at its origin, with metadata or without (Server Metadata Discovery). */
+/**
+ * A 2025-03-26 server has its authorization server at its own origin. Metadata is optional (Server Metadata Discovery).
+ */
 async function legacyServer(endpoint: URL, http: GuardedHttp, signal: AbortSignal): Promise<AuthorizationServer> {
   const { origin } = endpoint;
   const place = `${origin}/.well-known/oauth-authorization-server`;
   const url = http.permitted(place, 'The server');
   const metadata = await document(http, url, signal, { 'mcp-protocol-version': '2025-03-26' });
-  // Nobody wrote this issuer down, so both ways to write an origin are it.
+  // We derived this issuer from the endpoint, so accept the origin with and without a trailing slash.
   if (metadata) return serverMetadata(metadata, [origin, `${origin}/`], place, http);
   return {
     issuer: origin,
     authorization_endpoint: `${origin}/authorize`,
     token_endpoint: `${origin}/token`,
     registration_endpoint: `${origin}/register`,
-    // That revision requires it of everyone.
+    // 2025-03-26 requires PKCE of every client.
     code_challenge_methods_supported: ['S256'],
   };
 }
@@ -161,7 +163,7 @@ function serverMetadata(
   return metadata as AuthorizationServer;
 }
 
-/** The lists that are read later. */
+/** The list members that are used later. */
 const LISTS = {
   code_challenge_methods_supported: true,
   dpop_signing_alg_values_supported: true,
@@ -170,9 +172,9 @@ const LISTS = {
 };
 
 /**
- * A JSON object; undefined where there is none: servers answer what they do not know with 4xx, or with a page.
+ * Fetches a JSON object. Undefined if there is none: servers answer unknown paths with 4xx or with an HTML page.
  *
- * @throws OAuthError where that cannot be said, because the server is out of order.
+ * @throws OAuthError if the server fails, so that the existence of the document is unknown.
  */
 async function document(
   http: GuardedHttp,

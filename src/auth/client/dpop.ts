@@ -2,10 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { CryptoKey, JWK } from 'jose';
 import type { DPoPHandle } from 'oauth4webapi';
 
-/** Origins whose nonces are kept. */
+/** Maximum number of origins with a stored nonce. */
 const MAX_NONCES = 20;
 
-/** A key to which tokens are bound, and the proofs of having it (RFC 9449). */
+/** A key that tokens are bound to. Creates the proofs of possession (RFC 9449). */
 export class DpopKey {
   /** For the token endpoint. */
   readonly handle: DPoPHandle;
@@ -22,7 +22,7 @@ export class DpopKey {
     this.#publicJwk = { kty, crv, x, y };
   }
 
-  /** @param stored the private key of a former one; it is ES256. Default: a fresh one. */
+  /** @param stored a stored private ES256 key. Default: a new key. */
   static async open(stored?: Readonly<Record<string, unknown>>): Promise<DpopKey> {
     const [{ exportJWK, generateKeyPair, importJWK }, oauth] = await Promise.all([
       import('jose'),
@@ -39,12 +39,12 @@ export class DpopKey {
     return new DpopKey(oauth.DPoP({}, { privateKey, publicKey }), privateKey, jwk);
   }
 
-  /** To be kept; it is secret. */
+  /** The private key, for storage. It is secret. */
   get jwk(): Readonly<Record<string, unknown>> {
     return this.#privateJwk;
   }
 
-  /** A fresh proof for one request (RFC 9449, sections 4.2 and 7). */
+  /** Creates a new proof for one request (RFC 9449, sections 4.2 and 7). */
   async proof(method: string, url: URL, accessToken: string): Promise<string> {
     const { SignJWT } = await import('jose');
     const nonce = this.#nonces.get(url.origin);
@@ -60,9 +60,9 @@ export class DpopKey {
   }
 
   /**
-   * Keeps the nonce that a server asks for.
+   * Stores the nonce that a server requires.
    *
-   * @returns whether it is another than the last.
+   * @returns whether it differs from the previous nonce.
    */
   keepNonce(origin: string, nonce: string): boolean {
     if (this.#nonces.get(origin) === nonce) return false;

@@ -10,14 +10,14 @@ interface Kept extends CredentialKey {
 }
 
 /**
- * Keeps credentials in files, which several processes may share: one file a key, readable by its owner only (0600), in a
- * folder that only its owner can enter (0700). A file that cannot be read as credentials counts as none: the next login
- * replaces it.
+ * Keeps credentials in files that several processes may share. Each key has one file, readable by its owner only (0600),
+ * in a folder that only its owner can enter (0700). A file that cannot be read as credentials is ignored, and the next
+ * login replaces it.
  */
 export class FileTokenStore implements TokenStore {
   readonly #folder: string;
 
-  /** @param folder is made when it is first needed. Nothing else should be kept there. */
+  /** @param folder created at first use. Keep no other files in it. */
   constructor(folder: string) {
     this.#folder = path.resolve(folder);
   }
@@ -36,7 +36,7 @@ export class FileTokenStore implements TokenStore {
       const handle = await open(fresh, 'wx', 0o600);
       try {
         await handle.writeFile(JSON.stringify({ server, issuer, credentials }));
-        // A refresh token that was rotated is good once: what replaces it must survive a power cut.
+        // A rotated refresh token works only once, so its replacement must survive a power failure.
         await handle.sync();
       } finally {
         await handle.close();
@@ -76,7 +76,7 @@ export class FileTokenStore implements TokenStore {
     }
   }
 
-  /** A folder that was there already may be open to others. */
+  /** An existing folder may be open to other users. */
   async #prepare(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     if (process.platform !== 'win32' && ((await stat(this.#folder)).mode & 0o077) !== 0)
@@ -88,7 +88,7 @@ export class FileTokenStore implements TokenStore {
   }
 }
 
-/** Addresses hold characters that names of files must not. */
+/** URLs contain characters that file names must not. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

@@ -9,7 +9,7 @@ import { reachOf, type Reach } from './addresses.ts';
 import { OAuthError } from './oauth-error.ts';
 import { waitFor } from '../../util/wait.ts';
 
-/** Milliseconds for a whole response. */
+/** Milliseconds until the whole response must have arrived. */
 const TIMEOUT = 10_000;
 const MAX_REDIRECTS = 3;
 
@@ -54,9 +54,9 @@ export class GuardedHttp {
   }
 
   /**
-   * Parses an address that a server has named.
+   * Parses a URL that came from a server.
    *
-   * @param name what the address is, for the error.
+   * @param name what the URL is, for the error message.
    * @throws OAuthError `blocked`
    */
   permitted(address: unknown, name: string): URL {
@@ -118,7 +118,7 @@ export class GuardedHttp {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof OAuthError) throw error;
       const why = timeout.aborted ? `no answer within ${TIMEOUT} ms` : reasonOf(error);
-      // Not kept as the cause: the error may hold the request, and with it a secret.
+      // Do not keep the error as the cause. It may contain the request, and with it a secret.
       throw new OAuthError('unreachable', `${nameOf(url)}: ${why}`);
     }
   }
@@ -129,7 +129,7 @@ export class GuardedHttp {
   }
 
   async #sent(url: URL, { method, headers, body, signal }: Ask): Promise<Response> {
-    // A proxy resolves names itself, so only IP addresses in URLs stay checked.
+    // A proxy resolves names itself, so only IP addresses in URLs can be checked.
     const proxy = await proxyFor(url);
     const { request } = url.protocol === 'https:' ? https : http;
     return new Promise((done, fail) => {
@@ -189,7 +189,7 @@ function reasonOf(error: unknown): string {
   return typeof inner === 'string' ? inner : message || 'no connection';
 }
 
-/** An address without its query, which may hold anything. */
+/** A URL without its query, which may contain secrets. */
 export function nameOf(url: URL): string {
   return url.origin + url.pathname;
 }

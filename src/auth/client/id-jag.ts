@@ -4,9 +4,9 @@ import { clientAuthentication, type Identity } from './client-authentication.ts'
 import { OAuthError } from './oauth-error.ts';
 import { withoutSecrets } from './token-endpoint.ts';
 
-/** For what an assertion is wanted. */
+/** What an assertion is requested for. */
 export interface AssertionRequest {
-  /** The authorization server that it is for. */
+  /** The authorization server that will receive the assertion. */
   readonly issuer: string;
   /** The resource identifier of the server. */
   readonly resource: string;
@@ -14,7 +14,7 @@ export interface AssertionRequest {
   readonly signal: AbortSignal;
 }
 
-/** Gives an assertion that an authorization server takes for a grant (RFC 7523, section 2.1): a signed JWT. */
+/** Returns an assertion, a signed JWT, that the authorization server accepts as a grant (RFC 7523, section 2.1). */
 export type AssertionSource = (request: AssertionRequest) => Promise<string>;
 
 const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag';
@@ -24,24 +24,24 @@ export interface IdJagOptions extends Identity, Pick<GuardedHttpOptions, 'fetch'
   readonly tokenEndpoint: string;
   /** The identity provider. Default: the origin of the token endpoint. */
   readonly issuer?: string | undefined;
-  /** The user's ID token, or another assertion of who they are. Asked anew for each exchange. */
+  /** The user's ID token, or another assertion of the user's identity. A function is called for each exchange. */
   readonly subjectToken: string | (() => string | Promise<string>);
-  /** Default: that of an ID token. */
+  /** Default: the type of an ID token. */
   readonly subjectTokenType?: string | undefined;
 }
 
 /**
- * Exchanges who the user is at the identity provider of their organization for an Identity Assertion JWT Authorization Grant
- * (the extension `io.modelcontextprotocol/enterprise-managed-authorization`, section 4; RFC 8693).
+ * Exchanges the user's identity token for an Identity Assertion JWT Authorization Grant, at the identity provider of the
+ * user's organization (the extension `io.modelcontextprotocol/enterprise-managed-authorization`, section 4; RFC 8693).
  *
- * @throws TypeError for options that cannot work; the source throws OAuthError.
+ * @throws TypeError for options that cannot work. The returned function throws OAuthError.
  */
 export function idJag(options: IdJagOptions): AssertionSource {
   const { tokenEndpoint, subjectToken, fetch } = options;
   const { subjectTokenType = 'urn:ietf:params:oauth:token-type:id_token' } = options;
   const endpoint = new URL(tokenEndpoint);
   const { issuer = endpoint.origin } = options;
-  // The organization's own configuration names it, so a private address is as good as any.
+  // The URL comes from the organization's own configuration, so private addresses are allowed.
   const http = new GuardedHttp({ server: endpoint, allowPrivateNetwork: true, fetch });
   http.permitted(tokenEndpoint, 'tokenEndpoint');
   return async ({ issuer: audience, resource, scopes, signal }) => {
@@ -77,7 +77,7 @@ export function idJag(options: IdJagOptions): AssertionSource {
         server,
         client,
         response,
-        // What is issued is no access token (RFC 8693, section 2.2.1).
+        // The issued token is not an access token (RFC 8693, section 2.2.1).
         { recognizedTokenTypes: { n_a: () => {} } },
       );
       if (type !== ID_JAG) throw new OAuthError('token', 'The identity provider issued something else than an ID-JAG');

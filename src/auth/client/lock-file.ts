@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const STALE = 30_000;
 /** Milliseconds between two heartbeats. */
 const HEARTBEAT = 5000;
-/** Milliseconds between two looks at a lock that somebody holds: from this to twice this. */
+/** Milliseconds between checks of a lock that is held: a random value between this and twice this. */
 const POLL = 25;
 
 interface Holder {
@@ -19,13 +19,13 @@ interface Holder {
 }
 
 /**
- * Names the namespace in which the id of this process is unique: a machine, or a container, which may share its files and
- * its host name with others. Undefined if it is not known.
+ * Identifies the namespace in which this process id is unique: a machine or a container. Several containers may share
+ * files and a host name. Undefined if it is not known.
  */
 export function processesHere(): string | undefined {
   if (process.platform !== 'linux') return hostname();
   try {
-    // Each boot of a kernel has its own, and each namespace of process ids on it.
+    // The boot id differs for each boot. The PID namespace differs for each container.
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
   } catch {
@@ -34,11 +34,11 @@ export function processesHere(): string | undefined {
 }
 
 /**
- * Holds a lock among processes: a file that only one can create. A lock is broken if it had no heartbeat for 30 seconds, or
- * if the process that made it is known to have ended.
+ * Acquires a lock between processes: a file that only one process can create. A lock is broken if it had no heartbeat for
+ * 30 seconds, or if its process is known to have ended.
  *
- * @param path of the lock; its folder must exist.
- * @returns a function that gives the lock back.
+ * @param path of the lock. Its folder must exist.
+ * @returns a function that releases the lock.
  * @throws the signal's reason.
  */
 export async function holdLock(path: string, signal?: AbortSignal): Promise<() => Promise<void>> {
@@ -51,7 +51,7 @@ export async function holdLock(path: string, signal?: AbortSignal): Promise<() =
   }
   const alive = setInterval(() => {
     const now = new Date();
-    // Without it the lock can be broken, and then it is somebody else's.
+    // If the heartbeat fails, the lock becomes stale and another process may take it.
     utimes(path, now, now).catch(() => {});
   }, HEARTBEAT);
   alive.unref();
@@ -66,7 +66,7 @@ async function create(path: string, holder: Holder): Promise<boolean> {
     await writeFile(path, JSON.stringify(holder), { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
-    // Windows says that of a file that is being removed.
+    // Windows reports EPERM for a file that is being removed.
     if (['EEXIST', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST' || process.platform === 'win32') return false;
     }
@@ -75,8 +75,8 @@ async function create(path: string, holder: Holder): Promise<boolean> {
 }
 
 /**
- * Of several that find a lock stale, only one may remove it: the others would remove what came in its place. So it is
- * removed by who holds a second lock, and only if it is still stale then.
+ * Removes a stale lock. Several processes may find it stale, and a second removal would delete the new lock. So the
+ * process first takes a second lock, and checks again that the first one is stale.
  */
 async function breakLock(path: string, holder: Holder): Promise<void> {
   const second = `${path}.break`;
@@ -100,7 +100,7 @@ async function isStale(path: string): Promise<boolean> {
   return !isAlive(holder.pid);
 }
 
-/** Milliseconds since the last heartbeat; -Infinity where there is no lock. */
+/** Milliseconds since the last heartbeat; -Infinity if there is no lock. */
 async function age(path: string): Promise<number> {
   try {
     return Date.now() - (await stat(path)).mtimeMs;
@@ -109,7 +109,7 @@ async function age(path: string): Promise<number> {
   }
 }
 
-/** Undefined where there is no lock, or it is just being written. */
+/** Undefined if there is no lock, or if it is still being written. */
 async function read(path: string): Promise<Holder | undefined> {
   try {
     const holder = JSON.parse(await readFile(path, 'utf8')) as Partial<Holder> | null;

@@ -5,27 +5,30 @@ import { checkIssuer } from './authorization-code.ts';
 import { OAuthError } from './oauth-error.ts';
 import type { AuthorizationRequest, LoginAttempt, RedirectHandler } from './redirect.ts';
 
-/** How the user is sent to a browser, and how long they are waited for. */
+/** How to open the browser, and how long to wait for the user. */
 export interface LoopbackOptions {
-  /** Shows the user an address, in a browser or in words: `openBrowser`. Where it throws, so does the login. */
+  /** Shows the URL to the user, for example `openBrowser`. If it throws, the login fails with the same error. */
   readonly open: (url: URL) => unknown;
-  /** Milliseconds for which the user is waited for; 0 for as long as a login may take. Default 300 000. */
+  /**
+   * Milliseconds to wait for the user. 0 means no limit of its own: only the general login limit applies. Default 300
+   * 000.
+   */
   readonly timeout?: number | undefined;
   /** Path of the redirect URI. Default `/callback`. */
   readonly path?: string | undefined;
-  /** What the page says above all: the application's name. Default none. */
+  /** The heading of the page, usually the application's name. Default none. */
   readonly title?: string | undefined;
 }
 
-/** Bytes of the head of a request, whose address holds the code. */
+/** Maximum size of a request head in bytes. The URL in it contains the code. */
 const MAX_HEAD = 32 * 1024;
 
 /**
- * A user at a browser on this machine, who comes back to a server on 127.0.0.1 (RFC 8252, section 7.3). The server listens
- * at a port that the system picks, or at that of a redirect URI which the client is registered with, for as long as the
- * visit takes. What comes with another `state` is answered with 400, and waited on: any page could send it.
+ * Logs the user in with a browser on this machine. The browser returns to a server on 127.0.0.1 (RFC 8252, section 7.3).
+ * The server listens only during the login, at a free port or at the port of a registered redirect URI. A request with a
+ * wrong `state` gets 400 and the wait continues, because any web page can send one.
  *
- * A visit fails with OAuthError: `timeout`, or `issuer_mismatch` where another issuer has answered.
+ * A login fails with OAuthError: `timeout`, or `issuer_mismatch` if another issuer responds.
  */
 export function loopbackRedirect(options: LoopbackOptions): RedirectHandler {
   return { start: (registered) => LoopbackLogin.open(options, registered) };
@@ -62,7 +65,7 @@ class LoopbackLogin implements LoginAttempt {
         });
         return new LoopbackLogin(options, path, server);
       } catch (error) {
-        // Somebody else has it now.
+        // Another process uses the port now.
         if (port === 0) throw error;
       }
     }
@@ -96,7 +99,7 @@ class LoopbackLogin implements LoginAttempt {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
-    // The page may still be on its way; a browser that holds on to its connection is not waited for.
+    // Give the response time to arrive, but do not wait for a browser that keeps its connection open.
     const forced = setTimeout(() => this.#server.closeAllConnections(), 500);
     await closed;
     clearTimeout(forced);
@@ -106,7 +109,7 @@ class LoopbackLogin implements LoginAttempt {
     const url = URL.canParse(request.url ?? '', this.redirectUri) ? new URL(request.url!, this.redirectUri) : undefined;
     if (url?.pathname !== this.#path) return this.#show(response, 404, 'There is nothing here.');
     if (request.method !== 'GET') return this.#show(response, 405, 'This page can only be read.');
-    // Names that lead here are somebody else's (DNS rebinding).
+    // A different host name that resolves to this address is an attack (DNS rebinding).
     if (request.headers.host !== new URL(this.redirectUri).host)
       return this.#show(response, 403, 'This is another site.');
     const waiting = this.#waiting;
@@ -131,7 +134,7 @@ class LoopbackLogin implements LoginAttempt {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
       'cache-control': 'no-store',
-      // The address holds the code.
+      // The URL contains the code.
       'referrer-policy': 'no-referrer',
       connection: 'close',
     });

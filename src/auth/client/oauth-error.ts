@@ -1,19 +1,19 @@
 import { scrubber } from '../scrub.ts';
 
 /**
- * Why no access token can be had:
+ * Why the client could not get an access token:
  *
- * - `blocked`: an address may not be asked; see `GuardedHttp`.
- * - `unreachable`: it was asked, and there was no answer, or one too large.
- * - `discovery`: metadata is missing, or is not what the specification wants.
- * - `resource_mismatch`, `issuer_mismatch`: metadata or a response is somebody else's.
- * - `pkce_unsupported`: the authorization server does not say that it knows S256.
- * - `registration`: there is no way to get a client id, or it was refused.
- * - `authorization`: the user, or the authorization server in their browser, said no, or what came back is not an answer.
- * - `token`: the token endpoint refused.
- * - `insufficient_scope`: a server asks again for scopes that were asked for already.
- * - `rejected`: a server refuses tokens that were issued for it just now.
- * - `timeout`: the user, or what the application asks for an assertion, did not answer in time.
+ * - `blocked`: the client must not send requests to this address; see `GuardedHttp`.
+ * - `unreachable`: there was no response, or it was too large.
+ * - `discovery`: metadata is missing, or violates the specification.
+ * - `resource_mismatch`, `issuer_mismatch`: metadata or a response belongs to another resource or issuer.
+ * - `pkce_unsupported`: the authorization server does not declare support for S256.
+ * - `registration`: the client cannot get a client id, or the registration was refused.
+ * - `authorization`: the user or the authorization server denied the request, or the response is malformed.
+ * - `token`: the token endpoint refused the request.
+ * - `insufficient_scope`: a server requests scopes again that the client has already requested.
+ * - `rejected`: a server refuses tokens that were just issued for it.
+ * - `timeout`: the user, or the application's assertion source, did not respond in time.
  */
 export type OAuthErrorCode =
   | 'authorization'
@@ -29,7 +29,10 @@ export type OAuthErrorCode =
   | 'token'
   | 'unreachable';
 
-/** An access token cannot be had. Its message names the reason, and never a token, a code, a key or a secret. */
+/**
+ * The client could not get an access token. The message gives the reason, and never contains a token, code, key or
+ * secret.
+ */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly code: OAuthErrorCode;
@@ -43,13 +46,13 @@ export class OAuthError extends Error {
   }
 }
 
-/** Characters of what an authorization server says for people. */
+/** Maximum length of an authorization server's error description, in characters. */
 const MAX_DESCRIPTION = 300;
 
 /**
- * What an authorization server says of an error, in one line, without the secrets that it may have been told.
+ * Formats an authorization server's error as one line, without the secrets that were sent to it.
  *
- * @param description goes to people as it is: it may say anything.
+ * @param description text for people. It may contain anything.
  */
 export function described(error: string, description: unknown, secrets: readonly string[]): string {
   const text = typeof description === 'string' && description !== '' ? `${error}: ${description}` : error;

@@ -15,18 +15,18 @@ import { MemoryTokenStore } from './token-store.ts';
 import type { RedirectHandler } from './redirect.ts';
 import { parseChallenges, type Challenge } from './www-authenticate.ts';
 
-/** Tokens in a row that a server may refuse while they are young, and milliseconds for which they are. */
+/** Fail after this many refusals of new tokens in a row. A token is new for `YOUNG` milliseconds. */
 const MAX_REJECTED = 2;
 const YOUNG = 10_000;
-/** Challenges whose step-ups are counted. */
+/** Maximum number of scope sets with a step-up count. */
 const MAX_COUNTED = 100;
 
 /**
- * Gets access tokens by OAuth 2.1, as the authorization pages of 2025-03-26 to 2026-07-28 say, for one server. Tokens are
- * refreshed 30 seconds before they end. Whatever is needed at the same time is asked for once, in one process and, where
- * they share a store, in all.
+ * Gets access tokens for one server by OAuth 2.1, following the authorization pages of 2025-03-26 to 2026-07-28. Tokens
+ * are refreshed 30 seconds before they expire. Concurrent callers share one token request, also across processes that
+ * share a store.
  *
- * @throws TypeError for options that cannot work; its methods throw OAuthError.
+ * @throws TypeError for options that cannot work. The methods throw OAuthError.
  */
 export function oauth(options: OAuthOptions): Authorizer {
   return new OAuth(options);
@@ -36,10 +36,10 @@ class OAuth implements Authorizer {
   readonly #options: OAuthOptions;
   readonly #maxStepUps: number;
   #credentials: Credentials | undefined;
-  /** How often each set of scopes was asked for, and in place of which token last. */
+  /** For each set of scopes: the number of step-ups, and the token that the last one replaced. */
   readonly #stepUps = new Map<string, { count: number; used: string | undefined }>();
   #rejected = 0;
-  /** Logins that a person is busy with. */
+  /** Number of active user logins. */
   #attended = 0;
   #loginActiveUntil = 0;
 
@@ -100,7 +100,7 @@ class OAuth implements Authorizer {
       stepUp: false,
     };
     if (response.status === 401) {
-      // Somebody else got another meanwhile.
+      // Another caller has got a new token meanwhile.
       if (held && held.tokens.accessToken !== used) return true;
       this.#countRejection(credentials);
       await credentials.renew(demand, signal);
@@ -114,7 +114,7 @@ class OAuth implements Authorizer {
     return true;
   }
 
-  /** A token that was issued just now and is refused does not get better by getting another. */
+  /** Fails if the server repeatedly refuses new tokens: another new token would not help. */
   #countRejection({ held, endpoint }: Credentials): void {
     if (!held || held.rejected) return;
     held.rejected = true;
@@ -130,7 +130,7 @@ class OAuth implements Authorizer {
   #countStepUp(scopes: readonly string[], used: string | undefined): void {
     const wanted = scopes.toSorted().join(' ');
     const { count, used: before } = this.#stepUps.get(wanted) ?? { count: 0, used: undefined };
-    // Requests that were refused together ask together.
+    // Requests that were refused with the same token count as one step-up.
     if (count > 0 && before === used) return;
     if (count >= this.#maxStepUps) {
       const times = count === 1 ? 'once' : `${count} times`;
@@ -153,7 +153,7 @@ class OAuth implements Authorizer {
     }));
   }
 
-  /** The same user, of whom is known when they are busy. */
+  /** Wraps a redirect handler to record when a login is active. */
   #attending(redirect: RedirectHandler): RedirectHandler {
     return {
       start: async (registered) => {
@@ -180,7 +180,7 @@ function isBearer({ scheme }: Challenge): boolean {
   return scheme === 'bearer';
 }
 
-/** The nonce in a proof of ours. */
+/** The nonce in a DPoP proof of this client. */
 function nonceOf(proof: string | undefined): unknown {
   const payload = proof?.split('.')[1];
   if (payload === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** What opens an address on a system, and how. The address is an argument of its own: no shell reads it. */
+/** The command that opens a URL on a platform. The URL is a separate argument, so no shell interprets it. */
 export function browserCommand(address: string, platform: NodeJS.Platform): readonly [string, readonly string[]] {
   if (platform === 'darwin') return ['open', [address]];
   if (platform === 'win32') return ['rundll32', ['url.dll,FileProtocolHandler', address]];
@@ -8,10 +8,9 @@ export function browserCommand(address: string, platform: NodeJS.Platform): read
 }
 
 /**
- * Opens an address in the user's browser. Resolves with whether that could be tried: where it could not, the user must be
- * told the address.
+ * Opens a URL in the user's browser. Resolves with whether a browser could be started. If not, show the URL to the user.
  *
- * @throws TypeError for what is not `http` or `https`: other schemes start other programs.
+ * @throws TypeError for schemes other than `http` and `https`, because they can start other programs.
  */
 export async function openBrowser(url: URL): Promise<boolean> {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TypeError('Only web addresses are opened');

@@ -6,7 +6,7 @@ import type { GuardedHttp } from './guarded-http.ts';
 import { described, OAuthError } from './oauth-error.ts';
 import type { StoredClient } from './token-store.ts';
 
-/** A client that an authorization server knows already. */
+/** A client that is already registered at an authorization server. */
 export interface PreRegistered {
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
@@ -14,27 +14,31 @@ export interface PreRegistered {
   /** `token_endpoint_auth_method`. Default: the best that the authorization server offers. */
   readonly authMethod?: string | undefined;
   /**
-   * The authorization server that knows the client, letter for letter. A server that names another gets an error, and the
-   * other gets nothing (2026-07-28, client-registration: Authorization Server Binding). Default: the first that a server
-   * names, for which see `TokenStore`.
+   * The authorization server where the client is registered, compared exactly. If a server names a different one, the
+   * login fails and nothing is sent there (2026-07-28, client-registration: Authorization Server Binding). Default: the
+   * first one that a server names, see `TokenStore`.
    */
   readonly issuer?: string | undefined;
 }
 
-/** How a client comes by its id. */
+/** How a client gets its id. */
 export interface RegistrationOptions {
   /** First choice. */
   readonly client?: PreRegistered | undefined;
   /**
-   * The address of the client's metadata document, which is its client id. Second choice, where the authorization server
-   * supports it. `https`, with a path.
+   * The URL of the client's metadata document, which is also its client id. Must be `https` with a path. Second choice,
+   * used if the authorization server supports it.
    */
   readonly clientMetadataUrl?: string | undefined;
-  /** Signs for the client whose metadata document names the public key, where the authorization server takes it. */
+  /**
+   * Authenticates a client with a metadata document that contains the public key, if the authorization server supports
+   * it.
+   */
   readonly clientKey?: ClientKey | undefined;
   /**
-   * What a dynamic registration says (RFC 7591, section 2), beside what follows from the rest. Third choice, where the
-   * authorization server supports it. Default `{ client_name: 'MCP client' }`; false to never register.
+   * Metadata for dynamic registration (RFC 7591, section 2), added to the values that follow from the other options.
+   * Third choice, used if the authorization server supports it. Default `{ client_name: 'MCP client' }`. Use false to
+   * never register.
    */
   readonly clientMetadata?: JsonObject | false | undefined;
 }
@@ -50,10 +54,10 @@ export function checkRegistration({ clientMetadataUrl: address }: RegistrationOp
 }
 
 /**
- * Whether a user may be sent back to an address with a code: over HTTPS, or on this machine (2026-07-28,
+ * Checks that a redirect URI may receive a code: it must use HTTPS or lead to this machine (2026-07-28,
  * security-considerations: Communication Security).
  *
- * @throws TypeError where not.
+ * @throws TypeError if not.
  */
 export function checkRedirect(redirectUri: string): void {
   const { protocol, hostname } = URL.canParse(redirectUri) ? new URL(redirectUri) : { protocol: '', hostname: '' };
@@ -61,7 +65,7 @@ export function checkRedirect(redirectUri: string): void {
   throw new TypeError(`A redirect URI must be https, or http on this machine, and not ${redirectUri}`);
 }
 
-/** A client id that needs no registration, in the order of the specification; undefined where there is none. */
+/** A client id that needs no registration, in the order of the specification; undefined if there is none. */
 export function knownClient(options: RegistrationOptions, server: AuthorizationServer): Identity | undefined {
   const { client, clientKey, clientMetadataUrl } = options;
   if (client) {
@@ -78,7 +82,7 @@ export function knownClient(options: RegistrationOptions, server: AuthorizationS
     : { clientId: clientMetadataUrl, authMethod: 'none' };
 }
 
-/** Whether a client that was registered before can be used again. */
+/** Whether a stored registration can be used again. */
 export function stillGood(client: StoredClient, redirectUri: string | undefined): boolean {
   if (client.secretExpiresAt !== undefined && client.secretExpiresAt <= Date.now()) return false;
   return redirectUri === undefined || client.redirectUris.includes(redirectUri);
@@ -87,7 +91,7 @@ export function stillGood(client: StoredClient, redirectUri: string | undefined)
 /**
  * Registers a client (RFC 7591; 2026-07-28, client-registration: Dynamic Client Registration).
  *
- * @throws OAuthError `registration` with what the authorization server says, or with what else can be done.
+ * @throws OAuthError `registration` with the authorization server's error, or with a suggestion what to do instead.
  */
 export async function register(
   { clientMetadata = {} }: RegistrationOptions,
@@ -119,7 +123,7 @@ export async function register(
     signal,
   });
   const body = await jsonOf(response);
-  // Some answer 200 where RFC 7591, section 3.2.1, has 201.
+  // Some servers send 200 although RFC 7591, section 3.2.1, requires 201.
   if ((response.status === 200 || response.status === 201) && typeof body?.['client_id'] === 'string') {
     return clientFrom(body, redirectUri);
   }
@@ -130,7 +134,7 @@ export async function register(
   });
 }
 
-/** A client that runs at its user's cannot keep a secret, so none is the best method for it. */
+/** A client on a user's machine cannot keep a secret, so it prefers `none`. */
 function methodToAskFor({ token_endpoint_auth_methods_supported: offered }: AuthorizationServer): string {
   const known = ['none', 'client_secret_basic', 'client_secret_post'];
   return offered === undefined ? 'none' : (known.find((method) => offered.includes(method)) ?? 'none');

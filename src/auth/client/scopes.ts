@@ -1,23 +1,24 @@
-/** From what the scopes of an authorization request are chosen. */
+/** The inputs for choosing the scopes of an authorization request. */
 export interface ScopeSources {
-  /** Those that the application wants in any case. */
+  /** Scopes that the application always requests. */
   readonly wanted: readonly string[];
-  /** Those of the challenge; undefined where it names none. */
+  /** Scopes in the challenge; undefined if it has none. */
   readonly challenged: readonly string[] | undefined;
-  /** Those of the resource's metadata; undefined where it names none. */
+  /** Scopes in the resource metadata; undefined if it has none. */
   readonly supported: readonly string[] | undefined;
-  /** Those that were asked for before. */
+  /** Scopes of earlier requests. */
   readonly former: readonly string[];
-  /** Those of the authorization server's metadata. */
+  /** Scopes in the authorization server metadata. */
   readonly offered: readonly string[] | undefined;
-  /** Whether tokens that outlast the user's presence are wanted. */
+  /** Whether to request tokens that also work without the user present. */
   readonly offline: boolean;
 }
 
 /**
- * The scopes to ask for: those of the challenge, else all of the resource's metadata, else none, so that the authorization
- * server decides; never less than before (2026-07-28, basic/authorization: Scope Selection Strategy and Step-Up
- * Authorization Flow). `offline_access` is asked for where the authorization server knows it (Refresh Tokens).
+ * Chooses the scopes to request: those of the challenge, else all in the resource metadata, else none, so that the
+ * authorization server decides. Earlier scopes are always included (2026-07-28, basic/authorization: Scope Selection
+ * Strategy and Step-Up Authorization Flow). `offline_access` is added if the authorization server supports it (Refresh
+ * Tokens).
  */
 export function selectScopes({
   wanted,
@@ -33,7 +34,7 @@ export function selectScopes({
   return [...scopes];
 }
 
-/** The scopes of a challenge; undefined where it names none. */
+/** The scopes of a challenge; undefined if it has none. */
 export function scopesIn(parameter: string | undefined): readonly string[] | undefined {
   const scopes = parameter?.split(' ').filter((scope) => scope !== '');
   return scopes && scopes.length > 0 ? scopes : undefined;

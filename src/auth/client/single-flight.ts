@@ -7,17 +7,17 @@ interface Flight {
 }
 
 /**
- * Runs one thing at a time, for all who want it. Who stops waiting does not stop it for the others; it is stopped where
- * nobody waits any more.
+ * Runs one task at a time, and all callers share its result. A caller that stops waiting does not stop the task for the
+ * others. The task is aborted when no caller waits any more.
  */
 export class SingleFlight {
   #flight: Flight | undefined;
 
   /**
-   * Waits for what is running, or starts it.
+   * Waits for the running task, or starts one.
    *
-   * @returns whether it was started by this call.
-   * @throws what it throws, for all who wait; the signal's reason.
+   * @returns whether this call started the task.
+   * @throws the task's error, to all callers that wait; the signal's reason.
    */
   async run(start: (signal: AbortSignal) => Promise<void>, signal: AbortSignal | undefined): Promise<boolean> {
     signal?.throwIfAborted();
@@ -41,7 +41,7 @@ export class SingleFlight {
     const done = start(controller.signal).finally(() => {
       if (this.#flight === flight) this.#flight = undefined;
     });
-    // Where nobody waits any more, nobody hears of it.
+    // When no caller waits, nobody handles the rejection.
     done.catch(() => {});
     const flight: Flight = { done, controller, waiting: 0 };
     return flight;

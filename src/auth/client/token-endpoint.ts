@@ -5,7 +5,7 @@ import type { DpopKey } from './dpop.ts';
 import type { GuardedHttp } from './guarded-http.ts';
 import { described, OAuthError } from './oauth-error.ts';
 
-/** Milliseconds before its end at which a token is refreshed. */
+/** Refresh a token this many milliseconds before it expires. */
 const EARLY = 30_000;
 
 export interface TokenRequestContext {
@@ -16,7 +16,7 @@ export interface TokenRequestContext {
   readonly signal: AbortSignal;
 }
 
-/** What a token endpoint is asked. */
+/** A request to the token endpoint. */
 export type TokenRequest =
   | {
       readonly grant: 'code';
@@ -34,17 +34,17 @@ export interface Issued {
   readonly refreshToken: string | undefined;
   /** Milliseconds since 1970. */
   readonly expiresAt: number | undefined;
-  /** When to get the next: 30 seconds before its end, or a tenth of its time where that is less. */
+  /** When to refresh: 30 seconds before expiry, or a tenth of the lifetime if that is less. */
   readonly refreshAt: number | undefined;
-  /** Undefined where the server did not say. */
+  /** Undefined if the server did not send any. */
   readonly scopes: readonly string[] | undefined;
 }
 
 /**
- * Asks a token endpoint.
+ * Sends a request to the token endpoint.
  *
- * @param parameters beside those of the grant: `resource` and `scope`.
- * @throws OAuthError `token` where it refuses, with its `error`; `unreachable`.
+ * @param parameters added to those of the grant: `resource` and `scope`.
+ * @throws OAuthError `token` with the server's `error` if it refuses; `unreachable`.
  */
 export async function requestToken(
   context: TokenRequestContext,
@@ -59,7 +59,7 @@ export async function requestToken(
   const options = {
     [oauth.customFetch]: async (url: string, init: Parameters<GuardedHttp['fetch']>[1]) =>
       withoutIdToken(await http.fetch(url, init)),
-    // Which addresses may be asked is up to the guard.
+    // `GuardedHttp` decides which addresses are allowed.
     [oauth.allowInsecureRequests]: true,
     signal,
     ...(dpop && { DPoP: dpop.handle }),
@@ -84,7 +84,7 @@ export async function requestToken(
     oauth.processGenericTokenEndpointResponse(server, client, await send());
   try {
     const body = await receive().catch((error: unknown) => {
-      // RFC 9449, section 8: once more, with the nonce that came with the refusal.
+      // RFC 9449, section 8: retry once, with the nonce from the refusal.
       if (dpop && oauth.isDPoPNonceError(error)) return receive();
       throw error;
     });
@@ -94,7 +94,7 @@ export async function requestToken(
   }
 }
 
-/** Who the user is, is not asked for here: an ID token is neither checked nor kept. */
+/** Removes the ID token from a response. It is not needed, so it is neither checked nor stored. */
 async function withoutIdToken(response: Response): Promise<Response> {
   if (response.status !== 200) return response;
   const text = await response.text();
@@ -103,7 +103,7 @@ async function withoutIdToken(response: Response): Promise<Response> {
     const { id_token: _, ...rest } = JSON.parse(text) as Record<string, unknown>;
     body = JSON.stringify(rest);
   } catch {
-    // `oauth4webapi` says what is wrong with it.
+    // `oauth4webapi` reports the malformed body.
   }
   const headers = new Headers(response.headers);
   headers.delete('content-length');
@@ -141,8 +141,8 @@ function secretsOf({ clientSecret, privateKey }: Identity, request: TokenRequest
 }
 
 /**
- * What went wrong at an authorization server, in an error of ours. Those of `oauth4webapi` hold the response, which may hold
- * tokens; so nothing is kept of them but the reason.
+ * Converts an `oauth4webapi` error to an OAuthError. The original may contain the response, and with it tokens, so only
+ * the reason is kept.
  */
 export function withoutSecrets(thrown: unknown, secrets: readonly string[]): unknown {
   if (thrown instanceof OAuthError || !(thrown instanceof Error) || thrown.name === 'AbortError') return thrown;

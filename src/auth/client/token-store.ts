@@ -1,77 +1,77 @@
 import { waitFor } from '../../util/wait.ts';
 
-/** Whose credentials: those of one server, from one authorization server. */
+/** Identifies credentials: one server and one authorization server. */
 export interface CredentialKey {
   /** The address of the server. */
   readonly server: string;
-  /** The identifier of the authorization server, letter for letter. */
+  /** The exact identifier of the authorization server. */
   readonly issuer: string;
 }
 
-/** A client that was registered dynamically. It is good at the issuer of its key only. */
+/** A dynamically registered client. It is valid only at the issuer of its key. */
 export interface StoredClient {
   readonly clientId: string;
   readonly clientSecret?: string;
   /** `token_endpoint_auth_method`. */
   readonly authMethod?: string;
-  /** When the secret ends, in milliseconds since 1970. Absent: never. */
+  /** When the secret expires, in milliseconds since 1970. Absent: never. */
   readonly secretExpiresAt?: number;
   readonly redirectUris: readonly string[];
 }
 
-/** An access token, and what is needed to get the next. */
+/** An access token, and the data needed to get the next one. */
 export interface StoredTokens {
   readonly accessToken: string;
   readonly tokenType: 'Bearer' | 'DPoP';
   readonly refreshToken?: string;
-  /** When the access token ends, in milliseconds since 1970. Absent: nobody said. */
+  /** When the access token expires, in milliseconds since 1970. Absent: not known. */
   readonly expiresAt?: number;
-  /** When it is to be refreshed, in milliseconds since 1970. */
+  /** When to refresh it, in milliseconds since 1970. */
   readonly refreshAt?: number;
-  /** Scopes that were asked for, and those that were granted. */
+  /** The requested and the granted scopes. */
   readonly scopes: readonly string[];
   /** The resource that the token is for. */
   readonly resource: string;
-  /** Who the token was issued to. */
+  /** The client that the token was issued to. */
   readonly clientId: string;
-  /** Where the server said that its metadata is. */
+  /** The resource metadata URL that the server named. */
   readonly metadataUrl?: string;
-  /** The private key to which the tokens are bound, as a JWK. */
+  /** The private key that the tokens are bound to, as a JWK. */
   readonly dpopKey?: Readonly<Record<string, unknown>>;
 }
 
-/** What is kept for a key. All of it is secret. */
+/** The stored data of one key. All of it is secret. */
 export interface StoredCredentials {
   readonly client?: StoredClient;
   readonly tokens?: StoredTokens;
 }
 
 /**
- * Keeps credentials between runs, and between processes. Any method may be called at any time, by several processes that
- * share the store. What is read is a value: to change it does not change the store.
+ * Keeps credentials between runs and shares them between processes. Several processes may call any method at any time. A
+ * returned value is a copy: changing it does not change the store.
  */
 export interface TokenStore {
-  /** What is kept for a key; undefined where nothing is. */
+  /** The credentials of a key; undefined if there are none. */
   get(key: CredentialKey): Promise<StoredCredentials | undefined>;
-  /** Replaces all that is kept for a key: either all of it is seen by others, or none. */
+  /** Replaces the credentials of a key. The change is atomic: readers see all of it or nothing. */
   set(key: CredentialKey, credentials: StoredCredentials): Promise<void>;
-  /** Forgets a key. One that is not there is no error. */
+  /** Removes a key. A missing key is not an error. */
   delete(key: CredentialKey): Promise<void>;
-  /** The issuers for which something is kept for a server, the one that was written last first. */
+  /** The issuers with credentials for a server, the most recently written one first. */
   issuers(server: string): Promise<readonly string[]>;
   /**
-   * Runs `section` while nobody else, in no process that shares the store, runs one for the same key. Sections of other keys
-   * are not held up. A section whose process has died does not hold up others for ever.
+   * Runs `section` while no other caller or process that shares the store runs one for the same key. Sections of
+   * different keys do not block each other. If a process dies, its section must not block others for ever.
    *
    * @param signal stops the wait; a section that has begun is not stopped.
-   * @throws what the section throws; the signal's reason.
+   * @throws the section's error; the signal's reason.
    */
   locked<T>(key: CredentialKey, section: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
-/** Keeps credentials as long as the process runs. */
+/** Keeps credentials in memory until the process ends. */
 export class MemoryTokenStore implements TokenStore {
-  /** In the order in which they were written. */
+  /** In the order of writing. */
   readonly #kept = new Map<string, { readonly key: CredentialKey; readonly json: string }>();
   readonly #tails = new Map<string, Promise<void>>();
 

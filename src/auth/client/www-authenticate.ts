@@ -2,11 +2,11 @@
 export interface Challenge {
   /** In lower case. */
   readonly scheme: string;
-  /** By names in lower case; of one that comes twice, the first. */
+  /** The parameters by lower-case name. If one appears twice, the first counts. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** Characters that are read of a header. */
+/** Maximum number of characters read from a header. */
 const MAX_LENGTH = 16 * 1024;
 
 const SPACE = /[ \t]*/y;
@@ -16,10 +16,10 @@ const QUOTED = /"((?:[^"\\]|\\.)*)"/sy;
 const TOKEN68 = /[\w.~+/-]+=*(?=[ \t]*(?:,|$))/y;
 
 /**
- * Reads the challenges of a `WWW-Authenticate` header (RFC 9110, section 11.6.1). Where it cannot be read any further, what
- * was read so far counts.
+ * Parses the challenges of a `WWW-Authenticate` header (RFC 9110, section 11.6.1). At a syntax error it stops, and
+ * returns the challenges read so far.
  *
- * @param header several are joined by commas.
+ * @param header several headers are joined by commas.
  */
 export function parseChallenges(header: string | undefined): readonly Challenge[] {
   if (header === undefined || header.length > MAX_LENGTH) return [];
@@ -48,7 +48,7 @@ export function parseChallenges(header: string | undefined): readonly Challenge[
       if (!parameters.has(key)) parameters.set(key, quoted ? value.replace(/\\(.)/gs, '$1') : value);
     } else {
       found.push({ scheme: name.toLowerCase(), parameters: new Map() });
-      // A credential in place of parameters says nothing that is of use here.
+      // A token68 value in place of parameters is not used here.
       if (at > after) take(TOKEN68);
     }
   }
