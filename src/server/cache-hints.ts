@@ -1,17 +1,19 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 
-/** How long, and for whom, a client may keep a result (2026-07-28, server/utilities/caching: Cacheable Model). */
+/**
+ * How long a client may cache a result, and who may share it (2026-07-28, server/utilities/caching: Cacheable Model).
+ */
 export interface CacheHints {
-  /** Milliseconds for which the result is fresh; 0 means that it is stale at once. Default 0. */
+  /** How long the result is fresh, in milliseconds. 0: it is stale at once. Default 0. */
   ttlMs?: number | undefined;
-  /** `public` where the result is the same for every caller: it may be kept and served to anybody. Default `private`. */
+  /** `public`: the result is the same for every caller, so shared caches may store it. Default `private`. */
   cacheScope?: 'public' | 'private' | undefined;
 }
 
 /**
- * The hints as a result carries them; what is not given is absent.
+ * The hints as fields of a result. A hint that is not given is left out.
  *
- * @throws TypeError where `ttlMs` is no integer from 0 on, or `cacheScope` is neither `public` nor `private`.
+ * @throws TypeError if `ttlMs` is not an integer of at least 0, or `cacheScope` is neither `public` nor `private`.
  */
 export function cacheHints({ ttlMs, cacheScope }: CacheHints, owner: string): JsonObject {
   const hints: JsonObject = {};

@@ -1,6 +1,6 @@
 import { isObject } from '../jsonrpc/message.ts';
 
-/** Every option of `McpServer`; a test sees that none is missing. */
+/** All options of `McpServer`. A test checks that the list is complete. */
 const OPTIONS: readonly string[] = [
   ...['name', 'version', 'title', 'description', 'icons', 'websiteUrl', 'instructions', 'pageSize', 'capabilities'],
   ...[
@@ -20,10 +20,10 @@ const OPTIONS: readonly string[] = [
 const ERAS: ReadonlySet<unknown> = new Set([undefined, 'both', 'legacy', 'modern']);
 
 /**
- * Refuses options that types would have refused. What looks like no option at all is left alone: it is said of the server,
- * as its name is.
+ * Refuses options that the types would refuse. A key that does not resemble an option is accepted: it describes the
+ * server, as `name` does.
  *
- * @throws TypeError where an option looks misspelt, or `eras` is none of those there are.
+ * @throws TypeError if an option looks misspelt, or `eras` has an unknown value.
  */
 export function checkServerOptions(options: object): void {
   for (const given of Object.keys(options)) {
@@ -38,9 +38,9 @@ export function checkServerOptions(options: object): void {
 }
 
 /**
- * Refuses what cannot be registered, and says what to write.
+ * Refuses a wrong registration, and says what to write instead.
  *
- * @param method of `McpServer` that was called.
+ * @param method the method of `McpServer` that was called.
  * @throws TypeError
  */
 export function checkEntry(method: string, name: unknown, config: unknown, handler: unknown): void {
@@ -58,7 +58,7 @@ export function checkEntry(method: string, name: unknown, config: unknown, handl
   }
 }
 
-/** @throws TypeError where a resource could not be asked for by it (RFC 3986, section 3). */
+/** @throws TypeError if it is not an absolute URI, so that no client could read the resource (RFC 3986, section 3). */
 export function checkUri(uri: string): void {
   if (!URL.canParse(uri)) {
     throw new TypeError(
@@ -72,7 +72,7 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value) : Array.isArray(value) ? 'an array' : typeof value;
 }
 
-/** Whether one word becomes the other by at most two changes of a letter; by one where it is short. */
+/** Whether two words differ by at most two letters, or by one letter if the word is short. */
 function isNear(given: string, option: string): boolean {
   const most = option.length > 5 ? 2 : 1;
   if (Math.abs(given.length - option.length) > most) return false;

@@ -3,9 +3,9 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Context } from './context.ts';
 
-/** What a completer is told beside the value typed so far. */
+/** What a completer gets in addition to the value typed so far. */
 export class CompletionContext extends Context {
-  /** The arguments that are already settled (2025-06-18 and later). */
+  /** The arguments that already have a value (2025-06-18 and later). */
   readonly arguments: Readonly<Record<string, string>>;
 
   constructor(exchange: Exchange, settled: Readonly<Record<string, string>>) {
@@ -15,8 +15,8 @@ export class CompletionContext extends Context {
 }
 
 /**
- * Suggests values for an argument, best first: a function of what is typed so far, or a fixed list from which those
- * that begin with it are taken. The first 100 are sent.
+ * Suggests values for an argument, best first. Either a function of the text typed so far, or a fixed list that is
+ * filtered by this text as a prefix. The first 100 are sent.
  */
 export type Completer =
   | readonly string[]
@@ -25,17 +25,17 @@ export type Completer =
 /** The completers of one prompt or template, by argument. */
 export type Completers = ReadonlyMap<string, Completer>;
 
-/** Finds the completers that a reference means; undefined where it names nothing. */
+/** Finds the completers for a reference. Undefined if the reference names nothing. */
 export type FindCompleters = (type: unknown, name: unknown) => Completers | undefined;
 
 /** 2025-11-25, server/utilities/completion: Completion Results. */
 const MOST = 100;
 
 /**
- * Answers `completion/complete`. An argument that nobody completes has no suggestions.
+ * Answers `completion/complete`. An argument without a completer has no suggestions.
  *
- * @throws RpcError −32602 where the request is malformed or its reference names nothing
- * (2025-11-25, server/utilities/completion: Error Handling).
+ * @throws RpcError −32602 if the request is malformed or its reference names nothing (2025-11-25,
+ * server/utilities/completion: Error Handling).
  */
 export async function complete(exchange: Exchange, find: FindCompleters): Promise<JsonObject> {
   const { ref, argument, context } = exchange.params;

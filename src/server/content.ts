@@ -7,7 +7,7 @@ export function text(value: string): ContentBlock {
   return { type: 'text', text: value };
 }
 
-/** A result that a model can read and act on (2025-11-25, server/tools: Error Handling). */
+/** A failed tool result, which the model can read and act on (2025-11-25, server/tools: Error Handling). */
 export function toolError(message: string): JsonObject {
   return { content: [text(message)], isError: true };
 }
@@ -16,7 +16,7 @@ function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCKS.has(value['type']);
 }
 
-/** Makes a result of whatever a tool without `output` returned. */
+/** Converts the return value of a tool without `output` to a result. */
 export function toolResult(reply: unknown): JsonObject {
   if (reply === undefined || reply === null) return { content: [] };
   if (typeof reply === 'string') return { content: [text(reply)] };
@@ -28,7 +28,10 @@ export function toolResult(reply: unknown): JsonObject {
   return { content: [text(JSON.stringify(reply))] };
 }
 
-/** Makes a result of whatever a resource's handler returned; undefined where it says that there is no such resource. */
+/**
+ * Converts the return value of a resource's handler to a result. Undefined if the handler says that the resource does
+ * not exist.
+ */
 export function resourceResult(reply: unknown, uri: string, mimeType: string | undefined): JsonObject | undefined {
   if (reply === undefined || reply === null) return undefined;
   const head = mimeType === undefined ? { uri } : { uri, mimeType };
@@ -45,7 +48,7 @@ export function resourceResult(reply: unknown, uri: string, mimeType: string | u
   throw new TypeError(`the handler of resource ${uri} returned neither text, bytes, contents nor a result`);
 }
 
-/** Makes a result of whatever a prompt's handler returned. */
+/** Converts the return value of a prompt's handler to a result. */
 export function promptResult(reply: unknown, name: string, description: string | undefined): JsonObject {
   if (isObject(reply) && Array.isArray(reply['messages'])) return reply;
   let messages: PromptMessage[];

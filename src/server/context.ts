@@ -16,17 +16,20 @@ import { once } from './once.ts';
 import { complaint, type AnySchema } from './schema.ts';
 import { TaskExchange, type StartTaskOptions } from './task-exchange.ts';
 
-/** What a form asks: a flat object of strings, numbers, integers, booleans and choices (client/elicitation: Requested Schema). */
+/**
+ * The schema of a form: a flat object of strings, numbers, integers, booleans and choices (client/elicitation:
+ * Requested Schema).
+ */
 export type ElicitForm<S extends AnySchema> =
   | { message: string; /** A Standard Schema, or a JSON Schema. */ schema: S }
   | { message: string; /** The same under the name that it has on the wire. */ requestedSchema: S };
 
-/** What became of a form; `content` is what was filled in, checked, with the defaults of the schema. */
+/** The answer to a form. `content` holds the values: they are checked, and have the schema's defaults filled in. */
 export type ElicitAnswer<T> =
   | { action: 'accept'; content: T; _meta?: JsonObject }
   | { action: 'decline' | 'cancel'; content?: undefined; _meta?: JsonObject };
 
-/** What a caller may be able to do for a handler. */
+/** The kinds of questions that a caller may support. */
 export type CallerFeature = 'elicitation' | 'elicitation.url' | 'sampling' | 'sampling.tools' | 'roots';
 
 const FEATURES: Readonly<Record<CallerFeature, readonly [method: string, params: JsonObject]>> = {
@@ -42,18 +45,18 @@ const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 const DROPPED = Promise.resolve();
 
 /**
- * What a handler can do beside returning a result: tell its caller something, ask it something, learn who it is. The
- * same calls serve every revision.
+ * Lets a handler send notifications to its caller, ask it questions, and see who it is. The same methods work in every
+ * revision.
  *
- * Every question rejects with an `RpcError`: −32601 where the caller lacks the capability, −32021 from 2026-07-28, and
- * nothing is sent then; −32602 where the answer is none; otherwise the caller's own. Its last argument may hold a `key`,
- * what the question is called among those of its request, and a `signal`, which takes it back. From 2026-07-28 a caller
- * comes again with its answers, and where another process gets them the handler runs anew from the start: its questions
- * are the same where it asks them in the same order or by the same keys, and what `once` did is not done again
- * (2026-07-28, basic/patterns/mrtr).
+ * A question rejects with an `RpcError`: −32601 (−32021 from 2026-07-28) if the caller lacks the capability, and then
+ * nothing is sent; −32602 if the answer is malformed; otherwise the caller's own error. The last argument of a question
+ * may hold a `key`, which names the question within its request, and a `signal`, which cancels it. From 2026-07-28, a
+ * caller repeats its request with the answers. If another process receives them, the handler runs again from the start.
+ * Questions are matched by their keys, or else by their order, so ask in the same order or use keys. Steps in `once`
+ * are not repeated (2026-07-28, basic/patterns/mrtr).
  */
 export class Context {
-  /** The request being answered, raw. */
+  /** The request as it was received. */
   readonly exchange: Exchange;
   #progress = Number.NEGATIVE_INFINITY;
 
@@ -61,37 +64,40 @@ export class Context {
     this.exchange = exchange;
   }
 
-  /** Who is asking, and what they can do. */
+  /** The caller and its capabilities. */
   get caller(): Caller {
     return this.exchange.caller;
   }
 
-  /** What is known of the caller from its credential; undefined where it showed none. */
+  /** What the caller's credential says. Undefined if the caller sent none. */
   get auth(): AuthInfo | undefined {
     return this.exchange.caller.auth;
   }
 
-  /** A header of the HTTP request, whatever the case of its name; undefined where there is none, or no HTTP. Credentials are not shown. */
+  /**
+   * A header of the HTTP request; its name is case-insensitive. Undefined if the header is missing or the transport is
+   * not HTTP. Headers with credentials are hidden.
+   */
   header(name: string): string | undefined {
     return this.exchange.header?.(name.toLowerCase());
   }
 
-  /** Whether the caller can be asked this. What its revision does not have it cannot, whatever it declared. */
+  /** Whether the caller supports this kind of question: it declared the capability, and its revision has it. */
   can(feature: CallerFeature): boolean {
     const [method, params] = FEATURES[feature];
     const { capabilities, revision } = this.exchange.caller;
     return missingCapability(method, params, capabilities, REVISIONS[revision]) === undefined;
   }
 
-  /** Fires when the caller cancelled, or is gone for good. */
+  /** Fires when the caller cancels the request, or disconnects for good. */
   get signal(): AbortSignal {
     return this.exchange.signal;
   }
 
   /**
-   * Tells the caller how far the work is; nothing is sent where it did not ask to know, or where `progress` did not grow
-   * since the last time (2025-11-25, basic/utilities/progress: the value MUST increase). Resolves when the transport has
-   * taken it; need not be awaited.
+   * Sends progress to the caller. Nothing is sent if the caller did not request progress, or if `progress` did not
+   * increase since the last call (2025-11-25, basic/utilities/progress: the value MUST increase). Resolves when the
+   * transport has accepted it. It need not be awaited.
    */
   progress(progress: number, total?: number, message?: string): Promise<void> {
     const { _meta: meta } = this.exchange.params;
@@ -107,8 +113,8 @@ export class Context {
   }
 
   /**
-   * Sends a log message to the caller; nothing where it asked for more severe ones only. `data` is anything that can be
-   * written as JSON. Resolves when the transport has taken it; need not be awaited.
+   * Sends a log message to the caller, unless it is below the level that the caller set. `data` is any JSON value.
+   * Resolves when the transport has accepted it. It need not be awaited.
    */
   log(level: LogLevel, data: unknown, logger?: string): Promise<void> {
     if (!reaches(level, this.exchange.caller.logLevel)) return inTurn(DROPPED);
@@ -116,13 +122,14 @@ export class Context {
   }
 
   /**
-   * Makes a task of the call, in a tool whose `task.start` is `by-handler`: its caller is told at once that there is one,
-   * and what the handler does from then on belongs to the task. Questions that must come before are to be answered by then
-   * (tasks extension: Task Creation). Resolves when the task is stored, with true; with false where the caller cannot have
-   * one, or no more are taken, and the call goes on as it is. Further calls change only how the task stands.
+   * Turns the call into a task, in a tool with `task.start: 'by-handler'`. The caller gets the task at once, and
+   * everything that the handler does from then on belongs to the task. Ask questions that must come first before this
+   * call (tasks extension: Task Creation). Resolves with true when the task is stored. Resolves with false if the
+   * caller does not support tasks or no more tasks are accepted: the call then continues as an ordinary request.
+   * Further calls only change the task's status message.
    *
-   * @throws Error where the tool does not work as a task; RpcError −32603 where it works as a task only and no more are
-   * taken; the reason of the signal where the caller has left.
+   * @throws Error if the tool has no `task` setting; RpcError −32603 if the tool requires a task and no more are
+   * accepted; the signal's reason if the caller is gone.
    */
   async startTask(options: StartTaskOptions = {}): Promise<boolean> {
     if (!(this.exchange instanceof TaskExchange))
@@ -130,7 +137,9 @@ export class Context {
     return this.exchange.call.start(options);
   }
 
-  /** From 2025-11-25 on (client/sampling: Capabilities); before, every client might be asked for context. */
+  /**
+   * Required from 2025-11-25 on (client/sampling: Capabilities). Earlier revisions allow the request to every client.
+   */
   #checkContext({ includeContext = 'none' }: SampleParams): void {
     const { capabilities, revision } = this.exchange.caller;
     const { era, samplingFeatures } = REVISIONS[revision];
@@ -148,17 +157,17 @@ export class Context {
 
   #notify(method: string, params: JsonObject): Promise<void> {
     const sent = this.exchange.notify(method, params);
-    // Handlers often do not await it, and the exchange may be one that middleware made.
+    // Handlers often do not await the result, and middleware may have made the exchange: report a rejection here.
     sent.catch(() => {});
     return sent;
   }
 
   /**
-   * Asks the person behind the caller to fill in a form (client/elicitation: Form Mode Elicitation Requests). Never for
-   * passwords, keys and the like: those go by `elicitUrl`.
+   * Asks the user to fill in a form (client/elicitation: Form Mode Elicitation Requests). Never use it for passwords,
+   * keys or other secrets: use `elicitUrl` for those.
    *
-   * @throws TypeError (rejects) where the schema is none that a form can have, and nothing is sent then; RpcError −32602
-   * where what was filled in does not match it.
+   * @throws TypeError (rejects) if a form cannot have this schema; nothing is sent then. RpcError −32602 if the values
+   * do not match the schema.
    */
   async elicit<const S extends AnySchema>(
     form: ElicitForm<S>,
@@ -176,11 +185,11 @@ export class Context {
   }
 
   /**
-   * Asks the person behind the caller to go to an address, for what must not pass through the client (client/elicitation:
-   * URL Mode Elicitation Requests). `accept` means that they agreed to go there, not that they are done. `elicitationId`
-   * is for revision 2025-11-25 alone, which has one; made up where it is not given.
+   * Asks the user to open a URL, for data that must not pass through the client (client/elicitation: URL Mode
+   * Elicitation Requests). `accept` means that the user agreed to open it, not that they are done there.
+   * `elicitationId` is used in revision 2025-11-25 only. Default: a generated id.
    *
-   * @throws TypeError (rejects) where `url` is none.
+   * @throws TypeError (rejects) if `url` is not a URL.
    */
   async elicitUrl(
     visit: { message: string; url: string; elicitationId?: string },
@@ -200,9 +209,9 @@ export class Context {
   /**
    * Asks the caller's model for a message (client/sampling).
    *
-   * @throws TypeError (rejects) where the messages break the rules on tool uses and their results (client/sampling:
-   * Message Content Constraints), and RpcError where `includeContext` needs `sampling.context` and the caller lacks it;
-   * nothing is sent then.
+   * @throws TypeError (rejects) if the messages break the rules for tool uses and their results (client/sampling:
+   * Message Content Constraints). RpcError if `includeContext` needs `sampling.context` and the caller lacks it.
+   * Nothing is sent in either case.
    */
   async sample(params: SampleParams, options: AskOptions = {}): Promise<SampleResult> {
     checkSampling(params);
@@ -216,7 +225,7 @@ export class Context {
   /**
    * Asks the caller for its roots (client/roots).
    *
-   * @throws RpcError −32602 where the answer has none.
+   * @throws RpcError −32602 if the answer has no roots.
    */
   async roots(options: AskOptions = {}): Promise<Root[]> {
     const { roots } = await this.exchange.ask(Method.ListRoots, {}, options);
@@ -226,30 +235,30 @@ export class Context {
   }
 
   /**
-   * Runs `make` once for this request, however often its handler is run anew for it, and gives what it made: a copy each
-   * time. Runs at the same time are one; one that fails is forgotten. The value must be JSON (undefined is remembered as
-   * undefined) and travels with the request, sealed: keep it small.
+   * Runs `make` once for this request, even if the handler runs again, and returns a copy of its value. Parallel calls
+   * share one run. A run that fails is not remembered. The value must be JSON or undefined. It travels, sealed, in the
+   * request's state, so keep it small.
    *
-   * @throws TypeError (rejects) where the value is no JSON; and what `make` throws.
+   * @throws TypeError (rejects) if the value is not JSON; and any error of `make`.
    */
   once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
     return once(this.exchange.notes, key, make) as Promise<T>;
   }
 
-  /** The answers to what the handler asked by `inputRequired`, by the keys of its questions; none in the first run. */
+  /** The answers to the questions of `inputRequired`, by their keys. Empty in the first run. */
   get inputResponses(): Readonly<Record<string, JsonObject>> {
     const responses: unknown = this.exchange.params['inputResponses'];
     return isObject(responses) ? responses : {};
   }
 
-  /** The state that the handler gave to `inputRequired`, as it was; undefined in the first run. */
+  /** The state that the handler gave to `inputRequired`, unchanged. Undefined in the first run. */
   get requestState(): string | undefined {
     const state: unknown = this.exchange.params['requestState'];
     return typeof state === 'string' ? state : undefined;
   }
 }
 
-/** @throws RpcError −32602 where an elicitation was answered with something else. */
+/** @throws RpcError −32602 if the answer to an elicitation is malformed. */
 function checkedAnswer(answer: JsonObject): JsonObject & Pick<ElicitResult, 'action'> {
   const { action } = answer;
   if (!ACTIONS.has(action)) {
@@ -261,7 +270,7 @@ function checkedAnswer(answer: JsonObject): JsonObject & Pick<ElicitResult, 'act
   return answer as JsonObject & Pick<ElicitResult, 'action'>;
 }
 
-/** What was filled in by someone who then refused is nobody's business. */
+/** If the user declined or cancelled, drop the values that they had typed. */
 function withoutContent({ _meta }: JsonObject, action: 'decline' | 'cancel'): ElicitAnswer<never> {
   return _meta === undefined ? { action } : { action, _meta };
 }

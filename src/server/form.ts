@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { anySchema, type AnySchema, type Schema } from './schema.ts';
 
-/** What keywords of each type a form may have (2026-07-28, client/elicitation: Requested Schema). */
+/** The keywords that a form may use for each type (2026-07-28, client/elicitation: Requested Schema). */
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   string: ['minLength', 'maxLength', 'format'],
   number: ['minimum', 'maximum'],
@@ -9,7 +9,7 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   boolean: [],
 };
 const FORMATS: ReadonlySet<unknown> = new Set(['email', 'uri', 'date', 'date-time']);
-/** Keywords that make one schema of several. */
+/** Keywords that combine schemas. */
 const COMBINING = [
   '$ref',
   '$dynamicRef',
@@ -25,11 +25,11 @@ const COMBINING = [
 const forms = new WeakMap<object, Schema>();
 
 /**
- * A form, as an elicitation asks for it, and the check of what was filled in. What a form cannot say of a value
- * (patterns, other formats, exclusive bounds) is left out of it, and checked in the answer all the same.
+ * Converts a schema to the form of an elicitation, and checks the answer. A form cannot express patterns, other formats
+ * or exclusive bounds: they are left out of the form, but still checked in the answer.
  *
- * @throws TypeError where the schema is not of a flat object of strings, numbers, integers, booleans and choices; it
- * names the property.
+ * @throws TypeError that names the property, if the schema is not a flat object of strings, numbers, integers, booleans
+ * and choices.
  */
 export function formOf(given: AnySchema): Schema {
   const known = isObject(given) || typeof given === 'function' ? forms.get(given) : undefined;
@@ -79,12 +79,12 @@ function fieldSchema(field: unknown, owner: string): JsonObject {
   return withDefault(shown, field, owner);
 }
 
-/** Schema libraries bound every integer by what a double can hold, which tells nobody anything. */
+/** Schema libraries bound every integer by the safe integers of a double. These bounds carry no information. */
 function isBound(value: unknown): boolean {
   return typeof value === 'number' && Math.abs(value) !== Number.MAX_SAFE_INTEGER;
 }
 
-/** A choice of several strings. */
+/** A multiple choice of strings. */
 function several(field: JsonObject, owner: string): JsonObject {
   const items: unknown = field['items'];
   const choices = isObject(items) ? choicesOf(items, 'anyOf', owner) : undefined;
@@ -97,8 +97,8 @@ function several(field: JsonObject, owner: string): JsonObject {
 }
 
 /**
- * The strings of a choice, however it is written: `enum`, `const`, or `oneOf` or `anyOf` of such constants. With titles
- * for all of them it becomes what `titled` says, else `enum`. Undefined where the schema is no choice.
+ * Reads a choice of strings: `enum`, `const`, or `oneOf` or `anyOf` of constants. If all constants have titles, the
+ * result uses the keyword in `titled`, else `enum`. Undefined if the schema is not a choice.
  */
 function choicesOf(schema: JsonObject, titled: 'oneOf' | 'anyOf', owner: string): JsonObject | undefined {
   const { enum: listed, enumNames, oneOf, anyOf } = schema;

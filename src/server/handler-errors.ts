@@ -11,9 +11,9 @@ export interface HandlerErrorsOptions {
 }
 
 /**
- * Decides what a caller sees of an error that a handler or middleware throws. A `UserError` and a JSON-RPC error reach the
- * caller unchanged. Any other error may hold paths, addresses or queries: it goes to `onerror`, and the caller gets an
- * internal error instead.
+ * Decides which errors of handlers and middleware a caller sees. A `UserError` or `RpcError` reaches the caller
+ * unchanged. Any other error may contain paths, addresses or queries: it goes to `onerror`, and the caller gets an
+ * internal error.
  */
 export class HandlerErrors {
   readonly #options: HandlerErrorsOptions;
@@ -23,9 +23,9 @@ export class HandlerErrors {
   }
 
   /**
-   * The error for the caller. Reports what the caller is not meant to see.
+   * Returns the error for the caller. Reports an error that the caller must not see.
    *
-   * @param what names what failed: a tool, a method.
+   * @param what the name of what failed, such as a tool or a method.
    */
   forCaller(thrown: unknown, what: string, exchange: Exchange): Error {
     if (isForCaller(thrown)) return thrown;
@@ -42,7 +42,7 @@ function isForCaller(thrown: unknown): thrown is Error {
   return isUserError(thrown) || isRpcError(thrown);
 }
 
-/** Whether a handler threw because its signal fired: nobody waits for it, and nothing is wrong. */
+/** Whether a handler threw because its signal fired. This is not an error, and no caller waits. */
 function causedByAbort(thrown: unknown, exchange: Exchange): boolean {
   if (!isAborted(exchange)) return false;
   const reason = abortReason(exchange);

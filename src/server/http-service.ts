@@ -4,10 +4,10 @@ import type { Inbound } from '../wire/serve.ts';
 type Listen = (options: ListenOptions) => Promise<HttpListener>;
 
 /**
- * Listens for the clients of an inbound. Closing the listener closes the inbound: subscriptions end, and what is being
- * answered has until the timeout.
+ * Listens for the clients of an inbound. Closing the listener also closes the inbound: subscriptions end, and running
+ * requests have until the timeout.
  *
- * @param listen that of `transport/http/listen.ts`, for whoever loads it late.
+ * @param listen the function of `transport/http/listen.ts`, passed in so that it can be loaded lazily.
  */
 export async function listenFor(inbound: Inbound, listen: Listen, options: ListenOptions): Promise<HttpListener> {
   const { onsession, onrequest } = inbound;

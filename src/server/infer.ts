@@ -2,8 +2,8 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import type { AnySchema, StandardSchema } from './schema.ts';
 
 /**
- * The type that a JSON Schema literal describes: objects, arrays, choices and the plain types. Anything else is unknown,
- * on purpose: a schema that needs more is better written with a schema library.
+ * The type that a JSON Schema literal describes: objects, arrays, choices and the primitive types. Anything else is
+ * `unknown` on purpose. Use a schema library for more complex schemas.
  */
 export type FromJsonSchema<S> = S extends { enum: readonly (infer Value)[] }
   ? Value
@@ -34,9 +34,9 @@ type RequiredOf<S> = S extends { required: readonly (infer Name)[] } ? Name : ne
 type Flat<T> = { [K in keyof T]: T[K] };
 type Plain<S, T = FromJsonSchema<S>> = unknown extends T ? JsonObject : T;
 
-/** What a tool's handler is given, and what an accepted form holds. */
+/** The type of a tool's checked arguments, and of an accepted form's values. */
 export type Arguments<I extends AnySchema | undefined> =
   I extends StandardSchema<any, infer Output> ? Output : I extends undefined ? {} : Plain<I>;
 
-/** What a tool's handler may give as its structured result. */
+/** The type that a tool's handler may return as structured result. */
 export type Structured<O extends AnySchema> = O extends StandardSchema<infer Input, any> ? Input : Plain<O>;

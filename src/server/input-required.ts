@@ -1,12 +1,12 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { QUESTIONS } from '../protocol/methods.ts';
 
-/** A question to the caller, as a result carries it (2026-07-28, basic/patterns/mrtr: InputRequests). */
+/** A question to the caller, as part of a result (2026-07-28, basic/patterns/mrtr: InputRequests). */
 export type InputRequest =
   | { readonly method: 'elicitation/create' | 'sampling/createMessage'; readonly params: JsonObject }
   | { readonly method: 'roots/list'; readonly params?: JsonObject };
 
-/** What a handler returns to be called again with more (2026-07-28, basic/patterns/mrtr: InputRequiredResult). */
+/** A handler returns this to be called again with answers (2026-07-28, basic/patterns/mrtr: InputRequiredResult). */
 export interface InputRequiredResult {
   readonly resultType: 'input_required';
   readonly inputRequests?: Readonly<Record<string, InputRequest>>;
@@ -14,14 +14,14 @@ export interface InputRequiredResult {
 }
 
 /**
- * Asks the caller by a result instead of by `Context.elicit` and its like: the handler is over with it, nothing is kept
- * in this process, and the handler is called anew with `Context.inputResponses`, the answers by the keys of
- * `inputRequests`, and `Context.requestState`. The state is sealed on its way out and comes back as it was, to the same
- * caller and the same request only, so it may hold what the caller must not read or change. Callers of earlier
- * revisions are asked while they wait; to the handler it is the same. Of tools, prompts and resources alone
- * (2026-07-28, basic/patterns/mrtr: Supported Requests).
+ * Asks the caller through a result, instead of `Context.elicit` and the other question methods. The handler ends with
+ * this result, and this process keeps nothing. The handler is then called again: `Context.inputResponses` has the
+ * answers, by the keys of `inputRequests`, and `Context.requestState` has the state. The state is sealed when it is
+ * sent, and comes back unchanged from the same caller for the same request. So it may hold data that the caller must
+ * not read or change. Callers of earlier revisions are asked while their request waits; the handler sees no difference.
+ * Works in tools, prompts and resources only (2026-07-28, basic/patterns/mrtr: Supported Requests).
  *
- * @throws TypeError where there is neither a question nor a state, or a question that MCP does not know.
+ * @throws TypeError if there is neither a question nor a state, or if a question is of an unknown kind.
  */
 export function inputRequired({
   inputRequests,

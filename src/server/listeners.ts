@@ -5,14 +5,14 @@ import { Notice } from '../protocol/methods.ts';
 import type { DetailedTask } from '../protocol/tasks.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 
-/** The lists that can change, by the name that the filter and the capabilities have for them. */
+/** The lists that can change, by their names in the filter and the capabilities. */
 export type ListKind = 'tools' | 'prompts' | 'resources';
 
-/** The tasks that can be listened to. */
+/** The tasks that a caller can subscribe to. */
 export interface TaskSource {
-  /** @throws RpcError −32021 where the caller must not ask for tasks. */
+  /** @throws RpcError −32021 if the caller did not declare the extension. */
   demand(caller: Caller): void;
-  /** Of these ids, those that the caller hears of, each with its task as it is. */
+  /** Filters the ids to the tasks that the caller may follow, each with its current state. */
   audible(ids: readonly string[], caller: Caller): Promise<ReadonlyMap<string, DetailedTask>>;
 }
 
@@ -23,22 +23,24 @@ const CHANGED = {
 } as const;
 const KINDS = Object.keys(CHANGED) as ListKind[];
 
-/** URIs, and ids of tasks, in one filter. */
+/** The most URIs and task ids in one filter. */
 export const MAX_NAMES = 1000;
-/** Characters of one of them. */
+/** The most characters of one of them. */
 const MAX_NAME = 8192;
-/** Characters of all of them. */
+/** The most characters of all of them together. */
 const MAX_FILTER = 256 * 1024;
 
 type Due = [method: string, params: JsonObject | undefined];
 
-/** One open `subscriptions/listen`. There may be ten thousand, so it holds no more than it must. */
+/** One open `subscriptions/listen`. There may be ten thousand, so it holds as little as possible. */
 class Listener {
   readonly exchange: Exchange;
   readonly filter: SubscriptionFilter;
   readonly #onend: (listener: Listener) => void;
   readonly #resolve: (result: JsonObject) => void;
-  /** What is still to be sent while one notification is on its way, or before the first; at most one of each. */
+  /**
+   * Notifications that wait until the acknowledgement or the previous notification is sent. At most one of each kind.
+   */
   due: Map<string, Due> | undefined;
   open = true;
 
@@ -69,7 +71,7 @@ class Listener {
   }
 }
 
-/** Listeners by what they listen to. */
+/** Listeners by list, URI or task. */
 class Index {
   readonly #listeners = new Map<string, Set<Listener>>();
 
@@ -101,12 +103,13 @@ export class Listeners {
   readonly #changed = new Set<ListKind>();
 
   /**
-   * Registers at once, before it returns; acknowledges first; resolves when the exchange's signal fires.
+   * Registers the listener before it returns, sends the acknowledgement first, and resolves when the exchange's signal
+   * fires.
    *
    * @param supported the lists that the server has.
-   * @param tasks the tasks that it has, if any.
-   * @throws RpcError −32602 (rejects) where the filter is malformed or too large; −32021 where it names tasks and the
-   * caller did not declare the extension; and the reason for which the acknowledgement could not be sent.
+   * @param tasks the server's tasks, if it has any.
+   * @throws RpcError −32602 (rejects) if the filter is malformed or too large; −32021 if it names tasks and the caller
+   * did not declare the extension; the underlying error if the acknowledgement could not be sent.
    */
   listen(exchange: Exchange, supported: ReadonlySet<ListKind>, tasks?: TaskSource): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
@@ -129,19 +132,19 @@ export class Listeners {
     });
   }
 
-  /** A list has changed. All changes made in one go are one notification. */
+  /** Announces that a list has changed. All changes of one turn of the event loop make one notification. */
   changed(kind: ListKind): void {
     if (this.#changed.has(kind) || !this.#byKind.has(kind)) return;
     if (this.#changed.size === 0) queueMicrotask(() => this.#flush());
     this.#changed.add(kind);
   }
 
-  /** A resource has changed. */
+  /** Announces that a resource has changed. */
   updated(uri: string): void {
     for (const listener of this.#byUri.of(uri)) this.#deliver(listener, `uri ${uri}`, Notice.ResourceUpdated, { uri });
   }
 
-  /** A task of this principal has changed. */
+  /** Announces that a task of this principal has changed. */
   taskChanged(principal: string | undefined, task: DetailedTask): void {
     for (const listener of this.#byTask.of(task.taskId)) {
       if (listener.exchange.caller.principal !== principal) continue;
@@ -163,7 +166,7 @@ export class Listeners {
     for (const id of filter.taskIds ?? []) this.#byTask.delete(id, listener);
   };
 
-  /** Asks for the tasks first; what changes in the meantime comes behind the acknowledgement. */
+  /** Looks up the tasks first. Changes in the meantime are sent after the acknowledgement. */
   async #acknowledgeTasks(listener: Listener, ids: readonly string[], tasks: TaskSource): Promise<void> {
     const { exchange, filter } = listener;
     listener.due = new Map();
@@ -172,7 +175,7 @@ export class Listeners {
     for (const id of ids) if (!audible.has(id)) this.#byTask.delete(id, listener);
     filter.taskIds = [...audible.keys()];
     if (audible.size === 0) delete filter.taskIds;
-    // Who comes when a task is over, or asks something, would hear nothing more of it.
+    // If a task has already ended or asks a question, there may be no further change: send its state now.
     for (const task of audible.values()) {
       const key = taskKey(task);
       if (task.status !== 'working' && !listener.due.has(key)) listener.due.set(key, [Notice.Task, { ...task }]);
@@ -189,7 +192,7 @@ export class Listeners {
     }
   }
 
-  /** Sends one at a time, so that a reader who does not read piles up no more than one of each. */
+  /** Sends one at a time, so that at most one of each kind waits for a slow reader. */
   #deliver(listener: Listener, key: string, method: string, params: JsonObject | undefined): void {
     if (listener.due !== undefined) {
       listener.due.set(key, [method, params]);
@@ -223,7 +226,7 @@ function take(due: Map<string, Due> | undefined): Due | undefined {
   return undefined;
 }
 
-/** The part of what was asked for that this server can do; which tasks those are is to be seen. */
+/** The part of the requested filter that this server supports. Tasks are filtered later. */
 function honoured(asked: unknown, supported: ReadonlySet<ListKind>, tasks: boolean): SubscriptionFilter {
   if (!isObject(asked)) throw new RpcError(ErrorCode.InvalidParams, '"notifications" must be an object');
   const filter: SubscriptionFilter = {};

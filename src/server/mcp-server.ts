@@ -34,7 +34,7 @@ import { TaskDesk } from './task-desk.ts';
 import type { TasksOptions } from './task-rules.ts';
 import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
 
-/** What a server says of itself, and how it is served. */
+/** The description of a server, and how it is served. */
 export interface McpServerOptions
   extends
     Implementation,
@@ -51,42 +51,44 @@ export interface McpServerOptions
     > {
   /** How to use the server, for the model. */
   instructions?: string | undefined;
-  /** The most entries in one page of a list. Default 1000. */
+  /** The most entries on one page of a list. Default 1000. */
   pageSize?: number | undefined;
   /**
-   * Capabilities to declare beside those of what is registered: of tools that are registered later, or experimental ones.
+   * Capabilities to declare in addition to the registered ones: for tools that are registered later, or experimental
+   * ones.
    */
   capabilities?: JsonObject | undefined;
   /**
-   * How long callers may keep the lists and the description of the server, and whether they may share them (2026-07-28,
-   * server/utilities/caching). `resources` is for templates too. Default: not at all.
+   * How long callers may cache the lists and the server's description, and who may share them (2026-07-28,
+   * server/utilities/caching). `resources` also applies to templates. Default: no caching.
    */
   cache?: Partial<Record<ListKind | 'discover', CacheHints>> | undefined;
-  /** How tasks are kept, where tools work as tasks (`ToolConfig.task`). Default: in this process. */
+  /** How tasks are stored, for tools with `ToolConfig.task`. Default: in this process. */
   tasks?: TasksOptions | undefined;
   /** How HTTP is served, by `listen`, `fetch` and `node`. */
   http?: HttpServerOptions | undefined;
   /**
-   * For development: sends the message of every error that a handler or middleware throws to the caller. Otherwise callers
-   * see the messages of `UserError` and `RpcError` alone, since others may hold paths, addresses and queries. Default false.
+   * For development: sends the message of every handler and middleware error to the caller. Otherwise callers see only
+   * the messages of `UserError` and `RpcError`, because other messages may contain paths, addresses or queries. Default
+   * false.
    */
   exposeErrors?: boolean | undefined;
   /**
-   * Gets every error whose message no caller sees; what a handler threw is its `cause`. Default: writes them to stderr, at
-   * most 20 in 10 seconds, and then how many more there were.
+   * Gets every error that no caller sees; the handler's own error is its `cause`. Default: writes them to stderr, at
+   * most 20 in 10 seconds, and then the number of further ones.
    */
   onerror?: ((error: Error) => void) | undefined;
 }
 
 /**
- * A server: a registry of tools, resources and prompts, which offers itself as a service. The same calls serve every
- * revision of the protocol. What is added, changed or removed while it runs is announced to every caller that listens.
+ * An MCP server: a registry of tools, resources and prompts. The same code serves every revision of the protocol.
+ * Entries can be added, changed and removed while it runs; subscribed callers are notified.
  */
 export class McpServer {
   /** The server as a function. Any number of transports may use it at once. */
   readonly service: Service = (exchange) =>
     invoke(this.#entrance, exchange).catch((thrown: unknown) => {
-      // A notification has no answer; whoever serves it reports the error.
+      // A notification has no response. The side that serves it reports the error.
       throw isNotificationMethod(exchange.method) ? thrown : this.#errors.forCaller(thrown, exchange.method, exchange);
     });
 
@@ -104,7 +106,7 @@ export class McpServer {
   readonly #serving: Serving;
   #entrance: Service = (exchange) => this.#answer(exchange);
 
-  /** @throws TypeError or RangeError for options that cannot work, or look misspelt. */
+  /** @throws TypeError or RangeError if an option is invalid or looks misspelt. */
   constructor(options: McpServerOptions) {
     checkServerOptions(options);
     checkStateKey(options.stateKey);
@@ -157,7 +159,7 @@ export class McpServer {
   /**
    * Registers a tool.
    *
-   * @throws TypeError where there is no name, config or handler, or a schema cannot be used; Error where the name is
+   * @throws TypeError if the name, config or handler is missing, or a schema cannot be used. Error if the name is
    * taken.
    */
   tool<const I extends AnySchema | undefined = undefined, const O extends AnySchema | undefined = undefined>(
@@ -169,7 +171,7 @@ export class McpServer {
     return this.#tools.add(name, config, handler);
   }
 
-  /** Registers a resource. @throws TypeError where it has no URI, config or handler; Error where the URI is taken. */
+  /** Registers a resource. @throws TypeError if the URI, config or handler is missing. Error if the URI is taken. */
   resource(uri: string, config: ResourceConfig, handler: ResourceHandler): Registered<ResourceConfig> {
     checkEntry('resource', uri, config, handler);
     checkUri(uri);
@@ -177,10 +179,10 @@ export class McpServer {
   }
 
   /**
-   * Registers the resources of a URI template; see `UriTemplate` for what one may be.
+   * Registers the resources of a URI template. `UriTemplate` describes the supported templates.
    *
-   * @throws TypeError where the template cannot be used, or there is no config or handler; Error where it is registered
-   * already.
+   * @throws TypeError if the template cannot be used, or the config or handler is missing. Error if it is already
+   * registered.
    */
   resourceTemplate<const T extends string>(
     uriTemplate: T,
@@ -191,7 +193,7 @@ export class McpServer {
     return this.#resources.addTemplate(uriTemplate, config, handler as TemplateHandler<string>);
   }
 
-  /** Registers a prompt. @throws TypeError where there is no name, config or handler; Error where the name is taken. */
+  /** Registers a prompt. @throws TypeError if the name, config or handler is missing. Error if the name is taken. */
   prompt<const A extends PromptArguments>(
     name: string,
     config: PromptConfig<A>,
@@ -201,26 +203,26 @@ export class McpServer {
     return this.#prompts.add(name, config, handler);
   }
 
-  /** Tells the callers that subscribed to a resource that it has changed. */
+  /** Notifies the callers that subscribed to this resource. */
   resourceUpdated(uri: string): void {
     this.#listeners.updated(uri);
   }
 
-  /** Puts middleware around the service. What was put there first is the outermost. */
+  /** Adds middleware around the service. The first one added is the outermost. */
   use(...middleware: Middleware[]): this {
     this.#middleware.push(...middleware);
     this.#entrance = compose((exchange) => this.#answer(exchange), ...this.#middleware);
     return this;
   }
 
-  /** Serves one connection; resolves when it is started. @throws what the transport's `start` throws. */
+  /** Serves one connection. Resolves when it is started. @throws the errors of the transport's `start`. */
   connect(transport: Transport): Promise<void> {
     return this.#serving.connect(transport);
   }
 
   /**
-   * Serves this process's stdin and stdout; resolves when stdin has ended and everything is answered. Where the server is
-   * served in no other way then, it is closed, and its tasks end: nobody could ask for them any more.
+   * Serves this process's stdin and stdout. Resolves when stdin has ended and every request is answered. If the server
+   * is not served in another way then, it is closed and its tasks end, because no client could reach them.
    */
   async stdio(options: StdioServerOptions = {}): Promise<void> {
     await this.#serving.stdio(options);
@@ -228,10 +230,10 @@ export class McpServer {
   }
 
   /**
-   * Serves HTTP on an address of its own; resolves when it is listening.
+   * Serves HTTP on its own address. Resolves when it is listening.
    *
-   * @param options beside those that the server was made with; they go before them.
-   * @throws Error where it cannot listen.
+   * @param options override the server's `http` options.
+   * @throws Error if it cannot listen.
    */
   listen(
     options: HttpServerOptions & Pick<ListenOptions, 'host' | 'port' | 'tls' | 'onerror'> = {},
@@ -240,25 +242,26 @@ export class McpServer {
   }
 
   /**
-   * Answers one web-standard request, on whatever path it comes: to be mounted in Hono, Next, Workers, Deno or Bun. Behind
-   * a public name, allow it: `http: { allowedHosts: ['mcp.example.com'] }`.
+   * Answers one web-standard request, on any path. Mount it in Hono, Next, Workers, Deno or Bun. For a public host
+   * name, allow the name: `http: { allowedHosts: ['mcp.example.com'] }`.
    *
-   * @param context who is calling, where something before has found out; anything else that a runtime passes is ignored.
+   * @param context the caller, if earlier middleware has authenticated it. Any other value that a runtime passes is
+   * ignored.
    */
   readonly fetch = (request: Request, context?: { readonly authInfo?: AuthInfo | undefined }): Promise<Response> =>
     this.#serving.fetch(request, context);
 
   /**
-   * Answers one request of `node:http`, on whatever path it comes: to be mounted in Express, Fastify or a bare server. A
-   * body that a framework has parsed is taken from `request.body`. For public names see `fetch`.
+   * Answers one request of `node:http`, on any path. Mount it in Express, Fastify or a plain server. If a framework has
+   * parsed the body, it is read from `request.body`. For public host names, see `fetch`.
    */
   readonly node = (request: NodeRequest, response: ServerResponse): void => this.#serving.node(request, response);
 
   /**
-   * Stops serving for good, in every way at once: takes no more requests, ends subscriptions, lets what is being answered finish,
-   * and closes sessions, connections and listeners. Tasks hear it by their signal; what is not over in time fails.
+   * Stops the server for good. It refuses new requests, ends subscriptions, lets running requests finish, and closes
+   * sessions, connections and listeners. The signals of running tasks fire; tasks that do not end in time fail.
    *
-   * @param timeout milliseconds after which the rest is given up. Default 5 000.
+   * @param timeout milliseconds to wait before the rest is ended. Default 5 000.
    */
   async close(timeout = 5000): Promise<void> {
     await Promise.all([this.#tasks.close(timeout), this.#serving.close(timeout)]);
@@ -325,7 +328,7 @@ export class McpServer {
     return result;
   }
 
-  /** That a resource has changed is for those to know who may read it. */
+  /** Only callers that may read a resource may learn that it has changed. */
   #listen(exchange: Exchange): Promise<JsonObject> {
     const { params, caller } = exchange;
     try {
@@ -336,13 +339,13 @@ export class McpServer {
     return this.#listeners.listen(exchange, this.#lists(), this.#hasTasks(exchange) ? this.#tasks : undefined);
   }
 
-  /** Whether a request may be run again from the start: what only reads may, and tools that say so. */
+  /** Whether a request may run again from the start: read-only requests may, and tools that allow it. */
   #safeToRerun({ method, params }: Pick<Exchange, 'method' | 'params'>): boolean {
     if (method !== Method.CallTool) return true;
     return this.#tools.safeToRerun(params['name']);
   }
 
-  /** What a caller must have been granted for a request. */
+  /** The scopes that a caller needs for a request. */
   #scopesFor({ method, params = {} }: RpcRequest): readonly string[] {
     switch (method) {
       case Method.CallTool:
@@ -364,12 +367,15 @@ export class McpServer {
     }
   }
 
-  /** Whether any tool works as a task, and the caller's revision has such; those of earlier ones know another kind. */
+  /**
+   * Whether any tool works as a task, and the caller's revision has this kind of tasks. Earlier revisions have a
+   * different kind.
+   */
   #hasTasks({ caller }: Exchange): boolean {
     return this.#tasks.used && REVISIONS[caller.revision].era === 'modern';
   }
 
-  /** The lists that this server has, or says it may have. */
+  /** The lists that this server has, or declares for later. */
   #lists(): ReadonlySet<ListKind> {
     return new Set(KINDS.filter((kind) => this.#has(kind)));
   }
@@ -388,7 +394,7 @@ export class McpServer {
     return false;
   }
 
-  /** @throws RpcError where the caller was not granted what the prompt or the template needs. */
+  /** @throws RpcError if the caller lacks a scope that the prompt or the template needs. */
   #completers(type: unknown, name: unknown, caller: Caller): Completers | undefined {
     if (typeof name !== 'string') return undefined;
     if (type === 'ref/prompt') {
@@ -404,7 +410,7 @@ export class McpServer {
 
 const NO_COMPLETERS: Completers = new Map();
 const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources'];
-/** The methods that list something, by what. */
+/** The list methods, by kind. */
 const LISTED: Readonly<Record<string, ListKind | undefined>> = Object.assign(Object.create(null), {
   [Method.ListTools]: 'tools',
   [Method.ListPrompts]: 'prompts',
@@ -412,13 +418,13 @@ const LISTED: Readonly<Record<string, ListKind | undefined>> = Object.assign(Obj
   [Method.ListResourceTemplates]: 'resources',
 });
 
-/** The resources that a `subscriptions/listen` names; a filter that is too long is refused for that. */
+/** The resources that a `subscriptions/listen` names. A filter that is too long is refused elsewhere. */
 function urisIn({ notifications }: JsonObject): readonly string[] {
   const uris: unknown = isObject(notifications) ? notifications['resourceSubscriptions'] : undefined;
   return Array.isArray(uris) ? uris.slice(0, MAX_NAMES) : [];
 }
 
-/** A promise of what a function returns or throws. */
+/** Converts a function's return value or error to a promise. */
 function answer(make: () => JsonObject): Promise<JsonObject> {
   try {
     return Promise.resolve(make());

@@ -1,13 +1,14 @@
 import { isObject } from '../jsonrpc/message.ts';
 
-/** Runs under way, by the notes that they will be written to: of one request, however often its exchange was derived. */
+/** Current runs, by the notes that will hold their values. All exchanges of one request share its notes. */
 const running = new WeakMap<Map<string, unknown>, Map<string, Promise<unknown>>>();
 
 /**
- * The value of the first run of `make` for these notes and this key. Runs at the same time are one; a run that fails is
- * forgotten. The value is noted as a list of it, which is empty for undefined, and each call gets a copy of its own.
+ * Returns the value of the first run of `make` for these notes and this key. Parallel calls share one run. A run that
+ * fails is not remembered. The value is stored as a one-element list, which is empty for undefined. Each call gets its
+ * own copy.
  *
- * @throws TypeError (rejects) where the value is no JSON; and what `make` throws.
+ * @throws TypeError (rejects) if the value is not JSON; and any error of `make`.
  */
 export async function once(notes: Map<string, unknown>, key: string, make: () => unknown): Promise<unknown> {
   const note = `once:${key}`;
@@ -33,9 +34,9 @@ async function noted(notes: Map<string, unknown>, note: string, make: () => unkn
   notes.set(note, value === undefined ? [] : [asJson(value)]);
 }
 
-/** The value as it is after it was written and read: without properties that are undefined. */
+/** The value after a JSON round trip: without properties that are undefined. */
 function asJson(value: unknown): unknown {
-  // Throws for circles, and so goes before the walk.
+  // Throws for circular values, so it must run before the walk.
   const written = JSON.stringify(value);
   if (!isJson(value))
     throw new TypeError('once: the value must be JSON: plain objects, lists, strings, numbers, booleans, null');

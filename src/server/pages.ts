@@ -6,7 +6,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
  * clients; it holds the position at which the next page starts. Every page carries the same `hints`
  * (2026-07-28, server/utilities/caching: Interaction with Pagination).
  *
- * @throws RpcError −32602 where the cursor is none of ours.
+ * @throws RpcError −32602 if the cursor is invalid.
  */
 export function page(
   name: string,

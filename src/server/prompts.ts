@@ -15,24 +15,24 @@ export interface PromptArgumentConfig {
   description?: string | undefined;
   /** Default false. */
   required?: boolean | undefined;
-  /** Suggests values. Default: none are suggested. */
+  /** Suggests values. Default: no suggestions. */
   complete?: Completer | undefined;
 }
 
 /** The arguments of a prompt, by name. */
 export type PromptArguments = Readonly<Record<string, PromptArgumentConfig>>;
 
-/** A prompt, as lists show it, and who may have it. */
+/** A prompt as lists show it, and the scopes that it needs. */
 export interface PromptConfig<A extends PromptArguments = PromptArguments> extends EntryConfig {
   title?: string | undefined;
   description?: string | undefined;
-  /** Default none. */
+  /** Default: none. */
   arguments?: A | undefined;
   icons?: Icon[] | undefined;
   _meta?: JsonObject | undefined;
 }
 
-/** A string is one message of the user; `inputRequired` asks the caller something first. */
+/** A string becomes one user message. `inputRequired` asks the caller a question first. */
 export type PromptReply = string | PromptMessage[] | GetPromptResult | InputRequiredResult;
 
 /** The values of a prompt's arguments: always strings, undefined where the caller left an optional one out. */
@@ -40,7 +40,7 @@ export type PromptValues<A extends PromptArguments> = {
   [K in keyof A]: A[K] extends { required: true } ? string : string | undefined;
 };
 
-/** Makes a prompt of its arguments. It throws a `UserError` or an `RpcError` for what the caller should read. */
+/** Builds a prompt from its arguments. Throw a `UserError` or an `RpcError` for errors that the caller should see. */
 export type PromptHandler<A extends PromptArguments> = (
   args: PromptValues<A>,
   ctx: Context,
@@ -79,15 +79,14 @@ export class Prompts {
     });
   }
 
-  /** What a caller of `prompts/get` must have been granted; nothing where there is no such prompt. */
+  /** The scopes that a caller of `prompts/get` needs. None if the prompt does not exist. */
   scopesOf(name: string): readonly string[] {
     return this.registry.scopesOf(name);
   }
 
   /**
-   * @throws RpcError −32602 where the prompt is unknown or a required argument is missing
-   * (2025-11-25, server/prompts: Error Handling); −32600 where the caller was not granted what the prompt needs; and
-   * whatever the handler throws.
+   * @throws RpcError −32602 if the prompt is unknown or a required argument is missing (2025-11-25, server/prompts:
+   * Error Handling); −32600 if the caller lacks a scope that the prompt needs; and the handler's errors.
    */
   async get(exchange: Exchange): Promise<JsonObject> {
     const { name, arguments: args = {} } = exchange.params;

@@ -3,36 +3,39 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import { RATE_LIMITED } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
 
-/** How often whom may call what. */
+/** The limits of `rateLimit`. */
 export interface RateLimitOptions {
-  /** Requests that a caller may make in a minute, over time. */
+  /** Requests per minute that a caller may make on average. */
   readonly perMinute: number;
-  /** Requests that it may make at once, after a rest. Default `perMinute`. */
+  /** Requests that a caller may make at once after a pause. Default `perMinute`. */
   readonly burst?: number | undefined;
-  /** What is counted. Default `tools/call` and `completion/complete`. */
+  /** The methods that are counted. Default: `tools/call` and `completion/complete`. */
   readonly methods?: readonly string[] | undefined;
   /**
-   * Who shares a limit. Default: the principal; of callers without one, the session; and all others together, who are
-   * anyone's anonymous requests of 2026-07-28.
+   * The key of the limit that a caller shares. Default: the principal, or else the session. All other requests share
+   * one limit: these are the anonymous requests of 2026-07-28.
    */
   readonly key?: ((exchange: Exchange) => string) | undefined;
 }
 
-/** Callers that are remembered; of more, those who have been quiet the longest are forgotten, which gives them a new start. */
+/**
+ * Callers that are remembered. Beyond that, the caller with the oldest request is dropped, and starts with a full
+ * allowance again.
+ */
 const MAX_CALLERS = 10_000;
 
 interface Bucket {
-  /** Requests that may still be made, at `time`. */
+  /** Requests left at `time`. */
   left: number;
   time: number;
 }
 
 /**
- * Middleware that holds each caller to a rate (2026-07-28, server/tools and server/utilities/completion: servers MUST
- * rate limit these). A request beyond it is refused with code 429, over HTTP in 2026-07-28 with that status, and
- * `data.retryAfterMs`.
+ * Middleware that limits the request rate of each caller (2026-07-28, server/tools and server/utilities/completion:
+ * servers MUST rate limit these). A request beyond the limit is refused with code 429 and `data.retryAfterMs`. Over
+ * HTTP in 2026-07-28, the HTTP status is also 429.
  *
- * @throws RangeError where a number is not positive.
+ * @throws RangeError if a number is not positive.
  */
 export function rateLimit(options: RateLimitOptions): Middleware {
   const { perMinute, burst = perMinute, methods = [Method.CallTool, Method.Complete], key = defaultKey } = options;
@@ -46,7 +49,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     const caller = key(exchange);
     const now = performance.now();
     const bucket = buckets.get(caller) ?? { left: burst, time: now };
-    // Last is newest.
+    // The last entry is the newest.
     buckets.delete(caller);
     buckets.set(caller, bucket);
     if (buckets.size > MAX_CALLERS) buckets.delete(buckets.keys().next().value!);

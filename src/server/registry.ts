@@ -5,32 +5,36 @@ import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { page } from './pages.ts';
 import { constant } from '../jsonrpc/stringify.ts';
 
-/** What every tool, resource, resource template and prompt may be given. */
+/** Options that every tool, resource, resource template and prompt has. */
 export interface EntryConfig {
-  /** Default true. What is disabled is in no list, and answers as if it did not exist. */
+  /** Default true. A disabled entry is in no list, and requests for it fail as if it did not exist. */
   enabled?: boolean | undefined;
   /**
-   * What a caller must have been granted, all of it; callers that showed no credential are not asked. Default none.
-   * Lists show the entry all the same (2026-07-28, basic/authorization: Scope Challenge Handling).
+   * The scopes that a caller needs; all of them are required. Callers without a credential are not checked. Default:
+   * none. Lists show the entry to every caller (2026-07-28, basic/authorization: Scope Challenge Handling).
    */
   scopes?: readonly string[] | undefined;
 }
 
-/** Something registered, to change or take away while the server runs. Listeners hear of every change. */
+/**
+ * A registered entry, which can be changed and removed while the server runs. Subscribers are notified of every change.
+ */
 export interface Registered<Config> {
   readonly enabled: boolean;
-  /** Shows it again. @throws Error where it has been removed. */
+  /** Enables it again. @throws Error if it was removed. */
   enable(): void;
-  /** Hides it: it is in no list, and answers as if it did not exist. @throws Error where it has been removed. */
+  /**
+   * Disables it: it is in no list, and requests for it fail as if it did not exist. @throws Error if it was removed.
+   */
   disable(): void;
-  /** Changes what is given and keeps the rest. @throws Error where it has been removed. */
+  /** Changes the given settings and keeps the rest. @throws Error if it was removed. */
   update(changes: Partial<Config>): void;
-  /** May be called more than once. */
+  /** Removes it. May be called more than once. */
   remove(): void;
 }
 
 export interface RegistryOptions {
-  /** How errors name an entry: `Tool`. */
+  /** The name of an entry's kind in error messages: `Tool`. */
   readonly kind: string;
   /** The property of the list result: `tools`. */
   readonly list: string;
@@ -49,7 +53,7 @@ interface Slot<Entry> {
   readonly scopes: readonly string[];
 }
 
-/** Named entries in the order in which they were registered, and their list, made once a change. */
+/** Named entries in the order of registration, and their list. The list is rebuilt only after a change. */
 export class Registry<Config extends EntryConfig, Entry extends { readonly definition: JsonObject }> {
   /** What every page of the list says about keeping it. */
   readonly hints: JsonObject;
@@ -59,38 +63,38 @@ export class Registry<Config extends EntryConfig, Entry extends { readonly defin
   #firstPage: JsonObject | undefined;
   #used = false;
 
-  /** @throws TypeError where the cache hints are none. */
+  /** @throws TypeError if the cache hints are invalid. */
   constructor(options: RegistryOptions) {
     this.#options = options;
     this.hints = cacheHints(options.cache ?? {}, `The list of ${options.list}`);
   }
 
-  /** Whether anything was ever registered: a capability once declared stays. */
+  /** Whether anything was ever registered. A capability stays declared even if all entries are removed. */
   get used(): boolean {
     return this.#used;
   }
 
-  /** An entry that is enabled. */
+  /** Finds an enabled entry. */
   get(key: string): Entry | undefined {
     const slot = this.#slots.get(key);
     return slot?.enabled ? slot.entry : undefined;
   }
 
-  /** The entries that are enabled, in order. */
+  /** The enabled entries, in order. */
   *entries(): IterableIterator<Entry> {
     for (const { entry, enabled } of this.#slots.values()) if (enabled) yield entry;
   }
 
-  /** What an entry that is enabled asks its callers to have been granted. */
+  /** The scopes that an enabled entry requires. */
   scopesOf(key: string): readonly string[] {
     const slot = this.#slots.get(key);
     return slot?.enabled ? slot.scopes : NO_SCOPES;
   }
 
   /**
-   * Over HTTP such a request is refused before it comes here, with a status that says what to ask for.
+   * Over HTTP, such a request is refused earlier, with a status that names the missing scopes.
    *
-   * @throws RpcError −32600 where the caller showed a credential that does not grant what the entry needs.
+   * @throws RpcError −32600 if the caller's credential lacks a scope that the entry needs.
    */
   authorize(key: string, { auth }: Caller): void {
     if (auth === undefined) return;
@@ -102,7 +106,7 @@ export class Registry<Config extends EntryConfig, Entry extends { readonly defin
     );
   }
 
-  /** @throws Error where the key is taken; and whatever `build` throws, then nothing has changed. */
+  /** @throws Error if the key is taken; and the errors of `build`. Nothing has changed then. */
   add(key: string, config: Config, build: (config: Config) => Entry): Registered<Config> {
     const { kind } = this.#options;
     if (this.#slots.has(key)) throw new Error(`${kind} ${key} is already registered`);
@@ -147,12 +151,12 @@ export class Registry<Config extends EntryConfig, Entry extends { readonly defin
     };
   }
 
-  /** What lists show, in the order in which it was registered. */
+  /** The definitions that lists show, in the order of registration. */
   definitions(): readonly JsonObject[] {
     return (this.#definitions ??= Object.freeze(Array.from(this.entries(), ({ definition }) => definition)));
   }
 
-  /** The result of a list request. Shared between callers, therefore frozen. */
+  /** The result of a list request. Frozen, because callers share it. */
   page(cursor: unknown): JsonObject {
     const { list, pageSize } = this.#options;
     if (cursor !== undefined) return page(list, this.definitions(), cursor, pageSize, this.hints);

@@ -13,31 +13,31 @@ import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
 import { UriTemplate, type TemplateVariables } from './uri-template.ts';
 
-/** A resource; `ttlMs` and `cacheScope` are of its contents (2026-07-28, server/utilities/caching). */
+/** A resource. `ttlMs` and `cacheScope` apply to its contents (2026-07-28, server/utilities/caching). */
 export interface ResourceConfig extends EntryConfig, CacheHints {
   name: string;
   title?: string | undefined;
   description?: string | undefined;
-  /** Also the type of contents that a handler returns as bare text or bytes. */
+  /** Also the MIME type of contents that a handler returns as a plain string or bytes. */
   mimeType?: string | undefined;
-  /** Bytes. */
+  /** In bytes. */
   size?: number | undefined;
   annotations?: Annotations | undefined;
   icons?: Icon[] | undefined;
   _meta?: JsonObject | undefined;
 }
 
-/** Resources with a URI of one form; `ttlMs` and `cacheScope` are of their contents. */
+/** The resources of one URI template. `ttlMs` and `cacheScope` apply to their contents. */
 export interface TemplateConfig<T extends string = string> extends Omit<ResourceConfig, 'size'> {
   /** Suggests values for variables. */
   complete?: { readonly [K in keyof TemplateVariables<T>]?: Completer } | undefined;
-  /** The resources of this template that `resources/list` shows after the fixed ones. */
+  /** Lists the template's resources. `resources/list` shows them after the fixed resources. */
   list?: ((ctx: Context) => readonly Resource[] | Promise<readonly Resource[]>) | undefined;
 }
 
 /**
- * Text, bytes, contents, or a whole result. Nothing means that there is no such resource; `inputRequired` asks the caller
- * something first.
+ * Text, bytes, contents, or a whole result. `undefined` means that the resource does not exist. `inputRequired` asks
+ * the caller a question first.
  */
 export type ResourceReply =
   | string
@@ -48,10 +48,10 @@ export type ResourceReply =
   | InputRequiredResult
   | undefined;
 
-/** Reads a resource. It throws a `UserError` or an `RpcError` for what the caller should read. */
+/** Reads a resource. Throw a `UserError` or an `RpcError` for errors that the caller should see. */
 export type ResourceHandler = (uri: string, ctx: Context) => ResourceReply | Promise<ResourceReply>;
 
-/** Reads a resource of a template; the variables are decoded. It throws as a `ResourceHandler` does. */
+/** Reads a resource of a template. The variables are decoded. Errors work as in a `ResourceHandler`. */
 export type TemplateHandler<T extends string> = (
   variables: TemplateVariables<T>,
   ctx: Context,
@@ -126,22 +126,22 @@ export class Resources {
     return page('resources', [...this.fixed.definitions(), ...found.flat()], cursor, this.#pageSize, this.fixed.hints);
   }
 
-  /** What a caller of `resources/read` must have been granted; nothing where there is no such resource. */
+  /** The scopes that a caller of `resources/read` needs. None if the resource does not exist. */
   scopesOf(uri: string): readonly string[] {
     const [registry, key] = this.#entryOf(uri);
     return registry.scopesOf(key);
   }
 
-  /** @throws RpcError −32600 where the caller showed a credential that does not grant what the resource needs. */
+  /** @throws RpcError −32600 if the caller's credential lacks a scope that the resource needs. */
   authorize(uri: string, caller: Caller): void {
     const [registry, key] = this.#entryOf(uri);
     registry.authorize(key, caller);
   }
 
   /**
-   * @throws RpcError where there is no such resource, with the code of the caller's revision
-   * (2025-11-25 and 2026-07-28, server/resources: Error Handling); −32602 where the URI is malformed; −32600 where the
-   * caller was not granted what the resource needs; and whatever the handler throws.
+   * @throws RpcError if the resource does not exist, with the code of the caller's revision (2025-11-25 and 2026-07-28,
+   * server/resources: Error Handling); −32602 if the URI is malformed; −32600 if the caller lacks a scope that the
+   * resource needs; and the handler's errors.
    */
   async read(exchange: Exchange): Promise<JsonObject> {
     const uri: unknown = exchange.params['uri'];
@@ -156,11 +156,11 @@ export class Resources {
       });
     }
     const { hints } = found.entry;
-    // What a handler says of its own result goes before what was said of all.
+    // Cache hints in the handler's result override those of the registration.
     return Object.keys(hints).length === 0 ? result : { ...hints, ...result };
   }
 
-  /** Where a URI is registered, and under which name; where it is not, that says so too. */
+  /** Where a URI is registered and under which name, or that it is not registered. */
   #entryOf(uri: string): [Pick<Registry<never, never>, 'scopesOf' | 'authorize'>, key: string] {
     if (this.fixed.get(uri) !== undefined) return [this.fixed, uri];
     for (const { template } of this.templates.entries()) {
@@ -169,7 +169,7 @@ export class Resources {
     return [this.fixed, uri];
   }
 
-  /** A fixed resource goes before a template, and a template before those registered later. */
+  /** A fixed resource wins over a template, and an earlier template over a later one. */
   #find(uri: string, exchange: Exchange): { reply: unknown; entry: ResourceEntry | TemplateEntry } | undefined {
     const fixed = this.fixed.get(uri);
     if (fixed !== undefined) {

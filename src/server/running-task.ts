@@ -28,37 +28,37 @@ export function failure(error: RpcError): Outcome {
 
 export interface RunningTaskOptions {
   readonly store: TaskStore;
-  /** Fires when nobody wants the result any more: the task was cancelled, has expired, or the server ends. */
+  /** Fires when the result is no longer needed: the task was cancelled, it has expired, or the server closes. */
   readonly controller: AbortController;
-  /** Who is asked the task's questions. */
+  /** The caller that answers the task's questions. */
   readonly caller: Caller;
-  /** Called with the task as it was stored, after each change. */
+  /** Called after each change, with the stored task. */
   readonly onchange: (task: TaskRecord) => void;
-  /** Called when nothing about the task will be stored any more. */
+  /** Called when nothing more will be stored for the task. */
   readonly onover: () => void;
-  /** Hears of what could not be stored. */
+  /** Gets the errors of failed writes to the store. */
   readonly onerror: (error: Error) => void;
 }
 
-/** Milliseconds between two changes of the status message that a handler's progress makes. */
+/** The shortest time between two status messages from a handler's progress, in milliseconds. */
 const PROGRESS_INTERVAL = 1000;
 /** Characters of a status message. */
 const MAX_MESSAGE = 2000;
-/** Questions over the life of one task. */
+/** The most questions in the life of one task. */
 const MAX_QUESTIONS = 10_000;
 /** Milliseconds after which a write that failed is tried again. */
 const RETRIES = [100, 1000, 5000];
 const UNKEPT: Outcome = failure(new RpcError(ErrorCode.InternalError, 'What came of the task could not be kept'));
 
 /**
- * A task that this process works on. Its state is here; what is stored follows, one write at a time, each with all that has
- * changed since the last.
+ * A task that runs in this process. This object holds its current state. The store follows with one write at a time,
+ * and each write has all changes since the last one.
  */
 export class RunningTask {
   readonly #options: RunningTaskOptions;
   #record: TaskRecord;
   readonly #questions = new Map<string, Question>();
-  /** Keys of all questions so far: none is used twice (tasks extension: Task Update Requests). */
+  /** Keys of all questions so far. A key is never used twice (tasks extension: Task Update Requests). */
   readonly #keys = new Set<string>();
   #statusMessage: string | undefined;
   #outcome: Outcome | undefined;
@@ -75,7 +75,7 @@ export class RunningTask {
     this.#statusMessage = record.statusMessage;
   }
 
-  /** It is stored: from now on its time may end. */
+  /** Called when the task is stored. Its lifetime starts now. */
   begin(): void {
     const { createdAt, ttlMs } = this.#record;
     if (ttlMs === null || this.over) return;
@@ -91,7 +91,7 @@ export class RunningTask {
     return this.#record.principal;
   }
 
-  /** As it was stored last. */
+  /** The task as last stored. */
   get record(): TaskRecord {
     return this.#record;
   }
@@ -101,25 +101,28 @@ export class RunningTask {
     return this.#options.controller.signal;
   }
 
-  /** Whether it is decided how the task ends. */
+  /** Whether the outcome is decided. */
   get over(): boolean {
     return this.#outcome !== undefined;
   }
 
-  /** What the handler says: progress becomes the status message; all else has no place in a task (Task Status Notifications). */
+  /**
+   * Takes the handler's notifications. Progress becomes the status message. Others are dropped, because a task cannot
+   * carry them (tasks extension: Task Status Notifications).
+   */
   notify(method: string, params: JsonObject = {}): Promise<void> {
     if (method === Notice.Progress) this.#progress(params);
     return inTurn(Promise.resolve());
   }
 
-  /** Says how the task stands, to people. */
+  /** Sets the status message, which is for people. */
   describe(statusMessage: string): void {
     if (this.over) return;
     this.#statusMessage = statusMessage.slice(0, MAX_MESSAGE);
     this.#change();
   }
 
-  /** Puts a question to whoever looks at the task, and waits for `tasks/update`. */
+  /** Adds a question to the task, and waits for its answer in `tasks/update`. */
   ask(method: string, params: JsonObject, { key: given, signal }: AskOptions = {}): Promise<JsonObject> {
     try {
       signal?.throwIfAborted();
@@ -134,9 +137,9 @@ export class RunningTask {
   }
 
   /**
-   * Takes answers; those to questions that are not open are ignored. Resolves when that is stored.
+   * Takes answers. Answers to questions that are not open are ignored. Resolves when the change is stored.
    *
-   * @throws RpcError −32602 (rejects) where an answer is none to its question; nothing has changed then.
+   * @throws RpcError −32602 (rejects) if an answer does not fit its question. Nothing has changed then.
    */
   async answer(responses: JsonObject): Promise<void> {
     const answered = [...this.#questions].filter(([key]) => Object.hasOwn(responses, key));
@@ -157,13 +160,16 @@ export class RunningTask {
     await this.#stored();
   }
 
-  /** The signal fires, and it stays open how the task ends. */
+  /** Fires the signal, without deciding the outcome. */
   interrupt(reason: Error): void {
     this.#options.controller.abort(reason);
     this.#dismiss(reason);
   }
 
-  /** Decides how the task ends, where that is not decided; the signal fires if it is not by the handler. Resolves when stored. */
+  /**
+   * Decides the outcome, unless it is decided already. Fires the signal unless the handler itself has ended the task.
+   * Resolves when stored.
+   */
   async end(outcome: Outcome): Promise<void> {
     if (this.#decide(outcome)) this.#change();
     await this.#stored();
@@ -185,7 +191,7 @@ export class RunningTask {
 
   async #expire(): Promise<void> {
     if (!this.#decide(failure(new RpcError(ErrorCode.InternalError, 'The task has expired')))) return;
-    // The store has let go of it, or will; whoever listens hears how it ended.
+    // The store has dropped the task or will drop it. Subscribers still get the outcome.
     this.#options.onchange(this.#apply(this.#record));
     try {
       await this.#options.store.delete(this.id, this.principal);
@@ -215,7 +221,7 @@ export class RunningTask {
       throw new RpcError(ErrorCode.InternalError, `${method} was not asked: the task has asked too often`);
     }
     let key = given ?? `question-${this.#keys.size + 1}`;
-    // A handler that asks again, by the same name, asks something new to those who have seen the first.
+    // If a handler reuses a key, the second question needs a new one: clients have already seen the first.
     for (let again = 2; this.#keys.has(key); again += 1) key = `${given ?? 'question'}-${again}`;
     this.#keys.add(key);
     return key;
@@ -257,13 +263,13 @@ export class RunningTask {
     this.#writing ??= this.#write();
   }
 
-  /** Resolves when all that has changed so far is stored, or cannot be. */
+  /** Resolves when all changes so far are stored, or have failed to be stored. */
   async #stored(): Promise<void> {
     await this.#writing;
   }
 
   async #write(): Promise<void> {
-    // What this turn still changes goes along.
+    // Includes further changes of the same turn.
     await Promise.resolve();
     let attempt = 0;
     while (this.#changed) {
@@ -290,17 +296,17 @@ export class RunningTask {
 
   #wrote(record: TaskRecord | undefined): void {
     if (!record) {
-      // Its time was over, or somebody deleted it.
+      // It has expired or was deleted.
       this.#decide({ status: 'cancelled', statusMessage: 'It is not kept any more' });
       return;
     }
-    // Another process may have cancelled it.
+    // Another process may have cancelled the task.
     if (isTerminal(record.status)) this.#decide({ status: 'cancelled', statusMessage: 'Cancelled' });
     this.#record = record;
     this.#options.onchange(record);
   }
 
-  /** What cannot be stored ends the task with an error, which is small and perhaps can. */
+  /** If the task cannot be stored, it ends with an error. The error is small, so storing it may still work. */
   #giveUp(): void {
     if (this.#outcome === UNKEPT) return;
     this.#decide(UNKEPT);
@@ -321,7 +327,7 @@ export class RunningTask {
   }
 }
 
-/** A pause that keeps no process alive. */
+/** A pause that does not keep the process alive. */
 function after(milliseconds: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref?.());
 }

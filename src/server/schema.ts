@@ -6,30 +6,33 @@ import { refuseExternalReferences, subschemasOf } from '../protocol/subschemas.t
 
 export { complaint } from '../protocol/complaint.ts';
 
-/** A Standard Schema that can also say itself as JSON Schema (Zod from 4.2, ArkType, Valibot through its adapter). */
+/** A Standard Schema that can be converted to JSON Schema (Zod from 4.2, ArkType, Valibot through its adapter). */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': StandardSchemaV1.Props<Input, Output> & StandardJSONSchemaV1.Props<Input, Output>;
 }
 
-/** What a tool's `input` and `output` may be: a Standard Schema, or a JSON Schema (2020-12, or draft-07 by its `$schema`). */
+/**
+ * The type of a tool's `input` and `output`: a Standard Schema, or a JSON Schema (2020-12, or draft-07 if its `$schema`
+ * says so).
+ */
 export type AnySchema = StandardSchema<any, any> | JsonObject;
 
 type Verdict = StandardSchemaV1.Result<unknown>;
 
-/** A schema as the registry keeps it: made once when a tool is registered. */
+/** A schema as the registry keeps it. Built once, when a tool is registered. */
 export interface Schema {
-  /** What lists show of it. */
+  /** The JSON Schema that lists show. */
   readonly json: JsonObject;
   validate(value: unknown): Verdict | Promise<Verdict>;
 }
 
 /** The schema of a tool's arguments. */
 export interface InputSchema extends Schema {
-  /** What callers over HTTP say again in headers; undefined where that is nothing. */
+  /** The arguments that HTTP callers repeat in headers. Undefined if there are none. */
   readonly headers: readonly ParamHeader[] | undefined;
 }
 
-/** For tools that take no arguments: whatever comes, the handler sees none. */
+/** For tools without arguments. The handler gets none, even if the caller sends some. */
 export const NO_INPUT: InputSchema = {
   json: { type: 'object', properties: {} },
   headers: undefined,
@@ -39,9 +42,10 @@ export const NO_INPUT: InputSchema = {
 /**
  * The schema of a tool's arguments.
  *
- * @throws TypeError where it cannot be said as JSON Schema, names an unknown dialect, refers to what is not in it, has a
- * `pattern` that is no regular expression, is larger than what is checked (2026-07-28, basic: JSON Schema Usage), is not about an object (2025-11-25, server/tools:
- * Tool), or asks for headers that cannot be (2026-07-28, server/tools: x-mcp-header).
+ * @throws TypeError if it cannot be converted to JSON Schema, names an unknown dialect, has a reference that cannot be
+ * resolved within it, has a `pattern` that is not a regular expression, is too large to check (2026-07-28, basic: JSON
+ * Schema Usage), does not describe an object (2025-11-25, server/tools: Tool), or declares invalid headers (2026-07-28,
+ * server/tools: x-mcp-header).
  */
 export function inputSchema(given: AnySchema, owner: string): InputSchema {
   const { subschemas, ...schema } = checkedSchema(given, 'input', owner);
@@ -52,12 +56,14 @@ export function inputSchema(given: AnySchema, owner: string): InputSchema {
   return { json, headers: paramHeaders(subschemas, owner), validate: schema.validate };
 }
 
-/** The schema of a tool's structured result. Throws as `inputSchema` does, but takes schemas of any type. */
+/** The schema of a tool's structured result. Throws as `inputSchema` does, but accepts schemas of any type. */
 export function outputSchema(given: AnySchema, owner: string): Schema {
   return anySchema(given, 'output', owner);
 }
 
-/** What a Standard Schema or a JSON Schema says of what goes in, or of what comes out. Throws as `outputSchema` does. */
+/**
+ * Converts a Standard Schema or a JSON Schema, either its input side or its output side. Throws as `outputSchema` does.
+ */
 export function anySchema(given: AnySchema, side: 'input' | 'output', owner: string): Schema {
   const { json, validate } = checkedSchema(given, side, owner);
   return { json, validate };
@@ -75,7 +81,7 @@ function schemaOf(given: AnySchema, side: 'input' | 'output', name: string): Sch
   const standard = (given as Partial<StandardSchema> | null)?.['~standard'];
   if (standard === undefined) {
     if (!isObject(given)) throw new TypeError(`${name} must be a Standard Schema or a JSON Schema object`);
-    // As JSON Schema this would say nothing, and let everything through.
+    // As a JSON Schema, this would accept every value.
     const parts = Object.entries<Partial<StandardSchema> | null | undefined>(given as JsonObject);
     const part = parts.find(([, value]) => typeof value?.['~standard']?.validate === 'function');
     if (part) {

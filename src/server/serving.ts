@@ -29,13 +29,13 @@ interface Mounted {
 }
 
 /**
- * All the ways in which one server is served, opened when they are first wanted. What they need is loaded then too:
- * importing a server loads no transport.
+ * All the ways in which one server is served. Each one is opened, and its code loaded, when it is first used: importing
+ * the server library loads no transport.
  */
 export class Serving {
   readonly #service: Service;
   readonly #options: ServingOptions;
-  /** By how each is closed. */
+  /** The close functions of everything that is open. */
   readonly #ways = new Set<(timeout: number) => Promise<void>>();
   #mounted: Promise<Mounted> | undefined;
   #stateKey: string | Uint8Array | undefined;
@@ -46,7 +46,7 @@ export class Serving {
     this.#options = options;
   }
 
-  /** Whether the server is being served in any way. */
+  /** Whether the server is served in any way. */
   get open(): boolean {
     return this.#ways.size > 0;
   }
@@ -65,7 +65,7 @@ export class Serving {
     transport.onclose = () => {
       this.#ways.delete(close);
       onclose?.();
-      // What waits for answers on this connection would wait for nobody.
+      // This connection is gone, so requests that wait for an answer on it would wait forever.
       inbound.close(0).catch(this.#options.inbound.onerror);
     };
   }
@@ -114,12 +114,12 @@ export class Serving {
 
   async close(timeout: number): Promise<void> {
     this.#closed = true;
-    // What is being opened right now is closed with the rest.
+    // This also closes what is just being opened.
     await this.#mounted?.catch(() => {});
     await Promise.all([...this.#ways].map((close) => close(timeout)));
   }
 
-  /** One handler for all mounts: a session that was opened through one may go on through another. */
+  /** One handler for all mounts: a session that was opened through one mount may continue through another. */
   #mount(): Promise<Mounted> {
     return (this.#mounted ??= this.#makeMounted());
   }
@@ -131,7 +131,7 @@ export class Serving {
       import('../transport/http/node.ts'),
     ]);
     const inbound = await this.#inbound();
-    // Whatever it is mounted in has decided about the path; the pair of 2024-11-05 needs paths of its own.
+    // The framework has already routed the path. HTTP+SSE (2024-11-05) needs two own paths, so it is off here.
     const { path = '*', ssePath = false } = this.#options.http;
     const handler: HttpHandler = createHttpHandler(this.#httpOptions(inbound, { path, ssePath }));
     const close = this.#keep(async (timeout) => {
@@ -144,12 +144,12 @@ export class Serving {
     return { fetch: fetchListener(handler), node: nodeListener(handler) };
   }
 
-  /** @throws Error where the server has been closed. */
+  /** @throws Error if the server was closed. */
   #demandOpen(): void {
     if (this.#closed) throw new Error('The server has been closed');
   }
 
-  /** What is undefined in `options` does not take away what the server was given. */
+  /** An undefined value in `options` does not override the server's own option. */
   #httpOptions({ onsession, onrequest }: Inbound, options: ListenOptions): ListenOptions {
     const { http, inbound } = this.#options;
     return { onerror: inbound.onerror, ...http, ...compact(options), onsession, onrequest };
@@ -158,7 +158,7 @@ export class Serving {
   async #inbound(): Promise<Inbound> {
     const { createInbound } = await import('../wire/serve.ts');
     const { randomBytes } = await import('node:crypto');
-    // One for all: a request may come again in another way than it came at first.
+    // All entry points share one: a repeated request may arrive through another one.
     const stateKey = (this.#stateKey ??= this.#options.inbound.stateKey ?? randomBytes(32));
     return createInbound(this.#service, { ...this.#options.inbound, stateKey });
   }
@@ -170,8 +170,8 @@ export class Serving {
 }
 
 /**
- * What a context says of the caller. Runtimes pass a second argument of their own to what they take for a fetch handler:
- * only what has the shape of an `AuthInfo` is taken for one.
+ * Reads the caller from a context. Runtimes pass their own second argument to a fetch handler, so only a value with the
+ * shape of an `AuthInfo` is used.
  */
 function knownCaller(context: unknown): FetchContext | undefined {
   const authInfo: unknown = isObject(context) ? context['authInfo'] : undefined;

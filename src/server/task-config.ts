@@ -1,30 +1,30 @@
 /** How the calls of a tool become tasks (the tasks extension, `io.modelcontextprotocol/tasks`). */
 export interface TaskConfig {
   /**
-   * Whether the tool works as a task only. Callers that did not declare the extension are then refused with −32021, before
-   * the handler runs; without it they wait for the result, as for that of any tool. Default false.
+   * Whether the tool always requires a task. If true, callers that did not declare the extension are refused with
+   * −32021 before the handler runs. If false, they wait for the result, as with any tool. Default false.
    */
   required?: boolean | undefined;
   /**
-   * `at-once`: a call becomes a task before the handler runs. `by-handler`: it is an ordinary request, and its questions go
-   * to the caller as ordinary ones, until the handler calls `Context.startTask`, if it does. Default `at-once`.
+   * `at-once`: a call becomes a task before the handler runs. `by-handler`: the call is an ordinary request with
+   * ordinary questions until the handler calls `Context.startTask`. Default `at-once`.
    */
   start?: 'at-once' | 'by-handler' | undefined;
   /**
-   * Milliseconds from its creation for which a task is kept. One that is not over by then is given up. At most 24 days;
-   * null for no such bound: a task is then kept for as long as the store keeps it. Default 3 600 000, an hour.
+   * Lifetime of a task, in milliseconds from its creation. A task that still runs then is ended. At most 24 days. null:
+   * no limit; the task is kept as long as the store keeps it. Default 3 600 000, one hour.
    */
   ttlMs?: number | null | undefined;
-  /** Milliseconds that callers should leave between two looks. Default 1000. */
+  /** How often callers should poll, in milliseconds. Default 1000. */
   pollIntervalMs?: number | undefined;
 }
 
 export type TaskSettings = Required<TaskConfig>;
 
-/** Timers take no longer ones. */
+/** The longest delay of a timer. */
 const MAX_TTL = 2 ** 31 - 1;
 
-/** @throws TypeError where it is malformed; `owner` is how the message names whose it is. */
+/** @throws TypeError if it is malformed. The message names `owner`. */
 export function taskSettings(config: true | TaskConfig, owner: string): TaskSettings {
   const {
     required = false,

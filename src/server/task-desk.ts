@@ -7,11 +7,11 @@ import { demandTasks, type RunTool, type TasksOptions } from './task-rules.ts';
 import type { Tasks } from './tasks.ts';
 
 /**
- * Where the rest of a server asks for its tasks. What tasks need is loaded when there is one: most servers have no tool
- * that works as a task.
+ * The server's access to its tasks. The code for tasks is loaded only when a tool works as a task: most servers have
+ * none.
  */
 export class TaskDesk implements TaskSource {
-  /** Called with whose task it is, and the task, after each change of it. */
+  /** Called after each change of a task, with its principal and the task. */
   onchange: ((principal: string | undefined, task: DetailedTask) => void) | undefined;
   readonly #options: TasksOptions;
   readonly #onerror: (error: Error) => void;
@@ -23,12 +23,12 @@ export class TaskDesk implements TaskSource {
     this.#onerror = onerror;
   }
 
-  /** Whether any tool works as a task, or did. */
+  /** Whether any tool works as a task, or did before. */
   get used(): boolean {
     return this.#used;
   }
 
-  /** There is a tool that works as a task. */
+  /** Called when a tool that works as a task is registered. */
   use(): void {
     this.#used = true;
   }

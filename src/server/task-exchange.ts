@@ -3,31 +3,31 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Meta } from '../protocol/methods.ts';
 import type { RunningTask } from './running-task.ts';
 
-/** With what a task begins. */
+/** What a new task starts with. */
 export interface StartTaskOptions {
-  /** How it stands, for people or models. */
+  /** The status message, for people or models. */
   statusMessage?: string | undefined;
 }
 
-/** Makes a task of a call; resolves with undefined where it cannot become one and may go on as it is. */
+/** Turns a call into a task. Resolves with undefined if that is not possible and the call may continue as it is. */
 export type Starter = (call: TaskCall, options: StartTaskOptions) => Promise<RunningTask | undefined>;
 
-/** One call of a tool that can become a task: an ordinary request until it is one. */
+/** One tool call that can become a task. Until then it is an ordinary request. */
 export class TaskCall {
   readonly origin: Exchange;
-  /** Its signal is the one that the handler sees, before and after. */
+  /** Its signal is the handler's signal, both before and after the call becomes a task. */
   readonly controller = new AbortController();
   readonly #starter: Starter;
   #starting: Promise<boolean> | undefined;
   #task: RunningTask | undefined;
 
-  /** @param origin the request, as it came in. */
+  /** @param origin the request as it was received. */
   constructor(origin: Exchange, starter: Starter) {
     this.origin = origin;
     this.#starter = starter;
     const { signal } = origin;
     const abort = (): void => {
-      // Who began a task may leave: the task goes on.
+      // The task continues even if its caller disconnects.
       if (!this.#task) this.controller.abort(signal.reason);
     };
     if (signal.aborted) abort();
@@ -38,7 +38,7 @@ export class TaskCall {
     return this.#task;
   }
 
-  /** Makes it a task, once; whether it is one then. @throws what the starter throws. */
+  /** Turns the call into a task, once. Returns whether it is a task then. @throws the starter's errors. */
   async start(options: StartTaskOptions = {}): Promise<boolean> {
     if (this.#task && options.statusMessage !== undefined) this.#task.describe(options.statusMessage);
     return (this.#starting ??= this.#start(options));
@@ -50,7 +50,7 @@ export class TaskCall {
   }
 }
 
-/** What the handler of such a call sees, whichever it is by then. */
+/** The exchange that the handler sees, before and after the call becomes a task. */
 export class TaskExchange implements Exchange {
   readonly call: TaskCall;
   readonly #params: JsonObject;
@@ -67,7 +67,7 @@ export class TaskExchange implements Exchange {
   get params(): JsonObject {
     const { task } = this.call;
     if (!task) return this.#params;
-    // Whoever looks at a task may learn how far it is, without having asked for it in the call.
+    // Anyone who polls the task may see its progress, even if the call did not request progress.
     const { _meta: meta } = this.#params;
     return { ...this.#params, _meta: { ...(isObject(meta) ? meta : {}), [Meta.ProgressToken]: task.id } };
   }

@@ -6,18 +6,18 @@ import { REVISIONS } from '../protocol/revisions.ts';
 import { declaresTasks, TASKS_EXTENSION } from '../protocol/tasks.ts';
 import type { TaskStore } from '../store/task-store.ts';
 
-/** How a server keeps its tasks. */
+/** How a server stores its tasks. */
 export interface TasksOptions {
   /** Default: `memoryTaskStore()`, whose tasks end with the process. */
   store?: TaskStore | undefined;
   /**
-   * What this server is called among those that share the store: its own alone, and the same after a restart. What it left
-   * behind when it ended then fails when it starts again. Default: a random name; such tasks stay until their time is over.
+   * This server's name among those that share the store. It must be unique, and the same after a restart: tasks that
+   * were left running then fail at the restart. Default: a random name; tasks that were left running stay until they
+   * expire.
    */
   runner?: string | undefined;
 }
 
-/** Runs a handler for an exchange. */
 export type RunTool = (exchange: Exchange) => Promise<JsonObject>;
 
 /** Whether a caller has the extension, in a revision that has it. */
@@ -25,7 +25,7 @@ export function supportsTasks({ revision, capabilities }: Caller): boolean {
   return REVISIONS[revision].era === 'modern' && declaresTasks(capabilities);
 }
 
-/** @throws RpcError −32021 where the caller did not declare the extension. */
+/** @throws RpcError −32021 if the caller did not declare the extension. */
 export function demandTasks(caller: Caller): void {
   if (!supportsTasks(caller)) throw undeclared();
 }

@@ -13,13 +13,16 @@ import { demandTasks, supportsTasks, type RunTool, type TasksOptions } from './t
 import { TaskCall, TaskExchange, type StartTaskOptions } from './task-exchange.ts';
 import { TaskLoad } from './task-load.ts';
 
-/** Longer ids are nobody's, in characters. */
+/** The longest task id, in characters. Longer ids are unknown. */
 const MAX_ID = 256;
 const STOPPED = 'The server was shut down before the task was done';
 
-/** The tasks of a server: tools that go on while their caller looks in (the tasks extension, `io.modelcontextprotocol/tasks`). */
+/**
+ * The tasks of a server: tool calls that run while their callers poll (the tasks extension,
+ * `io.modelcontextprotocol/tasks`).
+ */
 export class Tasks {
-  /** Called with whose task it is, and the task, after each change of it. */
+  /** Called after each change of a task, with its principal and the task. */
   onchange: ((principal: string | undefined, task: DetailedTask) => void) | undefined;
   readonly #store: TaskStore;
   readonly #runner: string;
@@ -33,16 +36,16 @@ export class Tasks {
   constructor({ store = memoryTaskStore(), runner }: TasksOptions, onerror: (error: Error) => void) {
     this.#store = store;
     this.#runner = runner ?? randomUUID();
-    // Without a name of its own nobody has left anything behind under it.
+    // A random name is new, so no tasks were left behind under it.
     if (runner === undefined) this.#recovered = Promise.resolve();
     this.#onerror = onerror;
   }
 
   /**
-   * Runs a tool, as a task where its caller can have one.
+   * Runs a tool, as a task if its caller supports tasks.
    *
-   * @throws RpcError −32021 (rejects) where the tool works as a task only and the caller did not declare the extension;
-   * −32603 where it works as a task only and no more tasks are taken.
+   * @throws RpcError −32021 (rejects) if the tool requires a task and the caller did not declare the extension; −32603
+   * if the tool requires a task and no more tasks are accepted.
    */
   async call(settings: TaskSettings, exchange: Exchange, run: RunTool): Promise<JsonObject> {
     const { caller } = exchange;
@@ -59,7 +62,7 @@ export class Tasks {
     return { resultType: 'complete', ...detailed(await this.#find(params, caller)) };
   }
 
-  /** `tasks/update`. @throws RpcError −32021, −32602; −32603 where another process works on the task. */
+  /** `tasks/update`. @throws RpcError −32021, −32602; −32603 if another process runs the task. */
   async update({ params, caller }: Exchange): Promise<JsonObject> {
     demandTasks(caller);
     const record = await this.#find(params, caller);
@@ -90,8 +93,8 @@ export class Tasks {
   }
 
   /**
-   * Of these ids, those of tasks whose changes the caller hears of here: its own, and not those that another process works
-   * on; each with the task.
+   * Filters the ids to the tasks that the caller can follow here: its own tasks, unless another process runs them. Each
+   * with its task.
    */
   async audible(ids: readonly string[], { principal }: Caller): Promise<Map<string, DetailedTask>> {
     const records = await Promise.all(ids.map((id) => this.#read(id, principal)));
@@ -104,8 +107,8 @@ export class Tasks {
   }
 
   /**
-   * Takes no more tasks and tells those that run; what is not over after the timeout fails. What ends in the meantime ends
-   * as its handler says, unless that is an error.
+   * Refuses new tasks and fires the signals of running ones. A task that still runs after the timeout fails. A task
+   * that ends before gets its handler's result, unless that is an error.
    *
    * @param timeout milliseconds.
    */
@@ -124,7 +127,7 @@ export class Tasks {
     if (!(await call.start())) return run(new TaskExchange(call));
     const task = call.task!;
     if (exchange.signal.aborted) {
-      // Nobody will ever know its id.
+      // No caller ever gets its id.
       await task.end({ status: 'cancelled', statusMessage: 'Its caller left before it began' });
     } else this.#work(task, call, run, run(new TaskExchange(call)));
     return created(task.record);
@@ -138,7 +141,7 @@ export class Tasks {
         const task = await this.#create(settings, started, options);
         if (!task) return undefined;
         if (over || started.controller.signal.aborted) {
-          // The handler did not wait, or its caller has left.
+          // The handler did not wait, or its caller is gone.
           await task.end({ status: 'cancelled', statusMessage: 'The call was over before it became a task' });
           return undefined;
         }
@@ -160,7 +163,7 @@ export class Tasks {
     });
   }
 
-  /** Undefined where there is no room and the tool can do without. */
+  /** Undefined if there are too many tasks and the tool does not require one. */
   async #create(
     { required, ttlMs, pollIntervalMs }: TaskSettings,
     call: TaskCall,
@@ -207,7 +210,7 @@ export class Tasks {
     }
   }
 
-  /** Sees a task to its end. */
+  /** Runs a task to its end. */
   #work(task: RunningTask, call: TaskCall, run: RunTool, work: Promise<JsonObject>): void {
     void this.#finish(task, call, run, work).catch((error: unknown) => this.#onerror(error as Error));
   }
@@ -226,7 +229,7 @@ export class Tasks {
     }
   }
 
-  /** Answers are kept by the handler, for as long as it likes. @throws RpcError −32603 where that would be too much. */
+  /** The handler may keep answers for any time, so they are limited. @throws RpcError −32603 if they are too large. */
   #take({ id, principal }: TaskRecord, answers: JsonObject): void {
     try {
       this.#load.add(id, principal, answers);
@@ -241,7 +244,10 @@ export class Tasks {
     if (this.#running.delete(id) && this.#running.size === 0) this.#idle.settle();
   }
 
-  /** @throws RpcError −32602: in the same words whether there never was one, its time is over or it is somebody else's. */
+  /**
+   * @throws RpcError −32602, with the same message whether the task never existed, has expired or belongs to another
+   * caller.
+   */
   async #find({ taskId }: JsonObject, { principal }: Caller): Promise<TaskRecord> {
     if (typeof taskId !== 'string') {
       throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "taskId" must be a string');
@@ -260,7 +266,7 @@ export class Tasks {
     return this.#reach(this.#replace(record, failure(new RpcError(ErrorCode.InternalError, STOPPED))));
   }
 
-  /** What goes wrong in a store is for the server to know, and not for its callers. */
+  /** Store errors are reported to the server, and hidden from callers. */
   async #reach<T>(stored: Promise<T>): Promise<T> {
     try {
       return await stored;
@@ -270,12 +276,12 @@ export class Tasks {
     }
   }
 
-  /** Whether a task is ours to work on, and nobody does. */
+  /** Whether a task belongs to this runner, and is not running. */
   #isOrphan({ id, runner, status }: TaskRecord): boolean {
     return runner === this.#runner && !isTerminal(status) && !this.#running.has(id);
   }
 
-  /** Ends the tasks that this runner left behind when it ended. */
+  /** Ends the tasks that this runner left running when it stopped. */
   async #recover(): Promise<void> {
     try {
       for await (const record of this.#store.unfinished(this.#runner)) {
@@ -289,7 +295,7 @@ export class Tasks {
     }
   }
 
-  /** Ends a task that is not worked on here. */
+  /** Ends a task that does not run in this process. */
   #replace({ id, principal }: TaskRecord, outcome: Partial<TaskRecord>): Promise<TaskRecord | undefined> {
     return this.#store.update(id, principal, ({ inputRequests: _questions, ...task }) => ({
       ...task,
@@ -299,7 +305,7 @@ export class Tasks {
   }
 }
 
-/** The result that stands in for that of the call (tasks extension: Task Creation). */
+/** The result that a call returns when it becomes a task (tasks extension: Task Creation). */
 function created(record: TaskRecord): JsonObject {
   return { resultType: 'task', ...base(record) };
 }

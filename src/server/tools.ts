@@ -22,7 +22,7 @@ import {
 import { taskSettings, type TaskConfig, type TaskSettings } from './task-config.ts';
 import { TaskDesk } from './task-desk.ts';
 
-/** A tool, as lists show it, what its arguments and its result must be, and who may call it. */
+/** A tool as lists show it, the schemas of its arguments and result, and the scopes that it needs. */
 export interface ToolConfig<
   I extends AnySchema | undefined = AnySchema | undefined,
   O extends AnySchema | undefined = AnySchema | undefined,
@@ -30,25 +30,25 @@ export interface ToolConfig<
   title?: string | undefined;
   description?: string | undefined;
   /**
-   * What the arguments must be; without it the tool takes none. A property with `x-mcp-header` is one that callers over
-   * HTTP say again in a header, which is checked (2026-07-28, server/tools: x-mcp-header).
+   * The schema of the arguments. Without it, the tool takes none. HTTP callers repeat a property with `x-mcp-header` in
+   * a header, which is checked (2026-07-28, server/tools: x-mcp-header).
    */
   input?: I;
   /**
-   * What the structured result must be; without it there is none. One that is no object is known from 2026-07-28 on:
-   * clients of earlier revisions get the text alone.
+   * The schema of the structured result. Without it, there is none. Results that are not objects exist from 2026-07-28
+   * on: clients of earlier revisions get only the text.
    */
   output?: O;
   annotations?: ToolAnnotations | undefined;
   /**
-   * Whether a call may be run again from the start by a process that does not know what came of it: a caller of
-   * 2026-07-28 that comes with its answers may reach another process than the one that asked. Default: what
-   * `annotations` say, true where `readOnlyHint` or `idempotentHint` is. `Context.once` makes steps safe to repeat.
+   * Whether another process may run a call again from the start. In 2026-07-28, a caller's answers may reach another
+   * process than the one that asked; that process does not know how far the call came. Default: true if `readOnlyHint`
+   * or `idempotentHint` of `annotations` is true. `Context.once` makes steps safe to repeat.
    */
   safeToRerun?: boolean | undefined;
   /**
-   * The tool works as a task: its calls may go on while the caller looks in from time to time (the tasks extension, from
-   * 2026-07-28). True for the defaults of `TaskConfig`. Default: it does not.
+   * Lets calls of the tool run as tasks, which the caller polls (the tasks extension, from 2026-07-28). `true` uses the
+   * defaults of `TaskConfig`. Default: no tasks.
    */
   task?: true | TaskConfig | undefined;
   icons?: Icon[] | undefined;
@@ -56,16 +56,16 @@ export interface ToolConfig<
 }
 
 /**
- * What a tool may return.
+ * The values that a tool may return.
  *
- * Without `output`: a string, number or boolean (one text block), a content block or an array of them, nothing (no
- * content), a whole result (an object with a `content` array), or any other value, which is sent as JSON text.
+ * Without `output`: a string, number or boolean (one text block); a content block or an array of them; `undefined` (no
+ * content); a whole result (an object with a `content` array); or any other value, which is sent as JSON text.
  *
- * With `output`: the value that it describes, which is sent as structured content and as JSON text; a bare string,
- * number or boolean for an output object with one property `result`, which is sent as that and as plain text; or a
- * whole result with `structuredContent` or `isError`.
+ * With `output`: a value that matches it, which is sent as structured content and as JSON text; or a whole result with
+ * `structuredContent` or `isError`. If `output` is an object with the single property `result`, a string, number or
+ * boolean may be returned for it, which is also sent as plain text.
  *
- * Either may return `inputRequired(…)`, which asks the caller something first.
+ * In both cases, `inputRequired(…)` asks the caller a question first.
  */
 export type ToolReply<O extends AnySchema | undefined> = O extends AnySchema
   ? Structured<O> | BareResult<Structured<O>> | CallToolResult | InputRequiredResult
@@ -74,9 +74,9 @@ export type ToolReply<O extends AnySchema | undefined> = O extends AnySchema
 type BareResult<T> = T extends { result: infer R extends string | number | boolean } ? R : never;
 
 /**
- * Does the work of a tool. Its arguments are checked. A `UserError` becomes a failed result with its message for the model
- * (server/tools: Error Handling), an `RpcError` a protocol error. Any other error goes to `onerror`, and the model learns only
- * that the tool failed.
+ * Runs a tool. The arguments are already checked. A `UserError` becomes a failed result, whose message the model sees
+ * (server/tools: Error Handling). An `RpcError` becomes a protocol error. Any other error goes to `onerror`, and the
+ * model only sees that the tool failed.
  */
 export type ToolHandler<I extends AnySchema | undefined, O extends AnySchema | undefined> = (
   args: Arguments<I>,
@@ -138,20 +138,21 @@ export class Tools {
     return registered;
   }
 
-  /** What a caller of `tools/call` must have been granted; nothing where there is no such tool. */
+  /** The scopes that a caller of `tools/call` needs. None if the tool does not exist. */
   scopesOf(name: string): readonly string[] {
     return this.registry.scopesOf(name);
   }
 
-  /** Whether a call may be run again from the start by a process that does not know what came of it. */
+  /** Whether another process may run a call again from the start, without knowing how far it came. */
   safeToRerun(name: string): boolean {
     return this.registry.get(name)?.safeToRerun ?? false;
   }
 
   /**
-   * @throws RpcError −32602 where the request is malformed or names no tool; −32600 where the caller was not granted what
-   * the tool needs; −32021 where it works as a task only and the caller has none; −32020 where a header does not say what an argument says; and what the handler throws, if that is one
-   * (2025-11-25, server/tools: Error Handling). What a model can correct is a result with `isError` instead.
+   * @throws RpcError −32602 if the request is malformed or names no tool; −32600 if the caller lacks a scope that the
+   * tool needs; −32021 if the tool requires a task and the caller does not support tasks; −32020 if a header and its
+   * argument differ; and the handler's `RpcError` (2025-11-25, server/tools: Error Handling). Errors that a model can
+   * correct become a result with `isError`.
    */
   async call(exchange: Exchange): Promise<JsonObject> {
     const { name, arguments: args = {} } = exchange.params;
@@ -190,10 +191,10 @@ export class Tools {
     if (verdict instanceof Promise) verdict = await verdict;
     if (verdict.issues) return this.#mismatch(tool, complaint(verdict.issues));
     const structuredContent = verdict.value;
-    // A schema may take undefined, but there must be a result (2025-11-25, server/tools: Output Schema).
+    // A schema may accept undefined, but a result is required (2025-11-25, server/tools: Output Schema).
     if (structuredContent === undefined) return this.#mismatch(tool, 'there is none');
     if (whole) return structuredContent === value ? whole : { ...whole, structuredContent };
-    // The same as text, for clients that know no structured content (2025-11-25, server/tools: Structured Content).
+    // The same as text, for clients without structured content (2025-11-25, server/tools: Structured Content).
     return { content: [text(bare ? String(reply) : JSON.stringify(structuredContent))], structuredContent };
   }
 
@@ -204,7 +205,7 @@ export class Tools {
   }
 }
 
-/** Whether a reply is a whole result, and not a value that happens to have a property `content`. */
+/** Whether a return value is a whole result, not just a value with a property `content`. */
 function isWhole(reply: unknown): reply is JsonObject {
   return (
     isObject(reply) && Array.isArray(reply['content']) && ('structuredContent' in reply || reply['isError'] === true)

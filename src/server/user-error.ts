@@ -1,9 +1,9 @@
-/** Marks the errors of every copy of this package in a process: a bundle may have one of its own. */
+/** A marker that all copies of this package in a process share: a bundle may contain its own copy. */
 const BRAND = Symbol.for('everwire.UserError');
 
 /**
- * An error of a handler whose message is for the caller: for the model that called a tool, for the client that asked for a
- * prompt or a resource. Messages of other errors stay on the server (`McpServerOptions.exposeErrors`).
+ * An error with a message for the caller: for the model that called a tool, or the client that requested a prompt or a
+ * resource. Messages of other errors stay on the server (see `McpServerOptions.exposeErrors`).
  */
 export class UserError extends Error {
   override readonly name = 'UserError';
