@@ -5,6 +5,7 @@ import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { Handlers } from '../client/handlers.ts';
 import type { ClientOptions, RequestOptions } from '../client/options.ts';
+import { unrepeated } from '../operate/repetition.ts';
 import { childEnv } from './child-env.ts';
 import type { ClientFlags } from './client-options.ts';
 import { dataFolder } from './data-folder.ts';
@@ -67,10 +68,12 @@ export async function converse(
     read = false;
     controller.abort(new Interrupted('nobody reads the output'));
   });
+  // A server that sends the same wrong thing over and over does not fill the screen.
+  const warn = unrepeated(say);
   let client: Client | undefined;
   try {
     client = await open(target, flags, terminal, signal, (error) => {
-      if (working) say(error.message);
+      if (working) warn(error.message);
     });
     process.exitCode = await work({ client, terminal, signal, output: new Output(flags), limits: { signal } });
   } catch (error) {

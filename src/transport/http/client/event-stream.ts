@@ -1,4 +1,4 @@
-import { startTimer } from '../../../util/timer.ts';
+import { startTimer, type Timer } from '../../../util/timer.ts';
 import type { Lifetime } from '../../../util/lifetime.ts';
 import { SilenceError } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
@@ -9,7 +9,12 @@ export interface ReadOptions extends EventSourceOptions {
   readonly idleTimeout: number;
   /** Breaks the request off, and so the stream. */
   readonly cancellation: Lifetime;
+  /** Asked after each chunk: the next is read when this resolves. */
+  readonly caughtUp?: (() => Promise<void> | undefined) | undefined;
 }
+
+/** How many events are taken before timers and signals get their turn. */
+const EVENTS_PER_TURN = 100;
 
 /**
  * Reads the event stream of a reply to its end.
@@ -18,17 +23,48 @@ export interface ReadOptions extends EventSourceOptions {
  * it was broken off; EventTooLarge.
  */
 export async function readEvents(reply: HttpReply, options: ReadOptions): Promise<void> {
-  const { idleTimeout, cancellation } = options;
-  const reader = new EventSourceReader(options);
-  const watchdog = startTimer(idleTimeout, () => cancellation.abort(new SilenceError(idleTimeout)));
+  const { idleTimeout, cancellation, onevent, caughtUp } = options;
+  let events = 0;
+  const reader = new EventSourceReader({
+    ...options,
+    onevent: (event) => {
+      events += 1;
+      onevent(event);
+    },
+  });
+  const watch = (): Timer => startTimer(idleTimeout, () => cancellation.abort(new SilenceError(idleTimeout)));
+  let watchdog = watch();
   try {
     for await (const chunk of reply.chunks()) {
       // Comments are signs of life too.
       watchdog?.refresh();
       reader.feed(chunk);
       if (cancellation.ended) throw cancellation.ended;
+      if (events >= EVENTS_PER_TURN) {
+        events = 0;
+        await new Promise((resolve) => void setImmediate(resolve));
+      }
+      const waiting = caughtUp?.();
+      if (!waiting) continue;
+      // The silence is ours meanwhile.
+      clearTimeout(watchdog);
+      await unlessEnded(waiting, cancellation);
+      watchdog = watch();
     }
   } finally {
     clearTimeout(watchdog);
   }
+}
+
+/** @throws the reason of `cancellation` as soon as it is over. */
+function unlessEnded(waiting: Promise<void>, cancellation: Lifetime): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(cancellation.ended!);
+    if (cancellation.ended) return stop();
+    cancellation.onAbort(stop);
+    void waiting.then(() => {
+      cancellation.offAbort(stop);
+      resolve();
+    });
+  });
 }

@@ -24,6 +24,7 @@ async function connections(text: (count: number) => string): Promise<number> {
       return Promise.resolve(reply);
     },
     onmessage: () => {},
+    caughtUp: () => undefined,
     always: true,
     idleTimeout: 0,
     maxEventLength: 1000,

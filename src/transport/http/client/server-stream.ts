@@ -10,6 +10,8 @@ export interface ServerStreamOptions {
   /** Connects to the stream, from behind the event with this id where there is one. */
   readonly connect: (lastEventId: string | undefined, cancellation: Lifetime) => Promise<HttpReply>;
   readonly onmessage: (data: string) => void;
+  /** Asked after each chunk: the next is read when this resolves. */
+  readonly caughtUp: () => Promise<void> | undefined;
   /** Whether the stream is connected to again even where no event had an id to resume from. */
   readonly always: boolean;
   readonly idleTimeout: number;
@@ -107,7 +109,7 @@ export class ServerStream {
   }
 
   async #read(reply: HttpReply): Promise<void> {
-    const { idleTimeout, maxEventLength, onmessage } = this.#options;
+    const { idleTimeout, maxEventLength, onmessage, caughtUp } = this.#options;
     const opened = performance.now();
     let progress = false;
     let idle = false;
@@ -118,6 +120,7 @@ export class ServerStream {
         cancellation: this.#cancellation,
         idleTimeout,
         maxEventLength,
+        caughtUp,
         onretry: (milliseconds) => {
           this.#retry = milliseconds;
         },

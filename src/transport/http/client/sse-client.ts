@@ -1,7 +1,8 @@
-import { isNotification, type Message } from '../../../jsonrpc/message.ts';
+import { isNotification, isResponse, type Message } from '../../../jsonrpc/message.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import type { Transport } from '../../transport.ts';
+import { AnswersInFlight } from './answers-in-flight.ts';
 import { attendedTimer } from './attendance.ts';
 import { Lifetime } from '../../../util/lifetime.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
@@ -46,6 +47,7 @@ export class SseClient implements Transport {
   #version: string | undefined;
   readonly #stream = new Lifetime();
   readonly #telling = new Set<Lifetime>();
+  readonly #answers = new AnswersInFlight();
   #pending = 0;
   /** Resolves when `notifications/initialized` was taken or refused: nothing may overtake it. */
   #initialized: Promise<void> | undefined;
@@ -133,8 +135,9 @@ export class SseClient implements Transport {
       : this.#sendNow(message, body);
   }
 
-  /** Notifications go one after the other; cancellations, requests and answers wait for nothing that is slow. */
+  /** Notifications go one after the other, a few answers at a time; cancellations and requests wait for nothing that is slow. */
   #sendNow(message: Message, body: string): Promise<void> {
+    if (isResponse(message)) return this.#answers.send(() => this.#post(body));
     if (!isNotification(message) || message.method === 'notifications/cancelled') return this.#post(body);
     const taken = this.#lastNotification.then(() => this.#post(body));
     this.#lastNotification = taken.catch(() => {});
@@ -177,6 +180,7 @@ export class SseClient implements Transport {
       cancellation: this.#stream,
       idleTimeout: this.#options.idleTimeout ?? IDLE_TIMEOUT,
       maxEventLength: this.#options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
+      caughtUp: () => this.#answers.caughtUp(),
       onevent: ({ type, data }) => {
         if (type === 'message' && data !== '') return this.#incoming.take(data);
         if (type !== 'endpoint' || this.#phase !== 'opening') return;

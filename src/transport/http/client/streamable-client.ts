@@ -14,6 +14,7 @@ import { stringify } from '../../../jsonrpc/stringify.ts';
 import { isTemporary } from '../../../jsonrpc/error-chain.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import type { MessageExtra, Transport } from '../../transport.ts';
+import { AnswersInFlight } from './answers-in-flight.ts';
 import { attendedTimer } from './attendance.ts';
 import { Lifetime } from '../../../util/lifetime.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
@@ -87,6 +88,7 @@ export class StreamableClient implements Transport {
   readonly #asked = new IdTable<RequestId, Asked>();
   /** Messages that are neither taken nor refused yet and are no requests. */
   readonly #telling = new Set<Lifetime>();
+  readonly #answers = new AnswersInFlight();
   /** All streams that are open, or to be opened again, by numbers of their own. */
   readonly #streams = new IdTable<number, ServerStream>();
   #lastStream = 0;
@@ -191,7 +193,7 @@ export class StreamableClient implements Transport {
 
   #sendNow(message: Message, body: string): Promise<void> {
     if (isRequest(message)) return this.#ask(message, body);
-    if (isResponse(message)) return this.#tell(body);
+    if (isResponse(message)) return this.#answers.send(() => this.#tell(body));
     if (message.method === 'notifications/cancelled') {
       const id = message.params?.['requestId'] as RequestId;
       const asked = this.#asked.get(id);
@@ -288,6 +290,7 @@ export class StreamableClient implements Transport {
         return reply;
       },
       onmessage: (data) => this.#incoming.take(data, asked),
+      caughtUp: () => this.#answers.caughtUp(),
       always: asked === undefined,
       idleTimeout: this.#idleTimeout,
       maxEventLength: this.#maxMessageBytes,
