@@ -135,6 +135,35 @@ describe('call', () => {
     expect(JSON.parse(stdout)).toMatchObject({ isError: true });
   });
 
+  test('a warning that a server causes over and over is shown 20 times', async () => {
+    const file = path.join(directory, 'floods.mjs');
+    writeFileSync(
+      file,
+      `import { createInterface } from 'node:readline';
+      const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+      const initialized = {
+        protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' },
+      };
+      const results = {
+        initialize: initialized,
+        'tools/list': { tools: [{ name: 't', inputSchema: { type: 'object' } }] },
+        'tools/call': { content: [{ type: 'text', text: 'done' }] },
+      };
+      createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line);
+        if (id === undefined) return;
+        const params = { progressToken: 'none', progress: 1 };
+        if (method === 'tools/call') for (let n = 0; n < 1000; n += 1) write({ method: 'notifications/progress', params });
+        write({ id, ...(results[method] ? { result: results[method] } : { error: { code: -32601, message: 'no' } }) });
+      });`,
+    );
+    const { code, stdout, stderr } = await run(['call', 't', '--', node, file]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'done' });
+    const warnings = stderr.split('\n');
+    expect(warnings).toHaveLength(20);
+    expect(warnings[0]).toBe('everwire: Progress came for "none", which is no active request');
+  });
+
   test('content of every kind is shown, and what is no text goes into a file', async () => {
     const plain = await run(['call', 'content', ...features]);
     expect(plain).toMatchObject({ code: 0, stderr: '' });

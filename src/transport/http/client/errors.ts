@@ -1,4 +1,5 @@
 import type { TransportFailure } from '../../../jsonrpc/error-chain.ts';
+import { ErrorCode } from '../../../jsonrpc/errors.ts';
 import type { ErrorResponse } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { saysNotExecuted } from '../not-executed.ts';
@@ -80,4 +81,13 @@ export function shown(url: URL): string {
 export function statusError(reply: Pick<HttpReply, 'status'>, method: string, url: URL, why?: string): HttpStatusError {
   const message = `The server answered ${method} ${shown(url)} with status ${reply.status}`;
   return new HttpStatusError(reply.status, why === undefined ? message : `${message}: ${why}`);
+}
+
+/**
+ * Whether a server says that it does not know the session: with 404, unless that is about the method. Servers made after the
+ * example of the official SDK say it with 400.
+ */
+export function saysGone({ status, response }: HttpStatusError): boolean {
+  if (status === 404) return response?.error.code !== ErrorCode.MethodNotFound;
+  return status === 400 && response?.error.code === CONNECTION_CLOSED && /\bsession\b/i.test(response.error.message);
 }

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import { RpcError } from '../../../jsonrpc/errors.ts';
 import {
   errorResponse,
   isNotification,
@@ -18,7 +18,7 @@ import { AnswersInFlight } from './answers-in-flight.ts';
 import { attendedTimer } from './attendance.ts';
 import { Lifetime } from '../../../util/lifetime.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
-import { AnswerLost, HttpStatusError, SessionGone, shown, statusError } from './errors.ts';
+import { AnswerLost, HttpStatusError, saysGone, SessionGone, shown, statusError } from './errors.ts';
 import type { HttpReply } from './http.ts';
 import { Incoming } from './incoming.ts';
 import type { ReconnectionOptions } from './reconnection.ts';
@@ -445,13 +445,4 @@ export class StreamableClient implements Transport {
   #report(error: Error): void {
     if (this.#phase !== 'closed') this.onerror?.(error);
   }
-}
-
-/**
- * Whether a server says that it does not know the session: with 404, unless that is about the method. Servers made after the
- * example of the official SDK say it with 400.
- */
-function saysGone({ status, response }: HttpStatusError): boolean {
-  if (status === 404) return response?.error.code !== ErrorCode.MethodNotFound;
-  return status === 400 && response?.error.code === CONNECTION_CLOSED && /\bsession\b/i.test(response.error.message);
 }
