@@ -6,30 +6,34 @@ import { insufficientScope } from './challenge.ts';
 import type { Authenticator, AuthRefusal } from './authenticator.ts';
 import { JSON_HEADERS, REFUSED, forbid } from './refusals.ts';
 
-/** The scopes that a request needs, all of them; none where anyone may make it who is let in. */
+/** The scopes that a request needs. The caller must have all of them. Empty if every caller may make it. */
 export type ScopesFor = (request: Request) => readonly string[];
 
 const NO_SCOPES: readonly string[] = [];
 
 /**
- * Decides whether the requests in a body may be dispatched. Where a body holds one that its sender may not make, the
- * whole of it is refused, so that nothing is done twice when it comes again with a better credential.
+ * Decides whether the requests in a body may be dispatched. If the caller may not make one of them, the whole body is
+ * refused. Nothing then runs twice when the client repeats the body with a better credential.
  */
 export class Admission {
   readonly #authenticator: Authenticator | undefined;
   readonly #scopesFor: ScopesFor;
 
-  /** @param authenticator undefined where something before the handler authenticates; scopes are compared as they are then. */
+  /**
+   * @param authenticator undefined if something in front of the handler authenticates. Scopes are then compared as
+   * plain strings.
+   */
   constructor(authenticator: Authenticator | undefined, scopesFor: ScopesFor = () => NO_SCOPES) {
     this.#authenticator = authenticator;
     this.#scopesFor = scopesFor;
   }
 
   /**
-   * Whether a body may go on. Where not, the call has been answered. What is no request goes on, for others to judge.
+   * Whether a body may be dispatched. If not, the call has been answered. Values that are not requests pass, and are
+   * checked later.
    *
-   * @param value the body as parsed.
-   * @throws what `scopesFor` and the authenticator throw: nothing is dispatched then.
+   * @param value the parsed body.
+   * @throws what `scopesFor` and the authenticator throw. Nothing is dispatched then.
    */
   admits(call: HttpCall, value: unknown): boolean {
     const { auth } = call;
@@ -63,14 +67,14 @@ export class Admission {
   }
 }
 
-/** A value as the request that it would be dispatched as; undefined where it would not be. */
+/** The request that a value would be dispatched as. Undefined if there is none. */
 function requestIn(value: unknown): Request | undefined {
   if (!isObject(value)) return undefined;
   let message: Message;
   try {
     message = checkMessage(value);
   } catch {
-    // It is refused where it is taken in, with a better word for it.
+    // Later code refuses it with a clearer error.
     return undefined;
   }
   return isRequest(message) ? message : undefined;

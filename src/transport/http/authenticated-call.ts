@@ -2,7 +2,7 @@ import type { AuthInfo } from '../../protocol/types.ts';
 import type { HttpCall } from './call.ts';
 import { PassedCall } from './passed-call.ts';
 
-/** A call whose sender has shown who they are. It shows the credential to nobody any more. */
+/** A call with a verified sender. It no longer exposes the credential. */
 export class AuthenticatedCall extends PassedCall {
   readonly #credentials: ReadonlySet<string> | undefined;
 

@@ -5,9 +5,9 @@ import type { HttpCall, HttpHeaders } from './call.ts';
 /** Why a call is refused. 401: no valid credential; 403: the credential does not suffice; 400: the request for access is malformed. */
 export interface AuthRefusal {
   readonly status: 400 | 401 | 403;
-  /** For people. It is sent in the body, so it must not hold the credential. */
+  /** For people. It is sent in the body, so it must not contain the credential. */
   readonly message: string;
-  /** `WWW-Authenticate` among them. */
+  /** Includes `WWW-Authenticate`. */
   readonly headers: HttpHeaders;
 }
 
@@ -17,20 +17,23 @@ export interface AuthRefusal {
  */
 export interface Authenticator {
   /**
-   * Who is calling, or why the call is refused. Called once for each call to an endpoint, before its body is read. Rejects
-   * or throws if that cannot be found out now: the call is answered with 503 and the error is reported, so it must not hold
-   * the credential. One error object is reported once, however many calls fail with it.
+   * Returns who is calling, or why the call is refused. Called once for each call to an endpoint, before its body is
+   * read. If it rejects or throws, the call is answered with 503 and the error is reported, so the error must not
+   * contain the credential. One error object is reported once, even if many calls fail with it.
    */
   authenticate(call: HttpCall): AuthInfo | AuthRefusal | Promise<AuthInfo | AuthRefusal>;
   /**
-   * Why an authenticated caller may not make a request; undefined if they may. Called for each request, before any of its
-   * body is dispatched. For a batch that is refused it is called once more, with the scopes of all its requests, so that the
-   * caller learns of all of them at once.
+   * Why an authenticated caller may not make a request. Undefined if the request is allowed. Called for each request,
+   * before any of its body is dispatched. For a refused batch it is called once more with the scopes of all its
+   * requests, so that the caller learns all of them at once.
    *
-   * @param scopes that the request needs, as `scopesFor` of the handler says.
+   * @param scopes the scopes that the request needs, from `scopesFor` of the handler.
    */
   authorize(auth: AuthInfo, request: Request, scopes: readonly string[]): AuthRefusal | undefined;
-  /** The JSON document at the path of this call that anyone may read: the protected-resource metadata (RFC 9728). */
+  /**
+   * The public JSON document at the path of this call: the protected-resource metadata (RFC 9728). Undefined if there
+   * is none.
+   */
   metadata(call: HttpCall): JsonObject | undefined;
   /**
    * Headers that carry credentials beside `Authorization`, in lower case. Pages of allowed origins may send them, and no

@@ -10,7 +10,7 @@ export class BodyBuffer {
     return this.#length;
   }
 
-  /** How many bytes of memory it takes. */
+  /** Its memory in bytes. */
   get capacity(): number {
     return this.#bytes.byteLength;
   }

@@ -1,27 +1,27 @@
 /** Something that keeps bytes in memory until its client reads or sends more. */
 export interface Holder {
-  /** How many bytes are counted for it; written by the budget alone. 0 at first. */
+  /** The bytes that are counted for it. Only the budget writes this. Initially 0. */
   held: number;
   /** Ends it and frees what it keeps: its bytes are no longer counted. */
   cutOff(): void;
 }
 
 /**
- * Addresses that are kept although they have no requests now. A `Map` whose entries come and go with every request makes
- * itself new tables all the time.
+ * Addresses that stay in the map without requests. A `Map` keeps reallocating its tables if entries come and go with
+ * every request.
  */
 const KEPT_ADDRESSES = 1000;
 /** The part of the budget for requests that are being answered. */
 const REQUEST_PART = 0.5;
 
 /**
- * How many bytes a server keeps in memory for its HTTP clients: one bound for all of them. Two kinds are counted:
+ * Limits the bytes that a server keeps in memory for all its HTTP clients. It counts two kinds:
  *
- * - What waits for a client: bodies that it has not finished, and answers and events that it has not read. Where the bound
- *   is reached, the client that has kept the server waiting the longest is cut off. The newest never is, so an answer that
- *   is larger than the bound still goes out.
- * - Requests that are being answered. They may take half of the bound; beyond it new ones are refused. Those
- *   of one address may take no more of that half than they leave free.
+ * - Data that waits for a client: unfinished bodies, and unread responses and events. At the limit, the client that has
+ * kept the server waiting longest is disconnected. The newest never is, so a response larger than the limit still goes
+ * out.
+ * - Requests in flight. They may take half of the limit; beyond it new ones are refused. The requests of one address
+ * may take no more of that half than they leave free.
  */
 export class BufferBudget {
   /** Bytes. */
@@ -30,19 +30,19 @@ export class BufferBudget {
   readonly #waiting = new Set<Holder>();
   #bytes = 0;
   #requestBytes = 0;
-  /** Of the requests, by the address that they come from. */
+  /** The bytes of requests, by client address. */
   readonly #byAddress = new Map<string, number>();
 
   constructor(limit: number) {
     this.limit = limit;
   }
 
-  /** How many bytes are counted now. */
+  /** The bytes that are counted now. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Sets how many bytes a holder keeps for its client now; 0 when it no longer waits. May cut off others. */
+  /** Sets how many bytes a holder keeps for its client; 0 when it no longer waits. May disconnect other clients. */
   hold(holder: Holder, bytes: number): void {
     this.#bytes += bytes - holder.held;
     holder.held = bytes;
@@ -55,21 +55,21 @@ export class BufferBudget {
   }
 
   /**
-   * Counts a request that is to be answered. False if there is no room: then the request must be refused.
+   * Counts a request. Returns false if there is no room and the request must be refused.
    *
-   * @param address undefined where it is not known.
+   * @param address undefined if it is unknown.
    */
   reserve(bytes: number, address: string | undefined): boolean {
     const free = this.limit * REQUEST_PART - this.#requestBytes - bytes;
     if (free < 0) return false;
-    // Nobody can hold all of it with requests that take for ever: some is left for the next address.
+    // One address with endless requests cannot take everything: some room is left for the next address.
     if (address !== undefined && this.#of(address) + bytes > free) return false;
     this.#count(bytes, address);
     this.#makeRoom(undefined);
     return true;
   }
 
-  /** A request that was counted has been answered. */
+  /** Stops counting a request that has been answered. */
   release(bytes: number, address: string | undefined): void {
     if (bytes > 0) this.#count(-bytes, address);
   }

@@ -1,46 +1,46 @@
 import type { AuthInfo } from '../../protocol/types.ts';
 
 /**
- * One HTTP request being answered: all that the handler needs of an HTTP server. `node:http` drives it directly, and a
- * thin adapter stands between it and web-standard `Request` and `Response`.
+ * One HTTP request: everything that the handler needs from an HTTP server. `node:http` implements it directly. A thin
+ * adapter implements it for the web-standard `Request` and `Response`.
  */
 export interface HttpCall {
   /** In upper case. */
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** Without the question mark; empty where there is none. */
+  /** Without the question mark. Empty if there is none. */
   readonly query: string;
-  /** Who the caller is, where something before the handler has authenticated it. */
+  /** The caller, if something in front of the handler has authenticated it. */
   readonly principal: string | undefined;
-  /** What else is known of the caller, where it showed a credential. */
+  /** More about an authenticated caller. */
   readonly auth: AuthInfo | undefined;
-  /** About how many bytes of memory the body takes once it is parsed; 0 until it has been read. */
+  /** About how many bytes of memory the parsed body takes. 0 until it has been read. */
   readonly bodyBytes: number;
-  /** Where the connection comes from, where that is known: a client's address, or a proxy's. */
+  /** The remote address of the connection, if known: a client's or a proxy's. */
   readonly address: string | undefined;
-  /** The client went away, as far as that shows. */
+  /** Whether the client is known to have disconnected. */
   readonly gone: boolean;
   /**
-   * A header of the request; undefined where it has none.
+   * A header of the request. Undefined if it is absent.
    *
-   * @param name in lower case. A header that came more than once is joined by commas, as HTTP has it.
+   * @param name in lower case. A repeated header is joined with commas, as in HTTP.
    */
   header(name: string): string | undefined;
   /**
-   * Reads the body, at most once. Resolves with the body, or with the reason if it is larger than `limit` bytes or there is
-   * no memory for it. If the client goes away before the end of the body, it does not settle.
+   * Reads the body, at most once. Resolves with the body, or with the reason if it is larger than `limit` bytes or
+   * there is no memory for it. If the client disconnects before the end of the body, the promise never settles.
    */
   readBody(limit: number): Promise<Uint8Array | BodyRefusal>;
-  /** Reports that the call is refused, for the value of a header if that is why. Called before `respond`. */
+  /** Reports that the call is refused, with the header value that caused it, if any. Called before `respond`. */
   refused(reason: RefusalReason, status: number, value?: string): void;
-  /** Answers at once and for good. */
+  /** Sends the complete response. */
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void;
-  /** Begins a streamed answer. */
+  /** Begins a streamed response. */
   stream(status: number, headers: HttpHeaders): HttpStream;
 }
 
-/** Why a request is refused, or an answer broken off (`unread`). Any other mistake of the client is `malformed`. */
+/** Why a request is refused, or a response is cut off (`unread`). Any other mistake of the client is `malformed`. */
 export type RefusalReason =
   | 'host'
   | 'origin'
@@ -59,9 +59,9 @@ export type RefusalReason =
 /** A request that is refused. */
 export interface HttpRefusal {
   readonly reason: RefusalReason;
-  /** The HTTP status; undefined if an answer that had begun is broken off. */
+  /** The HTTP status. Undefined if a response that had begun is cut off. */
   readonly status: number | undefined;
-  /** The host or the origin that is refused, as the client sent it, in at most 100 characters. */
+  /** The refused host or origin as the client sent it, at most 100 characters. */
   readonly value?: string;
 }
 
@@ -74,20 +74,22 @@ export type HttpBody = string | readonly Uint8Array[];
 /** Headers of an answer, by name. */
 export type HttpHeaders = Readonly<Record<string, string>>;
 
-/** An answer that is written bit by bit. */
+/** A response that is written in parts. */
 export interface HttpStream {
-  /** False where the reader is behind: `ondrain` is called when it has caught up. What was written is kept all the same. */
+  /**
+   * Returns false if the reader is slow. `ondrain` is called when it has caught up. The text is buffered in any case.
+   */
   write(text: string): boolean;
-  /** Nothing more follows; what was written goes out. */
+  /** Ends the response after everything that was written. */
   end(): void;
-  /** Breaks the connection off. */
+  /** Closes the connection at once. */
   destroy(): void;
-  /** Adds to the count of bytes that are kept for the reader beside what was written; a negative number takes away. */
+  /** Adds to the number of bytes kept for the reader besides the written text. A negative number subtracts. */
   keep(bytes: number): void;
-  /** Breaks it off when the reader has taken nothing for so many milliseconds, from now on; 0 to stop watching. */
+  /** From now on, disconnects a reader that reads nothing for this many milliseconds; 0 stops watching. */
   watch(timeout: number): void;
-  /** The reader that was behind has caught up. */
+  /** Called when a slow reader has caught up. */
   ondrain: (() => void) | undefined;
-  /** The client is gone, or the stream was ended or destroyed. Called once. */
+  /** Called once, when the client is gone or the stream was ended or destroyed. */
   onclose: (() => void) | undefined;
 }

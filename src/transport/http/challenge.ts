@@ -2,9 +2,9 @@ import type { HttpHeaders } from './call.ts';
 import type { AuthRefusal } from './authenticator.ts';
 
 /**
- * A `WWW-Authenticate` header of the Bearer scheme (RFC 6750, section 3), with its parameters in the order given.
+ * A `WWW-Authenticate` header of the Bearer scheme (RFC 6750, section 3), with its parameters in the given order.
  *
- * @param parameters those that are undefined or empty are left out; at least one must remain.
+ * @param parameters undefined and empty ones are left out. At least one must remain.
  */
 export function bearerChallenge(parameters: Readonly<Record<string, string | undefined>>): HttpHeaders {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '');
@@ -12,11 +12,11 @@ export function bearerChallenge(parameters: Readonly<Record<string, string | und
 }
 
 /**
- * The refusal of a caller whose credential is valid and does not suffice (RFC 6750, section 3.1; 2026-07-28,
- * basic/authorization: Runtime Insufficient Scope Errors).
+ * The refusal of a valid credential that lacks scopes (RFC 6750, section 3.1; 2026-07-28, basic/authorization: Runtime
+ * Insufficient Scope Errors).
  *
- * @param scopes all that the operation needs, whatever of it the caller has.
- * @param resourceMetadata address of the protected-resource metadata, where there is any.
+ * @param scopes all scopes that the operation needs, including those that the caller has.
+ * @param resourceMetadata the URL of the protected-resource metadata, if any.
  */
 export function insufficientScope(scopes: readonly string[], resourceMetadata?: string): AuthRefusal {
   const message = `This needs more than the credential allows: ${scopes.join(' ')}`;
@@ -25,7 +25,7 @@ export function insufficientScope(scopes: readonly string[], resourceMetadata?: 
   return { status: 403, message, headers };
 }
 
-/** What may stand in a parameter: printable ASCII without the quotation mark and the backslash. */
+/** Keeps the characters that a parameter may contain: printable ASCII without the quotation mark and the backslash. */
 function quotable(text: string): string {
   return text.replace(/["\\]/g, "'").replace(/[^\x20-\x7e]/g, '?');
 }

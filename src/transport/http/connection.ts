@@ -1,7 +1,7 @@
 import type { HttpStream } from './call.ts';
 import { KEEP_ALIVE } from './sse.ts';
 
-/** The open event streams of a handler: kept alive by one timer, ended together. */
+/** The open event streams of a handler. One timer keeps them alive, and they are closed together. */
 export class OpenConnections {
   readonly #open = new Set<SseConnection>();
   readonly #interval: number;
@@ -10,7 +10,7 @@ export class OpenConnections {
 
   /**
    * @param interval milliseconds between keep-alive comments; 0 for none.
-   * @param stallTimeout milliseconds after which a reader that takes nothing is cut off.
+   * @param stallTimeout milliseconds after which a client that reads nothing is disconnected.
    */
   constructor(interval: number, stallTimeout: number) {
     this.#interval = interval;
@@ -58,7 +58,7 @@ export class SseConnection {
     connections.add(this);
   }
 
-  /** The reader is slow, and what is written now stays in memory. */
+  /** Whether the reader is slow, so that new text stays in memory. */
   get full(): boolean {
     return this.#full;
   }
@@ -82,7 +82,7 @@ export class SseConnection {
     if (!this.#full) this.write(KEEP_ALIVE);
   }
 
-  /** Resolves when the reader has caught up, or is gone. */
+  /** Resolves when the reader has caught up or is gone. */
   drained(): Promise<void> {
     if (!this.#full || this.#closed) return Promise.resolve();
     return new Promise((resolve) => (this.#waiting ??= []).push(resolve));

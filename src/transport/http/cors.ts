@@ -3,7 +3,7 @@ import { PassedCall } from './passed-call.ts';
 
 const METHODS = 'GET, POST, DELETE';
 /**
- * What clients send beside the headers that need no leave (2025-11-25 and 2026-07-28, transports: Streamable HTTP;
+ * Request headers of MCP clients that need permission in CORS (2025-11-25 and 2026-07-28, transports: Streamable HTTP;
  * basic/authorization).
  */
 const HEADERS = [
@@ -16,14 +16,14 @@ const HEADERS = [
   'mcp-method',
   'mcp-name',
 ];
-/** Parameters of tools that clients repeat in headers, each under a name of its own (2026-07-28, transports: Custom Headers). */
+/** Tool parameters that clients repeat in headers, each with its own name (2026-07-28, transports: Custom Headers). */
 const PARAMETER = /^mcp-param-[!#$%&'*+.^_`|~\w-]+$/;
-/** What pages may read of an answer: the session's id, and what a client is asked to show (RFC 6750, section 3). */
+/** Response headers that pages may read: the session id, and the authentication challenge (RFC 6750, section 3). */
 const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate';
-/** Seconds that a browser need not ask again. */
+/** How long a browser may cache the permission. Seconds. */
 const MAX_AGE = '600';
 
-/** A call from a page of an allowed origin: whatever the answer is, the page may read it (Fetch, section 3.2: CORS). */
+/** A call from a page of an allowed origin. The page may read any response (Fetch, section 3.2: CORS). */
 export class CorsCall extends PassedCall {
   readonly #headers: HttpHeaders;
 
@@ -36,7 +36,7 @@ export class CorsCall extends PassedCall {
     };
   }
 
-  /** Whether the browser asks what the page may send. */
+  /** Whether this is the browser's preflight request. */
   get preflight(): boolean {
     return this.method === 'OPTIONS' && this.header('access-control-request-method') !== undefined;
   }

@@ -3,7 +3,7 @@ import type { HttpCall, HttpHeaders } from './call.ts';
 import { JSON_HEADERS, methodNotAllowed } from './refusals.ts';
 
 const METHODS = 'GET, HEAD, OPTIONS';
-/** Clients that run in a page read it before they know whom to ask for leave. */
+/** Clients in a browser read it before they know the authorization server. */
 const ANY_ORIGIN: HttpHeaders = { 'access-control-allow-origin': '*' };
 const PREFLIGHT: HttpHeaders = {
   ...ANY_ORIGIN,
@@ -13,7 +13,7 @@ const PREFLIGHT: HttpHeaders = {
 };
 const HEADERS: HttpHeaders = { ...JSON_HEADERS, ...ANY_ORIGIN, 'cache-control': 'public, max-age=3600' };
 
-/** Answers with a document that anyone may read and keep for an hour. */
+/** Responds with a public document that may be cached for an hour. */
 export function respondDocument(call: HttpCall, document: JsonObject): void {
   if (call.method === 'OPTIONS') return call.respond(204, PREFLIGHT);
   if (call.method !== 'GET' && call.method !== 'HEAD') return methodNotAllowed(call, METHODS);

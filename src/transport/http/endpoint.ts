@@ -15,12 +15,12 @@ export interface EndpointOptions {
   readonly connections: OpenConnections;
   readonly log: EventLog;
   readonly maxBodyBytes: number;
-  /** Undefined where sessions are switched off. */
+  /** Undefined if sessions are switched off. */
   readonly onsession: ((transport: Transport) => void | Promise<void>) | undefined;
   readonly onerror: (error: Error) => void;
   /** Decides which requests may be dispatched. */
   readonly admission: Admission;
-  /** The handler takes no more sessions and requests. */
+  /** Whether the handler refuses new sessions and requests. */
   readonly closed: () => boolean;
 }
 
@@ -30,7 +30,7 @@ function isIdentity(encoding: string): boolean {
   return encoding.split(',').every((each) => ['', 'identity'].includes(each.trim().toLowerCase()));
 }
 
-/** What the endpoints of a handler have in common. */
+/** What all endpoints of a handler share. */
 export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions> {
   protected readonly options: Options;
 
@@ -38,11 +38,11 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
     this.options = options;
   }
 
-  /** Whether the body is JSON as it is, neither another type nor compressed; refused where not. */
+  /** Whether the body is uncompressed JSON. If not, the call is refused. */
   protected sendsJson(call: HttpCall): boolean {
     const encoding = call.header('content-encoding');
     if (encoding !== undefined && !isIdentity(encoding)) {
-      // RFC 9110, section 12.5.3: such a refusal names the encodings that are taken.
+      // RFC 9110, section 12.5.3: the refusal lists the accepted encodings.
       const headers = { 'accept-encoding': 'identity' };
       refuse(call, 415, 'Content-Encoding is not supported; send the body as it is, not compressed', headers);
       return false;
@@ -54,7 +54,7 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
     return false;
   }
 
-  /** Whether the client takes an event stream; refused where not. */
+  /** Whether the client accepts an event stream. If not, the call is refused. */
   protected takesStream(call: HttpCall): boolean {
     const accept = call.header('accept');
     if (accept === undefined || acceptsStream(accept)) return true;
@@ -62,7 +62,10 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
     return false;
   }
 
-  /** Reads a body and takes what it says, if the caller may ask for it. The call is answered where that is refused, or fails. */
+  /**
+   * Reads a body and passes its value on if the caller may make these requests. If that is refused or fails, the call
+   * is answered.
+   */
   protected readJson(call: HttpCall, take: (value: unknown) => void): void {
     const { maxBodyBytes, admission, onerror } = this.options;
     const fail = (error: unknown): void => failed(call, error, onerror);
@@ -80,7 +83,7 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
       .catch(fail);
   }
 
-  /** Hands a new session to the application; one that it does not want is refused. */
+  /** Passes a new session to the application. If the application does not accept it, the session is refused. */
   protected announce(session: Transport, refused: () => Promise<void>): void {
     const { onsession, onerror } = this.options;
     const fail = (error: unknown): void => {

@@ -14,33 +14,33 @@ export interface EventStreamOptions {
   readonly log: EventLog;
   readonly session: SessionId;
   readonly id: StreamId;
-  /** Whether a connection begins with an event that has an id and no data, so that it can be resumed from the start. */
+  /** Whether a connection begins with an event with an id and no data, so that it can be resumed from the start. */
   readonly priming: boolean;
   readonly onerror: (error: Error) => void;
 }
 
 /**
- * A stream of events that outlives its connections. Every message goes to the log first. A connection that keeps up is
- * written to directly; one that is slow, or that resumes, reads the log until it has caught up. So a slow reader costs
- * no memory but the log's, which is bounded: where its place was dropped from the log, it goes on behind the gap. The
- * responses are kept until they are out, so they reach a reader that is there whatever the log dropped.
+ * A stream of events that outlives its connections. Every message goes to the log first. A fast connection is written
+ * to directly. A slow or resuming connection reads the log until it has caught up, so a slow reader needs no memory
+ * except the log, which is limited. If its position was dropped from the log, it continues after the gap. Responses are
+ * kept until they are sent, so a connected reader gets them whatever the log dropped.
  */
 export class EventStream {
   readonly id: StreamId;
   readonly #options: EventStreamOptions;
-  /** The last event of the stream; the first one is the priming event, which every stream has in the log. */
+  /** The last event of the stream. The first is the priming event, which every stream has in the log. */
   #last: EventId | undefined;
-  /** The last event that went out on a connection. */
+  /** The last event that was sent on a connection. */
   #sent: EventId | undefined;
-  /** Appends, and all that must not happen between two of them, one after the other. */
+  /** Runs appends, and everything that must not happen between two of them, one after the other. */
   #tail: Promise<void>;
-  /** Newest last; each message goes to the newest only (2025-11-25, transports: Multiple Connections, 2). */
+  /** Newest last. Each message goes only to the newest (2025-11-25, transports: Multiple Connections, 2). */
   readonly #connections: SseConnection[] = [];
-  /** The newest connection, once it has nothing left to read from the log. */
+  /** The newest connection, once it has read everything in the log. */
   #live: SseConnection | undefined;
-  /** Responses that the newest connection has not got yet. They are counted for that connection. */
+  /** Responses that the newest connection has not received. Their bytes are counted for that connection. */
   #unsent: Unsent[] = [];
-  /** Counts the readings of the log: a new one ends the one before. */
+  /** Counts the reads of the log. A new read ends the previous one. */
   #turn = 0;
   #ended = false;
 
@@ -66,13 +66,13 @@ export class EventStream {
   /**
    * Resolves when the message is in the log and the connection, if any, can take more.
    *
-   * @throws at once where the message cannot be written as JSON.
+   * @throws at once if the message cannot be written as JSON.
    */
   send(message: Message): Promise<void> {
     const { log, session, id: stream, onerror } = this.#options;
     const json = stringify(message);
     const sent = this.#tail.then(async () => {
-      // A session that has ended is gone from the log, and must not come back to it.
+      // The log has removed a session that ended. Do not add to it again.
       if (this.#ended) return;
       const id = await log.append(session, stream, message);
       this.#last = id;
@@ -88,20 +88,20 @@ export class EventStream {
     return sent.then(() => this.#connections.at(-1)?.drained());
   }
 
-  /** No more messages will come: connections end when they have had all there is. */
+  /** No more messages will come. Each connection ends when it has received everything. */
   end(): void {
     this.#tail = this.#tail.then(() => {
       this.#ended = true;
-      // One that still reads the log ends when it is through.
+      // A connection that still reads the log ends when it has read everything.
       this.#live?.end();
     });
   }
 
   /**
-   * Gives the stream a connection, which takes over from any other.
+   * Adds a connection, which becomes the one that messages go to.
    *
-   * @param after the event to resume after; without one it begins with what no connection has had yet.
-   * @param limit of connections at a time; beyond it the oldest is closed.
+   * @param after the event to resume after. Without it, the connection begins with what no connection has received.
+   * @param limit the most connections at a time. Beyond it the oldest is closed.
    */
   attach(connection: SseConnection, after: EventId | undefined, limit: number): void {
     this.#live = undefined;
@@ -115,7 +115,7 @@ export class EventStream {
     });
   }
 
-  /** To be called when a connection is gone. */
+  /** Must be called when a connection is gone. */
   detach(connection: SseConnection): void {
     const index = this.#connections.indexOf(connection);
     if (index < 0) return;
@@ -129,14 +129,14 @@ export class EventStream {
   }
 
   /**
-   * Ends connections and tells the clients when to come back; the stream goes on (2025-11-25, transports: Sending
+   * Ends connections and tells the clients when to reconnect. The stream continues (2025-11-25, transports: Sending
    * Messages, 6).
    *
-   * @param only the connection to end; all where there is none.
+   * @param only the connection to end. Default: all.
    */
   pause(retry: number, only?: SseConnection): void {
     const connections = only ? [only] : [...this.#connections];
-    // In turn, so that each has had an event id to come back with.
+    // Queued, so that each connection has received an event id to reconnect with.
     this.#tail = this.#tail.then(() => {
       for (const connection of connections) {
         connection.write(retryField(retry));
@@ -145,7 +145,9 @@ export class EventStream {
     });
   }
 
-  /** Ends the stream and its connections. What was sent before is written; a reader that is behind loses the rest. */
+  /**
+   * Ends the stream and its connections. Everything sent before is written to the log. A slow reader loses the rest.
+   */
   close(): Promise<void> {
     this.#tail = this.#tail.then(() => {
       this.#ended = true;
@@ -154,7 +156,7 @@ export class EventStream {
     return this.#tail;
   }
 
-  /** Lets a connection read the log from `from` until it has caught up; then it is live. */
+  /** Lets a connection read the log from `from` until it has caught up and is live. */
   #follow(connection: SseConnection, from: EventId): void {
     this.#live = undefined;
     this.#turn += 1;
@@ -179,14 +181,14 @@ export class EventStream {
         return;
       } else {
         const next = await this.#readOn(connection, place, current);
-        // The log may show an event before it has told its writer the id.
+        // The log may deliver an event before its writer knows the id.
         if (next === place) await this.#tail;
         place = next;
       }
     }
   }
 
-  /** Writes what the log has after `place`, as far as the connection takes it. Returns the new place. */
+  /** Writes the events after `place` from the log until the connection is full. Returns the new position. */
   async #readOn(connection: SseConnection, place: EventId, current: () => boolean): Promise<EventId> {
     const { log, session, onerror } = this.#options;
     try {
@@ -200,7 +202,7 @@ export class EventStream {
       return place;
     } catch (error) {
       if (!(error instanceof EventsPurged)) throw error;
-      // Who asks for a place that is gone is told; who is only slow goes on behind the gap.
+      // A client that asks for a dropped position gets an error. A slow reader continues after the gap.
       onerror(error);
       const { until = this.#last ?? place } = error;
       return (this.#sent = until);
@@ -214,7 +216,7 @@ export class EventStream {
     connection.keep(json.length);
   }
 
-  /** Drops some of these responses. */
+  /** Removes some of these responses. */
   #letGo(which: (response: Unsent) => boolean): void {
     const gone = this.#unsent.filter(which);
     if (gone.length === 0) return;

@@ -2,7 +2,7 @@ import type { AuthInfo } from '../../protocol/types.ts';
 import type { MessageExtra } from '../transport.ts';
 import type { HttpCall } from './call.ts';
 
-/** Headers that carry secrets, or may: they go no further than the transport. */
+/** Headers that carry or may carry secrets. They are not passed on beyond the transport. */
 const CREDENTIALS: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
@@ -11,7 +11,7 @@ const CREDENTIALS: ReadonlySet<string> = new Set([
   'dpop',
 ]);
 
-/** What HTTP knows of a message beside the message. */
+/** What is known from HTTP about a message. */
 export class CallExtra implements MessageExtra {
   readonly principal: string | undefined;
   readonly auth: AuthInfo | undefined;
@@ -19,7 +19,7 @@ export class CallExtra implements MessageExtra {
   readonly bytes: number;
   readonly header: (name: string) => string | undefined;
 
-  /** @param among how many messages the body of the call held. */
+  /** @param among the number of messages in the body of the call. */
   constructor(call: HttpCall, among = 1) {
     this.principal = call.principal;
     this.auth = call.auth;

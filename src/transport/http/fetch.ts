@@ -7,8 +7,8 @@ import { jsonWeight } from './json-weight.ts';
 import { UNREAD } from './refusals.ts';
 
 /**
- * Makes a web-standard `fetch` function of a handler, for runtimes and frameworks that speak Request and Response. It
- * never rejects. The second argument says who sent the request, where something before it has authenticated them.
+ * Makes a web-standard `fetch` function from a handler, for runtimes and frameworks that use Request and Response. It
+ * never rejects. The second argument names the sender, if something in front of the handler has authenticated it.
  */
 export function fetchListener(handler: HttpHandler): (request: Request, context?: FetchContext) => Promise<Response> {
   return (request, context) =>
@@ -21,7 +21,7 @@ export interface FetchContext {
   readonly authInfo?: AuthInfo | undefined;
 }
 
-/** What the calls of one handler share. */
+/** What all calls of one handler share. */
 type Shared = Pick<HttpHandler, 'budget' | 'refused'>;
 
 class FetchCall implements HttpCall {
@@ -30,7 +30,7 @@ class FetchCall implements HttpCall {
   readonly query: string;
   readonly principal: string | undefined;
   readonly auth: AuthInfo | undefined;
-  /** A `Request` says nothing of its connection. */
+  /** A `Request` does not show its remote address. */
   readonly address = undefined;
   bodyBytes = 0;
   readonly #request: Request;
@@ -66,13 +66,13 @@ class FetchCall implements HttpCall {
 
   header(name: string): string | undefined {
     const value = this.#request.headers.get(name);
-    // A Request made by hand has no Host header; its address says the same.
+    // A Request made by hand has no Host header. Its URL has the same value.
     return value ?? (name === 'host' ? this.#host : undefined);
   }
 
   readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
     return this.#read(limit).catch(() => {
-      // A body that breaks off has nobody left to answer.
+      // If a body is cut off, no client is left to answer.
       this.#resolve(new Response(null, { status: 400 }));
       return new Promise<never>(() => {});
     });
@@ -105,14 +105,14 @@ class FetchCall implements HttpCall {
       this.#budget.hold(unfinished, 0);
     }
     const body = buffer.take();
-    // A body that is whole counts as a request from now on, until it is answered.
+    // A complete body counts as a request from now on, until it is answered.
     const weight = jsonWeight(body);
     if (!this.#budget.reserve(weight, this.address)) return 'no room';
     this.bodyBytes = this.#reserved = weight;
     return body;
   }
 
-  /** The call is answered, or its client is gone. */
+  /** Called when the call is answered or its client is gone. */
   release(): void {
     this.#budget.release(this.#reserved, this.address);
     this.#reserved = 0;
@@ -141,15 +141,15 @@ class FetchCall implements HttpCall {
     const stream = new FetchStream(this, this.#server);
     this.#resolve(new Response(stream.body, { status, headers: { ...headers } }));
     const { signal } = this.#request;
-    // Not every runtime cancels the body of a response whose reader has gone before it came. That a reader has gone is
-    // no error of the body, and servers that report those would report each client that leaves.
+    // Some runtimes do not cancel the body of a response if the client left before it. A client that left is not an
+    // error of the body, and some servers would report each such error.
     if (signal.aborted) queueMicrotask(() => stream.end());
     else signal.addEventListener('abort', () => stream.end(), { once: true });
     return stream;
   }
 }
 
-/** How many bytes a stream takes before its reader counts as behind. */
+/** How many unread bytes make a reader count as slow. */
 const HIGH_WATER = 64 * 1024;
 
 class FetchStream implements HttpStream, Holder {
@@ -163,10 +163,10 @@ class FetchStream implements HttpStream, Holder {
   readonly #encoder = new TextEncoder();
   #watcher: ReturnType<typeof setInterval> | undefined;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
-  /** What is kept for the reader beside what was written. */
+  /** The bytes kept for the reader besides the written text. */
   #kept = 0;
   #closed = false;
-  /** The stream has ended, but the reader has not read all of it. */
+  /** Whether the stream has ended but is not fully read. */
   #unread = false;
 
   constructor(call: FetchCall, server: Shared) {
@@ -220,7 +220,7 @@ class FetchStream implements HttpStream, Holder {
     if (this.#closed) return;
     this.#kept = 0;
     this.#count();
-    // After `close` a stream does not show when it has been read.
+    // After `close`, a stream does not show when it has been read.
     if (this.held > 0) this.#unread = true;
     else this.#controller.close();
     this.#close();
@@ -247,7 +247,7 @@ class FetchStream implements HttpStream, Holder {
     this.#controller.close();
   }
 
-  /** Counts what the reader has not read, and what is kept for it. */
+  /** Counts the unread bytes and the bytes kept for the reader. */
   #count(): void {
     const room = this.#controller.desiredSize ?? HIGH_WATER;
     const behind = room > 0 ? 0 : HIGH_WATER - room;

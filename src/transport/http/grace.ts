@@ -1,15 +1,15 @@
-/** Something that is to happen to it unless it is done before long. */
+/** Something with a deadline, unless it is done before. */
 export interface Waiting {
   readonly due: number;
-  /** Its neighbours in the line; undefined where it stands in none. */
+  /** Its neighbours in the list. Undefined if it is in none. */
   before: Waiting | undefined;
   after: Waiting | undefined;
   expire(): void;
 }
 
 /**
- * A line of things that each wait for the same span, so the one that came first is due first. One timer serves all of
- * them, and coming and going costs no more than a few pointers: a reply does both, however quick it is.
+ * A list of deadlines that all have the same length, so the oldest entry is due first. One timer serves all entries.
+ * Adding and removing costs only a few pointer writes, because every reply does both.
  */
 export class GraceLine {
   /** Milliseconds. */
@@ -22,7 +22,7 @@ export class GraceLine {
     this.#head.before = this.#head.after = this.#head;
   }
 
-  /** When what joins now is due. Milliseconds on the clock of `performance.now`. */
+  /** When an entry that is added now is due. Milliseconds on the clock of `performance.now`. */
   due(): number {
     return performance.now() + this.#span;
   }
@@ -44,7 +44,7 @@ export class GraceLine {
 
   readonly #expire = (): void => {
     this.#timer = undefined;
-    // A timer may be early by a part of a millisecond.
+    // A timer may fire up to a millisecond early.
     const now = performance.now() + 1;
     let first = this.#head.after!;
     while (first !== this.#head && first.due <= now) {

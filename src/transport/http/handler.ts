@@ -26,8 +26,8 @@ const MIB = 1024 * 1024;
 /** What the handler serves, at which paths and to whom, and its limits. */
 export interface HttpHandlerOptions extends HostRules {
   /**
-   * Called with the transport of each new session of a handshake revision: attach to it and start it, for example with
-   * `serve`. Where it throws, the session is refused with status 500. Without it, clients of these revisions are refused.
+   * Called with the transport of each new session of a handshake revision. Attach to it and start it, for example with
+   * `serve`. If it throws, the session is refused with status 500. Without it, clients of these revisions are refused.
    */
   readonly onsession?: ((transport: Transport) => void | Promise<void>) | undefined;
   /**
@@ -38,14 +38,14 @@ export interface HttpHandlerOptions extends HostRules {
   /** Checks credentials: `bearerAuth` or `apiKeyAuth` of `everwire/auth`. Default: none, so anyone may call. */
   readonly auth?: Authenticator | undefined;
   /**
-   * The scopes that a request needs. A caller that lacks one is refused with 403, which names all of them, before anything
-   * is dispatched. Called only where the authenticator, or a framework in front of the handler, says who the caller is;
-   * other requests need no scopes. Default: none.
+   * The scopes that a request needs. If a caller lacks one, the request is refused with 403, which names all of them,
+   * before anything is dispatched. Called only if the authenticator, or a framework in front of the handler, has
+   * identified the caller. Other requests need no scopes. Default: none.
    */
   readonly scopesFor?: ScopesFor | undefined;
   /** Other pages by their path, looked up before the endpoints for each call with an allowed Host and Origin. */
   readonly pages?: ((path: string) => HttpPage | undefined) | undefined;
-  /** How many requests without a session may be in flight, subscriptions included; beyond it 503. Default 20 000. */
+  /** The most requests without a session in flight, subscriptions included; beyond it 503. Default 20 000. */
   readonly maxRequests?: number | undefined;
   /** Path of the Streamable HTTP endpoint, or `*` for any path, where a router in front decides. Default `/mcp`. */
   readonly path?: string | undefined;
@@ -82,9 +82,9 @@ export interface HttpHandlerOptions extends HostRules {
   readonly streamDuration?: number | undefined;
   /** Stores events for resumption. Default: in memory, 4 MiB and 10 minutes for each session, within `maxBufferedBytes`. */
   readonly eventLog?: EventLog | undefined;
-  /** Called with errors that no client is told of. Default: none. */
+  /** Called with errors that cannot be reported to a client. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
-  /** Called for each refused request, and for each response that is cut off since it is not read. Must not throw. */
+  /** Called for each refused request, and for each response that is cut off because it is not read. Must not throw. */
   readonly onrefusal?: ((refusal: HttpRefusal) => void) | undefined;
 }
 
@@ -98,9 +98,9 @@ export interface HttpPage {
 
 /** Answers HTTP requests. */
 export interface HttpHandler {
-  /** Of the Streamable HTTP endpoint. */
+  /** Path of the Streamable HTTP endpoint. */
   readonly path: string;
-  /** Of the event stream of the 2024-11-05 transport; false where it is off. */
+  /** Path of the event stream of the 2024-11-05 transport; false if it is off. */
   readonly ssePath: string | false;
   /** Milliseconds after which a client that reads nothing is disconnected. */
   readonly stallTimeout: number;
@@ -127,12 +127,12 @@ export interface HttpHandler {
 }
 
 /**
- * Makes a handler for Streamable HTTP of every revision at one path, with and without sessions, and for the HTTP+SSE
+ * Creates a handler for Streamable HTTP of every revision at one path, with and without sessions, and for the HTTP+SSE
  * transport of 2024-11-05. It knows neither sockets nor MCP features.
  *
- * Where a server of the official SDK serves a session, the `extra` of its handlers has no `requestInfo` and no `authInfo`,
- * since HTTP headers are not passed on. The principal of the caller is `extra.principal` of the transport's `onmessage`,
- * which that server does not pass on either.
+ * If a server of the official SDK serves a session, the `extra` of its handlers has no `requestInfo` and no `authInfo`,
+ * because HTTP headers are not passed on. The transport's `onmessage` gets the caller's principal in `extra.principal`,
+ * but that server does not pass it on either.
  *
  * @throws RangeError or TypeError for options that cannot work.
  */
@@ -146,7 +146,7 @@ class Handler implements HttpHandler {
   readonly stallTimeout: number;
   readonly budget: BufferBudget;
   readonly eventLog: EventLog;
-  /** The event log, where none was given. */
+  /** The event log, if none was given. */
   readonly #log: MemoryEventLog | undefined;
   readonly #messagesPath: string;
   readonly #onerror: (error: Error) => void;
@@ -157,14 +157,14 @@ class Handler implements HttpHandler {
   readonly #originReads: (origin: string) => boolean;
   readonly #authenticator: Authenticator | undefined;
   readonly #pages: (path: string) => HttpPage | undefined;
-  /** The errors of the authenticator that were reported. An error that many calls fail with is reported once. */
+  /** Errors of the authenticator that were already reported. An error that many calls fail with is reported once. */
   readonly #reported = new WeakSet();
   readonly #connections: OpenConnections;
   readonly #sessions: SessionTable<StreamableSession | SseSession>;
   readonly #streamable: StreamableEndpoint;
   readonly #sse: SseEndpoint;
   readonly #stateless: StatelessEndpoint | undefined;
-  /** Whether new sessions and requests are taken. */
+  /** Whether new sessions and requests are accepted. */
   #open = true;
   #closed = false;
 
@@ -269,7 +269,7 @@ class Handler implements HttpHandler {
       return refuse(call, 403, `Host not allowed: ${host}`, NO_HEADERS, 'host', host);
     }
     const authenticator = this.#authenticator;
-    // Before the check of the origin, since pages of any origin may learn where to get a token.
+    // Before the check of the origin, because pages of any origin may read where to get a token.
     const document = authenticator?.metadata(call);
     if (document) return respondDocument(call, document);
     const origin = call.header('origin');
@@ -287,7 +287,10 @@ class Handler implements HttpHandler {
     this.#dispatch(call);
   }
 
-  /** Whether there is an endpoint at the path of a call. Where there is none, the answer is 404 without a credential too. */
+  /**
+   * Whether there is an endpoint at the path of a call. If there is none, the response is 404, with or without a
+   * credential.
+   */
   #serves(call: HttpCall): boolean {
     return this.path === '*' || call.path === this.path || this.#isSse(call);
   }

@@ -11,67 +11,70 @@ import { JSON_HEADERS, REFUSED } from './refusals.ts';
 
 /** Where to listen, and the options of the handler. */
 export interface ListenOptions extends HttpHandlerOptions {
-  /** Default 127.0.0.1. On any other address, name the hosts under which clients reach the server in `allowedHosts`. */
+  /**
+   * Default 127.0.0.1. For any other address, list the hosts under which clients reach the server in `allowedHosts`.
+   */
   readonly host?: string | undefined;
-  /** Default 8000; 0 takes a free one. */
+  /** Default 8000; 0 selects a free one. */
   readonly port?: number | undefined;
   /** Serves HTTPS, from TLS 1.2. Default: plain HTTP. */
   readonly tls?: TlsCredentials | undefined;
 }
 
-/** What a server shows its clients to be who it is: PEM, each. */
+/** The TLS certificate and key of a server, as PEM. */
 export interface TlsCredentials {
-  /** The certificate, and those between it and a root behind it. */
+  /** The certificate, followed by the intermediate certificates. */
   readonly cert: string | Uint8Array;
   readonly key: string | Uint8Array;
 }
 
-/** A server that listens. */
+/** A listening HTTP server. */
 export interface HttpListener {
-  /** As it was given. */
+  /** The address as it was given. */
   readonly host: string;
-  /** The one that was taken, where 0 was given. */
+  /** The port in use, also if 0 was given. */
   readonly port: number;
-  /** Of the Streamable HTTP endpoint. */
+  /** URL of the Streamable HTTP endpoint. */
   readonly url: string;
-  /** Of the HTTP+SSE transport, where it is on. */
+  /** URL of the HTTP+SSE transport, if that is on. */
   readonly sseUrl: string | undefined;
-  /** Answers the requests; also ones that came in elsewhere. */
+  /** Answers the requests. May also be used for requests from elsewhere. */
   readonly handler: HttpHandler;
   /**
-   * Shows other credentials to connections from now on; those that are open keep theirs.
+   * Uses other TLS credentials for new connections. Open connections keep theirs.
    *
-   * @throws Error where it serves plain HTTP, or the credentials cannot be used; the earlier ones stay then.
+   * @throws Error if the server uses plain HTTP, or if the credentials cannot be used. The previous ones stay then.
    */
   renewTls(credentials: TlsCredentials): void;
   /**
-   * Takes no more connections, ends all sessions and waits for what is being written, at most `timeout` milliseconds
-   * (default 5 000); then breaks the rest off.
+   * Stops accepting connections, ends all sessions and waits up to `timeout` milliseconds (default 5 000) for responses
+   * to be written. Then closes the remaining connections.
    */
   close(timeout?: number): Promise<void>;
 }
 
-/** For the head of a request, and for all of it. */
+/** The time for the headers of a request, and for the whole request. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
-/** For a TLS handshake. */
+/** The time for a TLS handshake. */
 const HANDSHAKE_TIMEOUT_MS = 15_000;
 /** How long an idle connection is kept for the next request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** Requests of one connection that may wait for their turn, with the one that is being answered. */
+/** The most unanswered requests of one connection, including the one in progress. */
 const MAX_UNANSWERED = 100;
 /** How many requests of a connection have no complete answer yet. */
 const answering = new WeakMap<Socket, number>();
-/** Connections that end with the answers that they owe. */
+/** Connections that close after their pending responses. */
 const ending = new WeakSet<Socket>();
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 
 /**
- * Serves HTTP on an address of its own. The head of a request may take 15 seconds, all of it 60 seconds, and an idle
- * connection is kept for 65 seconds. Requests of one connection are done one after the other; a connection may have 100
- * without a whole answer, and the next one is answered with 503 and ends it. A TLS handshake may take 15 seconds.
+ * Serves HTTP on its own address and port. The headers of a request may take 15 seconds, the whole request 60 seconds,
+ * and an idle connection is kept for 65 seconds. Requests of one connection run one after the other. A connection may
+ * have 100 unanswered requests. The next one is answered with 503 and closes the connection. A TLS handshake may take
+ * 15 seconds.
  *
- * @throws Error with a sentence for people where the address cannot be had.
+ * @throws Error with a readable message if the address cannot be used.
  */
 export async function listen(options: ListenOptions): Promise<HttpListener> {
   const host = options.host ?? '127.0.0.1';
@@ -85,13 +88,13 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
   });
   const server = await createServerFor(options.tls);
   const answer = nodeListener(handler);
-  // All headers are looked at, however many: none may hide behind a crowd. Their size is bounded by node:http.
+  // All headers are checked, however many. `node:http` limits their total size.
   server.maxHeadersCount = 0;
   server.on('clientError', answerClientError);
   const sockets = socketsOf(server, options.tls !== undefined);
   server.on('request', (request, response) => {
     const { socket } = request;
-    // Nothing that comes behind the last answer of a connection could be answered, so it must not be done.
+    // A request after the last response of a connection could not be answered, so it must not run.
     if (ending.has(socket)) return;
     const unanswered = answering.get(socket) ?? 0;
     answering.set(socket, unanswered + 1);
@@ -99,13 +102,13 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     if (unanswered < MAX_UNANSWERED) return answer(request, response);
     ending.add(socket);
     socket.pause();
-    // What is not read from does not show that its client is gone.
+    // If a socket is not read, it does not show that its client is gone.
     socket.setTimeout(KEEP_ALIVE_TIMEOUT_MS);
     handler.refused({ reason: 'pipelining', status: 503 });
     refuseLast(response);
   });
   await bind(server, host, port);
-  // An error that nobody listens to would end the process: no more files to open, for one.
+  // Without a listener, an error would end the process, for example when no file descriptors are left.
   server.on('error', (error) => options.onerror?.(error));
   const bound = (server.address() as AddressInfo).port;
   const scheme = options.tls ? 'https' : 'http';
@@ -145,7 +148,7 @@ function secureContext({ cert, key }: TlsCredentials): SecureContextOptions {
   return { cert: bytes(cert), key: bytes(key), minVersion: 'TLSv1.2' };
 }
 
-/** The open connections of a server: those that requests come in on, and those whose TLS handshake is not over. */
+/** The open connections of a server, including those in a TLS handshake. */
 function socketsOf(server: Server | HttpsServer, tls: boolean): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   const shaking = new Map<string, Socket>();
@@ -162,7 +165,7 @@ function socketsOf(server: Server | HttpsServer, tls: boolean): ReadonlySet<Sock
     socket.once('close', () => shaking.delete(from));
   });
   server.on('secureConnection', (socket: Socket) => {
-    // From here on it is the encrypted side that shows whether a connection is busy.
+    // From here on, the encrypted socket shows whether a connection is busy.
     const from = name(socket);
     sockets.delete(shaking.get(from)!);
     shaking.delete(from);
@@ -200,14 +203,14 @@ function hostForUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Refuses a request on a connection that has too many, after whose answers it is closed. */
+/** Refuses a request of a connection with too many. The connection closes after its responses. */
 function refuseLast(response: ServerResponse): void {
   const message = `More than ${MAX_UNANSWERED} requests of this connection wait for their answers to be read`;
   response.writeHead(503, { ...JSON_HEADERS, 'retry-after': '1', connection: 'close' });
   response.end(JSON.stringify(errorResponse(undefined, { code: REFUSED, message, data: NOT_EXECUTED })));
 }
 
-/** What no HTTP parser could read. The statuses are those of `node:http` itself. */
+/** Answers what the HTTP parser could not read. The statuses are those of `node:http` itself. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -228,7 +231,7 @@ async function close(
   handler: HttpHandler,
   timeout = 5000,
 ): Promise<void> {
-  // Not the close of `node:http`: it breaks connections off whose last answer is still being read.
+  // Not the `close` of `node:http`: it closes connections while their last response is still being read.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   const timer = setTimeout(() => server.closeAllConnections(), timeout);
   await handler.close();
@@ -236,16 +239,16 @@ async function close(
     for (const socket of sockets) if (!isBusy(socket)) socket.destroy();
   };
   sweep();
-  // A connection becomes idle when its reader has taken the rest of its stream; clients would keep it open.
+  // A connection becomes idle when its reader has read the rest of its stream. Clients would keep it open.
   const sweeping = setInterval(sweep, 20);
   await closed;
   clearInterval(sweeping);
   clearTimeout(timer);
-  // Its own timers.
+  // The server's own timers.
   server.close();
 }
 
-/** Whether an answer is being made for a connection, or read from it. */
+/** Whether a response is being made or read on a connection. */
 function isBusy(socket: Socket): boolean {
   return socket.writableLength > 0 || (answering.get(socket) ?? 0) > 0;
 }

@@ -12,13 +12,13 @@ import { UNREAD } from './refusals.ts';
 export type NodeRequest = IncomingMessage & {
   principal?: string;
   authInfo?: AuthInfo;
-  /** The body, where a framework has read it: text, bytes, or the JSON value that it holds. */
+  /** The body, if a framework has read it: text, bytes, or the parsed JSON value. */
   body?: unknown;
 };
 
 /**
- * Makes a listener for `node:http`, or for a framework on top of it, from a handler. Requests of one connection are
- * answered one after the other.
+ * Makes a listener from a handler, for `node:http` or a framework on top of it. Requests of one connection are answered
+ * one after the other.
  */
 export function nodeListener(handler: HttpHandler): (request: NodeRequest, response: ServerResponse) => void {
   return (request, response) => {
@@ -31,7 +31,7 @@ export function nodeListener(handler: HttpHandler): (request: NodeRequest, respo
   };
 }
 
-/** What the calls of one handler share. */
+/** What all calls of one handler share. */
 type Shared = Pick<HttpHandler, 'stallTimeout' | 'budget' | 'refused'>;
 
 class NodeCall implements HttpCall {
@@ -43,7 +43,7 @@ class NodeCall implements HttpCall {
   bodyBytes = 0;
   /** Bytes that are reserved for the body while the call is being answered. */
   #reserved = 0;
-  /** Whose they are; a socket that is closed does not say so any more. */
+  /** The address that they are reserved for. A closed socket no longer knows it. */
   #reservedFor: string | undefined;
 
   constructor(request: NodeRequest, response: ServerResponse, server: Shared) {
@@ -77,17 +77,18 @@ class NodeCall implements HttpCall {
   }
 
   header(name: string): string | undefined {
-    // A framework that has read the body has decoded it too.
+    // A framework that has read the body has also decoded it.
     if (name === 'content-encoding' && this.#request.body !== undefined) return undefined;
     const value = this.#request.headers[name];
-    // `node:http` keeps the first of several: which one counts must not depend on who reads them.
+    // `node:http` keeps the first of a repeated header. All readers must see the same value, so repeated headers are
+    // joined.
     if (name === 'authorization' && value !== undefined) return allOf(this.#request, name);
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
   readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
     return new Promise((resolve) => {
-      // The listeners of the request outlive the body, and a promise that they know would keep it.
+      // The request's listeners live longer than the body, so they must not hold a promise that holds the body.
       let settle: typeof resolve | undefined = resolve;
       this.#readBody(limit, (body) => {
         settle?.(body);
@@ -111,13 +112,13 @@ class NodeCall implements HttpCall {
       done(why);
     };
     const unfinished: Holder = { held: 0, cutOff: () => refuse('no room') };
-    // The listeners stay with the request until it is answered, so they must not keep what they have read.
+    // The listeners stay until the request is answered, so they must not hold the data they have read.
     request.on('data', (chunk: Buffer) => {
       if (finished) return;
       if (buffer.length + chunk.length > limit) return refuse('too large');
       buffer.push(chunk);
       if (buffer.length === declared) return;
-      // If the client breaks off, there is no 'end' event and nobody to answer.
+      // If the client disconnects, there is no 'end' event and no client to answer.
       if (unfinished.held === 0) request.once('close', () => budget.hold(unfinished, 0));
       budget.hold(unfinished, buffer.capacity);
     });
@@ -129,7 +130,7 @@ class NodeCall implements HttpCall {
     });
   }
 
-  /** A framework has read the body before, and left what it made of it. */
+  /** The body that a framework has already read or parsed. */
   #takenBody(limit: number): Uint8Array | BodyRefusal {
     const { body } = this.#request;
     const bytes =
@@ -137,7 +138,7 @@ class NodeCall implements HttpCall {
     return bytes.length > limit ? 'too large' : this.#counted(bytes);
   }
 
-  /** A body that is whole counts as a request from now on, until it is answered. */
+  /** A complete body counts as a request from now on, until it is answered. */
   #counted(body: Uint8Array): Uint8Array | BodyRefusal {
     const weight = jsonWeight(body);
     const { address } = this;
@@ -147,7 +148,7 @@ class NodeCall implements HttpCall {
     return body;
   }
 
-  /** The call is answered, or its client is gone. */
+  /** Called when the call is answered or its client is gone. */
   release(): void {
     this.#server.budget.release(this.#reserved, this.#reservedFor);
     this.#reserved = 0;
@@ -170,7 +171,7 @@ class NodeCall implements HttpCall {
   #write(status: number, headers: HttpHeaders, body: HttpBody | undefined): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    // Names and values in turn: the form that `node:http` takes as it is.
+    // Names and values alternate: `node:http` takes this form without copying.
     const head: (string | number)[] = [];
     for (const name in headers) head.push(name, headers[name]!);
     const length = lengthOf(body);
@@ -186,7 +187,7 @@ function lengthOf(body: HttpBody | undefined): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** A header as it came, however often, joined by commas. */
+/** All values of a header, joined by commas. */
 function allOf({ rawHeaders }: NodeRequest, name: string): string {
   const values: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -196,8 +197,8 @@ function allOf({ rawHeaders }: NodeRequest, name: string): string {
 }
 
 /**
- * Answers of this turn of the event loop, all written at its end. To wake the process at the other end of a socket is
- * the dearest part of a write, and those that it is still awake for cost a third less.
+ * The responses of this turn of the event loop, which are all written at its end. Waking the process at the other end
+ * is the most expensive part of a write. Further writes while it is awake cost a third less.
  */
 let answers: (() => void)[] = [];
 
@@ -212,7 +213,7 @@ function originForm(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
 }
 
-/** Counts an answer until the kernel has taken all of it. */
+/** Counts a response until the kernel has taken all of it. */
 function waitForReader(response: ServerResponse, server: Shared, length: number): void {
   const { budget } = server;
   const cutOff = (): void => {
@@ -231,7 +232,7 @@ class NodeStream implements HttpStream, Holder {
   readonly #call: NodeCall;
   readonly #response: ServerResponse;
   readonly #server: Shared;
-  /** What is kept for the reader beside what was written. */
+  /** The bytes kept for the reader besides the written text. */
   #kept = 0;
 
   constructor(call: NodeCall, response: ServerResponse, server: Shared, status: number, headers: HttpHeaders) {
@@ -250,7 +251,7 @@ class NodeStream implements HttpStream, Holder {
       return;
     }
     response.writeHead(status, headers);
-    // A client waits for the head, and an event may be long in coming.
+    // The client waits for the headers, and the first event may take long.
     response.flushHeaders();
   }
 
@@ -281,7 +282,7 @@ class NodeStream implements HttpStream, Holder {
   }
 
   watch(timeout: number): void {
-    // It counts from the last byte that the kernel took, also in the middle of one large write.
+    // The time counts from the last byte that the kernel took, even within one large write.
     this.#response.setTimeout(timeout || usualTimeout(this.#response.socket));
   }
 
@@ -298,7 +299,9 @@ class NodeStream implements HttpStream, Holder {
   }
 }
 
-/** Ends a response. A reader that takes nothing of what is left is cut off: `node:http` would wait for it for ever. */
+/**
+ * Ends a response. If the client reads nothing of the rest, it is disconnected: `node:http` would wait without limit.
+ */
 function endResponse(response: ServerResponse, stallTimeout: number, body?: HttpBody): void {
   if (typeof body === 'object') {
     response.cork();
@@ -312,7 +315,7 @@ function endResponse(response: ServerResponse, stallTimeout: number, body?: Http
   response.once('finish', () => socket?.setTimeout(usualTimeout(socket)));
 }
 
-/** What the owner of the server has set for its connections. */
+/** The timeout that the owner of the server has set for its connections. */
 function usualTimeout(socket: Socket | null): number {
   return (socket as { server?: Server } | null)?.server?.timeout ?? 0;
 }

@@ -1,8 +1,8 @@
 import { isObject, type ErrorResponse } from '../../jsonrpc/message.ts';
 
 /**
- * The `data` of an error with which a server refuses a request before it does anything for it. With a status such as 503 a
- * client cannot know that otherwise: a proxy may answer so in place of a server that was at work.
+ * The `data` of an error that says: the server has refused the request and did nothing for it. A status such as 503
+ * alone does not show this, because a proxy may send it while a server is working.
  */
 export const NOT_EXECUTED = { notExecuted: true } as const;
 

@@ -1,7 +1,7 @@
 import type { AuthInfo } from '../../protocol/types.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 
-/** A call that is passed on with something about it changed: what a subclass does not say is as it was. */
+/** Wraps a call. A subclass overrides what it changes. */
 export class PassedCall implements HttpCall {
   readonly method: string;
   readonly path: string;
@@ -10,7 +10,7 @@ export class PassedCall implements HttpCall {
   readonly auth: AuthInfo | undefined;
   readonly #call: HttpCall;
 
-  /** @param auth who sent it, where that has been found out since. */
+  /** @param auth the sender, if it has been authenticated since. */
   constructor(call: HttpCall, auth?: AuthInfo) {
     this.method = call.method;
     this.path = call.path;

@@ -7,12 +7,12 @@ import { NOT_EXECUTED } from './not-executed.ts';
 
 export const NO_HEADERS: HttpHeaders = {};
 export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
-/** The code for what has no JSON-RPC code of its own (implementation-defined range). */
+/** The code for errors without a JSON-RPC code of their own (implementation-defined range). */
 export const REFUSED = -32000;
-/** An answer that is broken off because it is not read. */
+/** A response that is cut off because it is not read. */
 export const UNREAD: HttpRefusal = { reason: 'unread', status: undefined };
 
-/** Characters of a refused header that are reported. */
+/** The most characters of a refused header that are reported. */
 const MAX_VALUE = 100;
 
 /** An HTTP error whose body is a JSON-RPC error without an id. */
@@ -28,7 +28,7 @@ export function refuse(
   answer(call, status, errorResponse(undefined, { code: REFUSED, message }), headers);
 }
 
-/** The answer to what an error was thrown about: a message that is refused, or a fault of ours, which is reported. */
+/** Answers a call after an error: with the refusal of a message, or with an internal error, which is reported. */
 export function failed(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
   if (error instanceof InvalidMessage) {
     call.refused('malformed', 400);
@@ -38,7 +38,7 @@ export function failed(call: HttpCall, error: unknown, onerror: (error: Error) =
   answer(call, 500, errorResponse(undefined, { code: ErrorCode.InternalError, message: 'Internal error' }), NO_HEADERS);
 }
 
-/** Answers a call that an authenticator does not let in. */
+/** Answers a call that an authenticator refuses. */
 export function turnAway(call: HttpCall, { status, message, headers }: AuthRefusal): void {
   refuse(call, status, message, headers, 'credential');
 }
@@ -49,13 +49,13 @@ export function forbid(call: HttpCall, { status, message, headers }: AuthRefusal
   answer(call, status, errorResponse(id, { code: REFUSED, message }), headers);
 }
 
-/** The answer where nobody can tell now whether a credential is good, which is reported. */
+/** Answers a call whose credential cannot be checked now. The error is reported. */
 export function unchecked(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
   onerror(error as Error);
   refuseForNow(call, 'The credential cannot be checked now', { 'retry-after': '5' }, 'credential_unchecked');
 }
 
-/** Refuses a call that may be made again later; nothing was done for it. */
+/** Refuses a call that may be repeated later. Nothing was done for it. */
 function refuseForNow(
   call: HttpCall,
   message: string,
@@ -87,7 +87,7 @@ export function tooManyRequests(call: HttpCall, id: RequestId): void {
   refuseForNow(call, 'Too many requests are in flight', { 'retry-after': '1' }, 'too_many_requests', id);
 }
 
-/** The connection ends with the answer, since the rest of the body is not read. */
+/** The connection closes after the response, because the rest of the body is not read. */
 export function noRoom(call: HttpCall): void {
   const headers = { 'retry-after': '1', connection: 'close' };
   refuseForNow(

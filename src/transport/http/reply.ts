@@ -6,36 +6,36 @@ import { TAKEN } from '../transport.ts';
 import { JSON_HEADERS, REFUSED } from './refusals.ts';
 import { encode } from '../../jsonrpc/stringify.ts';
 
-/** What a reply needs of the session that it belongs to. */
+/** What a reply needs from its session. */
 export interface ReplyOwner {
-  /** Where replies wait for their responses before they become streams. */
+  /** Deadlines after which replies become streams. */
   readonly grace: GraceLine;
   /** Opens a stream and connects the call to it. */
   openReplyStream(reply: Reply): EventStream;
 }
 
 /**
- * The answer to one POST that carries requests. It is plain JSON where the responses come first and soon, and a stream
- * where something else comes before them, or nothing comes for a while. (2025-11-25, transports: Sending Messages, 5
- * leaves the choice to the server.)
+ * The response to one POST with requests. It is plain JSON if the responses come first and soon. It becomes a stream if
+ * another message comes first, or if nothing comes for a while (2025-11-25, transports: Sending Messages, 5 leaves the
+ * choice to the server).
  */
 export class Reply implements Waiting {
   readonly call: HttpCall;
-  /** Sent with the answer; may be added to until it begins. */
+  /** Sent with the response. May be changed until it begins. */
   headers: HttpHeaders = JSON_HEADERS;
   stream: EventStream | undefined;
   readonly due: number;
   before: Waiting | undefined = undefined;
   after: Waiting | undefined = undefined;
   readonly #owner: ReplyOwner;
-  /** Requests that have no response yet. */
+  /** The number of requests without a response. */
   #open: number;
-  /** The responses so far, where the requests came as a batch and so are answered by one. */
+  /** The responses so far, if the requests came as a batch and get one response. */
   readonly #batch: Response[] | undefined;
 
   /**
-   * @param open how many requests the POST held.
-   * @param batch what of a batch is already known to be answered; undefined where it was a single request.
+   * @param open the number of requests in the POST.
+   * @param batch responses of a batch that are already known. Undefined for a single request.
    */
   constructor(owner: ReplyOwner, call: HttpCall, open: number, batch: Response[] | undefined) {
     this.#owner = owner;
@@ -46,12 +46,12 @@ export class Reply implements Waiting {
     owner.grace.join(this);
   }
 
-  /** The responses did not come soon. */
+  /** Called when the responses did not come soon. */
   expire(): void {
     this.#begin();
   }
 
-  /** A message that belongs to one of the requests. */
+  /** Sends a message that belongs to one of the requests. */
   send(message: Message): Promise<void> {
     if (!isResponse(message)) return this.#begin().send(message);
     if (this.stream) {
@@ -59,7 +59,7 @@ export class Reply implements Waiting {
       this.#close();
       return sent;
     }
-    // What cannot be written as JSON must fail here, while the request can still be answered otherwise.
+    // If the message cannot be written as JSON, fail here, while the request can still get another response.
     const body = encode(message);
     if (this.#batch) {
       this.#batch.push(message);
@@ -72,7 +72,7 @@ export class Reply implements Waiting {
     return TAKEN;
   }
 
-  /** One request was cancelled, so no response to it will come. */
+  /** One request was cancelled, so it gets no response. */
   abandon(): void {
     if (!this.stream && this.#open === 1) {
       if (this.#batch?.length) this.#respondBatch(this.#batch);
@@ -81,12 +81,12 @@ export class Reply implements Waiting {
     this.#close();
   }
 
-  /** Ends the connection for the client to come back, see `EventStream.pause`. */
+  /** Ends the connection so that the client reconnects. See `EventStream.pause`. */
   pause(retry: number): void {
     this.#begin().pause(retry);
   }
 
-  /** The session is over, and closes its streams; a call that has had no answer yet gets this one. */
+  /** The session has ended and closes its streams. A call without a response gets this one. */
   end(status: number, message: string): void {
     this.#owner.grace.leave(this);
     if (this.stream) return;

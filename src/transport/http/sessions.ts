@@ -1,8 +1,8 @@
-/** What a session must tell for its table to look after it. */
+/** What a session table needs from a session. */
 export interface TableSession {
   readonly sessionId?: string | undefined;
   readonly lastSeen: number;
-  /** A client is connected right now. */
+  /** Whether a client is connected now. */
   readonly connected: boolean;
   close(): Promise<void>;
 }
@@ -14,10 +14,10 @@ export interface SessionTableOptions {
   readonly onerror: (error: Error) => void;
 }
 
-/** A full table gives up sessions that were silent for this long (milliseconds) before it refuses new ones. */
+/** A full table evicts sessions that were silent for this long (milliseconds) before it refuses new ones. */
 const EVICTABLE_AFTER = 60_000;
 
-/** The live sessions of a handler: bounded in number, and ended when they were idle for too long. */
+/** The live sessions of a handler, limited in number. A session that was idle for too long ends. */
 export class SessionTable<Session extends TableSession> {
   readonly #sessions = new Map<string, Session>();
   readonly #options: SessionTableOptions;
@@ -35,7 +35,7 @@ export class SessionTable<Session extends TableSession> {
     return this.#sessions.get(id);
   }
 
-  /** Makes room for one more, by ending the session that was silent the longest where need be; false where none can be. */
+  /** Makes room for one more session. May end the one that was silent longest. Returns false if there is no room. */
   makeRoom(): boolean {
     if (this.#sessions.size < this.#options.maxSessions) return true;
     let oldest: Session | undefined;

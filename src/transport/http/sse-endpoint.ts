@@ -5,11 +5,14 @@ import { methodNotAllowed, NO_HEADERS, refuse, sessionNotFound, tooManySessions 
 import { SseSession } from './sse-session.ts';
 
 export interface SseEndpointOptions extends EndpointOptions {
-  /** Where the client is told to post to. */
+  /** The path to which the client is told to post. */
   readonly messagesPath: string;
 }
 
-/** The two endpoints of HTTP+SSE: a stream down, POST requests up (2024-11-05, transports: HTTP with SSE). */
+/**
+ * The two endpoints of HTTP+SSE: a stream to the client, and POST requests from it (2024-11-05, transports: HTTP with
+ * SSE).
+ */
 export class SseEndpoint extends Endpoint<SseEndpointOptions> {
   open(call: HttpCall): void {
     if (call.method !== 'GET') return methodNotAllowed(call, 'GET');

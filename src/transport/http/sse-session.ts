@@ -12,15 +12,15 @@ import { CallExtra } from './extra.ts';
 import { SSE_HEADERS, messageEvent } from './sse.ts';
 import { stringify } from '../../jsonrpc/stringify.ts';
 
-/** A reader may leave this many characters unread before its connection is broken off. */
+/** The most unread characters before a slow reader is disconnected. */
 const MAX_BEHIND = 16 * 1024 * 1024;
-/** Messages that wait for the session to be served. */
+/** The most messages that wait until the session is served. */
 const MAX_HELD = 100;
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
 /**
- * The server's end of one session of the HTTP+SSE transport: a stream down, POST requests up
- * (2024-11-05, transports: HTTP with SSE). The stream is the session: it ends with it.
+ * The server's end of one HTTP+SSE session: a stream to the client, and POST requests from it (2024-11-05, transports:
+ * HTTP with SSE). The session ends with its stream.
  */
 export class SseSession implements Transport {
   onmessage: Transport['onmessage'];
@@ -57,7 +57,7 @@ export class SseSession implements Transport {
     return Promise.resolve();
   }
 
-  /** The first event names the address for the client's messages. */
+  /** The first event names the URL for the client's messages. */
   announce(address: string): void {
     this.#connection.write(`event: endpoint\ndata: ${address}\n\n`);
   }
@@ -93,10 +93,10 @@ export class SseSession implements Transport {
   }
 
   /**
-   * Takes in the body of one POST.
+   * Reads the body of one POST.
    *
-   * @throws InvalidMessage where it is refused; nothing of it has been delivered then, except that whoever waits for a
-   * malformed response was told.
+   * @throws InvalidMessage if it is refused. Nothing of it has been delivered then, but the receiver of a malformed
+   * response has been told.
    */
   receive(value: unknown, call: HttpCall): void {
     this.lastSeen = Date.now();

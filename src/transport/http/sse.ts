@@ -4,7 +4,7 @@ import type { HttpHeaders } from './call.ts';
 export const SSE_HEADERS: HttpHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
-  // Proxies of the nginx family would hold the events back.
+  // Proxies such as nginx would otherwise buffer the events.
   'x-accel-buffering': 'no',
 };
 
@@ -18,7 +18,7 @@ export function primingEvent(id: string): string {
   return `id: ${id}\ndata: \n\n`;
 }
 
-/** Tells the client how long to wait before it connects anew. */
+/** Tells the client how long to wait before it reconnects. */
 export function retryField(milliseconds: number): string {
   return `retry: ${milliseconds}\n\n`;
 }

@@ -13,19 +13,19 @@ import { StatelessReply, type StatelessReplyOptions } from './stateless-reply.ts
 export interface StatelessEndpointOptions extends EndpointOptions {
   readonly onrequest: RequestListener;
   readonly grace: GraceLine;
-  /** Requests that may be in flight at a time, subscriptions among them. */
+  /** The most requests in flight, subscriptions included. */
   readonly maxRequests: number;
 }
 
-/** Whether a call says in its header that it is of such a revision. */
+/** Whether a call names a revision without sessions in its header. */
 export function namesStateless(call: HttpCall): boolean {
   const version = call.header('mcp-protocol-version');
   return version !== undefined && profileOf(version)?.era === 'modern';
 }
 
 /**
- * The endpoint of revisions without sessions: one message a POST, each for itself (2026-07-28, transports: Streamable
- * HTTP). `Mcp-Session-Id` and `Last-Event-ID` mean nothing to it.
+ * The endpoint of revisions without sessions: each POST carries one independent message (2026-07-28, transports:
+ * Streamable HTTP). `Mcp-Session-Id` and `Last-Event-ID` are ignored.
  */
 export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
   readonly #reply: StatelessReplyOptions;
@@ -42,12 +42,12 @@ export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
     };
   }
 
-  /** Requests that are being answered. */
+  /** The number of requests in flight. */
   get inFlight(): number {
     return this.#open.size;
   }
 
-  /** @throws InvalidMessage where it is refused. */
+  /** @throws InvalidMessage if it is refused. */
   take(call: HttpCall, value: unknown): void {
     const { onrequest, maxRequests } = this.options;
     if (Array.isArray(value)) throw invalidRequest('a body must be one message: this revision has no batches');
@@ -60,7 +60,10 @@ export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
     onrequest(message, new CallExtra(call), reply);
   }
 
-  /** One that is not accepted MUST be answered with an error status (2026-07-28, transports: Sending Messages, 5). */
+  /**
+   * A notification that is not accepted MUST be answered with an error status (2026-07-28, transports: Sending
+   * Messages, 5).
+   */
   #notification(call: HttpCall, message: Notification): void {
     try {
       this.options.onrequest(message, new CallExtra(call), undefined);

@@ -7,21 +7,21 @@ import { JSON_HEADERS } from './refusals.ts';
 import { messageEvent, SSE_HEADERS } from './sse.ts';
 import { encode, stringify } from '../../jsonrpc/stringify.ts';
 
-/** What may wait for a reader that is behind, in characters; notifications beyond it are dropped. */
+/** The most unread characters for a slow reader. Further notifications are dropped. */
 const MAX_BEHIND = 1024 * 1024;
 
 export interface StatelessReplyOptions {
   readonly grace: GraceLine;
   readonly connections: OpenConnections;
   readonly onerror: (error: Error) => void;
-  /** The request is over: answered, or its caller gone. Called once. */
+  /** Called once, when the request was answered or its caller is gone. */
   readonly onend: (reply: StatelessReply) => void;
 }
 
 /**
- * The answer to one POST of a revision without sessions (2026-07-28, transports: Receiving Messages). It is plain JSON
- * where the response comes first and soon, and a stream where a notification comes before it, or nothing for a while.
- * Nothing is logged and nothing can be resumed: where the reader goes, the request is cancelled.
+ * The response to one POST of a revision without sessions (2026-07-28, transports: Receiving Messages). It is plain
+ * JSON if the response comes first and soon. It becomes a stream if a notification comes first, or if nothing comes for
+ * a while. Nothing is logged or resumable: if the client disconnects, the request is cancelled.
  */
 export class StatelessReply implements Waiting, ReplyChannel {
   onclose: (() => void) | undefined;
@@ -42,7 +42,7 @@ export class StatelessReply implements Waiting, ReplyChannel {
     options.grace.join(this);
   }
 
-  /** The response did not come soon. A client that has gone away meanwhile shows when the stream begins. */
+  /** The response did not come soon. If the client has left, that shows when the stream begins. */
   expire(): void {
     this.#begin();
   }
@@ -85,7 +85,7 @@ export class StatelessReply implements Waiting, ReplyChannel {
     ));
   }
 
-  /** Whoever waits is held back until the reader has caught up. */
+  /** Drops a notification. The returned promise slows its sender down until the reader has caught up. */
   #drop(connection: SseConnection): Promise<void> {
     if (!this.#lossy) {
       this.#lossy = true;

@@ -27,9 +27,9 @@ export interface StreamableEndpointOptions extends EndpointOptions {
   readonly grace: GraceLine;
   /** Milliseconds. */
   readonly retry: number;
-  /** Milliseconds; 0 for ever. */
+  /** Milliseconds; 0 for no limit. */
   readonly streamDuration: number;
-  /** Takes what belongs to no session; undefined where there is no such revision here. */
+  /** Handles messages of revisions without sessions. Undefined if these are not served. */
   readonly stateless: StatelessEndpoint | undefined;
 }
 
@@ -69,7 +69,10 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     stateless.take(call, value);
   }
 
-  /** Whether a message without a session is of a revision that has none: by its own word, or one newer than we know. */
+  /**
+   * Whether a message without a session is of a revision without sessions: it says so, or its revision is newer than
+   * those known.
+   */
   #isStateless(call: HttpCall, value: unknown): boolean {
     if (saysItsRevision(value)) return true;
     const version = call.header('mcp-protocol-version');
@@ -77,7 +80,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
   }
 
   #take(call: HttpCall, session: StreamableSession | undefined, value: unknown): void {
-    // Much may have happened while the body came in.
+    // The session may have ended while the body was read.
     if (session?.closed) return sessionNotFound(call);
     if (Array.isArray(value)) return this.#takeBatch(call, session, value);
     const message = this.#check(call, session, value);
@@ -86,8 +89,8 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
       if (message.method === 'initialize') {
         if (session) throw invalidRequest('the session is already initialized', message.id);
         const version = call.header('mcp-protocol-version');
-        // Only the body says what the client offers; but one that we do not know MUST be refused (2025-11-25, transports:
-        // Protocol Version Header).
+        // Only the body says which revision the client offers. But an unknown revision in the header MUST be refused
+        // (2025-11-25, transports: Protocol Version Header).
         if (version !== undefined && !profileOf(version))
           throw invalidRequest(`MCP-Protocol-Version ${JSON.stringify(version)} is not supported`, message.id);
         return this.#initialize(call, message);
@@ -101,7 +104,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     call.respond(202, NO_HEADERS);
   }
 
-  /** @throws InvalidMessage where it is refused; whoever waits for a malformed response has been told then. */
+  /** @throws InvalidMessage if it is refused. The receiver of a malformed response has been told then. */
   #check(call: HttpCall, session: StreamableSession | undefined, value: unknown): Message {
     try {
       return checkMessage(value);
@@ -155,13 +158,13 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     if (!stream) return refuse(call, 410, 'Last-Event-ID names no event that this session still keeps');
     const more = await this.#hasMore(session, lastEventId);
     if (session.closed) return sessionNotFound(call);
-    // The stream has ended and the client has had all of it. It would come back to an empty stream for ever; this
-    // status tells it not to (HTML, section 9.2.3).
+    // The stream has ended and the client has received all of it. Otherwise the client would reconnect to an empty
+    // stream again and again. This status stops it (HTML, section 9.2.3).
     if (!more && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });
     session.listen(call, stream, lastEventId);
   }
 
-  /** Whether anything comes after the event. Fails where it is not all there any more. */
+  /** Whether events follow this one. Fails if the log has dropped some of them. */
   async #hasMore(session: StreamableSession, lastEventId: string): Promise<boolean> {
     const events = this.options.log.after(session.sessionId, lastEventId)[Symbol.asyncIterator]();
     const { done } = await events.next();
@@ -179,12 +182,15 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     );
   }
 
-  /** The session that a call names, and may use. Without one, the call has been refused where it named one. */
+  /**
+   * The session that a call names and may use. Undefined if there is none. The call has been refused then, if it named
+   * one.
+   */
   #session(call: HttpCall): StreamableSession | undefined {
     const id = call.header('mcp-session-id');
     if (id === undefined) return undefined;
     const session = this.options.sessions.get(id);
-    // Someone else's session is as good as none.
+    // The session of another caller counts as unknown.
     if (!(session instanceof StreamableSession) || session.principal !== call.principal) {
       sessionNotFound(call);
       return undefined;
@@ -199,7 +205,10 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
   }
 }
 
-/** From 2025-06-18 the header must name the negotiated revision; before, one that we know (transports: Protocol Version Header). */
+/**
+ * Since 2025-06-18 the header must name the negotiated revision. Before, any known one is allowed (transports: Protocol
+ * Version Header).
+ */
 function rightVersion(version: string, { profile }: StreamableSession): boolean {
   if (!profile || profile.revision === version) return true;
   return !profile.versionHeader && profileOf(version) !== undefined;

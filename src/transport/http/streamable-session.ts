@@ -24,27 +24,30 @@ import { SSE_HEADERS } from './sse.ts';
 export interface StreamableSessionOptions {
   readonly log: EventLog;
   readonly connections: OpenConnections;
-  /** Where replies wait before they become streams. */
+  /** Deadlines after which replies become streams. */
   readonly grace: GraceLine;
-  /** Milliseconds that a client is told to wait before it comes back for a stream that was paused. */
+  /** How long a client is told to wait before it reconnects to a paused stream. Milliseconds. */
   readonly retry: number;
-  /** Milliseconds after which the connection of a stream is ended, for the client to come back (2025-11-25); 0 for never. */
+  /**
+   * Milliseconds after which the connection of a stream is closed so that the client reconnects (2025-11-25); 0 for
+   * never.
+   */
   readonly streamDuration: number;
   readonly onend: (session: StreamableSession) => void;
 }
 
-/** Streams that have ended stay resumable for a while; of more than this many, the oldest are forgotten. */
+/** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
 const MAX_ENDED_STREAMS = 64;
-/** More connections than this on the stream of the session, and the oldest is closed. */
+/** The most connections to the session's own stream. Beyond this the oldest is closed. */
 const MAX_STANDALONE = 8;
 const STANDALONE = '0';
-/** Messages that wait for the session to be served. */
+/** The most messages that wait until the session is served. */
 const MAX_HELD = 100;
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
 /**
- * What the owner of the transport learns beside a message. The two functions have the names and the meaning of the
- * official SDK's.
+ * What the transport's owner gets with a message. The two functions have the names and the meaning of the official
+ * SDK's.
  */
 class Extra extends CallExtra {
   readonly #session: StreamableSession;
@@ -67,24 +70,24 @@ class Extra extends CallExtra {
 }
 
 /**
- * The server's end of one Streamable HTTP session: any number of HTTP requests, seen as one transport
- * (2025-11-25, transports: Streamable HTTP).
+ * The server's end of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
+ * Streamable HTTP).
  */
 export class StreamableSession implements Transport, ReplyOwner {
   onmessage: Transport['onmessage'];
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
   readonly sessionId: string;
-  /** Undefined until the answer to `initialize` has gone out. */
+  /** Undefined until the response to `initialize` has been sent. */
   profile: RevisionProfile | undefined;
   /** Who opened the session. */
   readonly principal: string | undefined;
-  /** When the client was last heard of, by `Date.now()`. */
+  /** When the client's last message came, by `Date.now()`. */
   lastSeen = Date.now();
 
   readonly #options: StreamableSessionOptions;
   readonly #replies = new Map<RequestId, Reply>();
-  /** Streams by id, for resumption: the session's own, and those of replies. */
+  /** Streams by id, for resumption: the session's own stream and those of replies. */
   #streams: Map<string, EventStream> | undefined;
   #streamCount = 0;
   #initializing: RequestId | undefined;
@@ -130,7 +133,7 @@ export class StreamableSession implements Transport, ReplyOwner {
       const reply = message.id === undefined ? undefined : this.#replies.get(message.id);
       if (!reply)
         return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
-      // No session comes about.
+      // The session is not opened.
       if (message.id === this.#initializing && 'error' in message) reply.headers = JSON_HEADERS;
       const sent = reply.send(message);
       this.#replies.delete(message.id!);
@@ -145,7 +148,7 @@ export class StreamableSession implements Transport, ReplyOwner {
     return this.#end(404, 'The session has ended');
   }
 
-  /** Closes a session that nobody wanted to serve. */
+  /** Closes a session that the application did not accept. */
   refuse(message: string): Promise<void> {
     return this.#end(500, message);
   }
@@ -165,7 +168,7 @@ export class StreamableSession implements Transport, ReplyOwner {
     return forgotten;
   }
 
-  /** Lets the streams write what they have taken, then drops them from the log. */
+  /** Waits until the streams have written everything, then removes them from the log. */
   async #forget(streams: readonly EventStream[]): Promise<void> {
     if (streams.length === 0) return;
     await Promise.all(streams.map((stream) => stream.close()));
@@ -177,33 +180,35 @@ export class StreamableSession implements Transport, ReplyOwner {
     return this.#replies.has(id);
   }
 
-  /** Takes in a POST that holds one request; the call is answered when it is. */
+  /** Handles a POST with one request. The call is answered with the response. */
   request(call: HttpCall, message: Request): void {
     this.#replies.set(message.id, new Reply(this, call, 1, undefined));
     this.deliver(message, call);
   }
 
-  /** Takes in a batch that holds requests; the call is answered when all of them are. */
+  /** Handles a batch with requests. The call is answered when all of them are. */
   batch(call: HttpCall, { messages, requests, errors }: OpenedBatch): void {
     const reply = new Reply(this, call, requests.length, errors);
     for (const message of messages) {
-      // One by one: what cancels a request that has not come yet cancels nothing.
+      // One by one: a cancellation only affects requests before it.
       if (isRequest(message)) this.#replies.set(message.id, reply);
       this.deliver(message, call, messages.length);
     }
   }
 
-  /** As `request`, for the one that opens the session. Its answer carries the session's id and settles the revision. */
+  /**
+   * Like `request`, for the request that opens the session. Its response carries the session id and sets the revision.
+   */
   initialize(call: HttpCall, message: Request): void {
     this.#initializing = message.id;
     const reply = new Reply(this, call, 1, undefined);
-    // From the start: where the answer takes its time, its stream has begun before it is there.
+    // Set at once, because a slow response begins its stream before it is complete.
     reply.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
     this.#replies.set(message.id, reply);
     this.deliver(message, call);
   }
 
-  /** @param among how many messages the body of the call held. */
+  /** @param among the number of messages in the body of the call. */
   deliver(message: Message, call: HttpCall, among = 1): void {
     if (this.#queue) return this.#hold(this.#queue, message, call, among);
     try {
@@ -211,12 +216,12 @@ export class StreamableSession implements Transport, ReplyOwner {
     } catch (error) {
       this.onerror?.(error as Error);
     }
-    // No response will come for what was cancelled (basic/utilities/cancellation: Behavior Requirements).
+    // A cancelled request gets no response (basic/utilities/cancellation: Behavior Requirements).
     if ('method' in message && message.method === 'notifications/cancelled')
       this.#abandon(message.params?.['requestId']);
   }
 
-  /** Nobody serves the session yet. */
+  /** Keeps a message until the session is served. */
   #hold(queue: (() => void)[], message: Message, call: HttpCall, among: number): void {
     this.#heldBytes += call.bodyBytes / among;
     if (queue.length < MAX_HELD && this.#heldBytes < MAX_HELD_BYTES) {
@@ -227,22 +232,22 @@ export class StreamableSession implements Transport, ReplyOwner {
     }
   }
 
-  /** Answers a GET: opens the stream of the session, or resumes the stream that `lastEventId` names. */
+  /** Answers a GET: opens the session's own stream, or resumes the stream of `lastEventId`. */
   listen(call: HttpCall, stream: EventStream | undefined, lastEventId: EventId | undefined): void {
     this.#connect(call, stream ?? this.#standalone(), lastEventId);
   }
 
-  /** The stream that an event id of this session names, if it is still known. */
+  /** The stream that an event id of this session belongs to, if it is still known. */
   async streamOf(lastEventId: EventId): Promise<EventStream | undefined> {
     const id = await this.#options.log.streamOf(this.sessionId, lastEventId);
     return id === undefined ? undefined : this.#streams?.get(id);
   }
 
   /**
-   * Ends the connection of a stream, so that the client reconnects (2025-11-25, transports: Sending Messages, 6). Only for
-   * revisions that have a priming event: clients of others would not reconnect.
+   * Ends the connection of a stream, so that the client reconnects (2025-11-25, transports: Sending Messages, 6). Only
+   * for revisions with a priming event: other clients would not reconnect.
    *
-   * @param id the request whose stream it is; none for the stream of the session.
+   * @param id the request that the stream belongs to. Default: the session's own stream.
    */
   pauseStream(id?: RequestId): void {
     const paused = id === undefined ? this.#streams?.get(STANDALONE) : this.#replies.get(id);
