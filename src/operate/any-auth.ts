@@ -3,11 +3,12 @@ import type { HttpCall } from '../transport/http/call.ts';
 import type { Authenticator, AuthRefusal } from '../transport/http/authenticator.ts';
 
 /**
- * Accepts the credentials of any of several authenticators, which are tried in order. If all refuse, the caller gets the
- * refusal of the last one, so put the one last that says where to get a credential. A credential in a header of its own is
- * judged by the authenticator that reads that header. Only the authenticator that accepted a caller authorizes its requests.
+ * Accepts the credentials of any of several authenticators. They are tried in order. If all refuse, the caller gets the
+ * last refusal, so put the authenticator last that tells clients where to get a credential. A credential in an
+ * authenticator's own header is judged by that authenticator. Only the authenticator that accepted a caller authorizes
+ * its requests.
  *
- * @throws TypeError if none is given.
+ * @throws TypeError if no authenticator is given.
  */
 export function anyAuth(...authenticators: readonly Authenticator[]): Authenticator {
   const last = authenticators.at(-1);
@@ -18,16 +19,16 @@ export function anyAuth(...authenticators: readonly Authenticator[]): Authentica
     credentialHeaders: new Set(authenticators.flatMap(({ credentialHeaders = [] }) => [...credentialHeaders])),
     authenticate: async (call: HttpCall): Promise<AuthInfo | AuthRefusal> => {
       let refusal: AuthRefusal | undefined;
-      /** Of an authenticator that was shown a credential where the last need not look. */
+      /** The refusal of an authenticator whose own header was sent. */
       let judged: AuthRefusal | undefined;
       for (const authenticator of authenticators) {
-        // One after the other: who shows an API key should not cost a look at an issuer.
+        // In sequence: a caller with an API key must not cause a request to an issuer.
         const outcome = await authenticator.authenticate(call);
         if ('principal' in outcome) {
           admittedBy.set(outcome, authenticator);
           return outcome;
         }
-        // A credential that is good and does not suffice is told what it lacks.
+        // If a valid credential does not suffice, report what it lacks.
         if (refusal?.status !== 403) refusal = outcome;
         if (showsOwn(call, authenticator)) judged = outcome;
       }

@@ -5,17 +5,16 @@ import { isNotificationMethod } from '../protocol/methods.ts';
 import type { Log, LogSeverity } from './logs.ts';
 import { bounded, nameIn, observed, type Outcome } from './outcome.ts';
 
-/** A number for each request of this process, with something before it by which processes are told apart. */
+/** Prefix of this process's request ids, so that ids of different processes differ. */
 const PROCESS = Math.random().toString(36).slice(2, 8);
 let lastRequest = 0;
 
 /**
- * Writes a line for each request to a server when it has ended: an id of its own, the server, the method, the tool or
- * prompt, how it ended and after how long, the revision, the session, the principal and the trace. No arguments, no
- * results, no headers and no messages of errors. An internal error (−32603) is a warning; all else is `info`, and
- * notifications of the client are `debug`.
+ * Logs each request to a server when it ends: a request id, the server, the method, the tool or prompt, the outcome, the
+ * duration, the revision, the session, the principal and the trace. It logs no arguments, results, headers or error
+ * messages. An internal error (−32603) is a warning. Client notifications are `debug`. All else is `info`.
  *
- * @param server the name under which the lines tell of it.
+ * @param server the server's name in the log.
  */
 export function logCalls(log: Log, server: string): Middleware {
   return (next) => (exchange) => {

@@ -4,17 +4,17 @@ import { errorChain } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 
-/** What clients are told of errors. */
+/** How errors to clients are cleaned. */
 export interface CleanErrorsOptions {
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   readonly scrub: (text: string) => string;
   /** Whether clients may read what a process wrote to stderr before it ended: only if they run it themselves. */
   readonly stderr: boolean;
 }
 
 /**
- * Removes secrets from the errors that go to clients, including their data and failed tool results. A server may repeat the
- * credential that it was sent, and a process may write its configuration to stderr before it ends.
+ * Removes secrets from errors to clients, including error data and failed tool results. A server may repeat the
+ * credential that it received, and a process may write its configuration to stderr before it ends.
  */
 export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
   return (next) => async (exchange) => {
@@ -26,14 +26,14 @@ export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
       const message = scrub(stderr ? error.message : withoutLastWords(error));
       const data = scrubbed(error.data, scrub);
       if (message === error.message && data === error.data) throw thrown;
-      // A refusal has a status of its own over HTTP.
+      // A refusal has its own HTTP status, so keep the class.
       const Kind = error instanceof Refusal ? Refusal : RpcError;
       throw new Kind(error.code, message, { data, cause: thrown });
     }
   };
 }
 
-/** An error message without what a process wrote to stderr. `ChildEnded`, one of the causes, knows those lines. */
+/** An error message without the stderr lines of an ended process. `ChildEnded`, one of the causes, has those lines. */
 function withoutLastWords(error: Error): string {
   let { message } = error;
   for (const each of errorChain(error)) {
@@ -50,7 +50,7 @@ interface Ended extends Error {
   readonly stderr: string;
 }
 
-/** A JSON value with all of its strings scrubbed; the value itself if there was nothing to scrub. */
+/** Scrubs all strings in a JSON value. Returns the same value if nothing changed. */
 function scrubbed(value: unknown, scrub: (text: string) => string): unknown {
   const written = JSON.stringify(value);
   if (written === undefined || scrub(written) === written) return value;

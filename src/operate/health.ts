@@ -2,31 +2,31 @@ import type { HttpPage } from '../transport/http/handler.ts';
 import { respondText } from './page.ts';
 
 /**
- * Looks at something without which nothing can be served: undefined where it is well, else a word or two that say what is
- * wrong, in small letters: `unreachable`. It answers at once; what takes time is looked at beforehand.
+ * Checks something that the process needs to serve requests. Returns undefined if it is healthy, else one or two
+ * lower-case words, such as `unreachable`. It must return at once, so slow checks have to run beforehand.
  */
 export type HealthCheck = () => string | undefined;
 
-/** Whether a process lives, and whether it should be sent requests. */
+/** Liveness and readiness of a process. */
 export interface Health {
-  /** What is wrong now, by the name of the check; empty where the process is ready. */
+  /** The current problems by check name. Empty if the process is ready. */
   readonly problems: Readonly<Record<string, string>>;
-  /** From now on the process is not ready: it is about to end. */
+  /** Marks the process as not ready, because it is about to end. */
   drain(): void;
   /**
-   * `/healthz` answers 200 as long as the process answers at all. `/readyz` answers 200, or 503 with what is wrong. Both
-   * are for anyone: they say nothing but words for states.
+   * `/healthz` answers 200 while the process runs. `/readyz` answers 200, or 503 with the problems. Both pages are
+   * public: they contain only short words.
    */
   readonly pages: Readonly<Record<'/healthz' | '/readyz', HttpPage>>;
 }
 
-/** What a check may say to the world. */
+/** The words from a check that may be published. */
 const WORDS = /^[a-z][a-z -]{0,40}$/;
 
 /**
- * Makes the health of a process.
+ * Creates the health pages of a process.
  *
- * @param checks by the names under which `/readyz` tells of them.
+ * @param checks by the names that `/readyz` shows.
  */
 export function createHealth(checks: Readonly<Record<string, HealthCheck>> = {}): Health {
   let draining = false;
@@ -62,7 +62,7 @@ export function createHealth(checks: Readonly<Record<string, HealthCheck>> = {})
 function wordsOf(check: HealthCheck): string | undefined {
   try {
     const words = check();
-    // A message might tell strangers what is behind the server.
+    // A free message might reveal what is behind the server.
     return words === undefined || WORDS.test(words) ? words : 'failing';
   } catch {
     return 'failing';

@@ -1,7 +1,7 @@
 /**
- * What a server needs to be run by others: whether it lives and is ready, figures for Prometheus, spans for
- * OpenTelemetry, logs that keep secrets, certificates that are renewed. Each is middleware, or a page of the HTTP handler,
- * and each loads what it needs when it is made.
+ * Tools for running a server in production: health and readiness, Prometheus metrics, OpenTelemetry spans, logs without
+ * secrets, and certificate renewal. Each one is middleware, or a page of the HTTP handler. Each one loads its
+ * dependencies when it is created.
  *
  * @module
  */

@@ -4,64 +4,64 @@ import { printable, printableLine } from '../core/printable.ts';
 
 /** How severe a line is. */
 export type LogSeverity = 'debug' | 'info' | 'warn' | 'error';
-/** What a log shows: this and all that is more severe. */
+/** The least severe level that a log shows. */
 export type LogThreshold = LogSeverity | 'silent';
 export const LOG_LEVELS: readonly LogThreshold[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
-/** For people, or for machines. */
+/** `plain` is for people, `json` for programs. */
 export type LogFormat = 'plain' | 'json';
 export const LOG_FORMATS: readonly LogFormat[] = ['plain', 'json'];
 
-/** What a line says beside its message. Undefined is left out. */
+/** Fields of a line besides its message. Undefined fields are left out. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Characters of a message or a field; a server that is started by a command may write lines without end to its stderr. */
+/** Maximum length of a message or a field, in characters. A child process may write an endless line to stderr. */
 const MAX_TEXT = 16_384;
 
 /** Where lines go. */
 export interface Log {
-  /** Writes one line. Never throws, and keeps nothing of what it is given. */
+  /** Writes one line. Never throws, and keeps no reference to its arguments. */
   write(severity: LogSeverity, message: string, fields?: LogFields): void;
 }
 
-/** A log that takes credentials out of whatever is written to it. */
+/** A log that removes credentials from all lines. */
 export interface CleanLog extends Log {
   /**
-   * Writes a message and an address that a person has to visit, with its query: on a line of its own, or as the field
-   * `address` in JSON. Only for addresses that this process made.
+   * Writes a message and a URL that a person has to open, with its query. The URL is on its own line, or in the field
+   * `address` in JSON. Use it only for URLs that this process created.
    */
   address(severity: LogSeverity, message: string, address: URL): void;
-  /** Removes the known secrets, and what follows `Bearer` and the like, from a text that is not for the log. */
+  /** Removes the known secrets, and `Bearer` and similar credentials, from a text that is not for the log. */
   scrub(text: string): string;
   /**
-   * Keeps these texts out of all lines from now on, too, each as `LogOptions.secrets` has it. Of each owner the newest ones
-   * and those before them are kept out: a server may still repeat the token that was just replaced.
+   * Also removes these secrets from all later lines, as `LogOptions.secrets` describes. For each owner the newest and the
+   * previous secrets are removed, because a server may repeat a token that was just replaced.
    *
-   * @param owner whose secrets they are: the name or the address of a server, for example.
+   * @param owner what the secrets belong to, for example the name or URL of a server.
    */
   hide(owner: string, secrets: readonly string[]): void;
 }
 
-/** What a log shows, and how. */
+/** Options of a log. */
 export interface LogOptions {
   /** Lines for people (`everwire: message key=value`), or one JSON object a line, by `pino`. Default `plain`. */
   readonly format?: LogFormat | undefined;
   /** Default `info`. */
   readonly level?: LogThreshold | undefined;
-  /** Takes each line, with the newline at its end. Default: writes it to stderr, for stdout may belong to the protocol. */
+  /** Receives each line with its newline. Default: writes to stderr, because stdout may carry the protocol. */
   readonly write?: ((line: string) => void) | undefined;
   /**
-   * Texts that must appear in no line, of at least 8 characters: tokens and keys of this process. Neither do their lines, of
-   * as many characters, nor any of these as it is written in JSON or in an address.
+   * Tokens and keys of this process, of at least 8 characters, that must not appear in the log. Their single lines, if as
+   * long, and their JSON and URL encodings are removed too.
    */
   readonly secrets?: readonly string[] | undefined;
 }
 
 /**
- * Makes a log. Whatever is written to it, credentials are taken out: the `secrets`, what follows `Bearer`, users and
- * queries of URLs. A text is cut at 16,384 characters.
+ * Creates a log. It removes credentials from everything that is written: the `secrets`, `Bearer` and similar credentials,
+ * and users and queries of URLs. Texts are cut at 16,384 characters.
  *
- * @throws Error where the format is `json` and `pino` is not installed.
+ * @throws Error if the format is `json` and `pino` is not installed.
  */
 export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
   const { format = 'plain', level = 'info', secrets = [] } = options;

@@ -10,16 +10,16 @@ import { respondText } from './page.ts';
 
 /** What is measured. */
 export interface MetricsOptions {
-  /** Whether the figures of this process are among them: CPU, memory, event loop, garbage collection. Default true. */
+  /** Whether to include metrics of this process: CPU, memory, event loop, garbage collection. Default true. */
   readonly process?: boolean | undefined;
-  /** Tools of one server that are counted by their names; the others count as `other`. Default 200. */
+  /** Maximum number of tools of one server that are counted by name; the others count as `other`. Default 200. */
   readonly maxTools?: number | undefined;
 }
 
-/** What a gauge or counter shows when it is looked at: one number, or one for each server by its name. */
+/** The current value of a gauge or counter: one number, or one number per server name. */
 export type Reading = () => number | Readonly<Record<string, number>>;
 
-/** The figures of a process, for Prometheus. */
+/** The Prometheus metrics of a process. */
 export interface Metrics {
   /**
    * Counts and times the requests to a server. Put it around the service: `server.use(metrics.middleware('shop'))`.
@@ -28,41 +28,41 @@ export interface Metrics {
    */
   middleware(server: string): Middleware;
   /**
-   * Adds a figure that goes up and down: `metrics.gauge('everwire_sessions', 'Live sessions', () => handler.sessions)`.
+   * Adds a gauge: `metrics.gauge('everwire_sessions', 'Live sessions', () => handler.sessions)`.
    *
-   * @throws Error where the name is taken, or is none.
+   * @throws Error if the name is taken or invalid.
    */
   gauge(name: string, help: string, read: Reading): void;
-  /** Adds a figure that only goes up. @throws Error where the name is taken, or is none. */
+  /** Adds a counter. @throws Error if the name is taken or invalid. */
   counter(name: string, help: string, read: Reading): void;
   /**
    * Counts a refusal of an HTTP server. Give it to the handler as `onrefusal`; it needs no `this`.
    */
   readonly refused: (refusal: HttpRefusal) => void;
-  /** All figures in the text format of Prometheus, version 0.0.4. */
+  /** All metrics in the text format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
   /** The page that serves `text`. With `requiresAuth` it is for authenticated callers only; by default anyone may read it. */
   page(options?: Pick<HttpPage, 'requiresAuth'>): HttpPage;
 }
 
 /**
- * Bounds of the buckets, in seconds: those of OpenTelemetry for `mcp.server.operation.duration`, and below them some for
- * what is answered at once.
+ * Histogram bucket bounds in seconds: those of OpenTelemetry for `mcp.server.operation.duration`, and some smaller ones
+ * for fast calls.
  */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
 /**
- * Makes the figures of a process, with `prom-client`, which is loaded now. Labels take only values that are known: methods
- * of the protocol, tools that the server has listed, usual error codes. What a caller makes up is `other`.
+ * Creates the metrics of a process with `prom-client`, which is loaded now. Labels have only known values: methods of the
+ * protocol, tools that the server has listed, usual error codes. All values that a caller invents become `other`.
  *
  * - `everwire_calls_total{server,method,outcome}`: requests that have ended; `outcome` is one of `Outcome`.
- * - `everwire_errors_total{server,method,code}`: those among them that ended with a JSON-RPC error.
- * - `everwire_call_duration_seconds{server,method}`: a histogram, of all but `subscriptions/listen`.
- * - `everwire_tool_calls_total{server,tool,outcome}`: the same for calls of tools, by name.
- * - `everwire_http_refusals_total{reason,status}`: HTTP requests that were refused, where `refused` is given to the handler.
+ * - `everwire_errors_total{server,method,code}`: those that ended with a JSON-RPC error.
+ * - `everwire_call_duration_seconds{server,method}`: a histogram of all requests except `subscriptions/listen`.
+ * - `everwire_tool_calls_total{server,tool,outcome}`: tool calls by tool name.
+ * - `everwire_http_refusals_total{reason,status}`: refused HTTP requests, if `refused` is given to the handler.
  * - `everwire_calls_in_flight{server}` and `everwire_subscriptions{server}`: what is open now.
  *
- * @throws Error where `prom-client` is not installed.
+ * @throws Error if `prom-client` is not installed.
  */
 export async function createMetrics(options: MetricsOptions = {}): Promise<Metrics> {
   return new PrometheusMetrics(await load(), options);
@@ -120,7 +120,7 @@ class PrometheusMetrics implements Metrics {
   middleware(server: string): Middleware {
     /** Tools that the server has listed. */
     const known = new Set<string>();
-    // So that they are there before the first call.
+    // Make the series exist before the first call.
     this.#inFlight.set({ server }, 0);
     this.#subscriptions.set({ server }, 0);
     return (next) => (exchange) => {
@@ -202,7 +202,7 @@ function labelsOf(read: Reading): string[] {
   return typeof read() === 'number' ? [] : ['server'];
 }
 
-/** Shows what there is now, and nothing of what was there before: servers come and go. */
+/** Replaces all earlier values by the current ones, because servers come and go. */
 function show(
   read: Reading,
   set: (labels: Record<string, string>, value: number) => void,

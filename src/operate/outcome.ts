@@ -8,21 +8,21 @@ import { McpErrorCode, RATE_LIMITED } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
 
 /**
- * How a request ended: with a result, with one in which a tool says that it failed (`isError`), with questions to the
- * caller, taken back by the caller, or with an error.
+ * How a request ended: with a result, with a tool result that reports a failure (`isError`), with questions to the
+ * caller, cancelled by the caller, or with an error.
  */
 export type Outcome = 'ok' | 'tool_error' | 'input_required' | 'cancelled' | 'error';
 
 /** The end of a request. */
 export interface Ending {
   readonly outcome: Outcome;
-  /** Of the error, where there is one. */
+  /** The error code, if the request failed. */
   readonly code: number | undefined;
-  /** How long it took. */
+  /** Duration in seconds. */
   readonly seconds: number;
 }
 
-/** Calls a service and tells how that ended, before anybody else hears of it. */
+/** Calls a service and reports the outcome before the caller gets it. */
 export function observed(
   next: Service,
   exchange: Exchange,
@@ -52,7 +52,7 @@ function outcomeOf(result: JsonObject): Outcome {
 
 const METHODS: ReadonlySet<string> = new Set(Object.values(Method));
 
-/** A method as a label: callers choose its name, and each would be a series of its own. */
+/** A method as a label. Callers choose methods freely, and each unknown one would create a new series. */
 export function methodLabel(method: string): string {
   return METHODS.has(method) ? method : 'other';
 }
@@ -65,13 +65,13 @@ const CODES: ReadonlySet<number> = new Set([
   RATE_LIMITED,
 ]);
 
-/** The code of an error as a label: servers choose it. */
+/** An error code as a label. Servers choose codes freely. */
 export function codeLabel(code: number): string {
   if (CODES.has(code)) return String(code);
   return code <= -32_000 && code >= -32_768 ? 'reserved' : 'other';
 }
 
-/** Text of a peer, for a line of a log or an attribute: no longer than it may be. */
+/** Cuts a peer's text to a maximum length, for a log line or an attribute. */
 export function bounded(text: string, length = 128): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

@@ -3,7 +3,7 @@ import type { HttpPage } from '../transport/http/handler.ts';
 
 const ALLOWED = 'GET, HEAD';
 
-/** Answers a look at a page: what it says holds for this moment only. */
+/** Responds with a page that must not be cached. */
 export function respondText(call: HttpCall, status: number, body: string, type = 'text/plain; charset=utf-8'): void {
   if (call.method !== 'GET' && call.method !== 'HEAD') return call.respond(405, { allow: ALLOWED });
   const headers: HttpHeaders = {

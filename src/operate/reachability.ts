@@ -4,25 +4,27 @@ import { Method } from '../protocol/methods.ts';
 import type { HealthCheck } from './health.ts';
 import { observed } from './outcome.ts';
 
-/** How it is found out whether a server can be reached. */
+/** How to find out whether a server can be reached. */
 export interface ReachabilityOptions {
-  /** Asks the server for anything at all; rejects where it does not answer. Has a limit of its own. */
+  /** Sends any request to the server. Rejects if the server does not answer. Must have its own timeout. */
   readonly probe: () => Promise<unknown>;
-  /** Milliseconds from the beginning of one probe to that of the next, at least. Default 5 000. */
+  /** Minimum milliseconds between the starts of two probes. Default 5 000. */
   readonly interval?: number | undefined;
 }
 
 /** Whether the server behind a service can be reached. */
 export interface Reachability {
-  /** Learns from the requests that go by. Put it around the service, inside of what may refuse a request itself. */
+  /**
+   * Observes the requests that pass. Put it around the service, inside any middleware that may refuse a request itself.
+   */
   readonly middleware: Middleware;
-  /** For `createHealth`: `unreachable`, or nothing. Asked while the server is unreachable, it looks again. */
+  /** For `createHealth`: `unreachable` or undefined. A check of an unreachable server starts a new probe. */
   readonly check: HealthCheck;
 }
 
 /**
- * Watches a server. It counts as reachable from the start, and whenever it answers. Where a request fails for want of a
- * connection, a probe decides, as one does while the server is unreachable and somebody asks: nothing is sent otherwise.
+ * Watches a server. It counts as reachable at the start and after each answer. If a request fails because of the
+ * connection, a probe decides. A probe also runs when an unreachable server is checked. No other probes are sent.
  */
 export function reachability({ probe, interval = 5000 }: ReachabilityOptions): Reachability {
   let reachable = true;
@@ -45,9 +47,9 @@ export function reachability({ probe, interval = 5000 }: ReachabilityOptions): R
   return {
     middleware: (next) => (exchange) =>
       observed(next, exchange, ({ outcome, code }) => {
-        // A server may say −32000 itself: that it is gone is for the probe to say.
+        // A server may send −32000 itself, so a probe has to confirm the loss.
         if (code === CONNECTION_CLOSED) look();
-        // What a server says of itself is known from its handshake: that answer need not come from it.
+        // The answer to `server/discover` may come from the handshake, not from the server.
         else if (exchange.method !== Method.Discover && outcome !== 'error' && outcome !== 'cancelled')
           reachable = true;
       }),
@@ -59,7 +61,7 @@ export function reachability({ probe, interval = 5000 }: ReachabilityOptions): R
   };
 }
 
-/** Several servers as one check: it fails where none of them can be reached. */
+/** One check for several servers. It fails if none of them can be reached. */
 export function anyReachable(servers: () => Iterable<Reachability>): HealthCheck {
   return () => {
     let problem: string | undefined;

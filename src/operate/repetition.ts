@@ -1,25 +1,27 @@
-/** Lines of one kind that are written within a window. */
+/** Maximum number of lines of one kind within a window. */
 const MAX_LINES = 20;
-/** Milliseconds, from the first line of a kind. */
+/** Length of a window in milliseconds. It starts with the first line of a kind. */
 const WINDOW = 10_000;
-/** Kinds that are told apart at a time; all others are one. What a line begins with may be a peer's own words. */
+/**
+ * Maximum number of kinds at a time. All other lines count as one kind, because a peer may control the start of a line.
+ */
 const MAX_KINDS = 16;
-/** Characters of a line by which its kind is known. */
+/** Maximum length of the prefix that identifies a kind, in characters. */
 const MAX_KIND = 80;
 const OTHERS = '';
 
 interface Seen {
   count: number;
-  /** The last line that was left out. */
+  /** The last suppressed line. */
   last: string;
 }
 
 /**
- * Writes lines on, but of one kind no more than 20 in 10 seconds, then how many more there were: a peer that says the same
- * wrong thing over and over fills no disk. Lines are of one kind that are the same up to the first number, quotation mark or
+ * Limits repeated lines to 20 of one kind in 10 seconds, then writes how many were suppressed. So a peer that repeats an
+ * error cannot fill the disk. Lines are of one kind if they are equal up to the first number, quotation mark or
  * parenthesis. Does not keep the process alive.
  *
- * @param write takes a line, without its end.
+ * @param write receives a line without its newline.
  */
 export function unrepeated(write: (line: string) => void): (line: string) => void {
   const kinds = new Map<string, Seen>();

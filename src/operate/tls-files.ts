@@ -2,25 +2,28 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { TlsCredentials } from '../transport/http/listen.ts';
 
-/** Where a renewed certificate goes, and how often it is looked for. */
+/** What to do with a renewed certificate, and how often to check for one. */
 export interface TlsWatch {
   /** Takes the new credentials: `(credentials) => listener.renewTls(credentials)`. */
   readonly renew: (credentials: TlsCredentials) => void;
-  /** Told why a change was not taken up, once for each change. The earlier credentials stay, and it is tried again. */
+  /**
+   * Receives the reason why changed files were not used, once for each change. The earlier credentials stay in use, and
+   * the files are checked again.
+   */
   readonly onerror: (error: Error) => void;
-  /** Milliseconds between looks. Default 10 000. */
+  /** Milliseconds between checks. Default 10 000. */
   readonly interval?: number | undefined;
 }
 
-/** A certificate and its key in files, which somebody else renews. */
+/** A certificate and its key in files that another program renews. */
 export interface TlsFiles {
-  /** What the files held when they were last taken up. */
+  /** The credentials that were last loaded. */
   readonly credentials: TlsCredentials;
   /**
-   * Looks at the files from time to time, and takes up what has changed once certificate and key belong together. It does
-   * so by their content, so it sees links that were turned elsewhere too. Does not keep the process alive.
+   * Checks the files regularly, and loads changed ones as soon as certificate and key match. It compares content, so it
+   * also sees changed symbolic links. Does not keep the process alive.
    *
-   * @returns a function that ends it.
+   * @returns a function that stops it.
    */
   watch(options: TlsWatch): () => void;
 }
@@ -39,7 +42,7 @@ export async function tlsFiles(cert: string, key: string): Promise<TlsFiles> {
       return credentials;
     },
     watch: ({ renew, onerror, interval = 10_000 }) => {
-      /** The last that could not be used, and what was said of it. */
+      /** The last content that could not be used, and its error. */
       let refused = '';
       let looking = false;
       const look = async (): Promise<void> => {

@@ -11,30 +11,30 @@ import { bounded, nameIn, observed, type Ending } from './outcome.ts';
 /** Spans for requests, by OpenTelemetry's conventions for MCP. */
 export interface Tracing {
   /**
-   * A span of kind `SERVER` for each request that comes in. Its parent is what `_meta` of the request says, else the span
-   * that is active, which is linked otherwise; what is behind it sees the new span in `_meta`, so the trace goes on whatever
-   * that is. Put it outermost.
+   * Creates a span of kind `SERVER` for each incoming request. Its parent comes from the `_meta` of the request, else it
+   * is the active span. If `_meta` has a parent, the active span is linked. Inner middleware and the service see the new
+   * span in `_meta`. Put it outermost.
    *
-   * @param attributes further ones for each span.
+   * @param attributes added to each span.
    */
   server(attributes?: Readonly<Record<string, string>>): Middleware;
   /**
-   * A span of kind `CLIENT` for each request that goes out. Its parent is the span that is active, else what `_meta`
-   * says, which then names the new span. Put it innermost, or in the `middleware` of a client.
+   * Creates a span of kind `CLIENT` for each outgoing request. Its parent is the active span, else it comes from `_meta`.
+   * `_meta` then names the new span. Put it innermost, or in the `middleware` of a client.
    *
-   * @param attributes further ones for each span: `{ 'server.address': 'mcp.example.com' }`.
+   * @param attributes added to each span: `{ 'server.address': 'mcp.example.com' }`.
    */
   client(attributes?: Readonly<Record<string, string>>): Middleware;
 }
 
 /**
- * Makes spans with `@opentelemetry/api`, which is loaded now. Without an SDK that has been set up in the process, no span
- * comes about and `_meta` is passed on as it came. Spans show the method, the tool or prompt, the revision and how it
- * ended; no arguments, no results and no messages of errors, which may quote them.
+ * Creates spans with `@opentelemetry/api`, which is loaded now. Without an OpenTelemetry SDK in the process there are no
+ * spans, and `_meta` is passed on unchanged. Spans contain the method, the tool or prompt, the revision and the outcome.
+ * They contain no arguments, results or error messages, because error messages may quote arguments.
  *
- * `subscriptions/listen` gets no span, for it lasts as long as its caller.
+ * `subscriptions/listen` gets no span, because it lasts as long as its caller.
  *
- * @returns undefined where `@opentelemetry/api` is not installed.
+ * @returns undefined if `@opentelemetry/api` is not installed.
  */
 export async function createTracing(): Promise<Tracing | undefined> {
   const api = await load();
@@ -52,7 +52,10 @@ async function load(): Promise<Api | undefined> {
   }
 }
 
-/** `_meta` as what carries a context (2026-07-28, basic: OpenTelemetry trace context). Nothing is known of its values. */
+/**
+ * Reads a trace context from `_meta` (2026-07-28, basic: OpenTelemetry trace context). The values are not validated
+ * before.
+ */
 const READ: TextMapGetter<JsonObject> = {
   keys: (meta) => Object.keys(meta),
   get: (meta, key) => {
@@ -91,7 +94,7 @@ class ApiTracing implements Tracing {
     });
   }
 
-  /** The span that is active where it is not ours to continue: that of an HTTP server, for one. */
+  /** A link to the active span, for example that of an HTTP server. Empty if there is none. */
   #ambient(): Link[] {
     const { isSpanContextValid, trace } = this.#api;
     const active = trace.getActiveSpan()?.spanContext();
@@ -127,7 +130,7 @@ class ApiTracing implements Tracing {
 
   #end(span: Span, { outcome, code }: Ending): void {
     if (code !== undefined) span.setAttribute('rpc.response.status_code', String(code));
-    // A request that its caller took back has not failed.
+    // A cancelled request has not failed.
     if (outcome === 'tool_error' || outcome === 'error') {
       span.setAttribute('error.type', code === undefined ? outcome : String(code));
       span.setStatus({ code: this.#api.SpanStatusCode.ERROR });
@@ -135,20 +138,23 @@ class ApiTracing implements Tracing {
     span.end();
   }
 
-  /** The exchange as what is next sees it: with the new context in place of the one that came. */
+  /** The exchange for the next service, with the new trace context. */
   #passedOn(exchange: Exchange, within: Context): Exchange {
     const carrier: JsonObject = {};
     this.#api.propagation.inject(within, carrier, WRITE);
     if (Object.keys(carrier).length === 0) return exchange;
     const meta: unknown = exchange.params['_meta'];
     const kept: JsonObject = isObject(meta) ? { ...meta } : {};
-    // The state of a trace is none of another span's parent (W3C Trace Context, section 3.3).
+    // `tracestate` belongs to one parent only (W3C Trace Context, section 3.3).
     if (carrier['traceparent'] !== undefined) delete kept['tracestate'];
     return derive(exchange, { params: { ...exchange.params, _meta: { ...kept, ...carrier } } });
   }
 }
 
-/** `tools/call add`: what a caller makes up is cut to a length, and is one event, not a series. */
+/**
+ * For example `tools/call add`. Names that a caller chooses are cut. They are safe in a span, because a span is no time
+ * series.
+ */
 function spanName(exchange: Exchange): string {
   const name = nameIn(exchange);
   const method = bounded(exchange.method, 64);
@@ -172,7 +178,7 @@ function attributesOf(exchange: Exchange): Attributes {
   return attributes;
 }
 
-/** A URI without what may be secret in it: user, query and fragment. */
+/** A URI without user, query and fragment, which may be secret. */
 function withoutSecrets(uri: string): string {
   return uri.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/@]*@/i, '$1');
 }

@@ -15,32 +15,31 @@ export interface LoggedEvent {
 }
 
 /**
- * Events of a stream, in order, so that a client that lost its connection can have what it missed
- * (2025-11-25, transports: Resumability and Redelivery).
+ * Keeps the events of streams in order, so that a client can resume after a lost connection (2025-11-25, transports:
+ * Resumability and Redelivery).
  *
- * Everything is scoped by session: an event id of one session names nothing in another. Bounded in bytes and in age.
- * Safe to call concurrently for different streams; appends to one stream are made one after the other, by one writer.
+ * Everything is scoped by session: an event id is valid only in its own session. The log is bounded in bytes and in age.
+ * Concurrent calls are safe for different streams. Appends to one stream come from one writer, one after the other.
  */
 export interface EventLog {
-  /** Adds an event to the end of a stream and resolves with its id. Older events are dropped where a bound is reached. */
+  /** Appends an event to a stream and resolves with its id. Drops older events if a limit is reached. */
   append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId>;
   /**
-   * Everything after `id` on the stream that `id` belongs to, up to what was there when it was called. Ends when that
-   * is exhausted.
+   * Iterates over the events after `id` on its stream that exist at the time of the call, then ends.
    *
-   * @throws EventsPurged at once, before the first event, where any of it was dropped, or where `id` was never given out.
+   * @throws EventsPurged before the first event, if any of these events was dropped, or if `id` was never issued.
    */
   after(session: SessionId, id: EventId): AsyncIterable<LoggedEvent>;
-  /** The stream that an id names, or undefined where it names none of this session's. */
+  /** The stream of an event id, or undefined if the session has no such id. */
   streamOf(session: SessionId, id: EventId): Promise<StreamId | undefined>;
   /** Forgets a session. */
   drop(session: SessionId): Promise<void>;
 }
 
-/** The events after an id are not (all) there any more: what was dropped of them is lost. */
+/** Some or all events after an id were dropped and are lost. */
 export class EventsPurged extends Error {
   override readonly name = 'EventsPurged';
-  /** The last event that was dropped; what came after it is still there. Undefined where the id was never given out. */
+  /** The last dropped event; all later ones are still available. Undefined if the id was never issued. */
   readonly until: EventId | undefined;
 
   constructor(id: EventId, until: EventId | undefined) {

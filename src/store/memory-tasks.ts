@@ -3,13 +3,13 @@ import { TaskStoreFull, type TaskRecord, type TaskStore } from './task-store.ts'
 
 /** The bounds of a task store in memory. */
 export interface MemoryTaskStoreOptions {
-  /** How many tasks there may be. Default 10 000. */
+  /** Maximum number of tasks. Default 10 000. */
   maxTasks?: number | undefined;
-  /** How many tasks one principal may have; callers without one have this bound not. Default 1 000. */
+  /** Maximum number of tasks of one principal. It does not apply to callers without a principal. Default 1 000. */
   maxPerPrincipal?: number | undefined;
-  /** How many bytes of JSON all tasks together may be, with their results. Default 256 MiB. */
+  /** Maximum size of all tasks together with their results, in bytes of JSON. Default 256 MiB. */
   maxBytes?: number | undefined;
-  /** How many bytes of JSON one task may be. Default 16 MiB. */
+  /** Maximum size of one task in bytes of JSON. Default 16 MiB. */
   maxTaskBytes?: number | undefined;
   /** How long a task without a `ttlMs` is kept when it is over, in milliseconds. Default 24 hours. */
   maxAge?: number | undefined;
@@ -20,19 +20,19 @@ export interface MemoryTaskStoreOptions {
 interface Kept {
   readonly principal: string | undefined;
   readonly runner: string;
-  /** The record as JSON: nobody can change it from outside. */
+  /** The record as JSON, so that callers cannot change it. */
   readonly text: string;
   readonly bytes: number;
   readonly terminal: boolean;
-  /** When it goes, in milliseconds since 1970. */
+  /** When the task expires, in milliseconds since 1970. */
   readonly until: number;
 }
 
 /**
- * Keeps tasks in this process; they end with it. What has expired goes with the next use of the store that could miss the
- * room; there is no timer.
+ * Keeps tasks in the memory of this process. Expired tasks are removed at the next use of the store that needs the room;
+ * there is no timer.
  *
- * @throws RangeError where a bound is negative or not a number.
+ * @throws RangeError if a bound is negative or not a number.
  */
 export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): TaskStore {
   const {
@@ -58,7 +58,7 @@ class MemoryTaskStore implements TaskStore {
   readonly #bounds: Bounds;
   readonly #now: () => number;
   #bytes = 0;
-  /** No task goes before this moment. */
+  /** No task expires before this time. */
   #quietUntil = Number.POSITIVE_INFINITY;
 
   constructor(bounds: Bounds, now: () => number) {
@@ -146,7 +146,7 @@ class MemoryTaskStore implements TaskStore {
   }
 
   #remove(id: string, { bytes, principal }: Kept): void {
-    // Its time may have been over between two looks at it.
+    // It may have expired since the last check.
     if (!this.#tasks.delete(id)) return;
     this.#bytes -= bytes;
     const left = this.#perPrincipal.get(principal)! - 1;

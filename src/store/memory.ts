@@ -8,11 +8,14 @@ import {
   type StreamId,
 } from './event-log.ts';
 
-/** The bounds of an event log in memory. Where one is reached, the oldest events are dropped. */
+/** The limits of an in-memory event log. When one is reached, the oldest events are dropped. */
 export interface MemoryEventLogOptions {
   /** How many bytes of messages one session may keep. Default 4 MiB. */
   maxBytes?: number | undefined;
-  /** How many bytes all sessions together may keep. Default 256 MiB; beyond it, the largest give up their oldest events. */
+  /**
+   * How many bytes all sessions together may keep. Above it, the largest sessions lose their oldest events. Default 256
+   * MiB.
+   */
   maxTotalBytes?: number | undefined;
   /** How many events one session may keep, over all its streams. Default 10 000. */
   maxEvents?: number | undefined;
@@ -28,7 +31,7 @@ export interface MemoryEventLog extends EventLog {
   readonly bytes: number;
 }
 
-/** An event, in two linked lists: a reader that holds one can go on reading while the log drops it. */
+/** An event in two linked lists. A reader can continue from an event after the log has dropped it. */
 interface Node {
   readonly stream: Stream;
   readonly n: number;
@@ -41,7 +44,7 @@ interface Node {
 
 interface Stream {
   readonly id: StreamId;
-  /** The numbers that were given out: first to last. All up to `dropped` are gone. */
+  /** The issued event numbers are `first` to `last`. Events up to `dropped` are gone. */
   readonly first: number;
   last: number;
   dropped: number;
@@ -53,11 +56,11 @@ interface Stream {
 const MAX_SPENT_STREAMS = 1000;
 
 /**
- * Keeps events in this process. Where a bound is reached, the oldest events of the session go first, whatever their
- * stream. Old events go with the next use of the log; there is no timer. Messages are kept by reference and must not be
- * changed afterwards; their size is that of their JSON text, estimated (a string counts its UTF-16 length).
+ * Keeps events in the memory of this process. When a limit is reached, the oldest events of the session are dropped, from
+ * any stream. Expired events are removed at the next use of the log; there is no timer. Messages are kept by reference
+ * and must not be changed later. Their size is estimated as that of their JSON text (a string counts its UTF-16 length).
  *
- * @throws RangeError where a bound is negative or not a number.
+ * @throws RangeError if a bound is negative or not a number.
  */
 export function memoryEventLog(options: MemoryEventLogOptions = {}): MemoryEventLog {
   const {
@@ -94,7 +97,7 @@ class EventsInMemory implements MemoryEventLog {
 
   append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId> {
     const now = this.#now();
-    // A session that has gone quiet would keep its events until it ends: those that still write sweep for it.
+    // An idle session would keep expired events until it ends, so active sessions remove them.
     // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: how often it sweeps shows nowhere
     if (now - this.#swept > this.#bounds.maxAge) {
       this.#swept = now;
@@ -132,7 +135,7 @@ class EventsInMemory implements MemoryEventLog {
     return events.find(id);
   }
 
-  /** Makes room for a while, so that it is not done for every event: halves the largest sessions. */
+  /** Halves the largest sessions, so that not every new event needs this work. */
   #shrink(): void {
     const enough = this.#bounds.maxTotalBytes * 0.9;
     const largest = [...this.#sessions.values()].toSorted((a, b) => b.bytes - a.bytes);
@@ -146,14 +149,16 @@ class EventsInMemory implements MemoryEventLog {
 class SessionEvents {
   readonly #bounds: Bounds;
   readonly #streams = new Map<StreamId, Stream>();
-  /** Streams whose events are all gone, the longest gone first. */
+  /** Streams without events, the one that lost them first comes first. */
   #spent: Set<Stream> | undefined;
   #head: Node | undefined;
   #tail: Node | undefined;
   #bytes = 0;
   #count = 0;
-  /** The highest number of any forgotten stream. A stream that comes back under its old name counts on from here, so
-   * that no id is given out twice. */
+  /**
+   * The highest event number of any removed stream. A stream that returns under its old name continues from here, so no
+   * id is issued twice.
+   */
   #forgotten = 0;
 
   constructor(bounds: Bounds) {
@@ -189,7 +194,7 @@ class SessionEvents {
     return this.#bytes;
   }
 
-  /** The stream and the number that an id names, where it was given out and its stream is still known. */
+  /** The stream and number of an issued id, if the stream is still known. */
   find(id: EventId): { stream: Stream; n: number } | undefined {
     const dash = id.lastIndexOf('-');
     const stream = this.#streams.get(id.slice(0, dash));
@@ -207,7 +212,7 @@ class SessionEvents {
     return before - this.#bytes;
   }
 
-  /** Drops the oldest down to so many bytes, and returns how many those were. */
+  /** Drops the oldest events until at most this many bytes remain. Returns how many bytes were dropped. */
   shrink(bytes: number): number {
     const before = this.#bytes;
     while (this.#head && this.#bytes > bytes) this.#dropOldest();
@@ -242,14 +247,14 @@ function read(stream: Stream, n: number): AsyncIterable<LoggedEvent> {
   return nodes(node, stream.last);
 }
 
-/** What is appended later is linked behind the same nodes, hence `last`. */
+/** Later events are appended to the same list, so stop at `last`. */
 async function* nodes(node: Node | undefined, last: number): AsyncGenerator<LoggedEvent> {
   for (; node && node.n <= last; node = node.nextInStream) {
     yield { id: `${node.stream.id}-${node.n}`, message: node.message };
   }
 }
 
-/** Throws with the first step, as a store that has to ask elsewhere would. */
+/** Throws at the first step, like a remote store would. */
 // oxlint-disable-next-line require-yield -- an iteration that only throws
 async function* purged(id: EventId, until: EventId | undefined): AsyncGenerator<LoggedEvent> {
   throw new EventsPurged(id, until);

@@ -1,70 +1,70 @@
 import type { ErrorObject, JsonObject } from '../jsonrpc/message.ts';
 import type { TaskStatus } from '../protocol/tasks.ts';
 
-/** A task as it is kept. JSON alone, so that a store may write it as text; properties that are undefined may be left out. */
+/** A stored task. It contains only JSON, so a store may write it as text. Undefined properties may be left out. */
 export interface TaskRecord {
-  /** At least 128 bits of randomness: nobody guesses it (tasks extension: Security Considerations). */
+  /** At least 128 bits of randomness, so that nobody can guess it (tasks extension: Security Considerations). */
   readonly id: string;
-  /** Whose task it is; undefined where callers are not authenticated. */
+  /** The owner of the task; undefined if callers are not authenticated. */
   readonly principal?: string | undefined;
-  /** The server that works on it, by its name among those that share the store. */
+  /** The server that runs the task, by its name among the servers that share the store. */
   readonly runner: string;
   readonly status: TaskStatus;
   readonly statusMessage?: string | undefined;
   /** Milliseconds since 1970, as is `lastUpdatedAt`. */
   readonly createdAt: number;
   readonly lastUpdatedAt: number;
-  /** Milliseconds from its creation after which it is gone; null where it stays until the store's own bound. */
+  /** Lifetime in milliseconds from its creation. Null means that only the store's own limit applies. */
   readonly ttlMs: number | null;
-  /** Milliseconds that a client should leave between two looks. */
+  /** Minimum milliseconds between two polls of a client. */
   readonly pollIntervalMs: number;
-  /** The questions that wait for answers, by their keys. */
+  /** The open questions by key. */
   readonly inputRequests?: JsonObject | undefined;
   readonly result?: JsonObject | undefined;
   readonly error?: ErrorObject | undefined;
 }
 
 /**
- * Keeps tasks, for as long as their `ttlMs` says and no longer (tasks extension: Tasks).
+ * Keeps tasks for their `ttlMs` and no longer (tasks extension: Tasks).
  *
- * Everything is scoped by principal: a task of one is to any other as if it never was. A task that is over never changes
- * again. Bounded in number and bytes, of all and of one principal: a full store refuses new tasks and does not give up
- * those that it has. Safe to call concurrently.
+ * Everything is scoped by principal: a task of one principal does not exist for others. A finished task never changes.
+ * The store is bounded in number and bytes, in total and per principal. A full store refuses new tasks and keeps the
+ * existing ones. Safe to call concurrently.
  */
 export interface TaskStore {
   /**
-   * Keeps a new task; resolves when `get` of any process that shares the store would find it (tasks extension: Task
+   * Stores a new task. Resolves when `get` finds it in every process that shares the store (tasks extension: Task
    * Creation).
    *
-   * @throws TaskStoreFull where a bound would be exceeded, Error where the id is taken.
+   * @throws TaskStoreFull if a bound would be exceeded, Error if the id exists already.
    */
   create(task: TaskRecord): Promise<void>;
-  /** The task, or undefined where there is none of this principal, or its time is over. */
+  /** The task, or undefined if it has expired or this principal has no such task. */
   get(id: string, principal: string | undefined): Promise<TaskRecord | undefined>;
   /**
-   * Replaces a task by what `change` makes of it, in one step: nobody else's change comes between. `change` has no effects
-   * of its own, and may be called again where another process was first; it leaves `id`, `principal`, `runner` and
-   * `createdAt` as they are. It is not called for a task that is over.
+   * Replaces a task by the result of `change`, atomically. `change` must have no side effects, because it is called again
+   * if another process was faster. It must not change `id`, `principal`, `runner` and `createdAt`. It is not called for a
+   * finished task.
    *
    * @returns the task as it is now; undefined as with `get`.
-   * @throws TaskStoreFull where a bound would be exceeded, TypeError where what `change` made is not JSON; nothing has
-   * changed then.
+   * @throws TaskStoreFull if a bound would be exceeded, TypeError if the result of `change` is not JSON. The task is then
+   * unchanged.
    */
   update(
     id: string,
     principal: string | undefined,
     change: (task: TaskRecord) => TaskRecord,
   ): Promise<TaskRecord | undefined>;
-  /** Forgets a task. Nothing happens where there is none of this principal. */
+  /** Removes a task. Does nothing if this principal has no such task. */
   delete(id: string, principal: string | undefined): Promise<void>;
   /**
-   * The tasks of a runner that are not over, whosever they are. Asked for once by a runner that starts: what it left
-   * behind when it ended cannot go on.
+   * The unfinished tasks of a runner, of all principals. A runner calls it once when it starts, because tasks from before
+   * its restart cannot continue.
    */
   unfinished(runner: string): AsyncIterable<TaskRecord>;
 }
 
-/** There is no room for a task, or for what was to be kept with it. */
+/** There is no room for a task or for its new content. */
 export class TaskStoreFull extends Error {
   override readonly name = 'TaskStoreFull';
 }

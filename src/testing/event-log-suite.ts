@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { notification } from '../jsonrpc/message.ts';
 import { EventsPurged, type EventId, type EventLog, type LoggedEvent, type SessionId } from '../store/event-log.ts';
 
-/** The bounds that a case asks of the log that it opens. What is absent is to be ample: 1 MiB, 1 000 events, a minute. */
+/** The limits that a test case requires of its log. Defaults should be large: 1 MiB, 1 000 events, one minute. */
 export interface EventLogBounds {
   /** How many bytes of messages one session may keep. */
   readonly maxBytes?: number;
@@ -10,21 +10,21 @@ export interface EventLogBounds {
   readonly maxEvents?: number;
   /** How long an event is kept, in milliseconds. */
   readonly maxAge?: number;
-  /** The clock that the ages are read from, in milliseconds. */
+  /** The clock for event ages, in milliseconds. */
   readonly now?: () => number;
 }
 
 /** One case of a suite, for any test runner: `for (const { name, run } of suite) test(name, run)`. */
 export interface SuiteCase {
   readonly name: string;
-  /** Resolves where the case holds; rejects with an AssertionError where it does not. */
+  /** Resolves if the case passes; rejects with an AssertionError if it fails. */
   readonly run: () => Promise<void>;
 }
 
 /**
- * What every `EventLog` must hold to.
+ * Test cases for every `EventLog`.
  *
- * @param open opens an empty log with the given bounds; called once a case. Closing it is up to the caller.
+ * @param open opens an empty log with the given limits. Called once per case. Closing it is up to the caller.
  */
 export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promise<EventLog>): SuiteCase[] {
   const cases: SuiteCase[] = [];

@@ -1,5 +1,5 @@
 /**
- * Suites for those who implement a contract of this package, for any test runner.
+ * Test suites for implementations of this package's contracts, for any test runner.
  *
  * @module
  */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
 import type { SuiteCase } from './event-log-suite.ts';
 
-/** The bounds that a case asks of the store that it opens. What is absent is to be ample: 1 000 tasks, 10 MiB. */
+/** The limits that a test case requires of its store. Defaults should be large: 1 000 tasks, 10 MiB. */
 export interface TaskStoreBounds {
   /** How many tasks there may be. */
   readonly maxTasks?: number;
@@ -17,9 +17,9 @@ export interface TaskStoreBounds {
 const BEGIN = 1_700_000_000_000;
 
 /**
- * What every `TaskStore` must hold to.
+ * Test cases for every `TaskStore`.
  *
- * @param open opens an empty store with the given bounds; called once a case. Closing it is up to the caller.
+ * @param open opens an empty store with the given limits. Called once per case. Closing it is up to the caller.
  */
 export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Promise<TaskStore>): SuiteCase[] {
   const cases: SuiteCase[] = [];
@@ -183,7 +183,7 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     assert.deepEqual(await store.get('a', 'ann'), task('a'));
     await assert.rejects(store.create(task('b', { statusMessage: 'x'.repeat(20_000) })), TaskStoreFull);
     assert.equal(await store.get('b', 'ann'), undefined);
-    // Room that was given back can be used again.
+    // Released room can be used again.
     for (let round = 0; round < 10; round++) {
       const text = 'x'.repeat(round % 2 === 0 ? 8000 : 10);
       await store.update('a', 'ann', (before) => ({ ...before, statusMessage: text }));

@@ -5,9 +5,9 @@ import type { SuiteCase } from './event-log-suite.ts';
 const KEY: CredentialKey = { server: 'https://mcp.example/mcp', issuer: 'https://auth.example' };
 
 /**
- * What every `TokenStore` must hold to.
+ * Test cases for every `TokenStore`.
  *
- * @param open opens an empty store, twice: both are the same store, as two processes would see it. Called once a case.
+ * @param open opens the same empty store twice, as two processes would. Called once per case.
  */
 export function tokenStoreSuite(
   open: () => readonly [TokenStore, TokenStore] | Promise<readonly [TokenStore, TokenStore]>,
@@ -148,7 +148,7 @@ function tokens(accessToken: string): {
   return { accessToken, tokenType: 'Bearer', scopes: ['a', 'b'], resource: KEY.server, clientId: 'app' };
 }
 
-/** Files have times: two writes are to differ in theirs. */
+/** Makes sure that two writes have different file times. */
 function pause(): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, 5));
 }

@@ -11,13 +11,13 @@ export interface TransportPair {
   close?(): Promise<void>;
 }
 
-/** How long anything may take. Milliseconds. */
+/** Time limit of each step, in milliseconds. */
 const LIMIT = 10_000;
 
 /**
- * What every `Transport` must hold to.
+ * Test cases for every `Transport`.
  *
- * @param open opens a fresh pair; called once a case.
+ * @param open opens a new pair. Called once per case.
  */
 export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] {
   const cases: SuiteCase[] = [];
@@ -134,7 +134,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     await start(a, b);
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
-    // In memory it may pass; anywhere else it cannot.
+    // In memory this may succeed; all other transports must reject it.
     const refused = await a.send(notification('cyclic', cyclic)).then(
       () => false,
       () => true,
