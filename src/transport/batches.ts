@@ -5,23 +5,23 @@ import { invalidRequest, type InvalidMessage } from '../jsonrpc/parse.ts';
 import type { RevisionProfile } from '../protocol/revisions.ts';
 
 export interface BatchRules {
-  /** Of the negotiated revision; undefined until there is one. */
+  /** The profile of the negotiated revision. Undefined before negotiation. */
   readonly profile: RevisionProfile | undefined;
-  /** Whether a request with this id has been delivered and is not answered yet. */
+  /** Whether a request with this id is in flight. */
   readonly inUse: (id: RequestId) => boolean;
-  /** Whether the sender is told of elements that are no messages and have no id to be answered under. Default true. */
+  /** Whether invalid elements without a usable id are answered with an error. Default true. */
   readonly answerInvalid?: boolean;
-  /** Hears of each element that is not delivered. */
+  /** Called for each element that is not delivered. */
   readonly refused?: (error: RpcError) => void;
 }
 
 /**
- * Takes a batch apart and leaves out what cannot be delivered, the same on every transport: elements that are no
- * messages, ids that are in use, and `initialize`. Each of them has an error among those of the batch, under its id
- * only where that would not be taken for the answer to another request.
+ * Splits a batch and removes what cannot be delivered, in the same way on every transport: invalid messages, ids that
+ * are in use, and `initialize`. Each of them gets an error. The error has the element's id only if it cannot be taken
+ * for the response to another request.
  *
- * @throws InvalidMessage where the whole batch is refused: in a revision that has none (2025-03-26 alone does, basic:
- * Batching), or where it is empty or too large.
+ * @throws InvalidMessage if the whole batch is refused: in a revision without batches (only 2025-03-26 has them, basic:
+ * Batching), or if it is empty or too large.
  */
 export function admitBatch(elements: readonly unknown[], rules: BatchRules): OpenedBatch {
   const { profile, inUse, answerInvalid = true, refused } = rules;
@@ -52,7 +52,10 @@ export function admitBatch(elements: readonly unknown[], rules: BatchRules): Ope
   return admitted;
 }
 
-/** The refusal of a request whose id another one in flight has. An error under that id would be taken for its answer. */
+/**
+ * The refusal of a request whose id is already in flight. An error with that id would be taken for the other request's
+ * response.
+ */
 export function idInUse(id: RequestId): InvalidMessage {
   return invalidRequest(`id ${JSON.stringify(id)} is still in use`);
 }

@@ -10,9 +10,9 @@ import type { Transport } from './transport.ts';
 /**
  * Two transports joined in memory, for tests and for servers in the same process.
  *
- * Messages are handed over by reference, not copied: who sends one must not change it afterwards, nor who receives it.
- * They arrive in order, after the code that sent them has run. What was sent before `close` still arrives, where the
- * other end is started. What is no JSON-RPC message is not sent: `send` rejects.
+ * Messages are passed by reference, not copied: neither the sender nor the receiver may change a message afterwards.
+ * They arrive in order, after the code that sent them has run. Messages sent before `close` still arrive if the other
+ * end is started. `send` rejects anything that is not a JSON-RPC message.
  */
 export function memoryTransportPair(): [Transport, Transport] {
   const a = new MemoryTransport();
@@ -30,7 +30,7 @@ class MemoryTransport implements Transport {
   #queue: Message[] = [];
   #started = false;
   #scheduled = false;
-  /** `shut`: nothing can be sent any more; `closed`: `onclose` was called too. */
+  /** `shut`: nothing can be sent any more. `closed`: `onclose` has been called too. */
   #phase: 'open' | 'shut' | 'closed' = 'open';
 
   join(peer: MemoryTransport): void {
@@ -48,7 +48,7 @@ class MemoryTransport implements Transport {
   send(message: Message): Promise<void> {
     if (this.#phase !== 'open') return Promise.reject(new Error('The connection is closed'));
     try {
-      // No parser stands between the two: what is no message must not reach one who takes it for one.
+      // There is no parser between the two ends, so invalid messages must be rejected here.
       this.#peer.#queue.push(checkMessage(message));
     } catch (error) {
       return Promise.reject(error);
@@ -62,7 +62,7 @@ class MemoryTransport implements Transport {
     if (peer.#phase === 'open') peer.#phase = 'shut';
     this.#queue = [];
     this.#finish();
-    // The peer takes in what is under way to it first.
+    // The peer first receives the messages that are already sent.
     await Promise.resolve();
     peer.#deliver();
     peer.#finish();
@@ -77,7 +77,7 @@ class MemoryTransport implements Transport {
   #deliver(): void {
     this.#scheduled = false;
     if (!this.#started) return;
-    // What is sent while this runs is delivered later, so that two ends that answer each other let others run.
+    // Messages that are sent meanwhile are delivered later, so two ends that answer each other do not block other code.
     const messages = this.#queue;
     this.#queue = [];
     for (const message of messages) {

@@ -7,61 +7,61 @@ export interface SendOptions {
   readonly relatedRequestId?: RequestId | undefined;
 }
 
-/** What a transport knows about a message beside the message. */
+/** What a transport knows about a message, besides the message itself. */
 export interface MessageExtra {
   /** Who the transport authenticated as the sender. */
   readonly principal?: string | undefined;
-  /** What else is known of the sender, where it showed a credential. */
+  /** More about a sender that sent a credential. */
   readonly auth?: AuthInfo | undefined;
   /** The address at the other end of the connection, if the transport knows it: that of the client, or of a proxy. */
   readonly address?: string | undefined;
   /**
-   * A header of the HTTP request that carried the message, by its name in lower case; credentials are not shown. Absent
-   * over other transports.
+   * A header of the HTTP request that carried the message, by its lower-case name. Credentials are hidden. Absent on
+   * other transports.
    */
   readonly header?: ((name: string) => string | undefined) | undefined;
   /**
-   * The request of the receiver's own on whose stream the message came, where the transport has such streams: what it
-   * belongs to (2025-11-25, transports: Sending Messages, 6).
+   * The receiver's own request on whose stream the message came, if the transport has such streams. The message belongs
+   * to that request (2025-11-25, transports: Sending Messages, 6).
    */
   readonly relatedRequestId?: RequestId | undefined;
-  /** How many bytes the message was on the wire; may be absent where that is not many. */
+  /** The size of the message on the wire in bytes. May be absent for small messages. */
   readonly bytes?: number | undefined;
-  /** Of an error response that the transport made itself, as the peer's own is lost: why. */
+  /** For an error response that the transport made itself: why the peer's own response was lost. */
   readonly cause?: Error | undefined;
 }
 
 /**
- * The way back for one request that belongs to no session (2026-07-28, transports: Streamable HTTP). Nothing else goes
- * over it but notifications of that request, then its response.
+ * Sends the replies to one request without a session (2026-07-28, transports: Streamable HTTP): notifications of that
+ * request, then its response.
  */
 export interface ReplyChannel {
   /**
-   * Sends a notification of the request; resolves when the reader can take more, or is gone.
+   * Sends a notification of the request. Resolves when the reader can take more, or is gone.
    *
-   * @throws (rejects) where it cannot be written as JSON, which is reported too.
+   * @throws (rejects) if it cannot be written as JSON, which is also reported.
    */
   notify(message: Notification): Promise<void>;
   /**
    * Answers the request and ends the channel.
    *
-   * @param status of HTTP, where the answer is no stream yet. Default 200.
-   * @throws at once where the response cannot be written as JSON; it can still be answered otherwise. A channel that
-   * cannot tell at once sends an error in its place.
+   * @param status the HTTP status, if the response is not a stream yet. Default 200.
+   * @throws at once if the response cannot be written as JSON. The request can still get another response. A channel
+   * that cannot detect this at once sends an error instead.
    */
   answer(response: Response, status?: number): void;
   /**
-   * The caller cancelled the request, or went away before it was answered, which cancels it. Called at most once, with the
-   * reason where one was given.
+   * The caller cancelled the request, or disconnected before the response, which also cancels it. Called at most once,
+   * with the reason if one was given.
    */
   onclose: ((reason?: string) => void) | undefined;
 }
 
 /**
- * Takes a message that belongs to no session.
+ * Handles a message that belongs to no session.
  *
- * @param reply where a request is answered; a notification has none.
- * @throws RpcError where a notification is refused.
+ * @param reply sends the replies to a request. Undefined for a notification.
+ * @throws RpcError if a notification is refused.
  */
 export type RequestListener = (
   message: Request | Notification,
@@ -70,18 +70,18 @@ export type RequestListener = (
 ) => void;
 
 /**
- * What `send` returns where there is nothing to wait for. A sender that knows it needs not watch a promise for each
- * message; a transport may return any other.
+ * The promise that `send` returns if there is nothing to wait for. A sender that knows it need not watch a promise for
+ * each message. A transport may return any other promise.
  */
 export const TAKEN: Promise<void> = Promise.resolve();
 
 /**
- * Carries messages between two peers and knows nothing else. The same shape as the official SDK's `Transport`, so
- * either side's transports serve the other's endpoints.
+ * Carries messages between two peers and knows nothing else. It has the shape of the official SDK's `Transport`, so
+ * each SDK can use the other's transports.
  *
- * The owner sets the callbacks, then calls `start` once; no message is delivered before that. Messages are delivered
- * one by one in the order in which they came; a batch is taken apart by the transport and its answers are put together
- * again, where the revision given to `setProtocolVersion` has batches, and refused elsewhere.
+ * The owner sets the callbacks, then calls `start` once. No message is delivered before that. Messages are delivered
+ * one by one, in order. If the revision given to `setProtocolVersion` has batches, the transport splits a batch and
+ * joins its responses again. In other revisions it refuses batches.
  *
  * `everwire/testing` has a suite that any implementation can run.
  */
@@ -89,32 +89,32 @@ export interface Transport {
   /**
    * Opens the connection and begins to deliver. Called once.
    *
-   * @throws where it cannot be opened, was started before, or is closed.
+   * @throws if it cannot be opened, was started before, or is closed.
    */
   start(): Promise<void>;
   /**
-   * Sends one message; resolves when the transport has taken it, later where the reader is slow.
+   * Sends one message. Resolves when the transport has accepted it; later if the reader is slow.
    *
-   * @throws where the connection is closed or the message cannot be written as JSON.
+   * @throws if the connection is closed or the message cannot be written as JSON.
    */
   send(message: Message, options?: SendOptions): Promise<void>;
-  /** Closes the connection and releases all it holds. May be called more than once; `onclose` fires once. */
+  /** Closes the connection and releases everything it holds. May be called more than once. `onclose` fires once. */
   close(): Promise<void>;
-  /** Told by the owner when a revision has been negotiated. */
+  /** Called by the owner when a revision has been negotiated. */
   setProtocolVersion?(version: string): void;
 
-  /** A `Message` came; the second argument is `MessageExtra`, where anything is known beside it. */
+  /** Called with a `Message`. The second argument is a `MessageExtra`, if anything more is known. */
   onmessage?: ((message: any, extra?: any) => void) | undefined;
-  /** The connection is over, for whatever reason. Called once; nothing follows it. */
+  /** Called once when the connection has closed, for any reason. No other callback follows. */
   onclose?: (() => void) | undefined;
   /**
-   * The peer will send nothing more, but answers can still be sent to it: what was asked of it will not be answered.
-   * Only for transports whose two directions end apart (stdio).
+   * The peer sends nothing more, but can still receive responses. Open questions to it will not be answered. Only for
+   * transports whose two directions end separately (stdio).
    */
   onend?: (() => void) | undefined;
-  /** Something went wrong that no caller can be told of. Not fatal by itself. */
+  /** Called with an error that cannot be reported to a caller. The connection may continue. */
   onerror?: ((error: Error) => void) | undefined;
 
-  /** The id of the session on the wire, where the transport has one. A secret: it opens the session to who has it. */
+  /** The session id on the wire, if the transport has one. It is a secret: anyone who has it can use the session. */
   readonly sessionId?: string | undefined;
 }

@@ -11,59 +11,61 @@ import { StderrLog } from './stderr-log.ts';
 import { StreamTransport } from './stream.ts';
 import { watchdog } from './watchdog.ts';
 
-/** What to start, and its bounds. */
+/** The command to start, and its limits. */
 export interface ChildOptions {
-  /** A path, or a name that is looked for in `PATH`. No shell takes it apart. */
+  /** A path, or a name that is looked up in `PATH`. No shell interprets it. */
   readonly command: string;
   /** Default none. */
   readonly args?: readonly string[] | undefined;
-  /** Variables for the child beside those of this process; one that is undefined is taken away. */
+  /**
+   * Environment variables for the child, in addition to those of this process. An undefined value removes a variable.
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The child's working directory. Default: this process's. */
   readonly cwd?: string | undefined;
   /**
-   * What becomes of the child's stderr: written to this process's, only its tail kept, or neither. Default `inherit`,
-   * or `capture` where `onstderr` is given.
+   * Where the child's stderr goes: to this process's stderr, to memory (only its tail), or nowhere. Default `inherit`,
+   * or `capture` if `onstderr` is given.
    */
   readonly stderr?: 'inherit' | 'capture' | 'ignore' | undefined;
-  /** Takes each line that the child writes to stderr. */
+  /** Called with each line that the child writes to stderr. */
   readonly onstderr?: ((line: string) => void) | undefined;
-  /** The bound of one message from the child, in bytes. Default 16 MiB. */
+  /** The largest message from the child, in bytes. Default 16 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** How much may wait for a child that does not read, in bytes; beyond it `send` rejects. Default 64 MiB. */
+  /** The most bytes that may wait for a child that does not read. Beyond it `send` rejects. Default 64 MiB. */
   readonly maxPendingBytes?: number | undefined;
   /** How long the child may take to exit after its stdin is closed, before SIGTERM. Milliseconds, default 2 000. */
   readonly stopTimeout?: number | undefined;
   /** How long it may take after SIGTERM, before SIGKILL. Milliseconds, default the same as `stopTimeout`. */
   readonly killTimeout?: number | undefined;
   /**
-   * How much memory the child and all that it starts may have, in bytes that are resident; what processes share counts for
-   * each of them. Measured every two seconds: over it they are killed, and `closeReason` says so. On Windows it is not
-   * enforced, which is reported. Default: no limit.
+   * The most resident memory of the child and all its descendants, in bytes. Shared memory counts for each process.
+   * Measured every two seconds. Above the limit they are killed, and `closeReason` says so. Not enforced on Windows,
+   * which is reported. Default: no limit.
    */
   readonly maxMemory?: number | undefined;
   /**
-   * Whether the child is ended even where this process is killed and can do nothing any more (SIGKILL): a shell that
-   * watches over all such children gives it two seconds to see that its stdin is closed, then SIGTERM, then SIGKILL. Not
-   * on Windows, nor where there is no `/bin/sh`. Default false.
+   * Whether the child also ends if this process is killed (SIGKILL). A shell watches all such children. It gives them
+   * two seconds after stdin has closed, then sends SIGTERM, then SIGKILL. Not on Windows, nor without `/bin/sh`.
+   * Default false.
    */
   readonly watchdog?: boolean | undefined;
 }
 
 /** How a process ended. */
 export interface ChildExit {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
-  /** Null where it exited by itself. */
+  /** Null if it exited by itself. */
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A child has ended by itself. */
+/** The child has exited by itself. */
 class ChildEnded extends Error {
   override readonly name = 'ChildEnded';
-  /** The last lines that it wrote to stderr, as many as fit into a message; empty where there were none. */
+  /** The last lines of its stderr, as many as fit into a message. Empty if there are none. */
   readonly stderr: string;
-  /** The message without what the child wrote. */
+  /** The message without the child's output. */
   readonly summary: string;
 
   constructor(summary: string, last: string | undefined, stderr: string, options?: ErrorOptions) {
@@ -73,7 +75,7 @@ class ChildEnded extends Error {
   }
 }
 
-/** How long the end of a process is waited for after SIGKILL. Only a process stuck in the kernel takes longer. */
+/** How long to wait for a process after SIGKILL. Milliseconds. Only a process stuck in the kernel takes longer. */
 const LAST_WAIT = 5000;
 const MEBIBYTE = 1024 * 1024;
 
@@ -83,14 +85,14 @@ export function childTransport(options: ChildOptions): ChildTransport {
 }
 
 /**
- * The connection is the child's life: `start` spawns it, `close` ends it and all that it started. Where it ends by
- * itself, what it wrote before is delivered, and `closeReason` says why before `onclose` is called.
+ * A connection that lives as long as the child: `start` spawns it, `close` ends it and all its descendants. If the
+ * child exits by itself, its remaining output is delivered, and `closeReason` is set before `onclose` is called.
  */
 export class ChildTransport implements Transport {
   onmessage: Transport['onmessage'];
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
-  /** The child has exited; its output may not be read to the end yet. */
+  /** Called when the child has exited. Its output may not be fully read yet. */
   onexit: ((exit: ChildExit) => void) | undefined;
   readonly #options: ChildOptions;
   readonly #name: string;
@@ -106,13 +108,13 @@ export class ChildTransport implements Transport {
   #exited = Promise.resolve();
   #gone = Promise.resolve();
   #stopped = false;
-  /** Ends the measuring. */
+  /** Stops the measuring. */
   #unwatch: (() => void) | undefined;
-  /** Why it was ended, where that was not asked for. */
+  /** Why the child was killed, if `close` did not do it. */
   #exceeded: Error | undefined;
   #reason: Error | undefined;
 
-  /** @throws TypeError where `maxMemory` is no positive number. */
+  /** @throws TypeError if `maxMemory` is not a positive number. */
   constructor(options: ChildOptions) {
     const { maxMemory } = options;
     if (maxMemory !== undefined && !(maxMemory > 0)) throw new TypeError('maxMemory must be a number of bytes');
@@ -123,30 +125,30 @@ export class ChildTransport implements Transport {
     this.#stderr = new StderrLog(options.onstderr && ((line) => this.#guard(() => options.onstderr?.(line))));
   }
 
-  /** The id of the child's process; undefined before `start`. */
+  /** The process id of the child. Undefined before `start`. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** How the child ended; undefined while it runs. */
+  /** How the child ended. Undefined while it runs. */
   get exit(): ChildExit | undefined {
     return this.#exit;
   }
 
-  /** About the last 8 kB that the child wrote to stderr; empty where that is ignored. */
+  /** About the last 8 kB of the child's stderr. Empty if stderr is ignored. */
   get stderrTail(): string {
     return this.#stderr.tail;
   }
 
-  /** Why the connection is over, where it was not closed by `close`. Set before `onclose` is called. */
+  /** Why the connection closed, if `close` did not close it. Set before `onclose` is called. */
   get closeReason(): Error | undefined {
     return this.#reason;
   }
 
   /**
-   * Starts the child; resolves when it runs.
+   * Starts the child. Resolves when it runs.
    *
-   * @throws where the command cannot be started, with a sentence that says why.
+   * @throws if the command cannot be started, with a readable reason.
    */
   start(): Promise<void> {
     if (this.#starting || this.#closing) {
@@ -169,8 +171,8 @@ export class ChildTransport implements Transport {
   }
 
   /**
-   * Closes the child's stdin, then ends it by SIGTERM and SIGKILL where it does not exit by itself (2025-11-25,
-   * basic/lifecycle: Shutdown, stdio). Resolves when it and all that it started are gone.
+   * Closes the child's stdin, then ends it with SIGTERM and SIGKILL if it does not exit by itself (2025-11-25,
+   * basic/lifecycle: Shutdown, stdio). Resolves when it and all its descendants are gone.
    */
   close(): Promise<void> {
     if (!this.#closing) this.#stopped = true;
@@ -185,11 +187,11 @@ export class ChildTransport implements Transport {
         stdio: ['pipe', 'pipe', stderr === 'ignore' ? 'ignore' : 'pipe'],
         env: { ...process.env, ...env },
         cwd,
-        // A group of its own, so that what the child starts can be ended with it. On Windows this would open a window.
+        // Its own process group, so that its descendants can be ended with it. On Windows this would open a window.
         detached: process.platform !== 'win32',
         windowsHide: true,
       });
-      // At once: this process may be told to end before the child has got going.
+      // At once: this process may be told to end before the child is running.
       if (child.pid !== undefined) this.#group = this.#guarded(child.pid);
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve);
@@ -224,7 +226,7 @@ export class ChildTransport implements Transport {
     const [has, may] = [used, limit].map((bytes) => `${Math.ceil(bytes / MEBIBYTE)} MiB`);
     this.#exceeded = new Error(`${this.#name} was ended: it had ${has} of memory, and may have ${may}`);
     this.#group?.signal('SIGKILL');
-    // Some may have left the group.
+    // Some processes may have left the group.
     for (const pid of processes) killed(pid);
   }
 
@@ -249,7 +251,7 @@ export class ChildTransport implements Transport {
         resolve();
         this.#guard(() => this.onexit?.({ code, signal }));
       });
-      // On Windows, a command that does not exist shows only when the shell that looked for it has exited.
+      // On Windows, a missing command only shows when the shell that looked for it has exited.
       child.on('error', (error) => {
         this.#report(error);
         if (child.exitCode === null) return;
@@ -263,7 +265,7 @@ export class ChildTransport implements Transport {
       await group.endSurvivors(this.#killTimeout);
       group.forget();
       watchdog.forget(group.pid);
-      // A process that has left the group may hold the pipes open for good.
+      // A process that has left the group may keep the pipes open without limit.
       if (await within(closed, this.#stopTimeout)) return;
       stdout.destroy();
       child.stderr?.destroy();
@@ -286,7 +288,7 @@ export class ChildTransport implements Transport {
       drainTimeout: this.#stopTimeout,
       release: () => {
         stdin.end();
-        // A child that cannot write would not come to see that its stdin is closed.
+        // A child that is blocked in a write would never notice that its stdin is closed.
         stdout.resume();
       },
     });
@@ -304,7 +306,7 @@ export class ChildTransport implements Transport {
   async #end(): Promise<void> {
     // At once: nothing is delivered from now on, not even from the same chunk.
     void this.#stream?.close();
-    // Where it could not be started, its caller was told.
+    // If the child could not be started, the caller already knows.
     await this.#starting?.catch(() => {});
     if (this.#stream && this.#group) await this.#endChild(this.#stream, this.#group);
     this.#guard(() => this.onclose?.());
@@ -360,7 +362,7 @@ function killed(pid: number): void {
   }
 }
 
-/** Whether something happens within so many milliseconds. */
+/** Whether an event happens within this many milliseconds. */
 async function within(event: Promise<unknown>, limit: number): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const expired = new Promise<false>((resolve) => {

@@ -18,8 +18,8 @@ import { stringify } from '../../jsonrpc/stringify.ts';
 
 export interface FramingSink {
   /**
-   * @param bytes about how large it was.
-   * @param cause why the peer's own response was lost, if this is an error response in its place.
+   * @param bytes its approximate size.
+   * @param cause why the peer's own response was lost, if this is an error response that replaces it.
    */
   deliver(message: Message, bytes: number, cause?: Error): void;
   /** One line of JSON that the transport itself sends to the peer. */
@@ -29,7 +29,7 @@ export interface FramingSink {
   lost(error: InvalidMessage): void;
 }
 
-/** Where everything goes after `stop`. */
+/** Receives everything after `stop`. */
 const SILENT: FramingSink = { deliver() {}, answer() {}, report() {}, lost() {} };
 
 export interface FramingOptions {
@@ -90,18 +90,18 @@ export class Framing {
     this.#lines.end();
   }
 
-  /** Nothing is delivered, answered or reported from now on. */
+  /** From now on, nothing is delivered, answered or reported. */
   stop(): void {
     this.#sink = SILENT;
   }
 
   /**
-   * The line for an outgoing message, without its newline; undefined where it is held back for the rest of its batch.
+   * The line for an outgoing message, without its newline. Undefined if it waits for the rest of its batch.
    *
-   * @throws TypeError (or RangeError) where the message cannot be written as JSON.
+   * @throws TypeError (or RangeError) if the message cannot be written as JSON.
    */
   encode(message: Message): string | undefined {
-    // JSON has no raw newline inside strings, so that a line never holds one (2025-11-25, basic/transports: stdio).
+    // JSON has no raw newline inside strings, so no line contains one (2025-11-25, basic/transports: stdio).
     const json: string | undefined = stringify(message);
     if (json === undefined) throw new TypeError('The message cannot be written as JSON');
     this.inFlight.settle(message);
@@ -110,7 +110,7 @@ export class Framing {
     return ready === message ? json : ready && JSON.stringify(ready);
   }
 
-  /** Reports an invalid message, and answers it: under an id only where one is given. */
+  /** Reports an invalid message and answers it. The answer has an id only if one is given. */
   #invalid(error: InvalidMessage, id?: RequestId): void {
     if (this.#answerInvalid || id !== undefined) this.#sink.answer(JSON.stringify(errorResponse(id, error.toObject())));
     this.#sink.report(error);
@@ -159,7 +159,10 @@ export class Framing {
     this.#invalid(error, this.inFlight.has(error.id) ? undefined : error.id);
   }
 
-  /** Answers a request whose id is in use without an id: the other request would take an error under it for its own. */
+  /**
+   * Refuses a request whose id is in use. The error has no id, because the peer would take it for the response to the
+   * other request.
+   */
   #refuse(error: InvalidMessage): void {
     this.#sink.answer(JSON.stringify(errorResponse(undefined, error.toObject())));
     this.#sink.report(error);
@@ -198,7 +201,7 @@ export class Framing {
     }
   }
 
-  /** Fails the requests that a refused batch answers, since no other response will come for them. */
+  /** Fails the requests that a refused batch answers, because no other response will come for them. */
   #failAll(elements: readonly unknown[], cause: InvalidMessage): void {
     const error = { code: cause.code, message: `The response came in a batch that was refused: ${cause.message}` };
     for (const element of elements) {

@@ -7,15 +7,15 @@ export interface LineSink {
   line(text: string): void;
   /** A line that is not valid UTF-8 (2025-11-25, basic/transports: messages MUST be UTF-8). */
   invalidUtf8(): void;
-  /** A line longer than the bound. Called once, as soon as this is known; the line itself is skipped. */
+  /** A line above the limit. Called once, as soon as this is known. The line itself is skipped. */
   tooLong(): void;
   /** The end of such a line. If this callback is given, the envelope is read while the line is skipped. */
   skipped?(envelope: Envelope): void;
-  /** Such a line has gone on for four times the bound. Called once. */
+  /** A skipped line has reached four times the limit. Called once. */
   endless?(): void;
 }
 
-/** A line this many times as long as the bound is taken for one that never ends. */
+/** A line this many times as long as the limit counts as endless. */
 const ENDLESS = 4;
 const NEWLINE = 10;
 const RETURN = 13;
@@ -27,15 +27,15 @@ const RETURN = 13;
 export class LineReader {
   readonly #sink: LineSink;
   readonly #maxBytes: number;
-  /** The first `#held` bytes of `#buffer` are the start of a line whose end has not come yet. */
+  /** The first `#held` bytes of `#buffer` are the start of an incomplete line. */
   #buffer = Buffer.alloc(0);
   #held = 0;
   #skipping = false;
-  /** Bytes of the skipped line since it was found to be too long. */
+  /** The bytes of the skipped line after the limit. */
   #passed = 0;
   #skim: MessageSkim | undefined;
 
-  /** @param maxBytes the bound of one line, without its newline. */
+  /** @param maxBytes the most bytes of a line, without its newline. */
   constructor(sink: LineSink, maxBytes: number) {
     this.#sink = sink;
     this.#maxBytes = Math.min(maxBytes, constants.MAX_STRING_LENGTH);
@@ -57,7 +57,7 @@ export class LineReader {
     this.#hold(chunk.subarray(end + 1));
   }
 
-  /** There are no more bytes: a line without a line end is the last one. */
+  /** There are no more bytes. A line without a line end is the last one. */
   end(): void {
     this.#finish();
   }
@@ -98,7 +98,9 @@ export class LineReader {
     if (end > start) this.#sink.line(text.slice(start, end));
   }
 
-  /** Buffers bytes of a line that goes on. The buffer doubles, so that copying a line in a million chunks takes linear time. */
+  /**
+   * Buffers a part of an unfinished line. The buffer doubles, so copying a line in a million chunks takes linear time.
+   */
   #hold(bytes: Buffer): void {
     if (this.#skipping) return this.#pass(bytes);
     const size = this.#held + bytes.length;

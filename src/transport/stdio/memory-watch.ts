@@ -3,21 +3,25 @@ import { listProcesses, treeOf, type ProcessEntry } from './process-tree.ts';
 /** How often all trees are measured. Milliseconds, from the end of one measurement to the next. */
 const INTERVAL = 2000;
 
-/** One process tree, and how much memory it may have. */
+/** A process tree with a memory limit. */
 interface WatchedTree {
   readonly pid: number;
-  /** Bytes that are resident, of all of its processes together; what they share counts for each. */
+  /** The most resident bytes of all its processes together. Shared memory counts for each process. */
   readonly limit: number;
-  /** Called once, with what it has (bytes) and the processes that it is made of. It is not watched any more then. */
+  /** Called once, with the bytes in use and the processes of the tree. The tree is no longer watched then. */
   readonly onexceeded: (used: number, processes: readonly number[]) => void;
-  /** Called where nothing can be measured, each time. */
+  /** Called each time the memory cannot be measured. */
   readonly onerror: (error: Error) => void;
 }
 
 const trees = new Set<WatchedTree>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Measures a tree every two seconds, in one go with all others. @returns what ends that. */
+/**
+ * Measures a process tree every two seconds, together with all others.
+ *
+ * @returns a function that stops it.
+ */
 export function watchMemory(tree: WatchedTree, list: () => Promise<ProcessEntry[]> = listProcesses): () => void {
   trees.add(tree);
   schedule(list);

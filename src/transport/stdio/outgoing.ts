@@ -1,11 +1,11 @@
 import type { Writable } from 'node:stream';
 import { TAKEN } from '../transport.ts';
 
-/** What is joined into one write at the most, in UTF-16 units, before it is handed on at once. */
+/** The most text that is joined into one write, in UTF-16 units. Beyond it the text is written at once. */
 const JOINED = 64 * 1024;
 
 /**
- * Writes lines to a byte stream: those that come together in one write, and no faster than the reader reads.
+ * Writes lines to a byte stream, no faster than the reader reads. Lines that come together are joined into one write.
  */
 export class Outgoing {
   readonly #output: Writable;
@@ -22,10 +22,10 @@ export class Outgoing {
   #closed: Error | undefined;
 
   /**
-   * @param limit how many bytes may wait for a slow reader; about, since text is counted before it is encoded.
-   * @param schedule when to write what has come: at the end of the callback that it came in, `process.nextTick`, where
-   *   one callback brings all there is; at the end of the turn of the event loop, `setImmediate`, where many bring a
-   *   little each.
+   * @param limit the most bytes that may wait for a slow reader. Approximate, because text is counted before it is
+   * encoded.
+   * @param schedule when to write: at the end of the current callback (`process.nextTick`) if one callback brings all
+   * lines, or at the end of the turn of the event loop (`setImmediate`) if many callbacks bring a few lines each.
    */
   constructor(output: Writable, limit: number, schedule: (write: () => void) => void) {
     this.#schedule = schedule;
@@ -35,15 +35,15 @@ export class Outgoing {
     output.on('drain', () => this.#drained());
   }
 
-  /** How much waits to be written, in about bytes. */
+  /** About how many bytes wait to be written. */
   get waiting(): number {
     return this.#text.length + this.#output.writableLength;
   }
 
   /**
-   * Takes a line; resolves at once, or when the reader has caught up where it is behind.
+   * Accepts a line. Resolves at once, or when a slow reader has caught up.
    *
-   * @throws where the stream is closed, or more than the limit waits already.
+   * @throws if the stream is closed, or if more than the limit already waits.
    */
   send(line: string): Promise<void> {
     if (this.#closed) return Promise.reject(this.#closed);
@@ -60,7 +60,7 @@ export class Outgoing {
     return this.#full ? this.#full.promise : TAKEN;
   }
 
-  /** What is sent from now on waits for the `flush` that its owner will call, instead of for a time of its own. */
+  /** From now on, lines wait until the owner calls `flush`. */
   hold(): void {
     this.#scheduled = true;
   }
@@ -68,16 +68,16 @@ export class Outgoing {
   flush(): void {
     this.#scheduled = false;
     const text = this.#text;
-    // What comes while the reader is behind is written together when it has caught up.
+    // Lines that come while the reader is slow are written together when it has caught up.
     if (text === '' || this.#full || this.#closed) return;
     this.#text = '';
     this.#writes += 1;
-    // The return value of `write` says "full" for a large chunk even where all of it was written at once.
+    // For a large chunk, `write` returns "full" even if everything was written at once.
     this.#write(text, this.#written);
     if (this.#output.writableNeedDrain && this.#output.writableLength > 0) this.#full = new Deferred();
   }
 
-  /** Resolves when all that was taken is written, or cannot be any more. */
+  /** Resolves when everything that was accepted is written, or can no longer be written. */
   flushed(): Promise<void> {
     this.flush();
     if (this.#writes === 0 || this.#closed) return TAKEN;
@@ -85,7 +85,7 @@ export class Outgoing {
     return this.#idle.promise;
   }
 
-  /** Writes nothing from now on. Who waits for the reader is told why. */
+  /** Stops writing. Callers that wait for the reader get the reason. */
   close(reason: Error): void {
     if (this.#closed) return;
     this.#closed = reason;
@@ -120,7 +120,7 @@ class Deferred {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // Who does not wait for the reader need not hear that it never came.
+    // A caller that does not wait for the reader need not get the error.
     this.promise.catch(() => {});
   }
 }

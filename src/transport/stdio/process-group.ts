@@ -3,17 +3,17 @@ import { readFileSync, readdirSync } from 'node:fs';
 
 const WINDOWS = process.platform === 'win32';
 /**
- * How often a group is asked whether anything of it is left: nothing tells of the end of a child's child. Milliseconds;
- * most are gone at once, and each time that one is not, the next question comes later, since all of /proc is read for it.
+ * How often to check whether processes of a group are left, because nothing reports the end of a grandchild.
+ * Milliseconds. Most end at once. Each check that finds one doubles the delay, because a check reads all of /proc.
  */
 const FIRST_POLL = 10;
 const LAST_POLL = 500;
-/** How long the dead are waited for after SIGKILL. */
+/** How long to wait for killed processes after SIGKILL. Milliseconds. */
 const LAST_WAIT = 1000;
 
 const live = new Set<number>();
 
-/** Nothing asynchronous runs any more when this does: what is left is ended at once. */
+/** No asynchronous code runs any more at this point, so the remaining processes are killed at once. */
 function endAll(): void {
   for (const pid of live) {
     if (WINDOWS) spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'], { windowsHide: true });
@@ -22,10 +22,10 @@ function endAll(): void {
 }
 
 /**
- * A child process and those that it started itself. On POSIX, a process group whose leader is the child; what has left
- * the group (a daemon with a session of its own) is not found. On Windows, the process tree.
+ * A child process and its descendants. On POSIX this is a process group led by the child; a process that has left the
+ * group (a daemon with its own session) is not found. On Windows it is the process tree.
  *
- * Until `forget` is called, the group is ended with this process at the latest.
+ * Unless `forget` is called, the group ends with this process at the latest.
  */
 export class ProcessGroup {
   readonly pid: number;
@@ -36,10 +36,10 @@ export class ProcessGroup {
     live.add(pid);
   }
 
-  /** SIGTERM asks every process of the group to end, SIGKILL ends it. Windows knows only the latter. */
+  /** SIGTERM asks every process of the group to end. SIGKILL ends it. Windows only has the latter. */
   signal(signal: 'SIGTERM' | 'SIGKILL'): void {
     if (!WINDOWS) return void send(this.pid, signal);
-    // Where it fails the process is gone already, or the exit that is waited for does not come, which is reported.
+    // If this fails, the process is already gone. Otherwise its exit does not come in time, which is reported.
     spawn('taskkill', ['/pid', String(this.pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true }).on(
       'error',
       () => {},
@@ -47,8 +47,8 @@ export class ProcessGroup {
   }
 
   /**
-   * Ends what the leader left behind: SIGTERM, and SIGKILL after `grace` milliseconds. To be called as soon as the
-   * leader is gone, since its number may be given to another group once this one is empty.
+   * Ends the processes that the leader left: SIGTERM, and SIGKILL after `grace` milliseconds. Call it as soon as the
+   * leader is gone, because another group may get its number once this group is empty.
    */
   async endSurvivors(grace: number): Promise<void> {
     if (WINDOWS || !survives(this.pid)) return;
@@ -74,7 +74,7 @@ export class ProcessGroup {
   }
 }
 
-/** Signals a group. False where there is none, or none that is ours. */
+/** Signals a group. Returns false if the group does not exist or belongs to somebody else. */
 function send(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
   try {
     return process.kill(-pid, signal);
@@ -86,7 +86,7 @@ function send(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
 function survives(pid: number): boolean {
   if (!send(pid, 0)) return false;
   if (process.platform !== 'linux') return true;
-  // A dead process counts as one of its group until it is reaped, which in a container without an init is never.
+  // A dead process counts as part of its group until it is reaped. In a container without an init, that never happens.
   let names: string[];
   try {
     names = readdirSync('/proc');
@@ -99,7 +99,7 @@ function survives(pid: number): boolean {
 function isLiveMember(name: string, group: number): boolean {
   try {
     const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
-    // pid (name, which may hold anything) state parent group
+    // pid (name, which may contain any character) state parent group
     const [state, , pgrp] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3);
     return Number(pgrp) === group && state !== 'Z' && state !== 'X';
   } catch {

@@ -2,22 +2,22 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** One process, as the system tells of it. */
+/** One process, as reported by the system. */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
-  /** The bytes that it has in memory, those it shares with others included. */
+  /** Its resident memory in bytes, shared memory included. */
   readonly resident: number;
 }
 
-/** How much the list of a machine with many processes may take. */
+/** The largest list of processes, in bytes. */
 const MAX_LIST = 16 * 1024 * 1024;
 
 /**
- * All processes of this machine that can be seen: from /proc on Linux, else from `ps`.
+ * All visible processes of this machine: from /proc on Linux, otherwise from `ps`.
  *
- * @throws where neither is there, as on Windows.
+ * @throws if neither exists, as on Windows.
  */
 export async function listProcesses(): Promise<ProcessEntry[]> {
   if (process.platform === 'linux') return fromProc();
@@ -34,7 +34,7 @@ export function parsePs(text: string): ProcessEntry[] {
   });
 }
 
-/** A process, all that descends from it, and what is left in its group of those whose parents are gone. */
+/** A process, its descendants, and the processes of its group that lost their parents. */
 export function treeOf(leader: number, processes: readonly ProcessEntry[]): ProcessEntry[] {
   const children = byParent(processes);
   const found = new Map<number, ProcessEntry>();
@@ -57,14 +57,15 @@ function byParent(processes: readonly ProcessEntry[]): Map<number, ProcessEntry[
   return children;
 }
 
-/** One after the other: a machine may have thousands, and this process has other things to do meanwhile. */
+/** One after the other: a machine may have thousands, and this process has other work to do. */
 async function fromProc(): Promise<ProcessEntry[]> {
   const found: ProcessEntry[] = [];
   for (const name of await readdir('/proc')) {
     if (!/^\d/.test(name)) continue;
     try {
       const stat = await readFile(`/proc/${name}/stat`, 'latin1');
-      // pid (name, which may hold anything) state parent group … ; the resident pages are the 22nd behind the name.
+      // pid (name, which may contain any character) state parent group … ; the resident pages are the 22nd field after
+      // the name.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 22);
       const pages = Number(fields[21]);
       if (fields[0] === 'Z' || fields[0] === 'X') continue;
@@ -75,7 +76,7 @@ async function fromProc(): Promise<ProcessEntry[]> {
         resident: pages * (await pageSize()),
       });
     } catch (error) {
-      // It ended while it was looked at.
+      // The process ended while its entry was being read.
       if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }
@@ -84,7 +85,7 @@ async function fromProc(): Promise<ProcessEntry[]> {
 
 let page: Promise<number> | undefined;
 
-/** Bytes; of this process's first mapping, which is its program. */
+/** The page size in bytes, read from the first mapping of this process, which is its program. */
 function pageSize(): Promise<number> {
   page ??= readFile('/proc/self/smaps', 'latin1').then(
     (smaps) => Number(/^KernelPageSize:\s+(\d+) kB/m.exec(smaps)?.[1] ?? 4) * 1024,

@@ -1,33 +1,32 @@
 import type { Readable, Writable } from 'node:stream';
 import { StreamTransport } from './stream.ts';
 
-/** Bounds, and other streams than the process's own. */
+/** Limits, and other streams than the process's own. */
 export interface StdioServerOptions {
   /** Default `process.stdin`. */
   readonly stdin?: Readable | undefined;
   /** Default `process.stdout`. */
   readonly stdout?: Writable | undefined;
-  /** The bound of one incoming message, in bytes. Default 16 MiB. */
+  /** The largest incoming message, in bytes. Default 16 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** How long answers may stay unread when the connection closes. Milliseconds, default 10 000. */
+  /** How long responses may stay unread when the connection closes. Milliseconds, default 10 000. */
   readonly drainTimeout?: number | undefined;
   /**
-   * How long what is in flight when stdin ends may take. Milliseconds; 0, the default, is as long as it takes, or until
-   * the client closes stdout or ends the process.
+   * How long requests in flight may take after stdin has ended. Milliseconds. Default 0: no limit, until the client
+   * closes stdout or ends the process.
    */
   readonly answerTimeout?: number | undefined;
-  /** Takes what anything but the transport writes to stdout while it is open. Default: it goes to stderr. */
+  /** Called with text that other code writes to stdout while the transport is open. Default: it goes to stderr. */
   readonly onstderr?: ((text: string) => void) | undefined;
 }
 
 /**
  * The server's end of stdio (2025-11-25, basic/transports: stdio).
  *
- * Where stdin ends, `onend` is called, what is in flight is answered however long that takes (see `answerTimeout`), and
- * the connection closes; nothing then keeps the process alive, unless the client leaves its answers unread and the pipe
- * open.
+ * When stdin ends, `onend` is called, requests in flight are answered (see `answerTimeout`), and the connection closes.
+ * Nothing then keeps the process alive, unless the client leaves responses unread and the pipe open.
  *
- * While it is open, stdout carries messages and nothing else: what `console.log` and others write to `process.stdout`
+ * While it is open, stdout carries only messages. Text that `console.log` and other code writes to `process.stdout`
  * goes to stderr.
  */
 export function stdioServerTransport(options: StdioServerOptions = {}): StreamTransport {
@@ -40,18 +39,19 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
     ...(options.maxMessageBytes !== undefined && { maxMessageBytes: options.maxMessageBytes }),
     ...(options.drainTimeout !== undefined && { drainTimeout: options.drainTimeout }),
     ...(options.answerTimeout !== undefined && { answerTimeout: options.answerTimeout }),
-    // Nothing tells that nobody reads a pipe any more, but that the process which started this one is gone.
+    // The only sign that nothing reads a pipe any more is that the parent process is gone.
     ...(stdin === process.stdin && { gone: () => process.ppid !== parent }),
     acquire: () => stray?.divert(),
     release: () => {
       stray?.restore();
-      // A paused stdin does not keep the process alive. Neither stream is ours to end.
+      // A paused stdin does not keep the process alive. The transport does not own the streams, so it does not end
+      // them.
       stdin.pause();
     },
   });
 }
 
-/** Keeps off stdout what is no message. Not `console` alone writes there, so it is the stream that is guarded. */
+/** Keeps other output off stdout. Not only `console` writes there, so the stream itself is guarded. */
 class StrayOutput {
   readonly #onstderr: (text: string) => void;
   #original: typeof process.stdout.write | undefined;
@@ -73,14 +73,14 @@ class StrayOutput {
   }
 
   divert(): void {
-    // Put back later as it was; never called.
+    // Restored unchanged later; never called.
     // oxlint-disable-next-line typescript/unbound-method
     this.#original = process.stdout.write;
     process.stdout.write = this.#diverted;
   }
 
   restore(): void {
-    // Somebody else may have taken the stream over since.
+    // Other code may have replaced `write` since.
     if (this.#original && process.stdout.write === this.#diverted) process.stdout.write = this.#original;
   }
 }

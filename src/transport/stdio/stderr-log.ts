@@ -1,15 +1,15 @@
 import { StringDecoder } from 'node:string_decoder';
 
 const TAIL = 8 * 1024;
-/** A line longer than this is handed on in pieces. */
+/** A longer line is passed on in pieces. */
 const MAX_LINE = 64 * 1024;
-/** What is told of the end, in lines and in UTF-16 units. */
+/** The limits of the tail in error messages, in lines and in UTF-16 units. */
 const LAST_LINES = 8;
 const LAST_UNITS = 1000;
-/** How a program of Node, or of Python, says that it failed, without saying why. */
+/** Lines of Node and Python errors that do not give the reason. */
 const NOISE = /^\s*(?:at .*|Node\.js v\d.*|File ".*", line \d.*|\^+)$/;
 
-/** What a child writes to stderr: handed on line by line, its end kept for error messages. */
+/** A child's stderr. Each line is passed on, and the tail is kept for error messages. */
 export class StderrLog {
   readonly #online: ((line: string) => void) | undefined;
   readonly #decoder = new StringDecoder('utf8');
@@ -25,13 +25,13 @@ export class StderrLog {
     return this.#tail;
   }
 
-  /** The last line that says anything; the frames of a stack do not. */
+  /** The last meaningful line. Stack frames do not count. */
   get lastLine(): string | undefined {
     const lines = this.#saying();
     return (lines.findLast((line) => !NOISE.test(line)) ?? lines.at(-1))?.slice(0, LAST_UNITS);
   }
 
-  /** The last lines that say anything. */
+  /** The last meaningful lines. */
   get lastLines(): string {
     return this.#saying()
       .filter((line) => !NOISE.test(line))

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-/** Seconds that what watches gives children to see that their stdin is closed, and then to follow SIGTERM. */
+/** Seconds that children get after their stdin has closed, and again after SIGTERM. */
 const GRACE = 2;
 
 /**
- * Reads `+ group` and `- group`, line by line. When there is nothing more to read, this process is gone, and what is left
- * of the groups is ended. It is in the background, and its shell ends at once: so it is nobody's child, and in no group
- * that a signal from a terminal reaches.
+ * Reads `+ group` and `- group`, line by line. At the end of its input, this process is gone, and the remaining groups
+ * are ended. The script runs in the background and its shell exits at once, so it is not a child of this process and
+ * gets no signals from a terminal.
  */
 const SCRIPT = `
 {
@@ -26,20 +26,23 @@ const SCRIPT = `
 } <&3 3>&- &
 `;
 
-/** What survives this process to end its children where it cannot do so itself, as after SIGKILL. One for all. */
+/**
+ * A process that survives this one and ends its children if this one cannot, for example after SIGKILL. Shared by all
+ * children.
+ */
 class Watchdog {
   readonly #groups = new Set<number>();
-  /** The way to it. */
+  /** The connection to it. */
   #line: Socket | undefined;
 
   /**
-   * Watches over a process group, until `forget`.
+   * Watches a process group until `forget` is called.
    *
-   * @param onerror called where there is no shell that could.
+   * @param onerror called if there is no shell.
    */
   add(group: number, onerror: (error: Error) => void): void {
     this.#groups.add(group);
-    // What it was told before is told to its successor, where something has ended it.
+    // If the watchdog was killed, its successor gets all groups again.
     if (this.#line?.writable) this.#tell(`+ ${group}\n`);
     else this.#start(onerror);
   }
@@ -47,21 +50,21 @@ class Watchdog {
   forget(group: number): void {
     if (!this.#groups.delete(group)) return;
     if (this.#groups.size > 0) return this.#tell(`- ${group}\n`);
-    // With nobody left to watch over there is none.
+    // Without groups to watch, the watchdog ends.
     this.#tell(`- ${group}\n`);
     this.#line?.end();
     this.#line = undefined;
   }
 
   #start(onerror: (error: Error) => void): void {
-    // Not stdin, which is closed when the shell that is started has ended.
+    // Not stdin, which closes when the started shell has exited.
     const shell = spawn('/bin/sh', ['-c', SCRIPT, 'everwire-watchdog', String(GRACE)], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
       detached: true,
     });
     shell.once('error', onerror);
     const line = shell.stdio[3] as Socket;
-    // Where it is gone, the next child has another.
+    // If the watchdog is gone, the next child starts another.
     line.on('error', () => {});
     line.on('end', () => line.destroy());
     line.resume();
