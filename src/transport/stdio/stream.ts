@@ -41,6 +41,11 @@ export interface StreamTransportOptions {
 const queueWrite = (write: () => void): void => process.nextTick(write);
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
+/**
+ * Beyond so many answers that the server does not read, a client reads no more from it. Requests do not count: a server may
+ * write all that it has to say before it reads the next.
+ */
+const MAX_UNREAD = 1000;
 const LINGER = 1000;
 /** How often it is asked whether the peer is gone, in milliseconds. */
 const ASK_IF_GONE = 1000;
@@ -70,6 +75,8 @@ export class StreamTransport implements Transport {
   readonly #outgoing: Outgoing;
   /** Beyond this the server reads no more, so that a client that only writes is held back. */
   readonly #maxBehind: number;
+  /** Answers that wait for the peer to read. */
+  #unread = 0;
   #phase: 'new' | 'open' | 'ended' | 'closing' | 'closed' = 'new';
   #reason: Error | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -200,8 +207,15 @@ export class StreamTransport implements Transport {
   #write(line: string, answer: boolean): Promise<void> {
     const taken = this.#outgoing.send(line);
     // A peer that reads so little that an answer is lost would wait for it for ever.
-    if (answer && taken !== TAKEN && this.#outgoing.waiting > 0) taken.catch((error: Error) => this.fail(error));
-    if (this.#server && this.#phase === 'open' && this.#outgoing.waiting > this.#maxBehind) this.#holdBack();
+    if (answer && taken !== TAKEN && this.#outgoing.waiting > 0) {
+      this.#unread += 1;
+      taken.then(
+        () => void (this.#unread -= 1),
+        (error: Error) => this.fail(error),
+      );
+    }
+    const behind = this.#server ? this.#outgoing.waiting > this.#maxBehind : this.#unread > MAX_UNREAD;
+    if (behind && this.#phase === 'open') this.#holdBack();
     return taken;
   }
 
