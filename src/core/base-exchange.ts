@@ -1,7 +1,7 @@
 import { Lifetime } from '../util/lifetime.ts';
 import type { Exchange } from './exchange.ts';
 
-/** What every exchange has, whatever it came in on. */
+/** The base of all exchanges, for every transport and revision. */
 export abstract class BaseExchange extends Lifetime {
   #notes: Map<string, unknown> | undefined;
 
@@ -10,13 +10,13 @@ export abstract class BaseExchange extends Lifetime {
     return (this.#notes ??= new Map());
   }
 
-  /** As `notes`, where there are any. */
+  /** Like `notes`, but undefined if nothing was noted. */
   get noted(): ReadonlyMap<string, unknown> | undefined {
     return this.#notes;
   }
 }
 
-/** Whether an exchange was cancelled. As `signal.aborted`, without a signal where the exchange can do without one. */
+/** Whether an exchange was cancelled. Like `signal.aborted`, but creates no signal if possible. */
 export function isAborted(exchange: Exchange): boolean {
   return exchange instanceof Lifetime ? exchange.aborted : exchange.signal.aborted;
 }
@@ -26,13 +26,16 @@ export function abortReason(exchange: Exchange): unknown {
   return exchange instanceof Lifetime ? exchange.ended : exchange.signal.reason;
 }
 
-/** Calls back when an exchange is cancelled, from now on. Without a signal where it can do without one. */
+/**
+ * Adds a listener for the cancellation of an exchange. Creates no signal if possible. Not called if the exchange was
+ * cancelled before.
+ */
 export function onAbort(exchange: Exchange, listener: () => void): void {
   if (exchange instanceof Lifetime) exchange.onAbort(listener);
   else exchange.signal.addEventListener('abort', listener);
 }
 
-/** Takes back `onAbort`. */
+/** Removes a listener that `onAbort` added. */
 export function offAbort(exchange: Exchange, listener: () => void): void {
   if (exchange instanceof Lifetime) exchange.offAbort(listener);
   else exchange.signal.removeEventListener('abort', listener);

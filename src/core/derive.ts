@@ -3,15 +3,15 @@ import { Lifetime } from '../util/lifetime.ts';
 import { abortReason, isAborted, offAbort, onAbort } from './base-exchange.ts';
 import type { AskOptions, Caller, Exchange } from './exchange.ts';
 
-/** What `derive` puts into an exchange in place of what was there. */
+/** The members of an exchange that `derive` can replace. */
 export type ExchangeChanges = Partial<Pick<Exchange, 'params' | 'caller' | 'notify' | 'ask'>>;
 
-/** The same exchange with something else in it: what middleware passes on, and what is called again for a request. */
+/** A copy of an exchange with some members replaced, for middleware and for repeated calls of one request. */
 export function derive(exchange: Exchange, changes: ExchangeChanges): Exchange {
   return new DerivedExchange(exchange, changes);
 }
 
-/** It is cancelled with the original, and makes no signal for that. */
+/** It is cancelled with the original, without creating a signal for that. */
 class DerivedExchange extends Lifetime implements Exchange {
   readonly #original: Exchange;
   readonly #changes: ExchangeChanges;

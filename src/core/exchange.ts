@@ -4,11 +4,11 @@ import type { LogLevel } from '../protocol/logging.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { AuthInfo, Implementation } from '../protocol/types.ts';
 
-/** The lifetime that state may hang on. A handshake session has one; a modern request has none. */
+/** The lifetime of per-session state. A handshake session has one; a modern request has none. */
 export interface Session {
   /** Unique in this process; not a secret, and not the id on the wire. */
   readonly id: string;
-  /** Fires when the session is over: ended, expired, or its connection gone for good. */
+  /** Fires when the session ends, expires, or loses its connection for good. */
   readonly signal: AbortSignal;
 }
 
@@ -16,30 +16,30 @@ export interface Session {
 export interface Caller {
   /** The revision that the caller speaks. */
   readonly revision: Revision;
-  /** What the caller says of itself: nothing to decide by. */
+  /** What the client claims about itself. Do not base decisions on it. */
   readonly clientInfo: Implementation | undefined;
   /** The caller's capabilities as it declared them. */
   readonly capabilities: JsonObject;
   /** Who the transport authenticated, if anyone. */
   readonly principal: string | undefined;
-  /** What else is known of the principal, where it showed a credential. Never the credential itself. */
+  /** Further data about the principal, if it sent a credential. Never contains the credential itself. */
   readonly auth: AuthInfo | undefined;
   /**
-   * The least severe log message that the caller asked for; undefined where it said nothing. The inbound side decides
-   * what silence means in its era, and filters; a service may look here to save itself work.
+   * The least severe log level that the caller requested; undefined if it requested none. The inbound side applies the
+   * default of its era and filters. A service may read this to avoid needless work.
    */
   readonly logLevel: LogLevel | undefined;
   /** Undefined where the revision has no sessions (2026-07-28). */
   readonly session: Session | undefined;
 }
 
-/** How a question is asked. */
+/** Options of a question to the caller. */
 export interface AskOptions {
-  /** Takes the question back. */
+  /** Cancels the question. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * What the question is called among those of its request, where the caller is told a name (2026-07-28). Unique in the
-   * request; one is made up where none is given.
+   * The key of the question in its request, where keys are sent to the caller (2026-07-28). Must be unique in the
+   * request. Default: generated.
    */
   readonly key?: string | undefined;
   /**
@@ -57,28 +57,28 @@ export class NotAsked extends RpcError {
 }
 
 /**
- * One request being answered, whatever revision and transport it came in on.
+ * One request that is being answered, of any revision and transport.
  *
- * A notification from the caller that belongs to no exchange (`notifications/roots/list_changed`, or one that nobody
- * here knows) arrives as an exchange too: its method starts with `notifications/` and its result is ignored.
+ * A notification from the caller that belongs to no exchange (`notifications/roots/list_changed`, or an unknown one) also
+ * arrives as an exchange. Its method starts with `notifications/`, and its result is ignored.
  */
 export interface Exchange {
   readonly method: string;
   readonly params: JsonObject;
   readonly caller: Caller;
-  /** Fires when the caller cancelled, or is gone for good. Made on first use: it is not free. */
+  /** Fires when the caller cancels or disconnects for good. Created on first use, because it has a cost. */
   readonly signal: AbortSignal;
   /**
-   * Sends a notification that belongs to this request; resolves when the transport has taken it, which is how a slow
-   * reader holds a fast writer back. Need not be awaited: a rejection that nobody handles does no harm, and the side
-   * that made the exchange reports it.
+   * Sends a notification that belongs to this request. Resolves when the transport has accepted it, so a fast sender
+   * waits for a slow reader. You need not await it: an unhandled rejection does no harm, because the side that created
+   * the exchange reports it.
    */
   notify(method: string, params?: JsonObject): Promise<void>;
   /**
-   * Asks the caller for something in the middle of the request: elicitation, sampling, roots.
+   * Asks the caller a question during the request: elicitation, sampling, roots.
    *
-   * @throws RpcError with the caller's error; where the caller lacks the capability, and nothing is sent then, with
-   * −32601, or −32021 from 2026-07-28. NotAsked where the request had ended before the caller was asked.
+   * @throws RpcError with the caller's error. If the caller lacks the capability, nothing is sent and the code is −32601,
+   * or −32021 from 2026-07-28. NotAsked if the request ended before the question was sent.
    */
   ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject>;
   /**
@@ -86,25 +86,25 @@ export interface Exchange {
    */
   readonly header?: ((name: string) => string | undefined) | undefined;
   /**
-   * What the handler of the request noted, by a name of its own, to find it again should it run anew for the same request
-   * (`Context.once`). What can be written as JSON. Made on first use.
+   * Values that the handler stored by name, so that it finds them if it runs again for the same request (`Context.once`).
+   * They must be JSON. Created on first use.
    */
   readonly notes: Map<string, unknown>;
 }
 
 /**
- * A server, as a function. It speaks the newest revision's vocabulary: `server/discover` describes it,
- * `subscriptions/listen` is one long exchange whose `notify` carries change notifications until its signal fires.
- * A result without `resultType` is complete; without `ttlMs` it is stale at once; without `cacheScope` it is private.
+ * A server as a function. It uses the vocabulary of the newest revision. `server/discover` describes it.
+ * `subscriptions/listen` is one long exchange: its `notify` carries change notifications until its signal fires. A result
+ * without `resultType` is complete, without `ttlMs` it is stale at once, and without `cacheScope` it is private.
  *
- * Rejects with an `RpcError` (anything else becomes an internal error).
+ * Rejects with an `RpcError`. Any other error becomes an internal error.
  */
 export type Service = (exchange: Exchange) => Promise<JsonObject>;
 
-/** Goes around a service: `(next) => (exchange) => next(exchange)` changes nothing. */
+/** Wraps a service. `(next) => (exchange) => next(exchange)` changes nothing. */
 export type Middleware = (next: Service) => Service;
 
-/** Puts middleware around a service; the first one given is the outermost. */
+/** Wraps a service in middleware. The first one given is the outermost. */
 export function compose(service: Service, ...middleware: readonly Middleware[]): Service {
   return middleware.reduceRight((next, wrap) => wrap(next), service);
 }

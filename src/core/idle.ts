@@ -1,4 +1,4 @@
-/** Those who wait for something to be idle, each for a time of its own. */
+/** Callers that wait until something is idle, each with its own timeout. */
 export class IdleWaiters {
   readonly #waiters = new Set<() => void>();
 
@@ -15,7 +15,7 @@ export class IdleWaiters {
     });
   }
 
-  /** It is idle. */
+  /** Wakes all waiters, because it is idle now. */
   settle(): void {
     for (const settle of this.#waiters) settle();
   }

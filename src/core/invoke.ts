@@ -2,8 +2,8 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Exchange, Service } from './exchange.ts';
 
 /**
- * Calls a service whose author no compiler has watched: what it throws at once is a rejection, and what it returns
- * without a promise is its result.
+ * Calls a service that may come from untyped code. A synchronous throw becomes a rejection, and a plain return value
+ * becomes the result.
  */
 export function invoke(service: Service, exchange: Exchange): Promise<JsonObject> {
   try {

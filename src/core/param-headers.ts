@@ -8,10 +8,10 @@ import { Refusal } from './refusal.ts';
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
- * Checks that the headers of a call say what its arguments say, where it came over HTTP in a revision that has them.
+ * Checks that the headers of a call match its arguments, over HTTP in revisions with these headers.
  *
- * @throws Refusal −32020 where one is missing, malformed, says something else, or stands for an argument that is absent
- * or null (2026-07-28, basic/transports/streamable-http: Server Behavior for Custom Headers). No value is repeated.
+ * @throws Refusal −32020 if a header is missing, malformed or different, or is sent for an absent or null argument
+ * (2026-07-28, basic/transports/streamable-http: Server Behavior for Custom Headers). The message contains no values.
  */
 export function checkParamHeaders(headers: readonly ParamHeader[], args: JsonObject, exchange: Exchange): void {
   if (exchange.header === undefined || REVISIONS[exchange.caller.revision].era !== 'modern') return;

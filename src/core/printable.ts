@@ -23,12 +23,12 @@ const CARRIAGE_RETURN = 0x0d;
 const SAFE = 0;
 const UNSAFE = 1;
 const TAB_OR_BREAK = 2;
-/** Joiners have no width either, but are needed in emoji and between letters of Arabic or Indic scripts. */
+/** Joiners have no width, but emoji and Arabic or Indic scripts need them. */
 const JOINER = 3;
-/** Unsafe alone, and in the pairs of tags, which have no width. */
+/** Unsafe if unpaired, and in the surrogate pairs of tag characters, which have no width. */
 const SURROGATE = 4;
 
-/** For each UTF-16 code unit. */
+/** The kind of each UTF-16 code unit. */
 const KINDS = new Uint8Array(0x1_0000);
 for (const [first, last] of UNSAFE_RANGES) KINDS.fill(UNSAFE, first, last + 1);
 KINDS.fill(TAB_OR_BREAK, TAB, LINE_FEED + 1);
@@ -38,11 +38,11 @@ KINDS.fill(SURROGATE, 0xd800, 0xdfff + 1);
 const JOINS_BEFORE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Script=Arabic}\p{Mark}]$/u;
 const JOINS_AFTER = /^[\p{Extended_Pictographic}\p{Lo}]/u;
 
-/** How many code units are written in one go. */
+/** Code units per piece. */
 const PIECE = 4096;
-/** What one of them becomes at most: `\u001b`. */
+/** Maximum length of an escaped code unit: `\u001b`. */
 const ESCAPE_LENGTH = 6;
-/** The piece that is being written. */
+/** Output buffer for the current piece. */
 const units = new Uint16Array(PIECE * ESCAPE_LENGTH);
 
 /**
@@ -53,12 +53,12 @@ export function printable(text: string): string {
   return withEscapes(text, false);
 }
 
-/** The same in one line: line breaks and tabs are shown as `\n` and `\t`. */
+/** Like `printable`, in one line: line breaks and tabs become `\n` and `\t`. */
 export function printableLine(text: string): string {
   return withEscapes(text, true);
 }
 
-/** Written by hand: replacing each match of a pattern takes seconds for millions of them. */
+/** A loop, because replacing each match of a pattern takes seconds for millions of matches. */
 function withEscapes(text: string, inOneLine: boolean): string {
   let start = 0;
   // Stryker disable next-line ConditionalExpression,EqualityOperator: skips what stays as it is, which only saves time

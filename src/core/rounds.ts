@@ -3,30 +3,29 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { derive } from './derive.ts';
 import type { Exchange, Service } from './exchange.ts';
 
-/** How far `completeRounds` goes. */
+/** Limits of `completeRounds`. */
 export interface RoundsOptions {
-  /** How often one request may come back with questions before it fails. Default 16. */
+  /** How many rounds of questions one request may have before it fails. Default 16. */
   readonly maxRounds?: number;
 }
 
-/** One result may ask as many questions as this. */
+/** Maximum number of questions in one result. */
 const MAX_QUESTIONS = 1000;
 
-/** A result that asks its caller for something first (2026-07-28, basic/patterns/mrtr). */
+/** A result that asks the caller for input (2026-07-28, basic/patterns/mrtr). */
 export type InputRequired = JsonObject & { readonly resultType: 'input_required' };
 
-/** Whether a result asks its caller for something first. */
+/** Whether a result asks the caller for input. */
 export function needsInput(result: unknown): result is InputRequired {
   return isObject(result) && result['resultType'] === 'input_required';
 }
 
 /**
- * Goes on from a result: turns what it asks for into questions on the live exchange, and calls the service again with
- * the answers, until the result is complete (2026-07-28, basic/patterns/mrtr). For callers that can be asked while they
- * wait.
+ * Completes a result: sends its questions on the live exchange and calls the service again with the answers, until the
+ * result is complete (2026-07-28, basic/patterns/mrtr). For callers that can answer questions during a call.
  *
- * @throws RpcError −32603 after `maxRounds` rounds, and where one of them has more than 1000 questions, or neither a question
- *   nor a state.
+ * @throws RpcError −32603 after `maxRounds` rounds, or if a round has more than 1000 questions, or neither a question nor
+ * a state.
  */
 export async function completeRounds(
   next: Service,
@@ -47,7 +46,7 @@ export async function completeRounds(
   return result;
 }
 
-/** What a result asks for (2026-07-28, basic/patterns/mrtr: Server Requirements). */
+/** The questions of a result (2026-07-28, basic/patterns/mrtr: Server Requirements). */
 function questionsOf(method: string, { inputRequests = {}, requestState }: JsonObject): [string, unknown][] {
   if (!isObject(inputRequests)) throw invalid(`${method} asked for input with "inputRequests" that are no object`);
   if (requestState !== undefined && typeof requestState !== 'string')
@@ -83,12 +82,12 @@ async function answered(exchange: Exchange, result: JsonObject): Promise<Exchang
       return [key, await exchange.ask(question['method'], params, { signal: others.signal, key })] as const;
     }),
   ).catch((error: unknown) => {
-    // The request has failed: nobody waits for the other answers any more.
+    // The request has failed, so cancel its other questions.
     others.abort(new RpcError(ErrorCode.InternalError, 'Another question of the same request failed'));
     throw error;
   });
   const params: JsonObject = { ...exchange.params, inputResponses: Object.fromEntries(answers) };
-  // requestState is echoed byte for byte, and only where the last result carried one.
+  // Return requestState unchanged, and only if the last result had one.
   delete params['requestState'];
   if (result['requestState'] !== undefined) params['requestState'] = result['requestState'];
   return derive(exchange, { params });

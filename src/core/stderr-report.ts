@@ -1,16 +1,16 @@
 import { errorChain } from '../jsonrpc/error-chain.ts';
 import { printable } from './printable.ts';
 
-/** How many errors are written within each period; those that come after them are counted. */
+/** Maximum number of errors written per period. Later ones are counted. */
 const MAX_WRITTEN = 20;
 /** A period, in milliseconds. It begins with the first error. */
 const PERIOD = 10_000;
 
 /**
- * Writes errors that no caller can be told of to stderr: 20 in 10 seconds, and how many more there were when those are over.
- * Their messages may be a peer's own words, so no character of theirs reaches the terminal as a command.
+ * Writes errors that cannot be returned to a caller to stderr: 20 per 10 seconds, then the number of suppressed ones.
+ * Control characters are escaped, because messages may come from a peer.
  *
- * @param write where to, for tests.
+ * @param write replaces stderr in tests.
  */
 export function stderrReport(write: (text: string) => void = (text) => console.error(text)): (error: Error) => void {
   let written = 0;

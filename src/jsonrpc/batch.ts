@@ -2,19 +2,19 @@ import { ErrorCode } from './errors.ts';
 import { InvalidMessage, InvalidResponse, checkMessage } from './parse.ts';
 import { errorResponse, isRequest, isResponse, type Message, type RequestId, type Response } from './message.ts';
 
-/** A batch, taken apart: what is to be delivered, and what is answered at once. */
+/** The parts of a batch: what to deliver, and what to answer at once. */
 export interface OpenedBatch {
   readonly messages: Message[];
-  /** How many responses are still to come. */
+  /** The ids of the requests that still need a response. */
   readonly requests: RequestId[];
-  /** Answers to elements that are no messages. */
+  /** Error responses to invalid elements. */
   readonly errors: Response[];
 }
 
 /**
- * Takes a JSON-RPC batch apart (JSON-RPC 2.0, section 6). Only revision 2025-03-26 has batches.
+ * Splits a JSON-RPC batch (JSON-RPC 2.0, section 6). Only revision 2025-03-26 has batches.
  *
- * @throws InvalidMessage where the batch is empty, or larger than `limit` elements.
+ * @throws InvalidMessage if the batch is empty, or has more than `limit` elements.
  */
 export function openBatch(elements: readonly unknown[], limit = 1000): OpenedBatch {
   if (elements.length === 0)
@@ -55,7 +55,7 @@ interface Group {
   readonly responses: Response[];
 }
 
-/** Holds the responses to batched requests back until the last of their batch is there: a batch is answered by a batch. */
+/** Collects the responses to a batch until the last one is there, because a batch is answered by one batch. */
 export class BatchAnswers {
   readonly #groups = new Map<Response['id'], Group>();
 
@@ -65,8 +65,7 @@ export class BatchAnswers {
   }
 
   /**
-   * What is to be sent for an outgoing message: the message itself, nothing yet, or all responses of a batch that
-   * is now complete.
+   * Returns what to send for an outgoing message: the message itself, nothing yet, or all responses of a completed batch.
    */
   take(message: Message): Message | Response[] | undefined {
     if (!isResponse(message)) return message;
@@ -76,7 +75,7 @@ export class BatchAnswers {
     return this.#close(message.id, group);
   }
 
-  /** The request was cancelled: no response to it will come. Returns what is now complete. */
+  /** Removes a cancelled request, which gets no response. Returns the batch's responses if it is now complete. */
   abandon(id: RequestId): Response[] | undefined {
     const group = this.#groups.get(id);
     return group && this.#close(id, group);

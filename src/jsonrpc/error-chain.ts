@@ -2,10 +2,10 @@ import { ErrorCode, RpcError } from './errors.ts';
 import type { ErrorResponse } from './message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from './pending.ts';
 
-/** How many errors of a chain are looked at. */
+/** Maximum number of errors read from a chain. */
 const MAX_LENGTH = 8;
 
-/** An error, its cause, the cause of that and so on: the first eight. Empty for what is no error. */
+/** An error, its cause, and so on: the first eight. Empty if the value is not an error. */
 export function* errorChain(error: unknown): Generator<Error, void, undefined> {
   let each = error;
   for (let length = 0; length < MAX_LENGTH && each instanceof Error; length += 1) {

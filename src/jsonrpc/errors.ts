@@ -9,15 +9,18 @@ export const ErrorCode = {
   InternalError: -32603,
 } as const;
 
-/** The errors of JSON-RPC: another copy of ours, and those of the official SDKs, version 1 and 2. */
+/**
+ * Names of JSON-RPC error classes: ours, also from another copy of this package, and those of the official SDKs, versions
+ * 1 and 2.
+ */
 const NAMES: ReadonlySet<string> = new Set(['RpcError', 'McpError', 'ProtocolError']);
 
-/** Whether an error is one of JSON-RPC: ours, another copy of it, or one of the official SDKs. */
+/** Whether an error is a JSON-RPC error: ours, of another copy of this package, or of an official SDK. */
 export function isRpcError(error: unknown): error is Error {
   return error instanceof RpcError || (error instanceof Error && NAMES.has(error.name));
 }
 
-/** Whether a code is meant for the peer: errors of databases, HTTP clients and the like have numbers of their own. */
+/** Whether a code is a JSON-RPC code. Errors of databases, HTTP clients and others have their own numbers. */
 function isCodeOf(error: Error, code: unknown): code is number {
   if (typeof code !== 'number' || !Number.isInteger(code)) return false;
   // The range that JSON-RPC 2.0, section 5.1, reserves.
@@ -30,14 +33,16 @@ export interface RpcErrorOptions {
   readonly origin?: 'peer' | 'local';
 }
 
-/** An error that travels as a JSON-RPC error object: thrown on one side, rejected with on the other. */
+/**
+ * An error that is sent as a JSON-RPC error object: one side throws it, and the call on the other side rejects with it.
+ */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   /** An integer; `ErrorCode` and `McpErrorCode` have the known ones. */
   readonly code: number;
-  /** What else there is to say, as JSON. Undefined for nothing. */
+  /** Additional data as JSON, or undefined. */
   readonly data: unknown;
-  /** Who made it: the peer, which sent it, or this side. Both may use the same code and mean different things by it. */
+  /** Whether the peer or this side created it. Both may use the same code with different meanings. */
   readonly origin: 'peer' | 'local';
 
   /**
@@ -67,21 +72,21 @@ export class RpcError extends Error {
         cause: thrown,
       });
     } catch {
-      // Some things cannot even be said in words: an object without a prototype, for one.
+      // Some values cannot be converted to a string, for example an object without a prototype.
       return new RpcError(ErrorCode.InternalError, 'Internal error', { cause: thrown });
     }
   }
 
   /**
-   * The error that the peer sent.
+   * Creates an error from the peer's error object.
    *
-   * @param cause what it came with, such as an HTTP status.
+   * @param cause the context of the error, such as an HTTP status.
    */
   static fromObject({ code, message, data }: ErrorObject, cause?: Error): RpcError {
     return new RpcError(code, message, { data, cause, origin: 'peer' });
   }
 
-  /** What is sent of it. */
+  /** The error object to send. */
   toObject(): ErrorObject {
     return this.data === undefined
       ? { code: this.code, message: this.message }

@@ -1,16 +1,16 @@
-/** Places for what is in flight. A power of two. */
+/** Number of slots. A power of two. */
 const SLOTS = 64;
 
 /**
- * What is in flight, by its id: a `Map` for entries that come and go with every call.
+ * A map of requests in flight by id, for entries that come and go with every call.
  *
- * A `Map` makes itself a new table every few dozen of such entries, and the old tables lead to the newer ones. Once one of
- * them has grown old, all that came after it outlives its use by several collections, with the calls that are in them: on
- * a busy connection that was a third of the processor time. Here an integer has a place of its own, which is used again;
- * ids whose place is taken, and those that are no integers, go to a map.
+ * It exists because a `Map` reallocates its table every few dozen such entries, and old tables point to newer ones. An
+ * old table in the old generation keeps later tables and their calls alive for several collections. On a busy connection
+ * this cost a third of the processor time. Here each integer id uses a fixed slot that is reused. Ids that are not
+ * integers, or whose slot is taken, go to a map.
  */
 export class IdTable<Id extends string | number, Value> {
-  /** What is in each place; as long as the highest that was used. */
+  /** The id in each slot, up to the highest slot used so far. */
   #ids: (Id | undefined)[] = [];
   #values: (Value | undefined)[] = [];
   #placed = 0;
@@ -44,9 +44,9 @@ export class IdTable<Id extends string | number, Value> {
     this.#values[place] = value;
   }
 
-  /** Whether there was such an entry. */
+  /** Returns whether the entry existed. */
   delete(id: Id | undefined): boolean {
-    // What a peer names may be none, and a place that is free holds none either.
+    // A peer may send no id, and a free slot has no id either. They must not match.
     if (id === undefined) return false;
     const place = placeOf(id);
     if (this.#ids[place] !== id) return this.#others?.delete(id) ?? false;
@@ -63,7 +63,7 @@ export class IdTable<Id extends string | number, Value> {
     this.#others = undefined;
   }
 
-  /** In the order in which consecutive ids were given: that of the ids. Those that are no integers come last. */
+  /** In the order of the ids. Ids that are not integers come last. */
   entries(): [Id, Value][] {
     const found: [Id, Value][] = [];
     for (const [place, id] of this.#ids.entries()) {
@@ -82,7 +82,7 @@ export class IdTable<Id extends string | number, Value> {
   }
 }
 
-/** Strings have none, and share one. */
+/** All strings share one slot. */
 function placeOf(id: string | number): number {
   return typeof id === 'number' ? id & (SLOTS - 1) : 0;
 }

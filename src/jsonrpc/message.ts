@@ -1,8 +1,8 @@
-/** JSON-RPC 2.0 messages and the guards that tell them apart. No word of MCP here. */
+/** JSON-RPC 2.0 messages and their type guards. Nothing here is specific to MCP. */
 
 /** Any JSON. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
-/** A JSON object; what its members hold is for its reader to check. */
+/** A JSON object. Its reader must check the members. */
 export type JsonObject = { [key: string]: any };
 
 /** A string or an integer; never null (MCP, basic: Requests). */
@@ -48,7 +48,7 @@ export interface ErrorResponse {
 
 /** Answers a request. */
 export type Response = ResultResponse | ErrorResponse;
-/** What travels: one message, never a batch. */
+/** One message, never a batch. */
 export type Message = Request | Notification | Response;
 
 /** Whether a message asks for a response. */
@@ -67,8 +67,8 @@ export function isResponse(message: Message): message is Response {
 }
 
 /**
- * Whether a value may name a request: a string, or an integer up to 2^53. Those beyond are not told apart by `JSON.parse`:
- * an answer would go out under another id than the request had.
+ * Whether a value is a valid request id: a string, or an integer up to 2^53. `JSON.parse` rounds larger integers, so the
+ * response would have a different id than the request.
  */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);

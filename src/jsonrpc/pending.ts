@@ -15,11 +15,11 @@ export const REQUEST_TIMEOUT = -32001;
 export const CONNECTION_CLOSED = -32000;
 
 /**
- * The requests that one side of a connection has sent and that wait for their response. One table, one way to change
- * it: `open` adds, `settle`, `cancel` and `close` remove.
+ * The requests that one side of a connection has sent and that wait for a response. `open` adds a request; `settle`,
+ * `cancel` and `close` remove it.
  */
 export class PendingRequests {
-  /** Made with the first request: most connections of a server never ask anything. */
+  /** Created with the first request, because most server connections send none. */
   #entries: IdTable<RequestId, Entry> | undefined;
   #lastId: number;
   #closed: Error | undefined;
@@ -33,7 +33,7 @@ export class PendingRequests {
     return this.#entries?.size ?? 0;
   }
 
-  /** The id of the request that waits, where there is just one. */
+  /** The id of the pending request, if there is exactly one. */
   get only(): RequestId | undefined {
     if (this.#entries?.size !== 1) return undefined;
     const [id] = this.#entries.keys();
@@ -80,9 +80,9 @@ export class PendingRequests {
   }
 
   /**
-   * Takes in a response. False where no request waits for it (it came late, twice, or was never asked for).
+   * Handles a response. Returns false if no request waits for it, because it is late, duplicate or unknown.
    *
-   * @param cause of an error that is not the peer's own.
+   * @param cause of an error that this side created.
    */
   settle(response: Response, cause?: Error): boolean {
     const entry = response.id === undefined ? undefined : this.#take(response.id);
@@ -97,19 +97,19 @@ export class PendingRequests {
     return true;
   }
 
-  /** The peer has shown that it works on the request: its timeout starts anew, under the hard maximum. */
+  /** Restarts the timeout of a request after a sign of progress. The maximum still applies. */
   extend(id: RequestId): void {
     this.#entries?.get(id)?.deadline.extend();
   }
 
-  /** Gives a request up. False where it is settled already. */
+  /** Fails a request. Returns false if it is already settled. */
   cancel(id: RequestId, error: Error): boolean {
     const entry = this.#take(id);
     entry?.reject(error);
     return entry !== undefined;
   }
 
-  /** Fails all that waits, and all that would come later. */
+  /** Fails all pending and all later requests. */
   close(error: Error): void {
     this.#closed ??= error;
     for (const id of this.#entries?.keys() ?? []) this.cancel(id, error);

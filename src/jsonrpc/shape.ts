@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from './message.ts';
 
 /*
- * What shaping is made of. Each gives back what it was given where nothing changes, so that a message that is fit as it
- * is costs a look, and is never changed in place: its owner may send it to others.
+ * Functions that reshape messages. Each one returns its input if nothing changes, and never changes it in place, because
+ * the owner may also send it to others.
  */
 
 /** An object without some of its properties. */
@@ -18,14 +18,14 @@ export function put(object: JsonObject, name: string, value: unknown): JsonObjec
   return value === undefined || value === object[name] ? object : { ...object, [name]: value };
 }
 
-/** What is listed, each object of it shaped; anything but a list as it is. */
+/** Reshapes each object in a list. Anything but a list is returned as it is. */
 export function each(values: unknown, shape: (value: JsonObject) => JsonObject): unknown {
   if (!Array.isArray(values)) return values;
   const shaped = values.map((value: unknown) => (isObject(value) ? shape(value) : value));
   return shaped.some((value, index) => value !== values[index]) ? shaped : values;
 }
 
-/** An object whose property is shaped, where that is an object. */
+/** Reshapes one property of an object, if that property is an object. */
 export function inside(object: JsonObject, name: string, shape: (value: JsonObject) => JsonObject): JsonObject {
   const value: unknown = object[name];
   return isObject(value) ? put(object, name, shape(value)) : object;

@@ -1,6 +1,6 @@
 import type { JsonObject, Message } from './message.ts';
 
-/** The JSON of values that never change, once somebody has wanted it. */
+/** The cached JSON of a constant value, created on first use. */
 interface Written {
   text?: string;
   bytes?: Buffer;
@@ -8,12 +8,12 @@ interface Written {
 
 const constants = new WeakMap<JsonObject, Written>();
 
-/** Below this, in bytes, several writes cost more than one of text. */
+/** Below this size in bytes, several writes cost more than one write of text. */
 const SMALL = 4096;
 
 /**
- * Says that a value never changes, with all that is in it: where it is a result, it is written as JSON once, however often
- * it is sent. Freezes it, not what is in it.
+ * Declares that a value and everything in it never changes. As a result, it is converted to JSON only once. Freezes the
+ * value, but not the values in it.
  */
 export function constant<T extends JsonObject>(value: T): T {
   constants.set(value, {});
@@ -24,7 +24,7 @@ export function isConstant(value: JsonObject): boolean {
   return constants.has(value);
 }
 
-/** A message as JSON. @throws TypeError (or RangeError) where it cannot be written so. */
+/** Converts a message to JSON. @throws TypeError (or RangeError) if that is not possible. */
 export function stringify(message: Message): string {
   const written = 'result' in message ? constants.get(message.result) : undefined;
   if (!written || !('result' in message)) return JSON.stringify(message);
@@ -32,7 +32,7 @@ export function stringify(message: Message): string {
   return head(message) + written.text + '}';
 }
 
-/** As `stringify`, or as the parts of it in UTF-8 where they are at hand. Throws as it does. */
+/** Like `stringify`, but returns UTF-8 parts if they are cached. Throws the same errors. */
 export function encode(message: Message): string | readonly Uint8Array[] {
   const written = 'result' in message ? constants.get(message.result) : undefined;
   if (!written || !('result' in message)) return JSON.stringify(message);

@@ -3,9 +3,9 @@ import { Method } from './methods.ts';
 import type { RevisionProfile } from './revisions.ts';
 
 /**
- * The client capability that a question needs and that was not declared, or undefined where the question may be sent.
- * What the client's revision does not have counts for nothing, though it was declared. Questions that MCP does not know
- * need none.
+ * The client capability that a question needs but the client has not declared. Undefined if the question may be sent.
+ * Capabilities that the client's revision does not have are ignored. Questions that MCP does not define need no
+ * capability.
  */
 export function missingCapability(
   method: string,

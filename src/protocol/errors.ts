@@ -11,7 +11,7 @@ export const McpErrorCode = {
 } as const;
 
 /**
- * Our own, for a caller that asks too often: outside of what JSON-RPC reserves (2026-07-28, basic: Error Codes), and the
- * HTTP status that says the same.
+ * Everwire's code for a caller that sends too many requests. It is outside the range that JSON-RPC reserves (2026-07-28,
+ * basic: Error Codes), and equals the HTTP status with this meaning.
  */
 export const RATE_LIMITED = 429;

@@ -34,10 +34,10 @@ export const CACHEABLE: ReadonlySet<string> = new Set([
   Method.ReadResource,
 ]);
 
-/** What may be answered with questions (2026-07-28, basic/patterns/mrtr: Supported Requests). */
+/** The requests that may be answered with questions (2026-07-28, basic/patterns/mrtr: Supported Requests). */
 export const MAY_ASK: ReadonlySet<string> = new Set([Method.CallTool, Method.GetPrompt, Method.ReadResource]);
 
-/** What may be asked of a client in the middle of a request (2026-07-28, patterns/mrtr: InputRequests). */
+/** The questions that a server may ask a client during a request (2026-07-28, patterns/mrtr: InputRequests). */
 export const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);
 
 /** Names of notifications that this package acts on. */
@@ -76,7 +76,7 @@ export const Meta = {
   SubscriptionId: 'io.modelcontextprotocol/subscriptionId',
 } as const;
 
-/** Whether a method names a notification, as MCP names every one; such an exchange wants no answer. */
+/** Whether a method is a notification by MCP's naming. Such an exchange needs no answer. */
 export function isNotificationMethod(method: string): boolean {
   return method.startsWith('notifications/');
 }

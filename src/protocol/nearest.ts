@@ -1,4 +1,4 @@
-/** What a mistyped word may have meant: the nearest of the known ones, if one is near. */
+/** The known word nearest to a mistyped one, if one is near. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const typed = word.toLowerCase();
   let best: string | undefined;
@@ -20,7 +20,7 @@ export function suggestion(word: string, known: Iterable<string>): string {
   return name === undefined ? '' : ` (did you mean ${JSON.stringify(name)}?)`;
 }
 
-/** How many letters are to be put in, taken out, changed or swapped with their neighbour; `limit` where as many or more. */
+/** The number of letters to insert, delete, change or swap; at most `limit`. */
 function distance(from: string, to: string, limit: number): number {
   if (Math.abs(from.length - to.length) >= limit) return limit;
   let beforeLast: number[] = [];

@@ -2,8 +2,8 @@ import { isObject } from '../jsonrpc/message.ts';
 import { Meta } from './methods.ts';
 
 /**
- * Whether a message says its revision itself, as those of the revisions without sessions do (2026-07-28, versioning:
- * Backward Compatibility).
+ * Whether a message contains its revision, as in revisions without sessions (2026-07-28, versioning: Backward
+ * Compatibility).
  */
 export function saysItsRevision(message: unknown): boolean {
   if (!isObject(message) || !isObject(message['params'])) return false;

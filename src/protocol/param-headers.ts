@@ -1,6 +1,6 @@
 /**
- * Arguments of tools that callers over HTTP say again in headers (2026-07-28, basic/transports/streamable-http: Custom
- * Headers from Tool Parameters): the rules that both sides follow.
+ * Tool arguments that HTTP callers repeat in headers (2026-07-28, basic/transports/streamable-http: Custom Headers from
+ * Tool Parameters). Both sides follow these rules.
  */
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -11,7 +11,7 @@ import type { Subschema } from './subschemas.ts';
 const KEYWORD = 'x-mcp-header';
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
 
-/** An argument that callers over HTTP say again in a header. */
+/** An argument that HTTP callers repeat in a header. */
 export interface ParamHeader {
   /** As people read it: `Mcp-Param-Region`. */
   readonly name: string;
@@ -48,7 +48,7 @@ export function paramHeaders(subschemas: readonly Subschema[], owner: string): r
   return headers.size === 0 ? undefined : [...headers.values()];
 }
 
-/** What an argument says in the arguments of a call; undefined where nothing is there. */
+/** The value of an argument in a call; undefined if it is absent. */
 export function argumentAt(args: JsonObject, { path }: ParamHeader): unknown {
   let value: unknown = args;
   for (const name of path) {
@@ -59,10 +59,9 @@ export function argumentAt(args: JsonObject, { path }: ParamHeader): unknown {
 }
 
 /**
- * The headers that go with a call, by their names in lower case. What is absent or null has none, and neither has what
- * no header can say.
+ * The headers of a call by lower-case name. Absent or null arguments, and values that no header can hold, have no header.
  *
- * @throws RpcError −32602 that names an integer which is no safe one: every server must refuse it (2026-07-28,
+ * @throws RpcError −32602 that names an integer outside the safe range, because every server must refuse it (2026-07-28,
  * basic/transports/streamable-http: Schema Extension).
  */
 export function mirroredArguments(headers: readonly ParamHeader[], args: JsonObject): Record<string, string> {

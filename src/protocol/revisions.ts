@@ -25,7 +25,10 @@ export interface RevisionProfile {
   readonly elicitation: 'none' | 'form' | 'url';
   /** What a form may ask beside one value of a field: titles by `oneOf`, several of a choice, defaults of all (2025-11-25, changelog, major 5 and minor 9). */
   readonly richForms: boolean;
-  /** A visit to an address has an id, by which its end is told of: in 2025-11-25 alone (2026-07-28, changelog, minor 11). */
+  /**
+   * A URL elicitation has an id, and its completion is notified by that id: in 2025-11-25 alone (2026-07-28, changelog,
+   * minor 11).
+   */
   readonly elicitationId: boolean;
   /**
    * Tools in sampling, and the capabilities `sampling.tools` and `sampling.context` (2025-11-25, changelog, major 7). With
@@ -45,11 +48,11 @@ export interface RevisionProfile {
   readonly resourceNotFound: typeof McpErrorCode.ResourceNotFound | typeof ErrorCode.InvalidParams;
   /** Error codes of other revisions, and the nearest that this one has. A code that is not in it is sent as it is. */
   readonly errorCodes: ReadonlyMap<number, number>;
-  /** What came later than this revision, and is left out for it. */
+  /** Vocabulary of later revisions, which is removed for this one. */
   readonly unknown: UnknownVocabulary;
 }
 
-/** Vocabulary of later revisions. What no revision knows is not in it: that passes as it is. */
+/** Vocabulary of later revisions. Names that no revision defines are not in it, and pass unchanged. */
 export interface UnknownVocabulary {
   /** Properties, by the object that has them. */
   readonly properties: Readonly<Partial<Record<ShapedObject, readonly string[]>>>;

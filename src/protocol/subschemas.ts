@@ -41,7 +41,7 @@ const NAMED: ReadonlySet<string> = new Set([
   'dependencies',
 ]);
 
-/** Where a schema without `$id` stands: no address that anybody could ask. */
+/** The base URI of a schema without `$id`. It cannot be fetched. */
 const ROOT = 'schema://root/';
 
 /** Schemas deeper than this, or of more subschemas, are refused: checking a value takes time that grows with both. */
@@ -119,7 +119,7 @@ export function refuseExternalReferences(
   }
 }
 
-/** What a reference means where it stands, as an address. */
+/** Resolves a reference against its base to a URI. */
 export function resolved(reference: string, base: string, work: Work): string {
   // Characters other than ASCII, as they are or percent-encoded, cost a step each.
   work.take(50 + reference.length + (base.length >>> 3));

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { KNOWN_NOTICES, Notice } from './methods.ts';
 import type { SubscriptionFilter } from './types.ts';
 
-/** What tells that a list has changed, by the member of a filter that asks for it (2026-07-28, patterns/subscriptions). */
+/** List-change notifications, by the filter member that requests them (2026-07-28, patterns/subscriptions). */
 export const LIST_CHANGES = [
   ['toolsListChanged', Notice.ToolsListChanged],
   ['promptsListChanged', Notice.PromptsListChanged],
@@ -12,8 +12,8 @@ export const LIST_CHANGES = [
 const MEMBERS: ReadonlySet<string> = new Set([...LIST_CHANGES.map(([key]) => key), 'resourceSubscriptions', 'taskIds']);
 
 /**
- * Whether a filter asks for what a notification says. What nobody here knows may be what a member asks for that nobody here
- * knows either. Of updates of resources it is enough that the filter names one: what is a part of another its server knows.
+ * Whether a filter requests a notification. An unknown notification passes if the filter has an unknown member. A
+ * resource update passes if the filter names any resource: only the server knows which resource is part of another.
  */
 export function asksFor(filter: SubscriptionFilter, method: string, params: JsonObject): boolean {
   switch (method) {
@@ -28,7 +28,7 @@ export function asksFor(filter: SubscriptionFilter, method: string, params: Json
   }
 }
 
-/** All changes that a filter asks for: what to tell of where nobody knows what was missed. */
+/** All notifications that a filter requests. Send them if it is not known which ones were missed. */
 export function* changesOf(filter: unknown): Iterable<[method: string, params: JsonObject]> {
   if (!isObject(filter)) return;
   const { resourceSubscriptions }: SubscriptionFilter = filter;
@@ -38,8 +38,8 @@ export function* changesOf(filter: unknown): Iterable<[method: string, params: J
 }
 
 /**
- * Whether what was updated is a resource, or a part of it: a server may name either to whoever subscribed to it (2026-07-28,
- * schema: ResourceUpdatedNotificationParams).
+ * Whether the updated resource is the given one or a part of it: a server may name either one to a subscriber
+ * (2026-07-28, schema: ResourceUpdatedNotificationParams).
  */
 export function isWithin(updated: unknown, uri: unknown): boolean {
   if (typeof updated !== 'string' || typeof uri !== 'string') return false;

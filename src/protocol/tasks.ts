@@ -5,10 +5,10 @@ import { isObject } from '../jsonrpc/message.ts';
 /** What the extension is called among capabilities (tasks extension: Extension Identifier). */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
-/** Where a task stands; of `completed`, `failed` and `cancelled` none ever changes (tasks extension: Task Status). */
+/** The status of a task. `completed`, `failed` and `cancelled` are final (tasks extension: Task Status). */
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
-/** A task as it travels, without what came of it (tasks extension: Tasks). */
+/** A task on the wire, without its result (tasks extension: Tasks). */
 export interface Task {
   taskId: string;
   status: TaskStatus;
@@ -23,7 +23,7 @@ export interface Task {
   pollIntervalMs?: number;
 }
 
-/** A task with what its status brings along: what `tasks/get` and `notifications/tasks` carry (tasks extension: Task Status). */
+/** A task with the members of its status, as in `tasks/get` and `notifications/tasks` (tasks extension: Task Status). */
 export interface DetailedTask extends Task {
   /** The questions that wait for answers by `tasks/update`, by their keys; of `input_required` alone. */
   inputRequests?: JsonObject;
@@ -33,7 +33,7 @@ export interface DetailedTask extends Task {
   error?: ErrorObject;
 }
 
-/** Whether a task is over. */
+/** Whether a task has ended. */
 export function isTerminal(status: TaskStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }

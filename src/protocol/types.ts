@@ -1,4 +1,4 @@
-/** MCP vocabulary: the shapes that this package builds or reads. What it only passes on stays `JsonObject`. */
+/** MCP types that this package builds or reads. Data that it only passes on stays `JsonObject`. */
 import type { JsonObject } from '../jsonrpc/message.ts';
 
 /** A picture for people (2025-11-25, basic: icons). */
@@ -28,7 +28,7 @@ export interface Implementation {
 
 /** Hints for the client on how to use content (server/resources: Annotations). */
 export interface Annotations {
-  /** Whom it is meant for. Default: either. */
+  /** The intended audience. Default: both. */
   audience?: ('user' | 'assistant')[];
   /** From 0, optional, to 1, required. */
   priority?: number;
@@ -148,9 +148,9 @@ export interface ToolAnnotations {
   readOnlyHint?: boolean;
   /** It may destroy something, and does not only add; of tools that change something. Default true. */
   destructiveHint?: boolean;
-  /** To call it again with the same arguments changes nothing more; of tools that change something. Default false. */
+  /** Repeated calls with the same arguments change nothing more; only for tools that change something. Default false. */
   idempotentHint?: boolean;
-  /** It deals with the world outside, as a web search does. Default true. */
+  /** It interacts with the outside world, for example a web search. Default true. */
   openWorldHint?: boolean;
 }
 
@@ -242,7 +242,7 @@ export interface DiscoverResult {
 
 /** Who a transport authenticated, and what they may do. */
 export interface AuthInfo {
-  /** Tells one caller from another: sessions, parked exchanges and tasks are bound to it. Of a JWT: issuer and subject. */
+  /** Identifies the caller. Sessions, suspended requests and tasks are bound to it. For a JWT: issuer and subject. */
   readonly principal: string;
   /** What was granted. */
   readonly scopes: readonly string[];
@@ -250,11 +250,14 @@ export interface AuthInfo {
   readonly clientId?: string | undefined;
   /** When the credential ends, in seconds since 1970. */
   readonly expiresAt?: number | undefined;
-  /** What else the credential says, of a JWT its claims. Never the credential. */
+  /** Further data of the credential, for a JWT its claims. Never the credential itself. */
   readonly claims?: JsonObject | undefined;
 }
 
-/** What a `subscriptions/listen` exchange wants to hear of (2026-07-28, basic/patterns/subscriptions: Notification Filter). */
+/**
+ * The notifications that a `subscriptions/listen` exchange requests (2026-07-28, basic/patterns/subscriptions:
+ * Notification Filter).
+ */
 export interface SubscriptionFilter {
   /** Changes of the list of tools. Default false, as of the lists below. */
   toolsListChanged?: boolean;

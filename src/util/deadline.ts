@@ -2,13 +2,13 @@ import { startTimer, type Timer } from './timer.ts';
 
 /** Limits of one request's time. Both in milliseconds; 0 means none. */
 export interface TimeLimits {
-  /** How long to wait for the response, counted anew from each sign of progress. */
+  /** How long to wait for the response. Progress restarts it. */
   readonly timeout: number;
-  /** How long to wait at the most, whatever progress is reported. */
+  /** The longest wait, regardless of progress. */
   readonly maxTimeout: number;
 }
 
-/** The time that something may take, counted anew from each sign of progress, under a hard maximum. */
+/** A timeout that progress restarts, with a hard maximum. */
 export class Deadline {
   readonly #limits: TimeLimits;
   readonly #onexpired: (limit: number) => void;

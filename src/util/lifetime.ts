@@ -1,15 +1,15 @@
 /**
- * How long something lasts: an exchange, a session, a request that is sent. It is over for one reason, and tells so through
- * an `AbortSignal`, which is made when somebody first wants it: one of the platform's costs a request over a kept
- * connection as much as a third of its time.
+ * The lifetime of an exchange, a session or an outgoing request. It ends with one reason, and signals that by an
+ * `AbortSignal`. The signal is created on first use, because creating one costs up to a third of the time of a request on
+ * a kept connection.
  */
 export class Lifetime {
   #controller: AbortController | undefined;
   #ended: Error | undefined;
-  /** The first who listens needs no signal for it: in the middle of a call that is all there is. */
+  /** The first listener. It needs no signal, and most calls have only this one. */
   #listener: (() => void) | undefined;
 
-  /** Why it is over; undefined while it lasts. */
+  /** The reason for its end; undefined while it is alive. */
   get ended(): Error | undefined {
     return this.#ended;
   }
@@ -22,34 +22,34 @@ export class Lifetime {
     return this.#controller.signal;
   }
 
-  /** As that of the signal, which is not made for it. */
+  /** Like `signal.aborted`, without creating the signal. */
   get aborted(): boolean {
     return this.#controller ? this.#controller.signal.aborted : this.#ended !== undefined;
   }
 
-  /** Calls back when it is aborted, from now on. */
+  /** Adds a listener for a later abort. */
   onAbort(listener: () => void): void {
     if (this.#listener) this.signal.addEventListener('abort', listener);
     else this.#listener = listener;
   }
 
-  /** Takes back `onAbort`. */
+  /** Removes a listener that `onAbort` added. */
   offAbort(listener: () => void): void {
     if (this.#listener === listener) this.#listener = undefined;
     else this.#controller?.signal.removeEventListener('abort', listener);
   }
 
-  /** Ends it, and the signal fires. Nothing happens where it is over. */
+  /** Ends it and fires the signal. Does nothing if it has ended. */
   abort(reason: Error): void {
     if (!this.#ended) this.fire(reason);
   }
 
-  /** Ends it quietly: who works on it need not hear of it. A signal that is first wanted later has fired. */
+  /** Ends it without firing an existing signal. A signal that is created later is already aborted. */
   protected settle(reason: Error): void {
     this.#ended = reason;
   }
 
-  /** Ends it, and the signal fires, even if it has ended quietly before. */
+  /** Ends it and fires the signal, even after a quiet end. */
   protected fire(reason: Error): void {
     this.#ended = reason;
     const listener = this.#listener;

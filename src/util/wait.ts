@@ -1,6 +1,6 @@
 import { startTimer, type Timer } from './timer.ts';
 
-/** When a wait ends before what is waited for. */
+/** Conditions that end a wait early. */
 export interface WaitLimits {
   /** The wait rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
@@ -11,10 +11,10 @@ export interface WaitLimits {
 }
 
 /**
- * Settles as the work does, or rejects when the signal fires or the time is over. The wait ends then, not the work, whose
- * own failure nobody hears of any more.
+ * Settles like the work, or rejects when the signal fires or the time is over. This ends only the wait: the work
+ * continues, and its later failure is ignored.
  *
- * @throws what the work rejects with, the signal's reason, or what `late` makes.
+ * @throws the work's error, the signal's reason, or the error from `late`.
  */
 export async function waitFor<T>(work: Promise<T>, { signal, timeout = 0, late }: WaitLimits): Promise<T> {
   let stop!: () => void;
