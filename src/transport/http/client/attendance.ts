@@ -1,11 +1,11 @@
 import { startTimer, type Timer } from '../../../util/timer.ts';
 
 /**
- * What is left of a limit of time whose clock stands still while a person logs in. All in milliseconds.
+ * The time left of a limit that does not count the time of a person's login. All times in milliseconds.
  *
  * @param waited how long ago the limit was set.
- * @param loginActiveUntil when a person was busy last, as `Date.now()` has it; Infinity while one is.
- * @returns 0 where it is over.
+ * @param loginActiveUntil when a login was last in progress, as `Date.now()` gives it; Infinity while one is.
+ * @returns 0 if the limit is over.
  */
 export function leftOf(limit: number, waited: number, loginActiveUntil: number, now = Date.now()): number {
   if (loginActiveUntil <= now - waited) return 0;
@@ -13,10 +13,10 @@ export function leftOf(limit: number, waited: number, loginActiveUntil: number, 
 }
 
 /**
- * Calls back once a limit of time is over whose clock stands still while a person logs in.
+ * Calls back when a time limit is over. The limit does not count the time of a person's login.
  *
- * @param limit in milliseconds, 0 for ever.
- * @returns what ends it.
+ * @param limit in milliseconds; 0 for no limit.
+ * @returns a function that stops it.
  */
 export function attendedTimer(limit: number, loginActiveUntil: () => number, onexpired: () => void): () => void {
   let timer: Timer;

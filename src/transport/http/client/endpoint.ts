@@ -12,20 +12,20 @@ import { retryAfter } from './retry-after.ts';
 export interface HttpClientOptions {
   /** Default `nodeHttp()`. */
   readonly http?: HttpSend | undefined;
-  /** Sent with each request: an API key, for one. Names in any case. What the protocol says in headers wins over them. */
+  /** Sent with each request, for example an API key. Names in any case. Headers of the protocol override them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Gives requests their credentials. Default none: 401 and 403 are errors then. */
+  /** Gives requests their credentials. Default none: 401 and 403 are then errors. */
   readonly authorizer?: Authorizer | undefined;
-  /** The bound of one incoming message, in bytes. Default 16 MiB. */
+  /** The largest incoming message, in bytes. Default 16 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * How long an event stream may be silent, without even a comment, before its connection is taken for lost. Milliseconds,
-   * default 10 minutes; 0 for ever.
+   * How long an event stream may be silent, without even a comment, before its connection counts as lost. Milliseconds,
+   * default 10 minutes; 0 for no limit.
    */
   readonly idleTimeout?: number | undefined;
   /**
-   * How long `Retry-After` may ask to wait, in all for one message. Milliseconds, default 30 000. A server that asks for more
-   * is not waited for; 0 waits for none.
+   * How long to wait for `Retry-After`, in total for one message. Milliseconds, default 30 000. If a server asks for
+   * more, the request fails; 0 never waits.
    */
   readonly maxRetryAfter?: number | undefined;
 }
@@ -34,17 +34,20 @@ export interface HttpClientOptions {
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 export const IDLE_TIMEOUT = 600_000;
 const MAX_RETRY_AFTER = 30_000;
-/** What a server that says 0 is given, in milliseconds. */
+/** The wait in milliseconds if a server says 0. */
 const MIN_RETRY_DELAY = 50;
-/** How often one request is sent again for each time that the server says. */
+/** How often one request is repeated because of `Retry-After`. */
 const MAX_DELAYS = 3;
-/** The same where an authorizer thinks it worthwhile, which has limits of its own and can say why it gives up. */
+/**
+ * How often one request is repeated with another credential. An authorizer has its own limits, and better errors for
+ * them.
+ */
 const MAX_REFUSALS = 20;
 const MAX_REDIRECTS = 5;
-/** What is read of the body of an error, in bytes. */
+/** How much of an error's body is read, in bytes. */
 const MAX_ERROR_BODY = 64 * 1024;
 
-/** One request to the endpoint, before credentials are put to it. */
+/** One request to the endpoint, without credentials. */
 export interface EndpointRequest {
   readonly method: HttpRequest['method'];
   readonly url: URL;
@@ -52,13 +55,13 @@ export interface EndpointRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly cancellation: Lifetime;
-  /** It matters too little for a person to log in for it, or to wait and try again. Default false. */
+  /** The request is not worth a login, or a wait and a retry. Default false. */
   readonly once?: boolean | undefined;
 }
 
 /**
- * Sends requests to one server: with credentials, through redirects within its origin, and again where it has turned one
- * away and says when to come back.
+ * Sends requests to one server. Adds credentials, follows redirects within its origin, and repeats a request that the
+ * server refused with a time to come back.
  */
 export class Endpoint {
   readonly #http: HttpSend;
@@ -79,11 +82,12 @@ export class Endpoint {
   readonly loginActiveUntil = (): number => this.#authorizer?.loginActiveUntil ?? 0;
 
   /**
-   * Resolves with a reply whose status is a success. What is sent again had certainly not run: it was redirected (307, 308),
-   * refused for its credential (401, 403), or turned away until later (429, 503 with `Retry-After`).
+   * Resolves with a reply that has a success status. Only requests that certainly did not run are repeated: they were
+   * redirected (307, 308), refused for their credential (401, 403), or delayed by the server (429, 503 with
+   * `Retry-After`).
    *
-   * @throws HttpStatusError for any other status, and for a redirect that is not followed; NotSent or AnswerLost as
-   * `HttpSend`; what the authorizer throws; the reason of the cancellation.
+   * @throws HttpStatusError for any other status, and for a redirect that is not followed. NotSent or AnswerLost as
+   * `HttpSend`. Errors of the authorizer. The reason of the cancellation.
    */
   async send(request: EndpointRequest): Promise<HttpReply> {
     const { method, cancellation, body, once = false } = request;
@@ -103,7 +107,7 @@ export class Endpoint {
         url = this.#redirected(reply, method, url, ++redirects);
         continue;
       }
-      // Its body is read before anything is waited for: unread, it would hold its connection.
+      // Read the body before waiting: an unread body would hold its connection.
       const failure = await failureOf(reply, method, url);
       if (once) throw failure;
       if (this.#authorizer && isRefusal(reply) && refusals < MAX_REFUSALS) {
@@ -116,7 +120,8 @@ export class Endpoint {
         if (waited + wait > this.#maxRetryAfter) throw failure;
         delays += 1;
         waited += wait;
-        // Those who were told the same time should not all come at once; never earlier than it says.
+        // Clients that got the same time should not all return at once. A random delay is added, so none returns
+        // earlier.
         await pause(wait * (1 + Math.random() / 10), cancellation);
       } else {
         throw failure;
@@ -124,7 +129,7 @@ export class Endpoint {
     }
   }
 
-  /** Credentials go to no other origin, and what was asked must not become a GET. */
+  /** Credentials go to no other origin, and a POST must not become a GET. */
   #redirected(reply: HttpReply, method: string, url: URL, redirects: number): URL {
     const location = reply.header('location');
     const target = location === undefined || !URL.canParse(location, url.href) ? undefined : new URL(location, url);
@@ -142,19 +147,19 @@ export class Endpoint {
   }
 }
 
-/** Whether a reply refuses the credential: 401, or 403 that says that its scopes do not suffice. */
+/** Whether a reply refuses the credential: 401, or 403 for missing scopes. */
 function isRefusal(reply: HttpReply): boolean {
   if (reply.status === 401) return true;
   return reply.status === 403 && /\berror="?insufficient_scope\b/i.test(reply.header('www-authenticate') ?? '');
 }
 
-/** Whether a reply is of this media type. */
+/** Whether a reply has this media type. */
 export function isType(reply: HttpReply, type: string): boolean {
   const given = reply.header('content-type') ?? '';
   return given === type || mediaType(given) === type;
 }
 
-/** Reads the error out of a reply that is no success. */
+/** Reads the error from a reply with an error status. */
 async function failureOf(reply: HttpReply, method: string, url: URL): Promise<HttpStatusError> {
   const plain = statusError(reply, method, url, reasonOf(reply));
   if (!isType(reply, 'application/json')) {
@@ -165,14 +170,14 @@ async function failureOf(reply: HttpReply, method: string, url: URL): Promise<Ht
   try {
     response = errorIn(parseJson(await reply.text(MAX_ERROR_BODY)));
   } catch {
-    // The status says more than that its body cannot be read.
+    // The status tells more than an error about its unreadable body.
   }
   if (!response) return plain;
   return new HttpStatusError(reply.status, `${plain.message} (${response.error.message})`, response);
 }
 
 function errorIn(value: unknown): ErrorResponse | undefined {
-  // Some servers leave out what makes it JSON-RPC.
+  // Some servers omit the fields of JSON-RPC.
   const message = isObject(value) && 'error' in value ? checkMessage({ jsonrpc: '2.0', ...value }) : undefined;
   return message && 'error' in message ? message : undefined;
 }

@@ -2,32 +2,32 @@ import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 
 export interface ServerSentEvent {
-  /** `message` where the server names none. */
+  /** `message` if the server names none. */
   readonly type: string;
   readonly data: string;
-  /** The event's own id; undefined where it has none. An empty one takes back the one before. */
+  /** The event's own id. Undefined if it has none. An empty id clears the previous one. */
   readonly id: string | undefined;
 }
 
 export interface EventSourceOptions {
   readonly onevent: (event: ServerSentEvent) => void;
-  /** The server says how long to wait before connecting anew, in milliseconds. */
+  /** Called with the time to wait before reconnecting, in milliseconds. */
   readonly onretry?: (milliseconds: number) => void;
-  /** The bound of one event, in UTF-16 code units. */
+  /** The largest event, in UTF-16 code units. */
   readonly maxEventLength: number;
 }
 
-/** What each line of an event counts towards its bound, in code units. */
+/** The size that each line of an event adds to the event, in code units. */
 const LINE = 64;
 
-/** An event is larger than it may be. */
+/** An event is larger than the limit. */
 export class EventTooLarge extends Error {
   override readonly name = 'EventTooLarge';
 }
 
 /**
- * Reads server-sent events out of the bytes of a stream (HTML standard, section 9.2.6), as they come. An event that is not
- * complete when the stream ends is none.
+ * Reads server-sent events from the bytes of a stream (HTML standard, section 9.2.6). An incomplete event at the end of
+ * the stream is ignored.
  */
 export class EventSourceReader {
   /** Node's own decoder: `TextDecoder` costs several times as much for short chunks. */
@@ -35,10 +35,13 @@ export class EventSourceReader {
   readonly #parser;
   readonly #maxEventLength: number;
   #started = false;
-  /** Lines since the last event. */
+  /** The number of lines since the last event. */
   #lines = 0;
   #atLineStart = true;
-  /** The last chunk ended with a carriage return, which was taken for the end of its line: a line feed would belong to it. */
+  /**
+   * Whether the last chunk ended with a carriage return, which ended a line. A line feed after it belongs to the same
+   * line end.
+   */
   #returned = false;
   #tooLarge = false;
 
@@ -47,7 +50,7 @@ export class EventSourceReader {
     this.#parser = createParser({
       maxBufferSize: maxEventLength,
       onEvent: ({ event, data, id }) => {
-        // What came whole was never in the parser's buffer, whose bound is the only one it knows.
+        // The parser only limits its own buffer, and a complete event was never in it.
         if (data.length > maxEventLength) this.#tooLarge = true;
         if (!this.#tooLarge) onevent({ type: event ?? 'message', data, id });
       },
@@ -58,7 +61,7 @@ export class EventSourceReader {
     });
   }
 
-  /** @throws EventTooLarge where an event is larger than it may be; nothing can be read then any more. */
+  /** @throws EventTooLarge if an event is larger than the limit. Nothing can be read after that. */
   feed(chunk: Uint8Array): void {
     let text = this.#decoder.write(chunk);
     if (text === '') return;
@@ -67,7 +70,7 @@ export class EventSourceReader {
       if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
     }
     if (this.#returned && text.charCodeAt(0) === 0x0a) text = text.slice(1);
-    // What ends with a carriage return would wait for the next chunk, which may never come.
+    // A final carriage return would make the parser wait for a next chunk, which may never come.
     this.#returned = text.endsWith('\r');
     if (this.#returned) text = text.replaceAll(/\r\n?/g, '\n');
     this.#count(text);
@@ -76,7 +79,7 @@ export class EventSourceReader {
       throw new EventTooLarge(`An event of the server is larger than ${this.#maxEventLength} characters`);
   }
 
-  /** The parser counts the text of an event only, but empty lines of data take memory, too. */
+  /** The parser only counts the text of an event, but empty data lines also take memory. */
   #count(text: string): void {
     const lines = text.replaceAll(/\r\n?/g, '\n');
     let at = 0;

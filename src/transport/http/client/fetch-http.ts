@@ -2,7 +2,7 @@ import type { Lifetime } from '../../../util/lifetime.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpSend } from './http.ts';
 
-/** What `fetch` names as the cause where it has not come to send anything. */
+/** The causes that `fetch` gives if it has sent nothing. */
 const BEFORE_SENDING: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'EAI_AGAIN',
@@ -18,10 +18,10 @@ const BEFORE_SENDING: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Sends requests with a `fetch`, where `node:http` cannot be used or something stands in front of it. Slower: a fetch costs
- * several times what a request of `nodeHttp` does.
+ * Sends requests with a `fetch`, if `node:http` cannot be used or a `fetch` wrapper is required. A fetch costs several
+ * times as much as a request of `nodeHttp`.
  *
- * @param fetch Default the global one, looked up with each request.
+ * @param fetch Default: the global one, looked up with each request.
  */
 export function fetchHttp(fetch?: typeof globalThis.fetch): HttpSend {
   return async ({ method, url, headers, body, cancellation }) => {
@@ -89,7 +89,7 @@ class FetchReply implements HttpReply {
   }
 
   discard(): void {
-    // Of a body that has broken off already nobody needs to hear.
+    // An error of a body that has already failed is not reported.
     this.#response.body?.cancel().catch(() => {});
   }
 }

@@ -16,7 +16,7 @@ import { readEvents } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
 
 export interface HttpCarrierOptions extends HttpClientOptions {
-  /** Hears of what no caller can be told. Default: nobody. */
+  /** Receives errors that cannot be reported to a caller. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
@@ -24,18 +24,20 @@ const HEADERS = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
 } as const;
-/** How long a server may take to end a stream on which it has answered, in milliseconds; its connection can be used again then. */
+/**
+ * How long a server may take to end a stream after the response, in milliseconds. Its connection can then be reused.
+ */
 const LINGER = 1000;
-/** With these a request is turned away, whatever the body says: nothing in it tells of the era. */
+/** Statuses that refuse a request, whatever the body says. They show nothing about the era. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 
 /**
- * Carries requests of a revision without sessions over HTTP, each as a POST of its own (2026-07-28,
+ * Carries requests of a revision without sessions over HTTP, each as its own POST (2026-07-28,
  * transports/streamable-http: Sending Messages). Closing the response cancels the request.
  *
- * `request` rejects with HttpStatusError where the server answers with a status that is no success and with no JSON-RPC
- * error, or refuses with 401, 403, 429 or 503; with NotSent where it cannot be reached; with AnswerLost or SilenceError
- * where the response ends, breaks off or falls silent before the answer. An event stream may be silent for `idleTimeout`.
+ * `request` rejects with HttpStatusError for an error status without a JSON-RPC error, and for 401, 403, 429 and 503;
+ * with NotSent if the server cannot be reached; with AnswerLost or SilenceError if the response ends, breaks off or
+ * falls silent before the answer. An event stream may be silent for `idleTimeout`.
  */
 export function httpCarrier(url: URL, options: HttpCarrierOptions = {}): Carrier {
   return new HttpCarrier(url, options);
@@ -53,7 +55,7 @@ class HttpCarrier implements Carrier {
   readonly #onerror: (error: Error) => void;
   /** One for each request in flight. */
   readonly #open = new IdTable<RequestId, Lifetime>();
-  /** Streams of requests that are answered, and that the server has not ended yet. */
+  /** Streams of answered requests that the server has not ended yet. */
   readonly #lingering = new Set<Lifetime>();
   #lastId = 0;
   #closed = false;
@@ -103,7 +105,7 @@ class HttpCarrier implements Carrier {
     return Promise.resolve();
   }
 
-  /** @param release called once, when the request is answered and nothing can cancel it any more. */
+  /** @param release called once, when the request is answered and can no longer be cancelled. */
   async #exchange(
     id: RequestId,
     body: string,
@@ -179,7 +181,7 @@ class HttpCarrier implements Carrier {
     try {
       return checkMessage(parseJson(data));
     } catch (error) {
-      // An answer that is none is still all that comes.
+      // The response is malformed, but no other will come: fail the request.
       if (error instanceof InvalidMessage && error.failure?.id === id) return error.failure;
       this.#onerror(error as Error);
       return undefined;

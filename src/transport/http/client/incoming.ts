@@ -16,43 +16,43 @@ import type { MessageExtra } from '../../transport.ts';
 export interface IncomingOptions {
   readonly deliver: (message: Message, extra: MessageExtra | undefined) => void;
   readonly report: (error: Error) => void;
-  /** Sends the server the error that answers what it meant as a request. Default: it is not told. */
+  /** Sends the server an error in response to an invalid request. Default: it gets none. */
   readonly answer?: (response: Response) => void;
 }
 
-/** The owner need not be told how large such a message was. Bytes. */
+/** The size of smaller messages is not reported. Bytes. */
 const SMALL = 4096;
 
-/** Makes messages of the JSON texts of a server. Batches are taken apart, in the revision that has them. */
+/** Parses the JSON texts of a server into messages. Splits batches in the revision that has them. */
 export class Incoming {
-  /** Of the negotiated revision; undefined until there is one. */
+  /** The profile of the negotiated revision. Undefined before negotiation. */
   profile: RevisionProfile | undefined;
   readonly #options: IncomingOptions;
-  /** Of the server: an error under such an id would be taken for the answer to that request. */
+  /** The server's requests. An error with such an id would be taken for the response to that request. */
   readonly #inFlight = new InFlight();
 
   constructor(options: IncomingOptions) {
     this.#options = options;
   }
 
-  /** Notes what goes out: an answer settles the request of the server. */
+  /** Reads an outgoing message. A response settles the server's request. */
   sending(message: Message): void {
     this.#inFlight.settle(message);
   }
 
   /**
-   * Delivers what is in a text, and reports what is none. What can only have been meant as a request is answered with
-   * −32600 under its id (JSON-RPC 2.0, section 5): its caller would wait for ever.
+   * Delivers the messages in a text, and reports invalid ones. An invalid request is answered with −32600 under its id
+   * (JSON-RPC 2.0, section 5), because its caller would otherwise wait without end.
    *
-   * @param asked the request whose response the text came with: what is in it belongs to it, and an error that names no
-   * request is its answer.
+   * @param asked the request whose response contained the text. Its messages belong to that request, and an error
+   * without an id answers it.
    */
   take(text: string, asked?: RequestId): void {
     const { report } = this.#options;
     try {
       const value = parseJson(text);
       if (!Array.isArray(value)) return this.#deliver(checkMessage(value), text.length, asked);
-      // Before a revision is negotiated nothing is known of what the server has.
+      // Before negotiation, nothing is known of the server's revision.
       if (this.profile && !this.profile.batches) {
         throw invalidRequest(
           `batches exist only in revision 2025-03-26, this connection speaks ${this.profile.revision}`,
@@ -67,7 +67,7 @@ export class Incoming {
     } catch (error) {
       if (!(error instanceof InvalidMessage)) throw error;
       report(error);
-      // An answer that is none is still all that comes.
+      // The response is malformed, but no other will come: fail the request.
       if (error.failure) this.#deliver(error.failure, text.length, asked);
       else this.#answer(errorResponse(error.id, error.toObject()));
     }

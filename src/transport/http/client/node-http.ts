@@ -9,9 +9,9 @@ import { NotSent, type HttpReply, type HttpRequest, type HttpSend } from './http
 import { proxyFor, watchProxy, type Proxy } from './proxy.ts';
 
 export interface NodeHttpOptions {
-  /** For name resolution, connection and TLS together. Milliseconds, default 10 000; 0 for ever. */
+  /** The limit for name resolution, connection and TLS together. Milliseconds, default 10 000; 0 for no limit. */
   readonly connectTimeout?: number;
-  /** The head of a response, in bytes. Default 16 KiB. */
+  /** The largest size of the response headers, in bytes. Default 16 KiB. */
   readonly maxHeaderBytes?: number;
   /** In place of agents of its own, which keep an idle connection a second less than the server says, or 4
    * seconds: for certificates, or a proxy that the environment does not name. */
@@ -19,21 +19,30 @@ export interface NodeHttpOptions {
   readonly httpsAgent?: https.Agent;
 }
 
-/** How long an idle connection is kept where the server does not say. Common servers keep theirs for 5 seconds. */
+/**
+ * How long an idle connection is kept if the server does not say. Common servers keep theirs for 5 seconds.
+ * Milliseconds.
+ */
 const IDLE_TIMEOUT = 4000;
-/** How much earlier than the server we let go of an idle connection, so that no request meets its end. */
+/**
+ * How much earlier than the server the client closes an idle connection, so that no request meets the server's close.
+ * Milliseconds.
+ */
 const MARGIN = 1000;
-/** After this much silence the system asks whether the peer is still there. */
+/** After this many milliseconds of silence, TCP keep-alive checks the peer. */
 const PROBE_AFTER = 30_000;
-/** Connections that the server closed while they were idle, and that a request may meet before it gets a fresh one. */
+/**
+ * How many stale connections a request may meet before it gets a fresh one. The server has closed these while they were
+ * idle.
+ */
 const MAX_STALE = 3;
 
-/** What is read of a body that nobody wants, in bytes, so that its connection can be used again. */
+/** How much of an unwanted body is read so that its connection can be reused. Bytes. */
 const MAX_DISCARDED = 64 * 1024;
 
 const AGENT_OPTIONS = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER };
 
-/** How long the server says that it keeps a connection while it is idle, in milliseconds. */
+/** How long the server says it keeps each idle connection, in milliseconds. */
 const hints = new WeakMap<Socket, number>();
 
 function takeHint({ headers, socket }: http.IncomingMessage): void {
@@ -42,9 +51,12 @@ function takeHint({ headers, socket }: http.IncomingMessage): void {
   if (seconds !== undefined) hints.set(socket, Number(seconds) * 1000);
 }
 
-/** Makes an agent let go of idle connections before the server does. Its own way knows of the server's time only below a limit. */
+/**
+ * Makes an agent close idle connections before the server does. An agent by itself follows the server's time only below
+ * a limit.
+ */
 function shortIdle<T extends http.Agent>(agent: T): T {
-  // `node:http` calls this for each connection that becomes idle, and ends it when its timeout comes.
+  // `node:http` calls this for each connection that becomes idle, and closes the connection at its timeout.
   (agent as unknown as { keepSocketAlive(socket: Socket): boolean }).keepSocketAlive = (socket) => {
     const hint = hints.get(socket);
     const idle = hint === undefined ? IDLE_TIMEOUT : hint - MARGIN;
@@ -56,7 +68,7 @@ function shortIdle<T extends http.Agent>(agent: T): T {
   return agent;
 }
 
-/** Sends requests with `node:http` and `node:https`, over connections that are kept for the next one. */
+/** Sends requests with `node:http` and `node:https`, over kept-alive connections. */
 export function nodeHttp(options: NodeHttpOptions = {}): HttpSend {
   const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
   let { httpAgent, httpsAgent } = options;
@@ -89,15 +101,16 @@ export function nodeHttp(options: NodeHttpOptions = {}): HttpSend {
   return Object.assign(send, { close });
 }
 
-/** A kept connection was found closed when the request was to be written to it. */
+/** A kept connection was already closed when the request was written to it. */
 class StaleConnection extends NotSent {}
 
-/** Headers that say more to `node:http` than what is sent. */
+/** Headers that change how `node:http` sends a request. */
 const TELLING = ['host', 'content-length', 'transfer-encoding', 'expect', 'connection', 'accept-encoding'] as const;
 
 /**
- * The head of a request as names and values in turn, which `node:http` writes as they are: one by one they cost it several
- * times as much. Undefined where it has to see to more. Not for the agents of others, which may put headers to it.
+ * The request headers as alternating names and values, which `node:http` writes unchanged. Setting them one by one
+ * costs several times as much. Undefined if `node:http` must handle some of them. Not for a user's agents, which may
+ * add headers.
  */
 function headerList({ url, headers, body }: HttpRequest): string[] | undefined {
   if (body === undefined || target(url).auth !== undefined || TELLING.some((name) => name in headers)) return undefined;
@@ -118,7 +131,7 @@ function exchange(
   const { url, method, body, cancellation } = request;
   return new Promise((resolve, reject) => {
     if (cancellation?.ended) return reject(cancellation.ended);
-    /** Whether anything of the request may have left. Not before there is a connection. */
+    /** Whether any part of the request may have been sent. Impossible before there is a connection. */
     let connected = false;
     let answered = false;
     let timer: Timer;
@@ -183,7 +196,7 @@ function exchange(
   });
 }
 
-/** What `node:http` makes of an address, for those that are used again and again. */
+/** The request options for URLs that are used repeatedly. */
 const targets = new WeakMap<URL, { readonly href: string; readonly options: http.RequestOptions }>();
 
 function target(url: URL): http.RequestOptions {
@@ -208,7 +221,7 @@ function sendError(
   if (!connected || cause instanceof NotSent) {
     return new NotSent(`${shown(url)} cannot be reached${through}: ${why}`, { cause });
   }
-  // The system did not take all of the request, so the server has not got the whole of its body.
+  // The system did not take the whole request, so the server did not get the whole body.
   if (reused && hasBody && cause.syscall === 'write') {
     return new StaleConnection(`${shown(url)} closed the connection: ${why}`, { cause });
   }
@@ -226,7 +239,7 @@ class NodeReply implements HttpReply {
     this.#response = response;
     this.#url = url;
     this.#cancellation = cancellation;
-    // A body that is let go of may break off afterwards, and nobody listens to it then.
+    // A discarded body may fail later, when nothing listens to it.
     response.on('error', ignore);
   }
 
@@ -245,7 +258,8 @@ class NodeReply implements HttpReply {
       response.on('close', () => {
         if (!response.readableEnded) reject(this.#lost(undefined));
       });
-      // Mostly all of it has come with the head, and only its end is waited for: then the connection can be used again.
+      // Usually the whole body has come with the headers and only its end is missing. Then the connection can be
+      // reused.
       if (response.complete) {
         const body = response.read() as Buffer | null;
         if (body && body.length > limit) tooLarge();

@@ -5,7 +5,7 @@ import { NotSent } from './http.ts';
 /** A proxy for requests. Its name in errors has no password. */
 export interface Proxy {
   readonly name: string;
-  /** Whether it tunnels bytes, as for https. Otherwise it answers itself, for the server or with a status of its own. */
+  /** Whether it tunnels bytes, as for https. Otherwise it responds itself, for the server or with its own status. */
   readonly tunnels: boolean;
   readonly agent: http.Agent;
 }
@@ -54,7 +54,10 @@ function variableFor(secure: boolean): string {
   return names.find((name) => process.env[name])!;
 }
 
-/** Fails a request that the proxy refuses, since the proxy's answer is not the server's: it has passed nothing on. */
+/**
+ * Fails a request that the proxy refuses. The proxy's response is not the server's, and the server did not get the
+ * request.
+ */
 export function watchProxy(client: http.ClientRequest, { tunnels }: Proxy): void {
   const refuse = (status: number | undefined): void => {
     client.destroy(

@@ -1,25 +1,28 @@
-/** When a stream that broke off is given up. */
+/** When to stop reconnecting a stream. */
 export interface ReconnectionOptions {
   /** How many attempts in a row may fail. Default 8. */
   readonly maxAttempts?: number | undefined;
-  /** How long they may take together. Milliseconds, default 2 minutes. A server that asks to wait for longer is not waited for. */
+  /**
+   * The longest time for all attempts in a row. Milliseconds, default 2 minutes. If a server asks to wait longer, the
+   * stream fails.
+   */
   readonly maxTime?: number | undefined;
 }
 
 /**
- * What the first attempt waits where the server names no time, in milliseconds; those after it wait longer. Connections
- * begin at least so far apart, whatever time the server names.
+ * The delay before the first attempt if the server names none, in milliseconds. Later delays are longer. Connections
+ * always begin at least this far apart, whatever the server asks.
  */
 const FIRST_DELAY = 100;
 const MAX_DELAY = 30_000;
 /**
- * A server that has nothing to say is asked as often as it wants where it names at least this much, in milliseconds; where
- * it names less, after so many attempts about as often as that.
+ * If a server asks for at least this delay, in milliseconds, an idle stream is polled at the server's rate. With a
+ * shorter delay, the rate falls to about this after some attempts.
  */
 const POLLED = 1000;
 const ATTEMPTS_TO_POLLED = 3;
 
-/** When to connect to a stream again, and when to give it up. Time is given in, in milliseconds. */
+/** Decides when to reconnect a stream, and when to stop. The caller passes the time in, in milliseconds. */
 export class Reconnection {
   /** How long the server asks to wait (2025-11-25, transports: Sending Messages, 6), in milliseconds. */
   retry: number | undefined;
@@ -33,21 +36,21 @@ export class Reconnection {
     this.#maxTime = maxTime;
   }
 
-  /** How often a connection was tried since the last progress. */
+  /** The number of attempts since the last progress. */
   get attempts(): number {
     return this.#attempts;
   }
 
-  /** Something has come: attempts and time are counted anew. */
+  /** Something arrived. Resets attempts and time. */
   progress(): void {
     this.#attempts = 0;
     this.#since = undefined;
   }
 
   /**
-   * The server has the stream, and had nothing to say. It may want to be asked again and again (2025-11-25, transports:
-   * Sending Messages, 6), as often as it says, but for about once a second in the long run; where it does not say, ever more
-   * rarely, but without an end.
+   * The server still has the stream, but sent nothing. It may want to be polled (2025-11-25, transports: Sending
+   * Messages, 6). Polling follows the server's delay, but in the long run at most about once a second. If the server
+   * names no delay, polling slows down but never stops.
    */
   idle(): void {
     this.#since = undefined;
@@ -56,10 +59,10 @@ export class Reconnection {
   }
 
   /**
-   * How long to wait before the next attempt, or undefined where there is to be none. Never less than `retry`. A server that
-   * closes each connection at once and asks for the next at once gets ten a second.
+   * The delay before the next attempt, or undefined to stop. Never less than `retry`. A server that closes each
+   * connection at once and asks for an immediate reconnect gets ten connections a second.
    *
-   * @param began when the connection began that has ended.
+   * @param began when the connection that has ended began.
    */
   next(now: number, began = now): number | undefined {
     this.#since ??= now;

@@ -1,6 +1,6 @@
 /**
- * How long a `Retry-After` header asks to wait, in milliseconds from `now`: seconds, or a date (RFC 9110, section 10.2.3).
- * Undefined where there is none or it says nothing.
+ * The delay of a `Retry-After` header in milliseconds from `now`: seconds, or a date (RFC 9110, section 10.2.3).
+ * Undefined if it is absent or invalid.
  */
 export function retryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
