@@ -3,8 +3,8 @@ import { Notice } from '../protocol/methods.ts';
 import { changesOf } from '../protocol/subscriptions.ts';
 
 /**
- * Takes the notifications of subscriptions that follow one another, for a caller who has asked for one. Of each but the first
- * it is not told that it is acknowledged, but that all it listens to has changed: that may be so, unheard, in between.
+ * Joins several consecutive subscriptions to one for the caller. The caller gets only the first acknowledgement. Each
+ * later one becomes a notification for everything in the filter, because any of it may have changed in the gap.
  */
 export function acknowledgedOnce(exchange: Exchange): Exchange['notify'] {
   let acknowledged = false;

@@ -11,52 +11,55 @@ import { TimeoutError } from './errors.ts';
 import type { Change, Progress } from './handlers.ts';
 import { endBy, letGo } from './shared-signal.ts';
 
-/** How long one call may take, and who may end it. */
+/** The time limits of one call, and the signal that cancels it. */
 export interface CallLimits {
-  /** Gives the call up: it rejects with the signal's reason, and the server is told. */
+  /** Cancels the call: it rejects with the signal's reason, and the server is notified. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Milliseconds without an answer, counted from the last progress; not while the server asks something, nor while a person
-   * logs in. 0 for ever.
+   * Milliseconds without a response, counted from the last progress. It does not run during a question of the server or
+   * a login. 0: no limit.
    */
   readonly timeout: number;
-  /** Milliseconds in all, whatever happens. 0 for ever. */
+  /** Milliseconds in total, whatever happens. 0: no limit. */
   readonly maxTimeout: number;
 }
 
-/** What a call needs of its client. */
+/** The parts of the client that a call needs. */
 export interface CallHost {
   readonly caller: Caller;
-  /** When a person was busy with a login last, as `Date.now()` has it; Infinity while one is. Default: never. */
+  /** When the last login ended, as in `Date.now()`. Infinity during a login. Default: never. */
   readonly loginActiveUntil?: number;
-  /** Hears what belongs to the call. */
+  /** Gets the notifications of the call. */
   notice(call: Call, method: string, params: JsonObject): void;
-  /** Answers a question in the middle of the call, and holds each call that may have asked it meanwhile. */
+  /**
+   * Answers a question of the server during the call. Meanwhile, it pauses the time limit of each call that may have
+   * asked it.
+   */
   answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject>;
 }
 
-/** Who hears what belongs to one call. */
+/** The handlers for the notifications of one call. */
 export interface CallListener {
   readonly onprogress?: ((progress: Progress) => void) | undefined;
-  /** Of a subscription: what the server agreed to tell of. */
+  /** For a subscription: gets the filter that the server agreed to. */
   readonly onacknowledged?: ((filter: SubscriptionFilter) => void) | undefined;
-  /** Of a subscription. */
+  /** For a subscription. */
   readonly onchange?: ((change: Change) => void) | undefined;
 }
 
-/** One call of a client, from its start until it settles, which it does within its limits whatever the service does. */
+/** One call of a client. It always settles within its time limits, even if the service does not. */
 export class Call extends BaseExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
   readonly caller: Caller;
-  /** Where what belongs to the call goes beside the client. */
+  /** Handlers for the call's notifications, in addition to the client's own. */
   readonly hears: CallListener;
   readonly #host: CallHost;
   readonly #limits: CallLimits;
   #reject: ((reason: unknown) => void) | undefined;
   #timer: Timer;
   #started = 0;
-  /** Questions of the server that are open: while people think, no time runs out but the hard maximum. */
+  /** Open questions of the server. While a user thinks, only the total time limit runs. */
   #questions = 0;
   #live = false;
 
@@ -77,9 +80,9 @@ export class Call extends BaseExchange implements Exchange {
   }
 
   /**
-   * Has the service answer; called once.
+   * Calls the service. Called once.
    *
-   * @throws TimeoutError, the reason of the signal or of `abort`, or what the service rejects with.
+   * @throws TimeoutError, the reason of the signal or of `abort`, or the service's error.
    */
   run(service: Service): Promise<JsonObject> {
     const { signal } = this.#limits;
@@ -108,7 +111,7 @@ export class Call extends BaseExchange implements Exchange {
     this.abort(this.#limits.signal?.reason);
   }
 
-  /** Gives the call up. Nothing happens where it has settled. */
+  /** Cancels the call. Does nothing if it has settled. */
   override abort(reason: Error): void {
     if (!this.#live) return;
     this.settle(reason);
@@ -117,7 +120,7 @@ export class Call extends BaseExchange implements Exchange {
     this.#reject?.(reason);
   }
 
-  /** The server has shown that it works on the call. */
+  /** Restarts the time limit: the server is working on the call. */
   extend(): void {
     if (this.#live) this.#arm();
   }
@@ -132,7 +135,7 @@ export class Call extends BaseExchange implements Exchange {
     return this.#host.answer(this, method, params, options);
   }
 
-  /** Stops all time limits except the hard maximum: while a person thinks about a question, or for a subscription. */
+  /** Pauses all time limits except the total one: while a user thinks about a question, or for a subscription. */
   hold(): void {
     this.#questions += 1;
     this.extend();
@@ -152,7 +155,7 @@ export class Call extends BaseExchange implements Exchange {
     this.#timer = startTimer(wait, () => this.#expire(wait, wait === remaining));
   }
 
-  /** @param hard whether it is the maximum that is over. */
+  /** @param hard whether the total time limit was reached. */
   #expire(waited: number, hard: boolean): void {
     const limit = hard ? this.#limits.maxTimeout : this.#limits.timeout;
     const left = hard ? 0 : leftOf(limit, waited, this.#host.loginActiveUntil ?? 0);
@@ -165,7 +168,7 @@ export class Call extends BaseExchange implements Exchange {
     this.#live = false;
     clearTimeout(this.#timer);
     if (this.#limits.signal) letGo(this.#limits.signal, this);
-    // Who still thinks about a question of a call that is over need not.
+    // The call is over, so cancel its open questions.
     if (this.#questions > 0) this.fire(this.ended ?? answered());
   }
 }

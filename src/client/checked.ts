@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { InvalidResultError } from './errors.ts';
 
-/** What each entry of a list has as a string: that by which it is asked for. */
+/** The required string property of each kind of entry: its name or URI. */
 const IDENTIFYING: Readonly<Record<string, string>> = {
   tools: 'name',
   prompts: 'name',
@@ -9,7 +9,7 @@ const IDENTIFYING: Readonly<Record<string, string>> = {
   resourceTemplates: 'uriTemplate',
 };
 
-/** What each block of content of a known type has as a string (server/tools: Tool Result). */
+/** The required string properties of each known type of content block (server/tools: Tool Result). */
 const CONTENT: Readonly<Record<string, string>> = {
   text: 'text',
   image: 'data',
@@ -17,7 +17,7 @@ const CONTENT: Readonly<Record<string, string>> = {
   resource_link: 'uri',
 };
 
-/** @throws InvalidResultError that names the first entry of a list that is none. */
+/** @throws InvalidResultError that names the first malformed entry of a list. */
 export function checkEntries(method: string, property: string, entries: readonly unknown[]): void {
   const key = IDENTIFYING[property];
   for (const [index, entry] of entries.entries()) {
@@ -31,7 +31,7 @@ export function checkEntries(method: string, property: string, entries: readonly
   }
 }
 
-/** @throws InvalidResultError that names the first block of content that is none, or lacks what its type is for. */
+/** @throws InvalidResultError that names the first content block that is malformed or lacks a required property. */
 export function checkContent(method: string, content: unknown): void {
   listAt(method, 'content', content, (block, where) => checkBlock(method, block, where));
 }
@@ -49,7 +49,7 @@ export function checkContents(method: string, contents: unknown): void {
   listAt(method, 'contents', contents, (one, where) => checkResource(method, one, where));
 }
 
-/** The same for what an argument can be completed with. */
+/** The same for a completion. */
 export function checkValues(method: string, values: unknown): void {
   if (!Array.isArray(values)) throw unlike(method, 'values');
   const index = values.findIndex((value) => typeof value !== 'string');
@@ -89,7 +89,7 @@ function needString(method: string, where: string, value: JsonObject, key: strin
   throw new InvalidResultError(`The server answered ${method}: ${where}.${key} is not a string`);
 }
 
-/** What a result is that lacks what it is for. */
+/** The error for a result without its main property. */
 export function unlike(method: string, property: string): InvalidResultError {
   return new InvalidResultError(`The server answered ${method} without ${property}`);
 }

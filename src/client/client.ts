@@ -27,46 +27,46 @@ import type { Requester } from './requester.ts';
 import { openSubscription, type Subscription } from './subscription.ts';
 import { TaskHandle } from './task.ts';
 
-/** Entries of a list that is read as a whole. */
+/** The most entries of a list that is read as a whole. */
 const MAX_ENTRIES = 100_000;
 
-/** What a tool returned, with the type of its structured content. */
+/** The result of a tool, with the type of its structured content. */
 export type ToolResult<T = unknown> = Omit<CallToolResult, 'structuredContent'> & { structuredContent?: T };
 
 /** How a tool is called. */
 export interface CallToolOptions<T = unknown> extends RequestOptions, Pick<TaskOptions, 'onstatus'> {
-  /** Checks the structured content, and types it. Any Standard Schema: Zod, Valibot, ArkType and others. */
+  /** Checks the structured content and gives it a type. Any Standard Schema: Zod, Valibot, ArkType and others. */
   output?: StandardSchemaV1<unknown, T> | undefined;
-  /** Where the call becomes a task: returns at once with that, instead of waiting. Default false. */
+  /** If the call becomes a task: returns the task at once instead of waiting for its result. Default false. */
   detach?: boolean | undefined;
 }
 
-/** What became of a call that was not waited for: a task, or the result, where the server made none. */
+/** The outcome of a call with `detach`: a task, or the result if the server made no task. */
 export type DetachedCall<T = unknown> =
   | { readonly task: TaskHandle; readonly result?: undefined }
   | { readonly task?: undefined; readonly result: ToolResult<T> };
 
-/** What an argument is completed for (server/utilities/completion: Reference Types). */
+/** The prompt or template whose argument is completed (server/utilities/completion: Reference Types). */
 export type CompletionReference = { type: 'ref/prompt'; name: string } | { type: 'ref/resource'; uri: string };
 
-/** Values that an argument could have. */
+/** Suggested values for an argument. */
 export interface Completion {
   /** At most 100. */
   values: string[];
-  /** How many there are in all, where that is known. */
+  /** The total number of values, if known. */
   total?: number;
   hasMore?: boolean;
 }
 
 /**
- * A server, as whoever it is for sees it: the same calls whatever revision it speaks and however it is reached.
+ * A client of one server. The same methods work in every revision and over every transport.
  *
- * What a handshake server has not declared is not asked of it: its lists are empty, and calls are refused with −32601
- * before anything is sent (2025-11-25, basic/lifecycle: Operation). `request` sends whatever it is given.
+ * The client does not use capabilities that a handshake server did not declare: their lists are empty, and calls are
+ * refused with −32601 before anything is sent (2025-11-25, basic/lifecycle: Operation). `request` sends any request.
  *
- * Every call settles within its limits. It rejects with the server's own `RpcError` as it is; with a `TimeoutError`; with a
- * `ConnectionError`, which says why there is no connection; with an `InvalidResultError`; or with the reason of the signal
- * that gave it up.
+ * Every call settles within its time limits. It rejects with the server's own `RpcError`, unchanged; with a
+ * `TimeoutError`; with a `ConnectionError`, which says why there is no connection; with an `InvalidResultError`; or
+ * with the reason of the signal that cancelled it.
  */
 export class Client {
   readonly #requester: Requester;
@@ -79,22 +79,22 @@ export class Client {
   /** The server as a function, with this client's middleware around it. Without the cache, and without the handlers. */
   readonly service: Service = (exchange) => this.#requester.service(exchange);
 
-  /** The revision that is spoken with the server. */
+  /** The revision that the connection uses. */
   get revision(): Revision {
     return this.#requester.revision;
   }
 
-  /** What the server said of itself when it was connected to last. */
+  /** The server's description from the last time it was connected. */
   get discovered(): DiscoverResult {
     return this.#requester.link.upstream?.discovered ?? { supportedVersions: [], capabilities: {} };
   }
 
-  /** What the server can do, as it declared. */
+  /** The capabilities that the server declared. */
   get serverCapabilities(): JsonObject {
     return this.discovered.capabilities;
   }
 
-  /** Name and version of the server; undefined where it does not say. Nothing to decide by. */
+  /** Name and version of the server. Undefined if it does not state them. Do not base decisions on them. */
   get serverInfo(): Implementation | undefined {
     const { _meta: meta } = this.discovered;
     return meta?.[Meta.ServerInfo];
@@ -105,12 +105,15 @@ export class Client {
     return this.discovered.instructions;
   }
 
-  /** Whether no call can come through any more: the client was closed, or lost what cannot be connected to again. */
+  /** Whether calls are no longer possible: the client was closed, or lost a connection that cannot be made again. */
   get closed(): boolean {
     return !this.#requester.link.usable;
   }
 
-  /** Puts middleware around the service, inside of what is there. Subscriptions that are open keep what they have. */
+  /**
+   * Adds middleware around the service, inside the existing middleware. Open subscriptions keep the middleware that
+   * they have.
+   */
   use(...middleware: Middleware[]): this {
     this.#requester.use(...middleware);
     return this;
@@ -122,14 +125,15 @@ export class Client {
   }
 
   /**
-   * The tools one by one: a page is asked for when the one before has been read. Where the session of a handshake server is
-   * lost between two pages, it rejects with a `ConnectionError`, for cursors end with it; `listTools` begins anew.
+   * The tools one by one. Each page is requested when the previous one has been read. If the session of a handshake
+   * server is lost between two pages, this rejects with a `ConnectionError`, because cursors are valid in one session
+   * only. `listTools` starts again instead.
    */
   tools(options?: ListOptions): AsyncGenerator<Tool, void, undefined> {
     return this.#entries(Method.ListTools, 'tools', 'tools', options);
   }
 
-  /** All resources; those of templates are not in it. */
+  /** All resources, without those of templates. */
   listResources(options?: ListOptions): Promise<Resource[]> {
     return this.#all(Method.ListResources, 'resources', 'resources', options);
   }
@@ -160,9 +164,9 @@ export class Client {
   }
 
   /**
-   * Calls a tool. What the server asks on the way is answered by the client's handlers; where the call becomes a task, its
-   * end is waited for, within `maxTimeout`, and giving up cancels the task. A tool that failed is no error: `isError` says
-   * so. Structured content is checked against the tool's output schema where a list has shown it.
+   * Calls a tool. The client's handlers answer the server's questions. If the call becomes a task, this waits for its
+   * end, within `maxTimeout`; cancelling the call cancels the task. A failed tool does not reject: its result has
+   * `isError`. Structured content is checked against the tool's output schema if a list has shown the schema.
    */
   callTool<T = unknown>(
     name: string,
@@ -192,7 +196,7 @@ export class Client {
     return options.detach ? { task } : this.#awaited(task, options, started);
   }
 
-  /** The handle of a task, by the id that it was given: of another client, or of one that is gone. */
+  /** A handle for the task with this id. Another client may have started the task. */
   task(id: string): TaskHandle {
     return new TaskHandle(this.#requester, id);
   }
@@ -221,7 +225,7 @@ export class Client {
   /**
    * Completes an argument of a prompt or of a template.
    *
-   * @param context arguments that are known already.
+   * @param context arguments that already have a value.
    */
   async complete(
     ref: CompletionReference,
@@ -237,8 +241,8 @@ export class Client {
   }
 
   /**
-   * Hears of changes: of lists and resources by a filter, or of the resource with this URI. Resolves when the server has
-   * agreed.
+   * Subscribes to changes: of lists and resources by a filter, or of the resource with this URI. Resolves when the
+   * server has acknowledged it.
    */
   subscribe(
     what: string | SubscriptionFilter,
@@ -249,55 +253,62 @@ export class Client {
     return openSubscription(this.#requester, filter, handler, options);
   }
 
-  /** From now on, log messages of this level and of more severe ones are wanted. */
+  /** Requests log messages of this level and above from now on. */
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#requester.logLevel = level;
     await this.#requester.applyLogLevel();
   }
 
-  /** Whether the server answers: rejects where it does not. */
+  /** Checks that the server responds. Rejects if it does not. */
   async ping(options?: RequestOptions): Promise<void> {
-    // 2026-07-28 has no ping (changelog); what describes the server will do, where it is asked and not remembered.
+    // 2026-07-28 has no ping (changelog). `server/discover` does the same, if its cached result is not used.
     const method = this.#requester.era === 'legacy' ? Method.Ping : Method.Discover;
     await this.#requester.request(method, {}, { ...options, fresh: true });
   }
 
-  /** Has the server describe itself. */
+  /** Asks the server to describe itself. */
   async discover(options?: ReadOptions): Promise<DiscoverResult> {
     return (await this.#requester.request(Method.Discover, {}, options)) as DiscoverResult;
   }
 
-  /** Makes any other request; resolves with its result as it is. */
+  /** Sends any other request. Resolves with its unchanged result. */
   request(method: string, params: JsonObject = {}, options?: RequestOptions): Promise<JsonObject> {
     return this.#requester.request(method, params, options);
   }
 
   /**
-   * Sends a notification to a handshake server. 2026-07-28 leaves clients none to send: `notifications/cancelled`, over stdio
-   * only, goes out by itself when a call is given up, and over HTTP the end of the stream stands for it
-   * (basic/transports/streamable-http: Sending Messages). To such a server those of older revisions are left out, as it needs
-   * none of them, and any other is refused.
+   * Sends a notification to a handshake server. In 2026-07-28, clients have no notification to send: when a call is
+   * cancelled, `notifications/cancelled` is sent automatically over stdio, and over HTTP the stream is closed instead
+   * (basic/transports/streamable-http: Sending Messages). For such a server, notifications of older revisions are
+   * skipped, and any other is refused.
    *
-   * @throws TypeError (rejects) where the method is none of a notification; RpcError −32601 where the revision has none such.
+   * @throws TypeError (rejects) if the method is not a notification's; RpcError −32601 if the revision does not have
+   * it.
    */
   async notify(method: string, params: JsonObject = {}): Promise<void> {
     if (!isNotificationMethod(method)) throw new TypeError('The method of a notification begins with notifications/');
     await this.#requester.notify(method, params);
   }
 
-  /** The answer of `onroots` has changed. From 2026-07-28 on servers ask each time, and need not be told. */
+  /**
+   * Tells the server that the answer of `onroots` has changed. From 2026-07-28 on, servers ask each time and are not
+   * notified.
+   */
   async rootsChanged(): Promise<void> {
     if (this.#requester.era === 'legacy' && this.#requester.options.onroots) {
       await this.#requester.notify(Notice.RootsListChanged, {});
     }
   }
 
-  /** Forgets what is kept of results, as when another person has logged in: of `authorizer` that is seen by itself. */
+  /**
+   * Clears the cached results, for example after another user has logged in. With `authorizer`, this happens
+   * automatically.
+   */
   clearCache(): void {
     this.#requester.cache?.clear();
   }
 
-  /** Ends subscriptions and fails all calls with a `ConnectionError`; resolves when the connection is gone. */
+  /** Ends subscriptions and fails all calls with a `ConnectionError`. Resolves when the connection is closed. */
   close(): Promise<void> {
     return this.#requester.close();
   }
@@ -312,7 +323,7 @@ export class Client {
         return collect(method, this.#entries<T>(method, capability, property, limited));
       }
       if (!isInvalidCursor(error) || options.fresh) throw error;
-      // A page that was kept may name a cursor that is good no more: all of it again, from the beginning (2026-07-28,
+      // A cached page may name a cursor that is no longer valid: read the whole list again (2026-07-28,
       // server/utilities/caching: Interaction with Pagination).
       if (!this.#requester.cache?.forget(method)) throw error;
       return collect(method, this.#entries<T>(method, capability, property, limited));
@@ -327,9 +338,9 @@ export class Client {
   ): AsyncGenerator<T, void, undefined> {
     if (this.#lacks(capability)) return;
     const { link } = this.#requester;
-    /** The session that the cursors are of. */
+    /** The session that the cursors belong to. */
     let session: Upstream | undefined;
-    /** What is left of the time for all pages. */
+    /** The time that is left for all pages. */
     const inTime = (): ReadOptions => {
       if (deadline === undefined) return options;
       const maxTimeout = deadline - Date.now();
@@ -355,13 +366,14 @@ export class Client {
     try {
       yield* entriesOf(method, property, request, maxPages) as AsyncGenerator<T, void, undefined>;
     } catch (error) {
-      // A server without handshakes may have got since what it did not declare, and is asked. If it has not, there is nothing.
+      // A server without handshakes may have gained the capability since then, so ask it. If it has not, the list is
+      // empty.
       const unknown = error instanceof RpcError && error.code === ErrorCode.MethodNotFound;
       if (!unknown || isObject(this.serverCapabilities[capability])) throw error;
     }
   }
 
-  /** Whether the server that is connected has shaken hands without declaring something that its revision knows. */
+  /** Whether this is a handshake server that did not declare a capability of its revision. */
   #lacks(capability: string): boolean {
     const { current } = this.#requester.link;
     if (!current) return false;
@@ -403,7 +415,7 @@ export class Client {
   }
 }
 
-/** Cursors are good in their session alone (2025-11-25, server/utilities/pagination: Implementation Guidelines). */
+/** Cursors are valid in their session only (2025-11-25, server/utilities/pagination: Implementation Guidelines). */
 class PlaceLost extends ConnectionError {
   constructor(method: string, options?: ErrorOptions) {
     super(
@@ -413,7 +425,7 @@ class PlaceLost extends ConnectionError {
   }
 }
 
-/** @throws InvalidResultError where there are more entries than a list may have that is kept as a whole. */
+/** @throws InvalidResultError if there are too many entries to read the list as a whole. */
 async function collect<T>(method: string, entries: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const entry of entries) {

@@ -10,13 +10,13 @@ import { openSubscription } from './subscription.ts';
 import type { Target } from './target.ts';
 
 /**
- * Connects to a server; resolves when it has said what it is.
+ * Connects to a server. Resolves when the server has described itself.
  *
- * A command is started once; where it ends by itself, what is in flight fails, and the next call starts it anew, as it
- * does with what a function makes. A transport that was given is lost with its connection.
+ * A command is started once. If it exits, the calls in flight fail and the next call starts it again. In the same way,
+ * a function is called again for a new transport. If the target is a transport, there is no second connection.
  *
- * @throws TypeError where the target is none; ConnectionError where there is no connection to be had; TimeoutError after
- * `connectTimeout`; RpcError where the server refuses; the reason of the signal.
+ * @throws TypeError if the target is invalid; ConnectionError if the connection fails; TimeoutError after
+ * `connectTimeout`; RpcError if the server refuses; the signal's reason.
  */
 export async function connect(target: Target, options: ClientOptions = {}): Promise<Client> {
   const { clientInfo = { name: 'everwire', version: VERSION }, signal, authorizer } = options;
@@ -27,7 +27,7 @@ export async function connect(target: Target, options: ClientOptions = {}): Prom
   signal?.addEventListener('abort', giveUp, { once: true });
   try {
     await requester.link.connect();
-    // A server that is spoken to without sessions may be followed by one that has them.
+    // A server without sessions may be replaced by one that has them.
     if (!(await hearChanges(requester))) requester.onsession = () => hearChanges(requester);
     return new Client(requester);
   } catch (error) {
@@ -39,10 +39,11 @@ export async function connect(target: Target, options: ClientOptions = {}): Prom
 }
 
 /**
- * Hears from the beginning what nobody subscribed to: all that a handshake server says to the session and asks outside of
- * a call, and from 2026-07-28 on the changes of lists, where somebody wants to hear of them.
+ * Listens from the start without a subscription of the application. From a handshake server: everything that it sends
+ * to the session, and its questions outside of a call. From 2026-07-28 on: list changes, if the application has a
+ * handler for them.
  *
- * @returns whether there is anything to hear, and so a subscription, which goes on with the connections to come.
+ * @returns whether there is anything to listen to. If so, the subscription continues over later connections.
  */
 async function hearChanges(requester: Requester): Promise<boolean> {
   const { onerror } = requester;
@@ -57,7 +58,7 @@ async function hearChanges(requester: Requester): Promise<boolean> {
     ...(announces('resources') && { resourcesListChanged: true }),
   };
   if (requester.era === 'modern' && Object.keys(filter).length === 0) return false;
-  // Of a connection that is lost the transport has told already.
+  // The transport has already reported a lost connection.
   const report = (error: Error | undefined): void => {
     if (error && !(error instanceof ConnectionError)) onerror(error);
   };

@@ -1,15 +1,15 @@
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 
 /**
- * An authorizer that tells when requests go out with another credential than those before: what was kept of results may be
- * somebody else's then (2026-07-28, server/utilities/caching: Cache Scope Field).
+ * An authorizer that reports when requests use a different credential than before: cached results may then belong to
+ * another user (2026-07-28, server/utilities/caching: Cache Scope Field).
  */
 export function watched(authorizer: Authorizer, onchange: () => void): Authorizer {
   let last: string | undefined;
   return {
     async headers(request, signal) {
       const headers = await authorizer.headers(request, signal);
-      // A proof of DPoP is another for each request, whoever makes it.
+      // A DPoP proof is different for each request, so it is ignored.
       const credential = Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'dpop');
       const now = JSON.stringify(credential);
       if (now !== last) {

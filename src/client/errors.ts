@@ -5,8 +5,8 @@ import type { Revision } from '../protocol/revisions.ts';
 import { isRefusedUnread } from '../wire/era-evidence.ts';
 
 /**
- * Something took longer than it may: a call, of which the server was told that nobody waits for it any more; the wait for a
- * task, which goes on; connecting.
+ * A time limit was reached: of a call, which is cancelled at the server; of waiting for a task, which continues; or of
+ * connecting.
  */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
@@ -19,10 +19,13 @@ export class TimeoutError extends Error {
   }
 }
 
-/** The server cannot be reached, the connection was lost before the answer, or the client was closed; `cause` has more. */
+/**
+ * The server cannot be reached, the connection was lost before the response, or the client was closed. `cause` has
+ * details.
+ */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
-  /** Whether the call certainly did not run: made again, it does not run twice. Where false, it may have run. */
+  /** Whether the call certainly did not run, so that a retry cannot run it twice. If false, it may have run. */
   readonly notExecuted: boolean;
 
   constructor(message: string, options: ErrorOptions & { readonly notExecuted?: boolean } = {}) {
@@ -31,7 +34,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** There is no connection to be had, so what was to be sent over it did not run. To try again at once is of no use. */
+/** No connection could be made, so the request did not run. An immediate retry does not help. */
 export class NoConnection extends ConnectionError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, { ...options, notExecuted: true });
@@ -39,8 +42,8 @@ export class NoConnection extends ConnectionError {
 }
 
 /**
- * The server refused the request as one that speaks another revision now. The next call connects anew; this one is not made
- * again by itself.
+ * The server refused the request because it now speaks another revision. The next call connects again. This one is not
+ * retried automatically.
  */
 export class RevisionChanged extends ConnectionError {
   readonly temporary = true;
@@ -58,31 +61,31 @@ export class RevisionChanged extends ConnectionError {
   }
 }
 
-/** The server answered with what is no answer to the request, or breaks the schema that it gave itself. */
+/** The server's result is malformed, or does not match the server's own schema. */
 export class InvalidResultError extends Error {
   override readonly name = 'InvalidResultError';
 }
 
-/** The task that a call had become was cancelled (tasks extension: Task Cancellation). */
+/** The call became a task, and the task was cancelled (tasks extension: Task Cancellation). */
 export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
 }
 
 /**
- * Whether a call that failed with this may be made once more: it certainly did not run, or the connection was lost and to
- * run twice does no harm.
+ * Whether a call that failed with this error may be retried: it certainly did not run, or the connection was lost and
+ * running twice does no harm.
  */
 export function mayRepeat(error: unknown, idempotent: boolean): boolean {
   if (!(error instanceof ConnectionError) || error instanceof NoConnection || error instanceof RevisionChanged)
     return false;
-  // The server has answered, and would say the same again.
+  // The server has answered, and would give the same answer again.
   if (transportFailure(error.cause)?.status !== undefined) return false;
   return error.notExecuted || idempotent;
 }
 
 /**
- * Whether an error came from the peer: it has no cause, or the status that it came with. A status with which a request is
- * turned away is an error of its own, whatever its body says.
+ * Whether an error came from the peer: it has no cause, or its cause is the HTTP status that it came with. A status
+ * that refuses a request is a separate error, whatever the body says.
  */
 function isOfServer(error: RpcError): boolean {
   if (!(error.cause instanceof Error)) return true;
@@ -90,7 +93,7 @@ function isOfServer(error: RpcError): boolean {
 }
 
 /**
- * Whether an error is this side's own of that code. A server may use the same, and means something else by it (2026-07-28,
+ * Whether this side made the error with that code. A server may use the same code with another meaning (2026-07-28,
  * basic: Error Codes).
  */
 function isOurs(error: RpcError, code: number): boolean {
@@ -98,9 +101,9 @@ function isOurs(error: RpcError, code: number): boolean {
 }
 
 /**
- * What a caller is told of a call that failed: the server's own error as it is, and any other as a `ConnectionError`.
+ * The error for the caller of a failed call: the server's own error unchanged, any other as a `ConnectionError`.
  *
- * @param closed whether the connection is over: an error that says so is ours then.
+ * @param closed whether the connection is closed. An error that reports this is then our own.
  */
 export function failure(what: string, thrown: unknown, closed: boolean): Error {
   if (thrown instanceof TimeoutError || thrown instanceof ConnectionError || thrown instanceof InvalidResultError)

@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 
 /**
- * What a person filled into a form, with the defaults of the fields that were left out (2026-07-28, client/elicitation:
- * Requested Schema).
+ * The values of a form, with defaults for the fields that were left out (2026-07-28, client/elicitation: Requested
+ * Schema).
  *
- * @throws TypeError that names the first field that is not as the form asks.
+ * @throws TypeError that names the first field that does not match the form.
  */
 export function filledIn(form: unknown, given: unknown): JsonObject {
   if (given !== undefined && !isObject(given)) throw new TypeError('content must be an object');
@@ -25,7 +25,7 @@ export function filledIn(form: unknown, given: unknown): JsonObject {
   return content;
 }
 
-/** As an own property, whatever it is called. */
+/** Defines an own property, so that `__proto__` is safe. */
 function define(owner: JsonObject, name: string, value: unknown): void {
   Object.defineProperty(owner, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -4,7 +4,7 @@ import type { SampleParams, SampleResult } from '../protocol/sampling.ts';
 import type { DetailedTask } from '../protocol/tasks.ts';
 import type { ElicitResult, Root } from '../protocol/types.ts';
 
-/** A form that a server asks a person to fill in (client/elicitation: Form Mode Elicitation Requests). */
+/** A form that a server asks the user to fill in (client/elicitation: Form Mode Elicitation Requests). */
 export interface FormRequest {
   mode?: 'form';
   /** Why, for the person. */
@@ -14,68 +14,70 @@ export interface FormRequest {
   _meta?: JsonObject;
 }
 
-/** An address that a server asks a person to go to (client/elicitation: URL Mode Elicitation Requests). */
+/** A URL that a server asks the user to open (client/elicitation: URL Mode Elicitation Requests). */
 export interface UrlRequest {
   mode: 'url';
   /** Why, for the person. */
   message: string;
-  /** To be shown in full before anybody goes there, and never fetched by the client itself. */
+  /** Show it in full before the user opens it. The client itself must never fetch it. */
   url: string;
-  /** By which 2025-11-25 tells of its end, in `notifications/elicitation/complete`. */
+  /** In 2025-11-25, `notifications/elicitation/complete` names this id. */
   elicitationId?: string;
   _meta?: JsonObject;
 }
 
-/** What a handler of a question knows beside the question. */
+/** What a question handler gets in addition to the question. */
 export interface QuestionContext {
-  /** Fires when the server takes the question back, or the call that it belongs to is over. */
+  /** Fires when the server cancels the question, or its call is over. */
   readonly signal: AbortSignal;
-  /** The request in whose middle it is asked, as far as that is known: over stdio a handshake server does not say. */
+  /** The request that caused the question, if known. Over stdio, a handshake server does not tell. */
   readonly method: string;
-  /** What the question is called among those of its request (2026-07-28). */
+  /** The key of the question within its request (2026-07-28). */
   readonly key: string | undefined;
 }
 
-/** Lets a person fill in a form. What is left out of `content` gets the form's default; the rest is checked. */
+/** Lets the user fill in a form. Fields that `content` leaves out get the form's defaults. The rest is checked. */
 export type FormHandler = (form: FormRequest, context: QuestionContext) => ElicitResult | Promise<ElicitResult>;
-/** Asks a person whether they go to an address; `accept` means that they agreed to, not that they are done. */
+/** Asks the user whether to open a URL. `accept` means that they agreed to open it, not that they are done there. */
 export type UrlHandler = (visit: UrlRequest, context: QuestionContext) => ElicitResult | Promise<ElicitResult>;
-/** Lets the application's model say something. @throws RpcError −1 where the person forbids it. */
+/** Lets the application's model generate a message. @throws RpcError −1 if the user refuses. */
 export type SampleHandler = (params: SampleParams, context: QuestionContext) => SampleResult | Promise<SampleResult>;
-/** The places that servers may work in. */
+/** The roots that are offered to the server. */
 export type RootsHandler = (context: QuestionContext) => readonly Root[] | Promise<readonly Root[]>;
 
-/** A message of a server's log (server/utilities/logging). */
+/** A log message of a server (server/utilities/logging). */
 export interface LogMessage {
   level: LogLevel;
-  /** Which part of the server says it. */
+  /** The part of the server that logs it. */
   logger?: string;
-  /** Any JSON. */
+  /** Any JSON value. */
   data: unknown;
   _meta?: JsonObject;
 }
 
-/** Something about a server has changed. */
+/** A change at a server. */
 export type Change =
   | { readonly type: 'tools' | 'prompts' | 'resources' }
   | { readonly type: 'resource'; readonly uri: string }
   | { readonly type: 'task'; readonly task: DetailedTask };
 
-/** How far a call is (basic/patterns/progress). */
+/** The progress of a call (basic/patterns/progress). */
 export interface Progress {
   progress: number;
-  /** What `progress` will be at the end, where that is known. */
+  /** The final value of `progress`, if known. */
   total?: number;
   message?: string;
 }
 
-/** What an application answers and hears. What can be asked of it is what the server is told it is capable of. */
+/** The application's handlers for questions and notifications. They decide which capabilities the client declares. */
 export interface Handlers {
-  /** A function is for forms; for addresses give it as `url`. Default: neither. */
+  /** A plain function handles forms. For URLs, give an object with `url`. Default: neither. */
   onelicit?: FormHandler | { form?: FormHandler; url?: UrlHandler } | undefined;
-  /** Default: the server has no model to ask. */
+  /** Default: the server cannot ask for model messages. */
   onsample?: SampleHandler | undefined;
-  /** What `onsample` can do beside plain messages: tools, and context of servers (deprecated). Default neither. */
+  /**
+   * What `onsample` supports in addition to plain messages: tools, and server context (deprecated). Default: neither.
+   */
   sampling?: { tools?: boolean; context?: boolean } | undefined;
   /** Default: no roots. */
   onroots?: RootsHandler | undefined;

@@ -11,11 +11,11 @@ import { NoConnection } from './errors.ts';
 import type { Identity } from './requester.ts';
 
 /**
- * Connects to a server in this process, which is called as a function. What goes to and fro is handed over as it is and
- * not copied: neither side may change what it got.
+ * Connects to a server in this process, which is called as a function. Messages are passed without a copy: neither side
+ * may change what it receives.
  *
  * @param timeout milliseconds that the server may take to describe itself.
- * @throws RpcError where it refuses to, TimeoutError where it takes longer.
+ * @throws RpcError if it refuses, TimeoutError if it takes longer.
  */
 export async function connectInProcess(
   service: Service,
@@ -39,7 +39,7 @@ export async function connectInProcess(
     try {
       return await invoke(service, exchange);
     } catch (error) {
-      // Its own reason comes back to whoever gave the call up.
+      // The caller that cancelled gets its own reason back.
       if (exchange.signal.aborted) throw error;
       throw asOnTheWire(error);
     }
@@ -68,7 +68,7 @@ export async function connectInProcess(
   return upstream;
 }
 
-/** What is no error of the protocol becomes one, and what its author knows of it stays with the server. */
+/** Any other error becomes a protocol error without details: those stay with the server. */
 function asOnTheWire(error: unknown): RpcError {
   return RpcError.fromObject(RpcError.from(error).toObject());
 }

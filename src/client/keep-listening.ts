@@ -51,7 +51,7 @@ export async function keepListening(
         await link.connect();
         if (signal.aborted) break;
         await service(through);
-        // Where no other connection is to come, the end that the server gives it is the end.
+        // If no other connection can be made, the server's end of the subscription is final.
         if (acknowledged && !link.reopens) break;
         lost = acknowledged
           ? new ConnectionError('the server ended it')

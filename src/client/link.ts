@@ -6,38 +6,43 @@ import type { Upstream } from '../wire/upstream.ts';
 import { failure, NoConnection, RevisionChanged } from './errors.ts';
 
 export interface LinkOptions {
-  /** Connects anew. The signal fires when nobody wants the connection any more. */
+  /** Makes a connection. The signal fires when the connection is no longer needed. */
   readonly open: (signal: AbortSignal) => Promise<Upstream>;
-  /** Whether a connection that was lost is followed by another, for the next call. */
+  /** Whether the next call makes another connection after one was lost. */
   readonly reopens: boolean;
   /**
    * Whether the server runs by itself. Then a subscription reconnects to it, too. A process of ours is started again for a
    * call only. Default: false.
    */
   readonly remote?: boolean | undefined;
-  /** Called with each connection before any call goes through it. `rested`: the one before was closed for want of use. */
+  /** Called with each connection before any call uses it. `rested`: the previous one was closed because it was idle. */
   readonly onopen: (upstream: Upstream, rested: boolean) => void;
-  /** Called when a connection is over that nobody closed, with the reason where it is known. */
+  /** Called when a connection was lost, with the reason if it is known. */
   readonly onlost?: ((reason: Error | undefined) => void) | undefined;
   readonly onerror: (error: Error) => void;
 }
 
-/** A connection that lived at least this long (milliseconds) is followed by another at once; else after a growing delay. */
+/**
+ * After a connection of at least this many milliseconds, the next one is made at once; otherwise after a growing delay.
+ */
 const STABLE_AFTER = 5000;
 const FIRST_DELAY = 100;
-/** Attempts come when somebody calls; so a server that is up again is found within so long, in milliseconds. */
+/**
+ * The longest delay, in milliseconds. Attempts are made only when a call needs one, so a restarted server is found
+ * within this time.
+ */
 const MAX_DELAY = 2000;
 /**
- * After so many failures in a row, and no call answered between, calls wait for the next attempt only where it is near: each
- * would do so for seconds, to fail as well.
+ * After this many failures in a row, without a response in between, calls wait for the next attempt only if it is near.
+ * Otherwise each call would wait for seconds and then fail.
  */
 const MAX_WAITED = 5;
-/** What is near, in milliseconds. */
+/** An attempt within this many milliseconds is near. */
 const NEAR = 1000;
 
-/** The way to a server: one connection at a time, and where it can be had another for the first call after it was lost. */
+/** The connection to a server: one at a time. After a loss, the next call makes another one if that is possible. */
 export class Link {
-  /** Subscriptions that were lost and are not open again. Only the first of them reports the loss. */
+  /** Subscriptions that were lost and are not open again yet. Only the first one reports the loss. */
   readonly interrupted = new Set<Exchange>();
   readonly #options: LinkOptions;
   readonly #closing = new AbortController();
@@ -46,12 +51,12 @@ export class Link {
   /** The connection whose server seems to speak another revision now. The next connection shows whether it does. */
   #doubted: Upstream | undefined;
   #connecting: Promise<Upstream> | undefined;
-  /** The connection was closed because nobody used it. */
+  /** The connection was closed because it was idle. */
   #resting = false;
   #openedAt = 0;
   #quickFailures = 0;
   #failedAt = 0;
-  /** Failures since a call was last answered. */
+  /** Failures since the last response to a call. */
   #inVain = 0;
   #answered = false;
   #failure: Error | undefined;
@@ -61,12 +66,12 @@ export class Link {
     this.#options = options;
   }
 
-  /** The newest connection, be it lost or not. Undefined before the first. */
+  /** The newest connection, even if it is lost. Undefined before the first. */
   get upstream(): Upstream | undefined {
     return this.#last;
   }
 
-  /** The connection that the next call goes through. Undefined where another has to be made for it. */
+  /** The connection for the next call. Undefined if it has to be made. */
   get current(): Upstream | undefined {
     return this.#current;
   }
@@ -80,12 +85,12 @@ export class Link {
     return this.#options.reopens;
   }
 
-  /** Whether calls can come through: there is a connection, or another can be had. */
+  /** Whether calls are possible: there is a connection, or one can be made. */
   get usable(): boolean {
     return !this.closed && (this.#options.reopens || this.#current !== undefined);
   }
 
-  /** @throws ConnectionError where there is no connection to be had, RpcError where the server refuses. */
+  /** @throws ConnectionError if no connection can be made, RpcError if the server refuses. */
   connect(): Promise<Upstream> {
     if (this.#current) return Promise.resolve(this.#current);
     this.#connecting ??= this.#connect().finally(() => {
@@ -94,7 +99,9 @@ export class Link {
     return this.#connecting;
   }
 
-  /** The server. Rejects with an `RpcError` of its own as it is, with a `ConnectionError` where it cannot be reached. */
+  /**
+   * Calls the server. Rejects with the server's own `RpcError`, or with a `ConnectionError` if it cannot be reached.
+   */
   readonly service: Service = (exchange) => {
     const upstream = this.#current;
     return upstream ? this.#through(upstream, exchange) : this.#reconnected(exchange);
@@ -109,7 +116,7 @@ export class Link {
    * Waits until a call has made the next connection, or the signal fires.
    *
    * @returns false, at once, if there is a connection or a subscription may make one.
-   * @throws Error with the reason if there will be no connection any more.
+   * @throws Error with the reason, if no connection can be made any more.
    */
   async awaitCall(signal: AbortSignal): Promise<boolean> {
     let waited = false;
@@ -130,7 +137,7 @@ export class Link {
     return waited;
   }
 
-  /** Closes the connection that stands, where another can be had: the next call makes it. What is in flight fails. */
+  /** Closes the current connection if another can be made. The next call makes it. Calls in flight fail. */
   async rest(): Promise<void> {
     const upstream = this.#current;
     if (!upstream || !this.#options.reopens) return;
@@ -139,7 +146,7 @@ export class Link {
     await upstream.close();
   }
 
-  /** @param reason what is connecting rejects with. */
+  /** @param reason the error for connection attempts in progress. */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);
     this.#wake();
@@ -158,7 +165,7 @@ export class Link {
       this.#answered = true;
       return result;
     } catch (error) {
-      // Its transport may still wait for what else was being sent, and close later.
+      // Its transport may still wait for other messages to be sent, and close later.
       if (isSessionGone(error)) this.#lost(upstream);
       if (this.#options.reopens && saysOtherRevision(error, upstream.revision)) {
         this.#doubt(upstream);
@@ -210,14 +217,14 @@ export class Link {
     return upstream;
   }
 
-  /** Lets the next call find out which revision the server speaks. What is in flight goes on until then. */
+  /** Lets the next call find out which revision the server speaks. Calls in flight continue until then. */
   #doubt(upstream: Upstream): void {
     if (this.#current !== upstream) return;
     this.#current = undefined;
     this.#doubted = upstream;
   }
 
-  /** The server speaks the revision that it spoke before, so its state is kept, and what is in flight goes on. */
+  /** The server still speaks the same revision, so keep its state and the calls in flight. */
   #resume(former: Upstream, other: Upstream): Upstream {
     other.close().catch(this.#options.onerror);
     this.#current = former;
@@ -241,7 +248,7 @@ export class Link {
     this.#failure = error instanceof Error ? error : undefined;
   }
 
-  /** The first two attempts come at once: a server that fell over once is no server that cannot stand. */
+  /** The first two attempts are immediate: a server that crashed once usually starts again. */
   async #backOff(signal: AbortSignal): Promise<void> {
     if (this.#quickFailures < 2) return;
     const pause = Math.min(FIRST_DELAY * 2 ** (this.#quickFailures - 2), MAX_DELAY);
@@ -278,7 +285,7 @@ export class Link {
   }
 }
 
-/** A message, and what a process said on stderr before it ended, where that is more. */
+/** A message, with the last stderr output of the process if that adds something. */
 function withLastWords(error: Error): string {
   for (const each of errorChain(error)) {
     const { stderr } = each as { stderr?: unknown };

@@ -19,10 +19,13 @@ import {
 } from './target.ts';
 
 const CONNECT_TIMEOUT = 60_000;
-/** How much longer than that one step of connecting may take, as a person may have to log in: the limit has the rest. */
+/**
+ * How much longer one step of connecting may take, because the user may have to log in. `connectTimeout` bounds the
+ * rest.
+ */
 const LOGIN_ALLOWANCE = 600_000;
 
-/** How connections to a target are opened. @throws TypeError where it is none. */
+/** Creates the function that opens connections to a target. @throws TypeError if the target is invalid. */
 export function openerFor(target: Target, options: ClientOptions): Opener {
   const kind = kindOf(target);
   if (kind === 'url') {
@@ -41,7 +44,7 @@ export function openerFor(target: Target, options: ClientOptions): Opener {
   return opener(true, options, make, JSON.stringify([command.command, ...(command.args ?? [])]));
 }
 
-/** @throws TypeError where it is no transport, or one that does not have what is to be spoken. */
+/** @throws TypeError if the transport is unknown, or does not support the revision. */
 function checkTransport(transport: UrlTarget['transport'], { revision, eras }: ClientOptions): void {
   if (transport !== undefined && transport !== 'http' && transport !== 'sse') {
     throw new TypeError('connect: the transport must be http or sse');
@@ -82,8 +85,7 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
       ...(transport !== 'http' && { sse: () => new SseClient(url, shared) }),
     });
   });
-  // What stands in a query may be a secret.
-  // Where there is one way only, there is nothing to remember.
+  // The query may contain secrets. If only one way is possible, there is nothing to remember.
   const key = transport === 'sse' ? undefined : url.origin + url.pathname;
   return {
     reopens: true,
@@ -98,7 +100,7 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
   };
 }
 
-/** With somebody who may have to log in, the steps of connecting have no limits of their own that matter. */
+/** If the user may have to log in, single steps of connecting get a very long limit. */
 function patient(options: ClientOptions): ClientOptions {
   const { authorizer, connectTimeout = CONNECT_TIMEOUT } = options;
   return authorizer?.loginActiveUntil === undefined || connectTimeout === 0
@@ -106,7 +108,7 @@ function patient(options: ClientOptions): ClientOptions {
     : { ...options, connectTimeout: connectTimeout + LOGIN_ALLOWANCE };
 }
 
-/** Bounds all of connecting to an address, but for what a person takes to log in: whatever hangs, it settles. */
+/** Bounds the total time of connecting to a URL, without the time for a login. It always settles. */
 async function inTime<T>(
   url: URL,
   { authorizer, connectTimeout = CONNECT_TIMEOUT }: ClientOptions,
@@ -132,7 +134,7 @@ async function inTime<T>(
     },
   );
   try {
-    // What connects after all is closed by who has connected it.
+    // If the connection succeeds after all, the code that made it closes it.
     return await Promise.race([work(controller.signal), givenUp]);
   } finally {
     end();
@@ -178,11 +180,11 @@ async function linked(service: Service): Promise<ClientTransport> {
 }
 
 /**
- * Finds out what the server speaks, and connects to it in that.
+ * Finds out which revision the server speaks, and connects with it.
  *
  * @param closing fires when the client is closed.
- * @param signal gives connecting up.
- * @param make makes the connection anew, where that can be done.
+ * @param signal cancels connecting.
+ * @param make makes a new connection, if that is possible.
  */
 async function negotiated(
   target: ClientTransport | HttpTarget,
@@ -194,11 +196,11 @@ async function negotiated(
   make?: () => ClientTransport | Promise<ClientTransport>,
 ): Promise<Upstream> {
   const { connectTimeout = CONNECT_TIMEOUT, revision, eras, probeTimeout, eraCache } = options;
-  /** What went wrong before the connection stood: it says why there was none, or is reported after it. */
+  /** Errors before the connection was ready. They explain why it failed, or are reported afterwards. */
   let early: Error[] | undefined = [];
   const report = (error: Error): void => {
     if (early) early.push(error);
-    // What was on its way when the client was closed was broken off by that.
+    // Messages in transit failed because the client was closed.
     else if (!(closing.aborted && 'code' in error && error.code === CONNECTION_CLOSED)) onerror(error);
   };
   const { connectUpstream } = await import('../wire/negotiate.ts');
@@ -215,14 +217,14 @@ async function negotiated(
       again:
         make &&
         ((): ClientTransport | Promise<ClientTransport> => {
-          // Why the first one ended is not why the second does.
+          // The first connection's error does not explain the end of the second.
           early = [];
           return make();
         }),
       signal,
       probeTimeout: lesser(probeTimeout ?? 5000, connectTimeout),
       handshakeTimeout: connectTimeout,
-      // Each call has its own limits, and people may think for longer than a server should.
+      // Each call has its own limits, and users may think longer than a server may take.
       timeout: 0,
       maxTimeout: 0,
       onerror: report,
@@ -237,7 +239,7 @@ async function negotiated(
   }
 }
 
-/** The lesser of two limits, of which 0 is none. */
+/** The smaller of two limits. 0 means no limit. */
 function lesser(one: number, other: number): number {
   return one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
 }

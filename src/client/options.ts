@@ -10,132 +10,139 @@ import type { EraCache } from '../wire/era-cache.ts';
 import type { Change, Handlers, LogMessage, Progress } from './handlers.ts';
 import type { CacheOptions } from './result-cache.ts';
 
-/** How one request goes. */
+/** The options of one request. */
 export interface RequestOptions {
-  /** Gives the request up: it rejects with the signal's reason, and the server is told. */
+  /** Cancels the request: it rejects with the signal's reason, and the server is notified. */
   signal?: AbortSignal | undefined;
   /**
-   * Milliseconds without an answer before the request fails with a `TimeoutError`, counted anew from each progress; not
-   * while the server asks something, nor while a person logs in. 0 for ever. Default: that of the client.
+   * Milliseconds without a response before the request fails with a `TimeoutError`. Each progress notification restarts
+   * it. It does not run during a question of the server or a login. 0: no limit. Default: the client's.
    */
   timeout?: number | undefined;
-  /** The same in all, whatever progress comes and whatever is asked; of `listTools` and its like, for all pages. Default: that of the client. */
+  /**
+   * The limit in total, in milliseconds, including progress and questions. For `listTools` and similar methods: for all
+   * pages. 0: no limit. Default: the client's.
+   */
   maxTimeout?: number | undefined;
-  /** Hears how far the server is; without it the server is not asked to say. */
+  /** Gets the progress. Without this handler, the server is not asked for progress. */
   onprogress?: ((progress: Progress) => void) | undefined;
-  /** The least severe log message of this request that is wanted, from 2026-07-28 on. Default: that of the client. */
+  /** The minimum level of log messages for this request, from 2026-07-28 on. Default: the client's. */
   logLevel?: LogLevel | undefined;
   /**
-   * Whether it does no harm to send the request again where the connection was lost and it may have run. Default: for
-   * tools not, for all that only reads yes. What certainly did not run is sent again, once, whatever it is.
+   * Whether the request may be sent again if the connection was lost and it may have run. Default: false for tools,
+   * true for requests that only read. A request that certainly did not run is always sent again, once.
    */
   idempotent?: boolean | undefined;
-  /** What else goes into `_meta`. */
+  /** Further entries for `_meta`. */
   meta?: JsonObject | undefined;
 }
 
-/** How something that can be kept is read. */
+/** The options of a request whose result can be cached. */
 export interface ReadOptions extends RequestOptions {
-  /** Asks the server, though what it said before may still be kept. Default false. */
+  /** Asks the server even if a cached result is fresh. Default false. */
   fresh?: boolean | undefined;
 }
 
-/** How a list is read. */
+/** The options of reading a list. */
 export interface ListOptions extends ReadOptions {
-  /** Pages that are read before the list fails as endless. Default 1000. */
+  /** The most pages that are read before the list fails as endless. Default 1000. */
   maxPages?: number | undefined;
 }
 
-/** How a task is waited for. */
+/** The options of waiting for a task. */
 export interface TaskOptions {
-  /** Gives the waiting up. */
+  /** Stops waiting. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds to wait at the most; 0 for ever. Default: that of the client. */
+  /** The longest wait, in milliseconds. 0: no limit. Default: the client's. */
   maxTimeout?: number | undefined;
-  /** Hears how the task stands, each time that is asked. */
+  /** Gets the task's status each time it is polled. */
   onstatus?: ((task: DetailedTask) => void) | undefined;
 }
 
-/** The bounds of speaking to a server at an address. Each has a default that does for most. */
+/** The limits for a server at a URL. The defaults suit most servers. */
 export interface HttpLimits {
-  /** The bound of one incoming message, in bytes. A call whose answer is larger fails. Default 16 MiB. */
+  /** The largest incoming message, in bytes. A call with a larger response fails. Default 16 MiB. */
   maxMessageBytes?: number | undefined;
-  /** How much may wait to be taken by a handshake server, in UTF-16 code units. A call beyond it fails. Default 64 Mi. */
+  /**
+   * How much unsent data may wait for a handshake server, in UTF-16 code units. A call beyond it fails. Default 64 Mi.
+   */
   maxPending?: number | undefined;
   /**
-   * Milliseconds that an event stream may be silent, without even a comment, before its connection is taken for lost. 0 for
-   * ever. Default 10 minutes.
+   * Milliseconds without any data, even a comment, before an event stream counts as lost. 0: no limit. Default 10
+   * minutes.
    */
   idleTimeout?: number | undefined;
-  /** Milliseconds that a handshake server may take to accept a notification or an answer; 0 for ever. Default 30 000. */
+  /**
+   * Milliseconds that a handshake server may take to accept a notification or a response. 0: no limit. Default 30 000.
+   */
   acceptTimeout?: number | undefined;
   /**
-   * Milliseconds that `Retry-After` may ask to wait, in all for one message. A server that asks for more is not waited for.
-   * 0 waits for none. Default 30 000.
+   * The longest total wait for `Retry-After` headers of one message, in milliseconds. If a server asks for more, the
+   * message fails at once. 0: never wait. Default 30 000.
    */
   maxRetryAfter?: number | undefined;
-  /** When the stream of a handshake server that broke off is given up. Default: after 8 attempts in a row, or 2 minutes. */
+  /** When to stop resuming a broken stream of a handshake server. Default: after 8 attempts in a row, or 2 minutes. */
   reconnection?: ReconnectionOptions | undefined;
 }
 
-/** How a server at an address is spoken to. Of no account for other targets. */
+/** HTTP options for a server at a URL. Ignored for other targets. */
 export interface HttpClientOptions {
-  /** Sent with each request: an API key, for one. Never sent to another origin. */
+  /** Headers for each request, such as an API key. Never sent to another origin. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Gives requests their credentials, and gets new ones where a server refuses them. Default none. */
+  /** Adds credentials to requests, and gets new ones if a server refuses them. Default: none. */
   authorizer?: Authorizer | undefined;
-  /** Sends requests in place of `node:http`. */
+  /** Sends requests instead of `node:http`. */
   fetch?: typeof globalThis.fetch | undefined;
-  /** How large, how long and how often. */
+  /** Limits on sizes, times and retries. */
   httpLimits?: HttpLimits | undefined;
 }
 
-/** Who a client is, what it can be asked, and what it hears. */
+/** The options of a client: its identity, handlers and limits. */
 export interface ClientOptions extends Handlers, HttpClientOptions {
   /** Default: this package. */
   clientInfo?: Implementation | undefined;
-  /** The only revision to be spoken. Default: whichever the server prefers. */
+  /** The only revision to use. Default: the server's preference. */
   revision?: Revision | undefined;
   /** Only revisions with a handshake (`legacy`), or only those without (`modern`). Default `both`. */
   eras?: 'both' | 'legacy' | 'modern' | undefined;
-  /** Capabilities to declare beside those of the handlers: extensions, or experimental ones. */
+  /** Capabilities to declare in addition to those of the handlers: extensions, or experimental ones. */
   capabilities?: JsonObject | undefined;
-  /** Milliseconds that a request may go without an answer or progress; 0 for ever. Default 60 000. */
+  /** Milliseconds that a request may go without a response or progress. 0: no limit. Default 60 000. */
   timeout?: number | undefined;
-  /** Milliseconds that a request may take in all; 0 for ever. Default 3 600 000. */
+  /** Milliseconds that a request may take in total. 0: no limit. Default 3 600 000. */
   maxTimeout?: number | undefined;
-  /**
-   * Milliseconds that it may take to connect, not counting the time that a person takes to log in; 0 for ever. Default
-   * 60 000.
-   */
+  /** Milliseconds that connecting may take, without the time for a login. 0: no limit. Default 60 000. */
   connectTimeout?: number | undefined;
   /**
-   * Milliseconds that a server on a connection of its own may be silent before it is taken for one of the handshake
-   * revisions; 0 for as long as that may be. Never more than half of `connectTimeout`: the handshake has the rest. Default 5000.
+   * Milliseconds without a response to the probe before a server is treated as a handshake server. Applies to servers
+   * with their own connection, such as stdio. 0: as long as possible. Never more than half of `connectTimeout`, so that
+   * the handshake has the rest. Default 5000.
    */
   probeTimeout?: number | undefined;
-  /** Remembers the eras of servers, so that the next connection needs no probe. Default: in this process. */
+  /** Caches the eras of servers, so that the next connection needs no probe. Default: in this process. */
   eraCache?: EraCache | undefined;
-  /** Gives connecting up. */
+  /** Cancels connecting. */
   signal?: AbortSignal | undefined;
-  /** What goes around the service; the first is the outermost. */
+  /** Middleware around the service. The first is the outermost. */
   middleware?: readonly Middleware[] | undefined;
-  /** The least severe log message that is wanted. Default: `info` where there is an `onlog`, else none. */
+  /** The minimum level of log messages. Default: `info` if there is an `onlog`, else none. */
   logLevel?: LogLevel | undefined;
-  /** How often one request may come back with questions before it fails. Default 16. */
+  /** How many rounds of questions one request may have before it fails. Default 16. */
   maxRounds?: number | undefined;
-  /** Whether results are kept for as long as the server says, and how many (2026-07-28, server/utilities/caching). */
+  /**
+   * Whether results are cached for as long as the server allows, and how many (2026-07-28, server/utilities/caching).
+   */
   cache?: CacheOptions | false | undefined;
   /** Whether calls may become tasks (`io.modelcontextprotocol/tasks`). Default true. */
   tasks?: boolean | undefined;
-  /** Whether a connection that was lost is made again for the next call, where it can be. Default true. */
+  /** Whether the next call makes a new connection after a loss, if that is possible. Default true. */
   restart?: boolean | undefined;
-  /** Hears the log of the server. */
+  /** Gets the server's log messages. */
   onlog?: ((message: LogMessage) => void) | undefined;
-  /** Hears that the server's lists have changed, from when the client is connected. */
+  /** Gets changes of the server's lists, from the moment that the client is connected. */
   onchange?: ((change: Change) => void) | undefined;
-  /** Hears the server's notifications that nothing else is for. */
+  /** Gets the server's notifications that no other handler handles. */
   onnotification?: ((method: string, params: JsonObject) => void) | undefined;
-  /** Hears of every error that no caller can be told of. Default: writes it to stderr. */
+  /** Gets every error that cannot be returned to a caller. Default: writes it to stderr. */
   onerror?: ((error: Error) => void) | undefined;
 }

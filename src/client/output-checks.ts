@@ -6,11 +6,13 @@ import type * as checks from './output-schema.ts';
 
 type Checks = typeof checks;
 
-/** Checks results of tools against what the server's lists said of them. What checks them is loaded with the first. */
+/**
+ * Checks tool results against the output schemas in the server's lists. The validator is loaded with the first check.
+ */
 export class OutputChecks {
   /** The output schemas. */
   readonly catalog: ToolCatalog<JsonObject>;
-  /** Output schemas as checks; null where one cannot be used. */
+  /** Compiled output schemas; null if one cannot be used. */
   readonly #compiled = new WeakMap<JsonObject, PlainSchema | null>();
   readonly #onerror: (error: Error) => void;
   #checks: Checks | undefined;
@@ -23,10 +25,10 @@ export class OutputChecks {
   }
 
   /**
-   * Checks the structured content of a result (server/tools: Output Schema). Nothing is checked of tools that no list has
-   * shown, of results that are errors, and where the schema cannot be used, which is reported once.
+   * Checks the structured content of a result (server/tools: Output Schema). Results are not checked if no list has
+   * shown the tool, if the result is an error, or if the schema cannot be used, which is reported once.
    *
-   * @throws InvalidResultError where it is missing or not as the schema says.
+   * @throws InvalidResultError if it is missing or does not match the schema.
    */
   async check(name: string, result: JsonObject): Promise<void> {
     const output = this.catalog.known(name);

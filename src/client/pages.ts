@@ -3,14 +3,16 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { checkEntries } from './checked.ts';
 import { InvalidResultError } from './errors.ts';
 
-/** Asks for one page of a list. */
+/** Requests one page of a list. */
 export type PageRequest = (params: JsonObject) => Promise<JsonObject>;
 
 /**
- * The entries of a list, page by page, each page asked for when the one before has been read (server/utilities/pagination).
+ * The entries of a list, page by page. Each page is requested when the previous one has been read
+ * (server/utilities/pagination).
  *
- * @param property the name that the entries have in a page.
- * @throws InvalidResultError where a page has no entries or what is none, a cursor comes twice, or there are more than `maxPages`.
+ * @param property the property of a page that holds the entries.
+ * @throws InvalidResultError if a page has no list of entries or a malformed entry, a cursor repeats, or there are more
+ * than `maxPages` pages.
  */
 export async function* entriesOf(
   method: string,
@@ -35,7 +37,7 @@ export async function* entriesOf(
   }
 }
 
-/** Whether an error can mean that a cursor is good no more (server/utilities/pagination: Error Handling). */
+/** Whether an error can mean that a cursor is no longer valid (server/utilities/pagination: Error Handling). */
 export function isInvalidCursor(error: unknown): boolean {
   return error instanceof RpcError && error.code === ErrorCode.InvalidParams;
 }

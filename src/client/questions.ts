@@ -12,13 +12,13 @@ import type { FormRequest, Handlers, QuestionContext, UrlRequest } from './handl
 
 const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 
-/** Nobody is there who could answer: the server should not have asked. */
+/** There is no handler: the server should not have asked. */
 const UNANSWERABLE: ReadonlySet<number> = new Set([
   ErrorCode.MethodNotFound,
   McpErrorCode.MissingRequiredClientCapability,
 ]);
 
-/** What a server may ask of an application with these handlers, as capabilities say it. */
+/** The capabilities that an application with these handlers declares. */
 export function capabilitiesOf({ onelicit, onsample, onroots, sampling = {} }: Handlers): JsonObject {
   const capabilities: JsonObject = {};
   const { form, url } = elicitation(onelicit);
@@ -30,7 +30,7 @@ export function capabilitiesOf({ onelicit, onsample, onroots, sampling = {} }: H
   return capabilities;
 }
 
-/** The questions of a server, answered by the application's handlers. */
+/** Answers a server's questions with the application's handlers. */
 export class Questions {
   readonly capabilities: JsonObject;
   readonly #handlers: Handlers;
@@ -45,8 +45,8 @@ export class Questions {
   /**
    * Answers a question in the middle of a request.
    *
-   * @throws RpcError for the server: −32601 where nobody answers such questions, −32602 where one of the kind is refused,
-   * −32603 where the handler failed, of which the server is not told more; what the handler throws as an `RpcError`.
+   * @throws RpcError for the server: −32601 if there is no handler for this method, −32602 if the question is invalid
+   * or its mode was not declared, −32603 without details if the handler failed; or the handler's own `RpcError`.
    */
   async answer(
     during: string,
@@ -69,7 +69,7 @@ export class Questions {
         throw error;
       }
       if (signal.aborted || options.signal?.aborted) throw error;
-      // What a handler throws may say more of this side than a server should know.
+      // A handler's error may contain details that a server should not see.
       const failed = new RpcError(ErrorCode.InternalError, `The client could not answer ${method}`, { cause: error });
       this.#onerror(failed);
       throw failed;
@@ -99,7 +99,7 @@ function elicitation(onelicit: Handlers['onelicit']): Exclude<Handlers['onelicit
   return typeof onelicit === 'function' ? { form: onelicit } : (onelicit ?? {});
 }
 
-/** A mode that was not declared is one of invalid parameters (2025-11-25, client/elicitation: Error Handling). */
+/** A mode that was not declared is an invalid parameter (2025-11-25, client/elicitation: Error Handling). */
 function undeclared(method: string, capability: string, revision: Revision): RpcError {
   const isMode = capability.includes('.');
   const legacy = isMode ? ErrorCode.InvalidParams : ErrorCode.MethodNotFound;
@@ -109,7 +109,7 @@ function undeclared(method: string, capability: string, revision: Revision): Rpc
   );
 }
 
-/** The answer, unless the question is taken back before. */
+/** The answer, unless the question is cancelled first. */
 function unlessTaken(answer: Promise<JsonObject>, signal: AbortSignal): Promise<JsonObject> {
   return new Promise((resolve, reject) => {
     const taken = (): void => reject(signal.reason);
@@ -137,7 +137,7 @@ async function checkedVisit(
   if (typeof params['url'] !== 'string' || !URL.canParse(params['url'])) {
     throw new RpcError(ErrorCode.InvalidParams, 'elicitation/create needs a valid "url"');
   }
-  // What is entered at the address never passes through here.
+  // Data that the user enters at the URL never passes through the client.
   const { content: _content, ...answer } = checkedAction(await handler(params as UrlRequest));
   return answer;
 }
@@ -149,7 +149,10 @@ function checkedAction(answer: unknown): JsonObject {
   return answer;
 }
 
-/** What the handler's type promises, and what servers must keep to (2025-11-25, client/sampling: Error Handling). */
+/**
+ * Checks what the handler's type promises; servers must follow these rules (2025-11-25, client/sampling: Error
+ * Handling).
+ */
 function sampleParams(params: JsonObject): SampleParams {
   const { messages, maxTokens } = params;
   try {
@@ -177,10 +180,10 @@ function checkedRoots(roots: unknown): JsonObject {
   return { roots };
 }
 
-/** A separator or a dot that is encoded hides from whoever looks at the path before it is decoded. */
+/** An encoded separator or dot bypasses checks that look at the path before it is decoded. */
 const STEPS_UP = /(^|[/\\]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
 
-/** A root is a `file://` URI, and leads nowhere but where it says (2025-11-25 and 2026-07-28, client/roots: Root, Security). */
+/** A root is a `file://` URI without path traversal (2025-11-25 and 2026-07-28, client/roots: Root, Security). */
 function isFile(uri: string): boolean {
   return uri.startsWith('file://') && URL.canParse(uri) && !STEPS_UP.test(uri);
 }

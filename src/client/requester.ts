@@ -28,25 +28,25 @@ import { OutputChecks } from './output-checks.ts';
 import { Questions } from './questions.ts';
 import { ResultCache } from './result-cache.ts';
 
-/** What opens connections for a client. */
+/** Opens connections for a client. */
 export interface Opener {
   /** Whether it can do so more than once. */
   readonly reopens: boolean;
   /** Whether the server runs by itself. Default: false. */
   readonly remote?: boolean;
   open(identity: Identity, signal: AbortSignal): Promise<Upstream>;
-  /** Lets go of what it keeps for the next connection, when there is none to come. */
+  /** Releases what it keeps for the next connection. Called when there will be none. */
   close?(): void;
 }
 
-/** As whom a server is connected to. */
+/** The identity that the client shows to the server. */
 export interface Identity extends Pick<ConnectUpstreamOptions, 'onBehalfOf' | 'attribution'> {
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly onerror: (error: Error) => void;
 }
 
-/** Requests that do no harm where they are made twice: all of the protocol that only read. */
+/** Requests that are safe to repeat: all read-only requests of the protocol. */
 const READS: ReadonlySet<string> = new Set([
   ...CACHEABLE,
   Method.GetPrompt,
@@ -63,7 +63,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
   [Notice.ResourcesListChanged]: { type: 'resources' },
 };
 
-/** Makes requests, and hears what comes back beside their results: all that a client keeps between them is here. */
+/**
+ * Makes requests and receives their notifications and questions. It holds all state that a client keeps between
+ * requests.
+ */
 export class Requester implements CallHost {
   readonly link: Link;
   readonly questions: Questions;
@@ -75,10 +78,10 @@ export class Requester implements CallHost {
   /** Fires when the client is closed. */
   readonly closing = new AbortController();
   logLevel: LogLevel | undefined;
-  /** Those that run. */
+  /** The running calls. */
   readonly #calls = new IdTable<number, Call>();
   #lastCall = 0;
-  /** Called with the first connection that opens a session, where nobody hears yet what is said to one. */
+  /** Called with the first connection that opens a session, if there is no listener for session messages yet. */
   onsession: (() => Promise<unknown>) | undefined;
   readonly #opener: Opener;
   readonly #middleware: Middleware[];
@@ -141,7 +144,7 @@ export class Requester implements CallHost {
     return REVISIONS[this.revision].era;
   }
 
-  /** One object for all calls between two changes of what is in it. */
+  /** One object that all calls share until its content changes. */
   get caller(): Caller {
     const { revision, era } = this;
     const logLevel = this.#levelIn(era);
@@ -153,20 +156,20 @@ export class Requester implements CallHost {
         capabilities: this.capabilities,
         principal: undefined,
         auth: undefined,
-        // What a server says to the whole session is heard once.
+        // Messages to the whole session are handled once.
         session: era === 'legacy' ? this.#session : undefined,
       };
     }
     return this.#caller;
   }
 
-  /** What requests say of the log level where nothing else is asked. That of a session is set by a request. */
+  /** The default log level of requests. A session's level is set by a request. */
   #levelIn(era: 'legacy' | 'modern'): LogLevel | undefined {
     return era === 'modern' ? this.logLevel : undefined;
   }
 
   /**
-   * Makes a request; resolves with its result, when all that it asks for is answered.
+   * Makes a request and answers its questions. Resolves with its result.
    *
    * @throws RpcError of the server; TimeoutError; ConnectionError; InvalidResultError; the reason of the signal.
    */
@@ -182,7 +185,7 @@ export class Requester implements CallHost {
     return result;
   }
 
-  /** Says something that wants no answer. */
+  /** Sends a notification. */
   async notify(method: string, params: JsonObject): Promise<void> {
     await this.run(this.newCall(method, params, this.limits({})));
   }
@@ -227,7 +230,7 @@ export class Requester implements CallHost {
 
   async answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject> {
     const outlives = options?.outlivesRequest === true;
-    // The server did not say which call asked, so no call may time out while a person thinks.
+    // The server did not say which call asked, so no call may time out while the user thinks.
     const held = outlives ? this.#calls.values() : [call];
     const signal = outlives ? this.closing.signal : call.signal;
     for (const each of held) each.hold();
@@ -238,7 +241,7 @@ export class Requester implements CallHost {
     }
   }
 
-  /** Ends all calls with the reason; resolves when the connection is gone. */
+  /** Ends all calls with the reason. Resolves when the connection is closed. */
   async close(reason: Error = new ConnectionError('The client was closed')): Promise<void> {
     this.closing.abort(reason);
     for (const call of this.#calls.values()) call.abort(reason);
@@ -272,7 +275,7 @@ export class Requester implements CallHost {
     });
   }
 
-  /** The server, over the connection that there is, or else another. */
+  /** Calls the server over the current connection, or else a new one. */
   readonly #sent: Service = (exchange) => {
     const { link } = this;
     return link.current && exchange.caller.revision === this.revision
@@ -284,7 +287,7 @@ export class Requester implements CallHost {
   readonly listen: Service = (exchange) =>
     keepListening(exchange, { link: this.link, service: this.#service, onerror: this.onerror });
 
-  /** Over a connection that may be of another era than when the exchange was made: then the caller is another, too. */
+  /** The connection may now have another era than when the exchange was made. If so, it needs another caller. */
   async #sentAnew(exchange: Exchange): Promise<JsonObject> {
     await this.link.connect();
     const { caller } = exchange;
@@ -294,21 +297,21 @@ export class Requester implements CallHost {
     return this.link.service(derive(exchange, { caller: { ...this.caller, ...asked } }));
   }
 
-  /** The service, called once more where the connection was lost and that does no harm. */
+  /** Calls the service, and retries once if the connection was lost and a retry does no harm. */
   #twice(idempotent: boolean): Service {
     return async (exchange) => {
       try {
         return await this.#service(exchange);
       } catch (error) {
         if (!mayRepeat(error, idempotent) || exchange.signal.aborted || !this.link.usable) throw error;
-        // A cursor is good in its session alone (2025-11-25, server/utilities/pagination: Implementation Guidelines).
+        // A cursor is valid in its session only (2025-11-25, server/utilities/pagination: Implementation Guidelines).
         if (exchange.params['cursor'] !== undefined && this.era === 'legacy') throw error;
       }
       return this.#service(exchange);
     };
   }
 
-  /** Clients must take a result of a kind that they do not know for an error (2026-07-28, basic: Result Responses). */
+  /** Clients must treat a result of an unknown type as an error (2026-07-28, basic: Result Responses). */
   #checked(method: string, result: JsonObject): JsonObject {
     const { resultType = 'complete' } = result;
     const { tasks = true } = this.options;

@@ -15,7 +15,7 @@ export class Resubscription {
     this.#acknowledgedAt = performance.now();
   }
 
-  /** The subscription is over. Returns whether it is the first to fail since one that lasted. */
+  /** Called when a subscription has ended. Returns whether it is the first to fail since one that lasted. */
   ended(): boolean {
     const began = this.#acknowledgedAt;
     this.#acknowledgedAt = undefined;

@@ -3,15 +3,15 @@ import { CACHEABLE, Meta, Method } from '../protocol/methods.ts';
 import { isWithin } from '../protocol/subscriptions.ts';
 import type { Change } from './handlers.ts';
 
-/** Bounds of what a client keeps. */
+/** The limits of a client's cache. */
 export interface CacheOptions {
-  /** Results. Default 1000. */
+  /** The most results. Default 1000. */
   maxEntries?: number | undefined;
-  /** Characters of JSON, of all results. Default 16 Mi. */
+  /** The total size of all results, in characters of JSON. Default 16 Mi. */
   maxSize?: number | undefined;
 }
 
-/** Milliseconds: no hint is believed for longer. */
+/** The longest `ttlMs` that is honoured, in milliseconds. */
 const MAX_TTL = 24 * 60 * 60 * 1000;
 
 /** The lists that a change makes stale. */
@@ -23,25 +23,25 @@ const STALE: Readonly<Record<string, readonly string[]>> = {
 
 interface Entry {
   readonly method: string;
-  /** Of `resources/read`. */
+  /** The URI, for `resources/read`. */
   readonly uri: unknown;
-  /** As JSON: whoever gets it may change it. */
+  /** Stored as JSON, because callers may change the object that they get. */
   readonly result: string;
   readonly expires: number;
 }
 
 /**
- * The results of one client that their server said may be kept, for as long as it said (2026-07-28,
- * server/utilities/caching). A client acts for one authorization context at a time, and all is forgotten with a change of
- * that; so private results are kept as public ones are, and no two clients share anything.
+ * The cached results of one client, for as long as the server allows (2026-07-28, server/utilities/caching). A client
+ * has one authorization context at a time, and clears the cache when it changes. So private results are cached like
+ * public ones. Clients never share a cache.
  */
 export class ResultCache {
-  /** The one that was stored first comes first. */
+  /** The oldest entry is first. */
   readonly #entries = new Map<string, Entry>();
   readonly #maxEntries: number;
   readonly #maxSize: number;
   #size = 0;
-  /** Counts what has become stale: a result that was asked for before may be so too. */
+  /** Counts invalidations. A result that was requested before the last one may be stale too. */
   #generation = 0;
 
   constructor({ maxEntries = 1000, maxSize = 16 * 1024 * 1024 }: CacheOptions = {}) {
@@ -53,18 +53,18 @@ export class ResultCache {
     return this.#generation;
   }
 
-  /** What a request is known by; undefined where its result must not be kept. */
+  /** The cache key of a request. Undefined if its result must not be cached. */
   keyOf(method: string, params: JsonObject): string | undefined {
     if (!CACHEABLE.has(method)) return undefined;
     const { _meta: meta, ...others } = params;
-    // Retries depend on what is no part of the key, and what unknown metadata does is not known.
+    // Retries depend on fields outside the key, and the effect of unknown metadata is unknown.
     if (others['inputResponses'] !== undefined || others['requestState'] !== undefined) return undefined;
     if (isObject(meta) && Object.keys(meta).some((key) => key !== Meta.ProgressToken)) return undefined;
     const sorted = Object.entries(others).toSorted(([a], [b]) => (a < b ? -1 : 1));
     return `${method} ${JSON.stringify(sorted)}`;
   }
 
-  /** A fresh result, a copy of its own. */
+  /** A copy of a fresh result. */
   get(key: string): JsonObject | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
@@ -73,7 +73,7 @@ export class ResultCache {
     return undefined;
   }
 
-  /** Keeps a result that may be kept. @param generation of the time when it was asked for. */
+  /** Stores a result that may be cached. @param generation the generation when it was requested. */
   put(key: string, method: string, params: JsonObject, result: JsonObject, generation: number): void {
     const { ttlMs, resultType = 'complete' } = result;
     if (resultType !== 'complete' || !(typeof ttlMs === 'number' && ttlMs > 0)) return;
@@ -91,14 +91,17 @@ export class ResultCache {
     }
   }
 
-  /** A change makes what is kept of it stale at once (2026-07-28, server/utilities/caching: Interaction with Notifications). */
+  /**
+   * A change makes the cached result stale at once (2026-07-28, server/utilities/caching: Interaction with
+   * Notifications).
+   */
   changed(change: Change): void {
     if (change.type === 'resource') {
       this.#drop(({ method, uri }) => method === Method.ReadResource && isWithin(change.uri, uri));
     } else if (change.type !== 'task') this.forget(...STALE[change.type]!);
   }
 
-  /** Forgets the results of these methods; whether there were any. */
+  /** Removes the results of these methods. Returns whether there were any. */
   forget(...methods: readonly string[]): boolean {
     return this.#drop(({ method }) => methods.includes(method));
   }

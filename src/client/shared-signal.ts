@@ -1,12 +1,12 @@
-/** What a signal ends. */
+/** Something that a signal ends. */
 export interface Ended {
-  /** The signal has fired. */
+  /** Called when the signal fires. */
   handleEvent(): void;
 }
 
 /**
- * The one listener that a signal has, whatever it ends. An application may well give one signal to all that it does, and
- * Node warns of a leak where a signal has more than ten listeners.
+ * The only listener on a signal, however many things it ends. An application may use one signal for everything, and
+ * Node warns of a leak if a signal has more than ten listeners.
  */
 class SharedListener implements Ended {
   readonly #all = new Set<Ended>();
@@ -30,7 +30,7 @@ class SharedListener implements Ended {
 
 const listeners = new WeakMap<AbortSignal, SharedListener>();
 
-/** Has a signal end something, until `letGo`. */
+/** Lets a signal end something, until `letGo`. */
 export function endBy(signal: AbortSignal, one: Ended): void {
   let listener = listeners.get(signal);
   if (!listener) listeners.set(signal, (listener = new SharedListener()));
@@ -38,7 +38,7 @@ export function endBy(signal: AbortSignal, one: Ended): void {
   listener.add(one);
 }
 
-/** The signal ends it no more. Nothing is left at the signal when this was the last. */
+/** Removes it. The last removal also removes the listener from the signal. */
 export function letGo(signal: AbortSignal, one: Ended): void {
   const listener = listeners.get(signal);
   if (!listener || listener.idle) return;

@@ -12,7 +12,7 @@ import type { Requester } from './requester.ts';
  * `filter`, because all of it may have changed.
  */
 export interface Subscription {
-  /** What the server agreed to tell of: it leaves out what it does not support. */
+  /** The filter that the server agreed to. It leaves out what the server does not support. */
   readonly filter: SubscriptionFilter;
   /** Resolves when it is over: with the refusal that ended it, or undefined if the client closed it. Never rejects. */
   readonly closed: Promise<Error | undefined>;
@@ -21,9 +21,9 @@ export interface Subscription {
 }
 
 /**
- * Opens a subscription; resolves when the server has agreed to it.
+ * Opens a subscription. Resolves when the server has acknowledged it.
  *
- * @throws as any request does, where there is no connection, or the server refuses or does not agree, in time.
+ * @throws as any request does: if there is no connection, the server refuses, or it does not acknowledge in time.
  */
 export async function openSubscription(
   requester: Requester,
@@ -41,7 +41,7 @@ export async function openSubscription(
     agree = resolve;
   });
 
-  // The time limit includes that of making a connection.
+  // The time limit includes making a connection.
   const limits = { ...requester.limits({ timeout }), maxTimeout: 0, signal: ending.signal };
   const call = requester.newCall(Method.Listen, { notifications: filter }, limits, {
     onchange: handler,

@@ -2,29 +2,31 @@ import type { Service } from '../core/exchange.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { ChildOptions } from '../transport/stdio/child.ts';
 
-/** A command that is started, and spoken to over its stdin and stdout. What is not given is as `ChildOptions` says. */
+/** A command that is started and used over its stdin and stdout. `ChildOptions` has the defaults. */
 export type CommandTarget = ChildOptions;
 
-/** A server at a URL of which it is known what is spoken there. Where that is to be found out, the URL itself is enough. */
+/** A server at a URL with a known transport. If the transport is to be detected, a plain URL is enough. */
 export interface UrlTarget {
-  /** Of http or https. */
+  /** An http or https URL. */
   readonly url: string | URL;
   /**
-   * The one transport that is tried: `http` for Streamable HTTP, of whichever revision, and `sse` for HTTP+SSE, the transport
-   * of 2024-11-05, which has no revision without a handshake. Default: found out.
+   * The only transport to try. `http`: Streamable HTTP, in any revision. `sse`: HTTP+SSE, the transport of 2024-11-05,
+   * which supports only handshake revisions. Default: detected.
    */
   readonly transport?: 'http' | 'sse' | undefined;
 }
 
-/** A server in this process: anything with a service, `McpServer` for one. */
+/** A server in this process: any object with a service, such as an `McpServer`. */
 export interface ServerTarget {
   readonly service: Service;
 }
 
-/** A transport that can tell why it closed, in its `closeReason`: what was in flight fails with that. */
+/** A transport that reports why it closed, in `closeReason`. Calls in flight fail with that reason. */
 export type ClientTransport = Transport & { readonly closeReason?: Error | undefined };
 
-/** What a client can be connected to. A string is a URL, of http or https. A function makes a transport of its own for each connection. */
+/**
+ * What a client can connect to. A string is an http or https URL. A function makes a new transport for each connection.
+ */
 export type Target =
   | string
   | URL
@@ -34,7 +36,7 @@ export type Target =
   | ClientTransport
   | (() => ClientTransport);
 
-/** What kind of target it is. @throws TypeError where it is none. */
+/** Finds the kind of a target. @throws TypeError if it is invalid. */
 export function kindOf(target: Target): 'url' | 'command' | 'server' | 'transport' | 'transports' {
   if (typeof target === 'function') return 'transports';
   if (typeof target === 'string' || target instanceof URL) return 'url';

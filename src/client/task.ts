@@ -9,24 +9,26 @@ import type { RequestOptions, TaskOptions } from './options.ts';
 import type { Requester } from './requester.ts';
 import { endBy, letGo } from './shared-signal.ts';
 
-/** Milliseconds between two questions for the status where the server says nothing of it, and the bounds where it does. */
+/** The poll interval in milliseconds if the server gives none, and the bounds if it does. */
 const DEFAULT_INTERVAL = 1000;
 const MIN_INTERVAL = 100;
 const MAX_INTERVAL = 60_000;
-/** So much longer, by chance, as a part of it: many clients must not come all at once. */
+/** A random extra part of the interval, so that clients do not all poll at the same time. */
 const JITTER = 0.1;
-/** Times that the status cannot be had, one after the other, before the waiting fails. */
+/** How many polls in a row may fail before the wait fails. */
 const MAX_FAILURES = 5;
-/** Questions of one task. */
+/** The most questions of one task. */
 const MAX_QUESTIONS = 1000;
 
-/** A call that goes on in the background of its server (tasks extension). Its id is all that another client needs. */
+/** A call that runs in the background at its server (tasks extension). Another client only needs its id. */
 export class TaskHandle {
   readonly id: string;
   readonly #requester: Requester;
   readonly #check: ((result: JsonObject) => Promise<CallToolResult>) | undefined;
   readonly #seed: JsonObject | undefined;
-  /** Questions that were answered, or are being answered: a key is never used for another (tasks extension: Task Update Requests). */
+  /**
+   * Questions that were answered or are being answered. A key is never reused (tasks extension: Task Update Requests).
+   */
   readonly #asked = new Set<string>();
 
   constructor(
@@ -41,7 +43,7 @@ export class TaskHandle {
     this.#check = check;
   }
 
-  /** How the task stands now. @throws RpcError −32602 where the server has no such task (any more). */
+  /** The current status of the task. @throws RpcError −32602 if the server does not have the task (any more). */
   async get(options: RequestOptions = {}): Promise<DetailedTask> {
     const task = await this.#requester.request(Method.GetTask, { taskId: this.id }, options);
     if (typeof task['status'] !== 'string')
@@ -51,7 +53,7 @@ export class TaskHandle {
     return task as DetailedTask;
   }
 
-  /** Answers questions of the task, by their keys. `result` does that by itself, through the client's handlers. */
+  /** Answers questions of the task, by their keys. `result` does this automatically, with the client's handlers. */
   async update(inputResponses: JsonObject, options: RequestOptions = {}): Promise<void> {
     const fresh = Object.keys(inputResponses).filter((key) => !this.#asked.has(key));
     for (const key of fresh) this.#asked.add(key);
@@ -63,16 +65,16 @@ export class TaskHandle {
     }
   }
 
-  /** Asks the server to stop the task, which it may do or not. */
+  /** Asks the server to stop the task. The server need not do so. */
   async cancel(options: RequestOptions = {}): Promise<void> {
     await this.#requester.request(Method.CancelTask, { taskId: this.id }, options);
   }
 
   /**
-   * Waits until the task is over, and answers what it asks on the way. Giving that up does not cancel the task.
+   * Waits until the task is over, and answers its questions. Stopping the wait does not cancel the task.
    *
-   * @throws RpcError with which the call failed; TaskCancelledError; TimeoutError after `maxTimeout`; the signal's reason;
-   * what a handler of a question throws.
+   * @throws the call's RpcError; TaskCancelledError; TimeoutError after `maxTimeout`; the signal's reason; a question
+   * handler's error.
    */
   async result({ signal, maxTimeout, onstatus }: TaskOptions = {}): Promise<CallToolResult> {
     const waiting = new Waiting(
@@ -135,7 +137,7 @@ export class TaskHandle {
         throw new InvalidResultError(`The task asked more than ${MAX_QUESTIONS} times`);
       this.#asked.add(key);
       this.#answer(key, question, waiting).catch((error: unknown) => {
-        // Where the server still waits for the answer, whoever waits for the task next is asked.
+        // If the server still needs the answer, the next caller that waits for the task is asked.
         this.#asked.delete(key);
         waiting.fail(error as Error);
       });
@@ -156,14 +158,14 @@ export class TaskHandle {
   }
 }
 
-/** Honours the server's hint, within bounds. */
+/** Follows the server's hint, within bounds. */
 function intervalOf(task: JsonObject | undefined): number {
   const hint: unknown = task?.['pollIntervalMs'];
   const interval = typeof hint === 'number' && hint >= 0 ? hint : DEFAULT_INTERVAL;
   return Math.min(Math.max(interval, MIN_INTERVAL), MAX_INTERVAL) * (1 + Math.random() * JITTER);
 }
 
-/** Somebody who waits for a task: until it is over, or they give up, or it takes too long. */
+/** One wait for a task. It ends when the task is over, the caller cancels, or the time limit is reached. */
 class Waiting {
   readonly #controller = new AbortController();
   readonly #given: readonly AbortSignal[];
@@ -193,12 +195,12 @@ class Waiting {
     this.wake();
   }
 
-  /** There is something new: the pause is over. */
+  /** Ends the pause, because there is news. */
   wake(): void {
     this.#wake?.();
   }
 
-  /** @throws the reason for which nobody waits any more. */
+  /** @throws the reason why the wait has ended. */
   async pause(duration: number): Promise<void> {
     this.signal.throwIfAborted();
     await new Promise<void>((resolve) => {
@@ -215,7 +217,7 @@ class Waiting {
   end(): void {
     clearTimeout(this.#timer);
     for (const signal of this.#given) letGo(signal, this);
-    // Questions that are still open are nobody's any more.
+    // Cancels the open questions.
     this.#controller.abort(new ConnectionError('The task is over'));
   }
 }
