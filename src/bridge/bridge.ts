@@ -12,97 +12,106 @@ import { identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity
 import { reportOutage } from './outage.ts';
 import type { ClientOf } from './question-attribution.ts';
 
-/** What is behind a bridge, how it is spoken to, and for whom. */
+/** The server behind a bridge, and how clients share connections to it. */
 export interface BridgeOptions extends Pick<
   ClientOptions,
   'authorizer' | 'eraCache' | 'eras' | 'fetch' | 'headers' | 'probeTimeout' | 'revision'
 > {
-  /** The server: a URL, a command, a server of this process, or a function that makes a transport of its own for each connection. */
+  /**
+   * The server: a URL, a command, a server in this process, or a function that makes a new transport for each
+   * connection.
+   */
   readonly target: Target;
   /**
-   * Who has a connection to a server with a handshake. `per-session`: each client one of its own. `shared`: all clients one.
-   * A number: all clients so many; each client keeps to one of them. Default `per-session`.
+   * How clients share connections to a handshake server. `per-session`: each client has its own connection. `shared`:
+   * all clients share one. A number: all clients share so many, and each client always uses the same one. Default
+   * `per-session`.
    *
-   * A client is a session; without sessions (2026-07-28) it is all callers of one principal that run the same program, by
-   * the name, version and capabilities that they declare. Calls of one client run in parallel, and any question of the server
-   * on its connection is put to it. On a connection that several clients share, questions are attributed, and calls of tools
-   * that ask take turns for that.
+   * A client is a session. Without sessions (2026-07-28), all callers of one principal with the same declared name,
+   * version and capabilities are one client. Calls of one client run in parallel, and it gets every question on its
+   * connection. On a shared connection, the bridge attributes each question to a client. For this, calls of tools that
+   * ask questions run for one client at a time.
    */
   readonly connections?: 'per-session' | 'shared' | number | undefined;
   /**
-   * Who the callers without a principal are. `one-client`: all of them are one and the same, as on stdio. `same-user`: one
-   * user, for whom each program is a client, as on loopback. `strangers`: anybody, so that questions are attributed on their
-   * connections too. Default `strangers`.
+   * How callers without a principal are treated. `one-client`: all of them are one client, as on stdio. `same-user`:
+   * they belong to one user, and each program is a client, as on loopback. `strangers`: they may be different people,
+   * so questions are attributed on their connections too. Default `strangers`.
    */
   readonly anonymous?: 'one-client' | 'same-user' | 'strangers' | undefined;
-  /** Milliseconds that it may take to connect. Default 60 000. */
+  /** Milliseconds that connecting may take. Default 60 000. */
   readonly connectTimeout?: number | undefined;
   /**
-   * Milliseconds after which a connection is closed that no request came for; the next request makes another, and whoever
-   * listens goes on with that. What the server kept for the connection is lost. Default: 0, for never.
+   * Milliseconds after which a connection without requests is closed. The next request makes a new one, and open
+   * subscriptions continue on it. The server's state for the old connection is lost. Default 0: never.
    */
   readonly idleTimeout?: number | undefined;
   /**
-   * Connections for clients without a session, at the most. Beyond them the one that has been idle the longest is closed,
-   * which `onerror` hears; where none is idle, the request is refused. Default 100.
+   * The most connections for clients without a session. Beyond that, the connection that was idle the longest is closed
+   * and `onerror` is called. If none is idle, the request is refused. Default 100.
    */
   readonly maxConnections?: number | undefined;
-  /** Hears of what no caller can be told, and once that the server cannot be reached, until it answers again. Default: nobody. */
+  /**
+   * Gets errors that cannot be returned to a caller. Also called once when the server becomes unreachable, and again
+   * only after it has responded in between. Default: none.
+   */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
-/** A server, wherever it is and whatever it speaks, as a service. */
+/** A local or remote server of any revision, as a service. */
 export interface Bridge {
-  /** The server: give it to `listen` of `everwire/http`, or to `serve`. It connects when it is first needed. */
+  /** The service: pass it to `listen` of `everwire/http`, or to `serve`. It connects with the first request. */
   readonly service: Service;
   /** Live connections to the server. */
   readonly upstreams: number;
-  /** How often a connection that was lost was made again. */
+  /** How often a lost connection was made again. */
   readonly restarts: number;
-  /** Calls that wait for those of other clients on the same connection. */
+  /** Calls that wait for calls of other clients on the same connection. */
   readonly waiting: number;
   /**
-   * Finds out whether the server is there and answers. Connects where no connection stands. A connection to a URL is kept
-   * until the first client has its own, and becomes that of the first client where the server refuses a second one.
+   * Checks that the server is reachable and responds. Connects if there is no connection. A connection to a URL is kept
+   * until the first client has its own. If the server refuses a second connection, the first client uses this one.
    *
-   * @throws RpcError where the server does not answer.
+   * @throws RpcError if the server does not respond.
    */
   check(): Promise<void>;
-  /** Closes all connections to the server; what is in flight fails. Resolves when they are gone. */
+  /** Closes all connections to the server. Requests in flight fail. Resolves when all are closed. */
   close(): Promise<void>;
 }
 
 const MAX_CONNECTIONS = 100;
 
 /**
- * Makes one service of a server: it is `serve`d to whoever comes, in whichever revision over whichever transport. A
- * connection that is lost is made again for the next request; what was in flight fails with an `RpcError`, unless it
- * certainly did not run.
+ * Makes a service from a server. It can be served in every revision, over every transport. After a connection is lost,
+ * the next request makes a new one. Requests in flight fail with an `RpcError`, unless they certainly did not run.
  *
- * @throws TypeError where the target is none, or a number is out of its bounds.
+ * @throws TypeError if the target is invalid, or a number is out of range.
  */
 export function createBridge(options: BridgeOptions): Bridge {
   return new ServerBridge(options);
 }
 
-/** What tells a client from others: the signal of its session, or what it says of itself. For shared connections their number. */
+/** The key of a client: its session's signal, or its identity. For shared connections, their number. */
 type ClientKey = AbortSignal | string | number;
 
 class ServerBridge implements Bridge {
   readonly #options: BridgeOptions;
   readonly #opener: Opener;
-  /** Whether the server is at a URL: it may have room for one session only. */
+  /** Whether the server is at a URL. Such a server may accept only one session. */
   readonly #remote: boolean;
   readonly #onerror: (error: Error) => void;
   readonly #connections = new Map<ClientKey, Connection>();
-  /** Of a server without sessions: it knows none of its callers, so all who have no session share it. */
+  /**
+   * The connection to a server without sessions. The server does not distinguish callers, so all callers without a
+   * session share it.
+   */
   #stateless: Connection | undefined;
-  /** What `check` has opened, until the first client has a connection. */
+  /** The connection that `check` has opened, until the first client has one. */
   #checked: Connection | undefined;
   #checking: Promise<void> | undefined;
-  /** How many shared connections there are; undefined where each client has its own. */
+  /** The number of shared connections. Undefined if each client has its own. */
   readonly #shared: number | undefined;
-  /** Which of the shared connections a session keeps to. */
+  /** The shared connection that each session uses. */
   readonly #places = new WeakMap<Session, number>();
   /** The sessions of each shared connection. */
   readonly #sessions: number[];
@@ -117,7 +126,7 @@ class ServerBridge implements Bridge {
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;
     this.#onerror = onerror;
-    // The one client of a bridge hears of it with its call.
+    // The bridge's only client gets this error with its call.
     this.service = options.anonymous === 'one-client' ? this.#answer : reportOutage(onerror)(this.#answer);
     this.#opener = openerFor(target, { ...options, connectTimeout });
     this.#remote = kindOf(target) === 'url';
@@ -169,7 +178,7 @@ class ServerBridge implements Bridge {
       this.#release(connection);
       throw error;
     }
-    // Without a session nothing would be kept, and another process can be started at any time.
+    // Without sessions there is no state to keep, and another process can be started at any time.
     if (this.#remote && connection.upstream.era === 'legacy') return;
     this.#release(connection);
     await Promise.all(this.#closing);
@@ -187,13 +196,13 @@ class ServerBridge implements Bridge {
       const connection = await this.#connected(key, caller);
       return await connection.service(exchange);
     } catch (error) {
-      // No session comes about; the next attempt starts from nothing.
+      // No session is created. The next attempt starts from the beginning.
       if (session && exchange.method === Method.Discover && !this.#connections.get(key)?.inUse) this.#forget(key);
       throw error;
     }
   };
 
-  /** Each client keeps to one of the shared connections: a session to the one with the fewest when it came. */
+  /** Each client always uses the same shared connection. A new session gets the one with the fewest sessions. */
   #placeOf(caller: Caller, count: number): number {
     const { session } = caller;
     if (!session) return count === 1 ? 0 : hash(keyOf(caller)) % count;
@@ -207,7 +216,7 @@ class ServerBridge implements Bridge {
     return place;
   }
 
-  /** The connection of a client, after it is known which era the server is of. */
+  /** The connection of a client, once the server's era is known. */
   async #connected(key: AbortSignal | string, caller: Caller): Promise<Connection> {
     const common = caller.session ? undefined : await this.#statelessConnection();
     if (common) return common;
@@ -221,7 +230,7 @@ class ServerBridge implements Bridge {
     }
     if (this.#checked) this.#release(this.#checked);
     if (caller.session || connection.upstream.era === 'legacy') return connection;
-    // Of several that came at once, the first has made the one for all.
+    // Of several parallel requests, the first one has made the connection for all.
     if (this.#stateless) this.#forget(key);
     else {
       this.#connections.delete(key);
@@ -230,13 +239,16 @@ class ServerBridge implements Bridge {
     return this.#stateless;
   }
 
-  /** Whether callers without a session who show the same principal may be different people. */
+  /** Whether callers without a session that have the same principal may be different people. */
   #isMixed(principal: string | undefined): boolean {
     const { anonymous = 'strangers' } = this.#options;
     return principal === undefined && anonymous === 'strangers';
   }
 
-  /** The connection of all who have no session, where the server has none either. It may be another after a restart. */
+  /**
+   * The connection of all callers without a session, if the server has no sessions either. It may change after a
+   * restart.
+   */
   async #statelessConnection(): Promise<Connection | undefined> {
     const connection = this.#stateless;
     if (!connection) return undefined;
@@ -246,7 +258,7 @@ class ServerBridge implements Bridge {
     return undefined;
   }
 
-  /** A server that takes no second connection is left with the one of `check`. @throws the error where there is none. */
+  /** If a server refuses a second connection, uses the one of `check`. @throws the error if there is none. */
   #takeChecked(key: AbortSignal | string, refused: Connection, error: unknown): Connection {
     const checked = this.#checked;
     if (!checked?.upstream.connected || this.#connections.get(key) !== refused) throw error;
@@ -275,11 +287,11 @@ class ServerBridge implements Bridge {
     return new Connection({ opener: this.#opener, identity, clientOf, onerror: this.#onerror, onreopen });
   }
 
-  /** What a caller has in common with all callers of its client, on a connection that several clients share. */
+  /** The key that all callers of one client share, on a connection with several clients. */
   readonly #clientOf: ClientOf = (caller) =>
     caller.session ?? (this.#isMixed(caller.principal) ? undefined : keyOf(caller));
 
-  /** @throws RpcError −32000 where all connections are needed. */
+  /** @throws RpcError −32000 if all connections are in use. */
   #makeRoom(): void {
     const { maxConnections = MAX_CONNECTIONS } = this.#options;
     const callers = [...this.#connections].filter(([key]) => typeof key === 'string');
@@ -317,7 +329,7 @@ class ServerBridge implements Bridge {
     if (connection) this.#release(connection);
   }
 
-  /** Closes a connection; nobody is given it any more. */
+  /** Closes a connection and stops handing it out. */
   #release(connection: Connection): void {
     if (this.#stateless === connection) this.#stateless = undefined;
     if (this.#checked === connection) this.#checked = undefined;
@@ -329,7 +341,7 @@ class ServerBridge implements Bridge {
   }
 }
 
-/** The same number for the same text, from 0 to 2³² − 1. */
+/** A hash of a text, from 0 to 2³² − 1. */
 function hash(text: string): number {
   let value = 0;
   for (let at = 0; at < text.length; at += 1) value = (Math.imul(value, 31) + text.charCodeAt(at)) >>> 0;

@@ -7,19 +7,22 @@ import { QuestionAttribution, type ClientOf } from './question-attribution.ts';
 import { ReopenedUpstream, type ReopenedUpstreamOptions } from './upstream.ts';
 
 export interface ConnectionOptions extends Omit<ReopenedUpstreamOptions, 'attribution'> {
-  /** Tells clients apart that share the connection. Without it there is one, and any question of the server is put to it. */
+  /**
+   * Distinguishes the clients that share the connection. Without it, there is only one client, and it gets every
+   * question.
+   */
   readonly clientOf?: ClientOf | undefined;
 }
 
-/** One connection of a bridge to its server, and how it is used. */
+/** One connection of a bridge to its server, with its current use. */
 export class Connection {
   readonly upstream: ReopenedUpstream;
   readonly attribution: QuestionAttribution | undefined;
-  /** Requests that wait for an answer, with those for a connection and for a subscription. */
+  /** Requests without a response yet, including those for a connection or a subscription. */
   requests = 0;
-  /** Subscriptions that are open. */
+  /** Open subscriptions. */
   subscriptions = 0;
-  /** When it was last needed, in milliseconds since the epoch. */
+  /** When it was last used, in milliseconds since the epoch. */
   lastUsed = Date.now();
 
   constructor({ clientOf, ...options }: ConnectionOptions) {
@@ -27,12 +30,12 @@ export class Connection {
     this.upstream = new ReopenedUpstream({ ...options, attribution: this.attribution });
   }
 
-  /** Whether it is connected, or somebody waits for that. */
+  /** Whether it is connected, or a request waits for the connection. */
   get inUse(): boolean {
     return this.upstream.connected || this.requests + this.subscriptions > 0;
   }
 
-  /** @throws RpcError where the server cannot be reached. */
+  /** @throws RpcError if the server cannot be reached. */
   async connect(): Promise<void> {
     await this.#use('requests', () => this.upstream.connect());
   }
@@ -47,14 +50,14 @@ export class Connection {
     const { upstream } = this;
     if (!this.attribution) return upstream.service(exchange);
     if (!upstream.connected) await upstream.connect();
-    // What a server of 2026-07-28 asks is the answer to the request that it belongs to.
+    // In 2026-07-28, a server's question is the result of the request that it belongs to.
     if (upstream.era === 'modern') return upstream.service(exchange);
-    // A server has one set of roots for a connection: those of one client are not for all.
+    // A server has one set of roots per connection, and one client's roots do not apply to all clients.
     if (exchange.method === Notice.RootsListChanged) return {};
     return this.attribution.answer(upstream.service, exchange);
   }
 
-  /** A subscription is a request too until the server has agreed to it. */
+  /** A subscription counts as a request until the server has acknowledged it. */
   async #listen(exchange: Exchange): Promise<JsonObject> {
     let agree!: () => void;
     const agreed = new Promise<void>((resolve) => {

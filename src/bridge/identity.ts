@@ -5,7 +5,7 @@ import { MODERN_REVISIONS, type Revision } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import { VERSION } from '../version.ts';
 
-/** In whose name a server is connected to. */
+/** The caller that a connection to a server represents. */
 export interface BridgeIdentity {
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
@@ -13,13 +13,13 @@ export interface BridgeIdentity {
 }
 
 /**
- * Who a bridge is where it speaks in nobody's name, or in everybody's. It can pass on any question; whether the caller can
- * answer shows then.
+ * The bridge's own identity, for connections that represent no single caller. It declares every capability, because it
+ * can forward any question. Whether the caller can answer is checked then.
  */
 export const OWN_IDENTITY: BridgeIdentity = {
   clientInfo: { name: 'everwire-bridge', version: VERSION },
   capabilities: {
-    // Whose they would be that have changed, a server that is everybody's cannot know.
+    // A shared server could not know which caller's roots have changed.
     roots: {},
     sampling: { tools: {}, context: {} },
     elicitation: { form: {}, url: {} },
@@ -27,7 +27,7 @@ export const OWN_IDENTITY: BridgeIdentity = {
   onBehalfOf: MODERN_REVISIONS[0]!,
 };
 
-/** A caller as the one in whose name a server is connected to. */
+/** The caller that a connection represents. */
 export function identityOf({ clientInfo, capabilities, revision, session }: Caller): BridgeIdentity {
   return {
     clientInfo: clientInfo ?? OWN_IDENTITY.clientInfo,
@@ -36,7 +36,7 @@ export function identityOf({ clientInfo, capabilities, revision, session }: Call
   };
 }
 
-/** A caller without a session has no way to say that its roots have changed: a server should ask each time. */
+/** A caller without a session cannot announce that its roots have changed, so a server should ask each time. */
 function withoutNews(capabilities: JsonObject): JsonObject {
   const roots: unknown = capabilities['roots'];
   if (!isObject(roots) || roots['listChanged'] === undefined) return capabilities;
@@ -44,13 +44,13 @@ function withoutNews(capabilities: JsonObject): JsonObject {
   return { ...capabilities, roots: rest };
 }
 
-/** What a caller may say of itself, in characters of JSON: it is kept as long as the connection. */
+/** The largest description of a caller, in characters of JSON. It is kept as long as the connection. */
 const MAX_HELLO = 64 * 1024;
 
 /**
- * The key of a client, the same for all its callers: who they are, which program they run, and what it can do.
+ * The key of a client, which all its callers share: principal, program and capabilities.
  *
- * @throws RpcError −32602 where they say too much of themselves.
+ * @throws RpcError −32602 if the description is too large.
  */
 export function keyOf({ principal, clientInfo, capabilities }: Caller): string {
   const can = canonical(withoutNews(capabilities));
@@ -60,7 +60,7 @@ export function keyOf({ principal, clientInfo, capabilities }: Caller): string {
   throw new RpcError(ErrorCode.InvalidParams, message);
 }
 
-/** With the members of each object in one order. */
+/** Sorts the members of each object. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (!isObject(value)) return value;

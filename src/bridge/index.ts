@@ -1,5 +1,5 @@
 /**
- * A server behind one transport, or many servers as one, to be served over others: what `everwire bridge` is made of.
+ * Serves one server, or several as one, over other transports. `everwire bridge` is built on this.
  *
  * @module
  */

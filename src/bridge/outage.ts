@@ -3,7 +3,10 @@ import type { Middleware } from '../core/exchange.ts';
 import { errorChain, isFromPeer } from '../jsonrpc/error-chain.ts';
 import { Method } from '../protocol/methods.ts';
 
-/** Whether a connection to the server could not be made. What was lost after that is reported by its connection. */
+/**
+ * Whether a connection to the server could not be made. A connection that is lost later is reported by the connection
+ * itself.
+ */
 function unreached(error: unknown): Error | undefined {
   const causes: (Error & { readonly unreachable?: unknown })[] = [...errorChain(error)];
   return causes.find(({ unreachable }) => unreachable) ?? causes.find((each) => each instanceof NoConnection);
@@ -13,7 +16,8 @@ function unreached(error: unknown): Error | undefined {
 export function reportOutage(onerror: (error: Error) => void): Middleware {
   let reported = false;
   return (next) => async (exchange) => {
-    // A description may be remembered, and a subscription also ends without an answer.
+    // A description may come from a cache, and a subscription can end without a response, so neither proves that the
+    // server responds.
     const tells = exchange.method !== Method.Discover && exchange.method !== Method.Listen;
     try {
       const result = await next(exchange);

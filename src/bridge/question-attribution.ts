@@ -7,18 +7,21 @@ import { MAY_ASK, Method } from '../protocol/methods.ts';
 import type { Attribution } from '../wire/legacy/attribution.ts';
 import { Turns, type TurnTaker } from './turns.ts';
 
-/** Milliseconds in which a call that has asked may ask more before other clients may: what is asked at once comes at once. */
+/** After a question, the same call may ask more for this many milliseconds before other clients' calls may run. */
 const BURST = 10;
-/** Milliseconds that a question may wait until one client alone could have asked it. */
+/** Milliseconds that a question may wait until only one client could have asked it. */
 const MAX_HELD = 30_000;
-/** Milliseconds for which the server may still ask for a cancelled call: it need not have heeded the cancellation yet. */
+/** Milliseconds for which a cancelled call may still ask: the server may not have processed the cancellation yet. */
 const ABANDONED = 2000;
-/** Names of tools, prompts and other requests that are remembered. */
+/** The most names of tools, prompts and other requests that are remembered. */
 const MAX_NAMES = 1000;
-/** Characters of a name. Clients make longer ones up, and a server need not refuse them: all of those count as one. */
+/**
+ * The most characters of a name. Clients can invent longer names, and a server need not refuse them: all of those count
+ * as one.
+ */
 const MAX_NAME = 256;
 
-/** What a caller has in common with all callers of its client; undefined for one who may be anybody. */
+/** The key that all callers of one client share. Undefined for an unknown caller. */
 export type ClientOf = (caller: Caller) => object | string | undefined;
 
 type Ask = (call: CallSlot, ...question: Parameters<Exchange['ask']>) => Promise<JsonObject>;
@@ -26,14 +29,17 @@ type Ask = (call: CallSlot, ...question: Parameters<Exchange['ask']>) => Promise
 /** One request in flight. */
 class CallSlot implements TurnTaker {
   readonly origin: Exchange;
-  /** What the server is given in its place. */
+  /** The exchange that the server gets instead. */
   readonly exchange: Exchange;
   readonly client: object | string;
-  /** What it has in common with calls of which one asks if another does. */
+  /** The key of calls that behave alike: if one of them asks, the others may ask too. */
   readonly name: string;
-  /** `suspended` calls wait for their client's answer; for `abandoned` ones the server may still ask. */
+  /**
+   * A `suspended` call waits for its client's answer. An `abandoned` call was cancelled, but the server may still ask
+   * for it.
+   */
   state: 'waiting' | 'running' | 'suspended' | 'abandoned' | 'ended' = 'waiting';
-  /** Questions that wait for the client's answer. */
+  /** The number of questions that wait for the client's answer. */
   open = 0;
   /** Whether it may have asked, as other calls of its client may. */
   suspect = false;
@@ -53,7 +59,7 @@ class CallSlot implements TurnTaker {
 type Settle = (outcome: Exchange | RpcError) => void;
 
 /**
- * Finds out whose question it is, on a connection that several clients share and whose server does not say so.
+ * Attributes questions to clients, on a connection that several clients share if the server does not name the call.
  *
  * - Calls of tools that ask take turns: those of one client at a time. A call leaves its turn while its client thinks about
  *   a question and takes it again before the server gets the answer, so nobody waits for another person.
@@ -85,7 +91,7 @@ export class QuestionAttribution implements Attribution {
     return this.#turns.waiting;
   }
 
-  /** Has a service answer an exchange, in its turn. */
+  /** Lets a service answer an exchange, when it is the call's turn. */
   async answer(service: Service, exchange: Exchange): Promise<JsonObject> {
     const call = new CallSlot(exchange, this.#clientOf(exchange.caller) ?? exchange, this.#ask, this.#asks);
     await this.#turns.take(call, exchange.signal);
@@ -115,7 +121,7 @@ export class QuestionAttribution implements Attribution {
     return calls.every(({ client }) => client === calls[0]!.client) ? newest(calls) : undefined;
   }
 
-  /** The client is asked. While it thinks, others may have their turn. */
+  /** Asks the client. Meanwhile, calls of other clients may run. */
   readonly #ask: Ask = async (call, ...question) => {
     call.open += 1;
     this.#suspendSoon(call);
@@ -123,7 +129,7 @@ export class QuestionAttribution implements Attribution {
       return await call.origin.ask(...question);
     } finally {
       call.open -= 1;
-      // With the answer the server goes on with the call, and may ask again.
+      // With the answer, the server continues the call and may ask again.
       if (call.state === 'suspended') await this.#resume(call);
       if (call.open > 0) this.#suspendSoon(call);
     }
@@ -151,7 +157,7 @@ export class QuestionAttribution implements Attribution {
     this.#leave(call, 'abandoned');
   }
 
-  /** The server asks nothing more for it. */
+  /** Called when the server can no longer ask for the call. */
   #end(call: CallSlot): void {
     clearTimeout(call.timer);
     this.#calls.delete(call);
@@ -164,20 +170,20 @@ export class QuestionAttribution implements Attribution {
     this.#turns.leave(call);
   }
 
-  /** The calls of which one has asked. */
+  /** The calls that may have asked the question. */
   #candidates(): CallSlot[] {
     const calls = [...this.#calls];
     const active = calls.filter(({ state }) => state === 'running' || state === 'abandoned');
     const asking = active.filter(({ name }) => this.#asks.get(name) !== false);
-    // Where only tools run that never asked, a call that waits for an answer is as likely to ask something else.
+    // If all running tools have never asked, a call that waits for an answer may equally have asked again.
     return asking.length > 0 ? asking : calls;
   }
 
-  /** The call through which the client of a question is asked, where just one client is left. */
+  /** The call through which the client is asked, if only one client is left. */
   #asker(candidates: readonly CallSlot[]): Exchange | undefined {
     const left = candidates.filter((call) => this.#calls.has(call));
     if (left.some(({ client }) => client !== left[0]!.client)) return undefined;
-    // Of several calls of one client any may have asked: no tool of theirs counts as one that does not ask.
+    // Any of this client's calls may have asked, so none of their tools counts as one that does not ask.
     for (const call of left) {
       call.suspect = true;
       if (left.length === 1) this.#remember(call.name, true);
@@ -201,7 +207,8 @@ export class QuestionAttribution implements Attribution {
       signal.addEventListener('abort', takenBack);
       this.#held.set(settle, candidates);
       this.#settleHeld(settle, candidates);
-      // Each of those calls may wait for one of these questions: none would end, and none could be attributed.
+      // Each of those calls may wait for one of these questions. Then no call would end, and no question could be
+      // attributed.
       const all = new Set([...this.#held.values()].flat());
       if (this.#held.size >= all.size) for (const held of [...this.#held]) this.#refuse(...held);
     });
@@ -229,7 +236,7 @@ export class QuestionAttribution implements Attribution {
   }
 }
 
-/** The newest call that can be asked, before one that waits for an answer already. */
+/** The newest call that can be asked. A call that already waits for an answer comes last. */
 function newest(calls: Iterable<CallSlot>): Exchange | undefined {
   const able = [...calls].filter(({ state }) => state !== 'abandoned');
   return able.reduce<CallSlot | undefined>((best, call) => (best && best.open < call.open ? best : call), undefined)

@@ -8,26 +8,29 @@ type Client = object | string;
 /** A call that takes turns with those of other clients. */
 export interface TurnTaker {
   readonly client: Client;
-  /** Whether it asks: undefined where that is not known, false where it needs no turn. */
+  /** Whether it asks. Undefined if unknown; false if it needs no turn. */
   readonly asks: () => boolean | undefined;
 }
 
 /**
- * Turns of calls that may ask: those of one client at a time, in the order in which they came. What one call costs does not
- * grow with the number of calls that run or wait.
+ * Gives turns to calls that may ask: one client at a time, in the order of arrival. The cost per call does not grow
+ * with the number of running or waiting calls.
  */
 export class Turns {
   /** Calls that hold a turn, with when they began, in milliseconds since the epoch. The oldest first. */
   readonly #short = new Map<TurnTaker, number>();
-  /** Those that have held it for long. */
+  /** Calls that have held a turn for long. */
   readonly #long = new Set<TurnTaker>();
   /** How many calls of each client are in `#short`, and in either. */
   readonly #shortOf = new Map<Client, number>();
   readonly #allOf = new Map<Client, number>();
-  /** Calls that wait, with what lets them run: those that come back with an answer go first. */
+  /** Waiting calls, with the function that lets each run. Calls that return with an answer go first. */
   readonly #returning = new Map<TurnTaker, () => void>();
   readonly #fresh = new Map<TurnTaker, () => void>();
-  /** Those of them that were not known to ask: they need not wait behind one that does, where it waits for a long call. */
+  /**
+   * The waiting calls that are not known to ask. They need not wait behind a call that is known to ask and waits for a
+   * long call.
+   */
   readonly #unsure = new Set<TurnTaker>();
   #review: ReturnType<typeof setTimeout> | undefined;
 
@@ -39,8 +42,8 @@ export class Turns {
   /**
    * Waits for the turn of a call.
    *
-   * @param again whether the call comes back with an answer: then it goes before those that have not begun.
-   * @throws RpcError where the signal fires first.
+   * @param again whether the call returns with an answer. It then goes before calls that have not started.
+   * @throws RpcError if the signal fires first.
    */
   take(call: TurnTaker, signal: AbortSignal, again = false): Promise<void> | undefined {
     const asks = call.asks();
@@ -65,7 +68,7 @@ export class Turns {
     });
   }
 
-  /** A call that runs takes a turn at once, where it needs one. */
+  /** A running call takes a turn at once, if it needs one. */
   hold(call: TurnTaker): void {
     if (call.asks() === false || this.#short.has(call) || this.#long.has(call)) return;
     this.#short.set(call, Date.now());
@@ -73,7 +76,7 @@ export class Turns {
     add(this.#allOf, call.client, 1);
   }
 
-  /** A call needs its turn no more. If it still waits for it, it goes on. */
+  /** Releases the turn of a call. If the call still waits for a turn, it continues. */
   leave(call: TurnTaker): void {
     const enter = this.#dequeue(call);
     enter?.();
@@ -110,7 +113,7 @@ export class Turns {
     return enter;
   }
 
-  /** Lets those run whose turn it is. */
+  /** Starts the calls that have their turn now. */
   #admit(): void {
     clearTimeout(this.#review);
     const all = this.#admitOf(this.#returning) && this.#admitOf(this.#fresh);
@@ -122,7 +125,7 @@ export class Turns {
     this.#review = this.waiting > 0 ? setTimeout(() => this.#admit(), LONG).unref() : undefined;
   }
 
-  /** Whether it let all of them run. */
+  /** Returns whether all waiting calls were started. */
   #admitOf(queue: ReadonlyMap<TurnTaker, unknown>): boolean {
     for (const call of queue.keys()) if (!this.#enter(call)) return false;
     return true;

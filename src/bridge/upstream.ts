@@ -17,13 +17,13 @@ export interface ReopenedUpstreamOptions {
   readonly identity: BridgeIdentity;
   readonly attribution?: Attribution | undefined;
   readonly onerror: (error: Error) => void;
-  /** Called with each connection but the first. */
+  /** Called with each connection except the first. */
   readonly onreopen: () => void;
 }
 
 /**
- * One server, connected to when it is first needed, and again for the first request after it was lost. What was in
- * flight when it was lost fails, unless it certainly did not run; what was listening goes on with its successor.
+ * One server. It is connected with the first request, and again with the first request after a loss. Requests in flight
+ * fail at a loss, unless they certainly did not run. Subscriptions continue on the next connection.
  */
 export class ReopenedUpstream {
   readonly #link: Link;
@@ -52,25 +52,25 @@ export class ReopenedUpstream {
     });
   }
 
-  /** Whether a connection stands. */
+  /** Whether it is connected. */
   get connected(): boolean {
     return this.#link.current?.closed === false;
   }
 
-  /** Which era the server was found to be of; undefined before it was first connected to. */
+  /** The server's era. Undefined before the first connection. */
   get era(): 'legacy' | 'modern' | undefined {
     const { upstream } = this.#link;
     return upstream && REVISIONS[upstream.revision].era;
   }
 
-  /** @throws RpcError where the server cannot be reached. */
+  /** @throws RpcError if the server cannot be reached. */
   connect(): Promise<Upstream> {
     return this.#link.connect().catch((error: unknown) => {
       throw asRpcError(error);
     });
   }
 
-  /** Closes the connection that stands: the next request makes another, and what was listening goes on with that. */
+  /** Closes the current connection. The next request makes another one, and subscriptions continue on it. */
   rest(): Promise<void> {
     return this.#link.rest();
   }
@@ -108,7 +108,7 @@ export class ReopenedUpstream {
   }
 }
 
-/** What the bridge's caller is told. */
+/** Converts an error for the bridge's caller. */
 function asRpcError(error: unknown): RpcError {
   if (error instanceof ConnectionError) return new RpcError(CONNECTION_CLOSED, error.message, { cause: error });
   if (error instanceof TimeoutError) return new RpcError(REQUEST_TIMEOUT, error.message, { cause: error });

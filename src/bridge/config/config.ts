@@ -15,9 +15,9 @@ export interface FleetConfig {
   readonly file: string;
   /** The servers that are not disabled, in the order of the file. */
   readonly servers: readonly ServerConfig[];
-  /** Stands between the name of a server and the name of its tool or prompt. Default `__`. */
+  /** The separator between a server's name and the name of its tool or prompt. Default `__`. */
   readonly separator: string;
-  /** What the author of the file may not have meant, each with its place. */
+  /** Warnings about likely mistakes, each with its place in the file. */
   readonly warnings: readonly string[];
 }
 
@@ -33,12 +33,12 @@ export function readConfig(file: string, variables: ConfigVariables = {}): Fleet
   return ConfigFile.read(file, variables).fleet();
 }
 
-/** The same for a text that was read already. */
+/** The same for a text that is already read. */
 export function parseConfig(text: string, file: string, variables: ConfigVariables = {}): FleetConfig {
   return new ConfigFile(text, file, variables).fleet();
 }
 
-/** A configuration file. An entry is checked when it is needed. */
+/** A configuration file. An entry is checked only when it is used. */
 export class ConfigFile {
   readonly file: string;
   readonly #json: ConfigJson;
@@ -48,7 +48,7 @@ export class ConfigFile {
   /** Undefined if the file lists no servers. */
   readonly #entries: JsonObject | undefined;
   readonly #fill: Fill;
-  /** The environment variables that any entry names, disabled ones included. */
+  /** The environment variables that any entry names, including disabled entries. */
   readonly #variables: ReadonlySet<string>;
 
   /** @throws ConfigError if the file cannot be read or is not JSON. */
@@ -62,7 +62,7 @@ export class ConfigFile {
     this.#json = parsed(text, file);
     this.#root = isObject(this.#json.value) ? this.#json.value : {};
     const mcp = isObject(this.#root['mcp']) ? this.#root['mcp'] : {};
-    // VS Code calls the servers `servers`; its settings have them in `mcp`.
+    // VS Code uses the key `servers`; in its settings, the key is inside `mcp`.
     const [section, entries] =
       this.#root['mcpServers'] !== undefined
         ? [['mcpServers'], this.#root['mcpServers']]
@@ -119,7 +119,7 @@ export class ConfigFile {
     const entry = this.#entries![name];
     const server = readServer(name, entry, this.file, top.at(...this.#section, name), this.#fill);
     if (server?.kind !== 'command') return server;
-    // What only other entries name may be a secret of their servers.
+    // Variables that only other entries name may be secrets of those servers.
     const own = variablesOf(entry);
     const withheld = [...this.#variables].filter((variable) => !own.has(variable));
     return withheld.length === 0 ? server : { ...server, withheld };
@@ -145,7 +145,7 @@ function parsed(text: string, file: string): ConfigJson {
   }
 }
 
-/** What VS Code would ask for, by id. */
+/** The inputs that VS Code would ask for, by id. */
 function inputsIn(listed: unknown): Map<string, Input> {
   const inputs = new Map<string, Input>();
   for (const input of Array.isArray(listed) ? (listed as unknown[]) : []) {
@@ -160,7 +160,7 @@ function checkName(name: string, place: Place): void {
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   if (name === '' || name.length > MAX_SERVER_NAME || /[\u0000-\u001f\u007f]/.test(name))
     place.wrong(`cannot name a server: use 1 to ${MAX_SERVER_NAME} characters, without control characters`);
-  // Each server is served at a path with its name, and these would lead elsewhere.
+  // Each server is served at a path with its name, and these names would change the path.
   else if (name === '.' || name === '..') place.wrong('cannot name a server: it means a folder in a path');
 }
 

@@ -8,7 +8,7 @@ import {
   type ParseError,
 } from 'jsonc-parser';
 
-/** What the parser's errors mean. No message repeats text of the file, since it may hold secrets. */
+/** Messages for the parser's errors. No message repeats text of the file, because it may contain secrets. */
 const MESSAGES: Readonly<Record<string, string>> = {
   InvalidSymbol: 'expected a value, or a key in double quotes',
   PropertyNameExpected: 'expected a key in double quotes',
@@ -32,8 +32,8 @@ export class JsonError extends Error {
 }
 
 /**
- * JSON as configuration files of editors have it: with comments, trailing commas and a byte order mark. The last of several
- * equal keys counts.
+ * Parses JSON as in editors' configuration files: comments, trailing commas and a byte order mark are allowed. If a key
+ * occurs more than once, the last one counts.
  */
 export class ConfigJson {
   readonly value: unknown;
@@ -47,7 +47,7 @@ export class ConfigJson {
     this.value = getNodeValue(this.#root);
   }
 
-  /** The line and the column of a key or a list item; if there is none, of what it would be in. */
+  /** The line and column of a key or a list item. If it does not exist, those of its parent. */
   position(path: JSONPath): string {
     const node = findNodeAtLocation(this.#root, path);
     if (!node) return this.position(path.slice(0, -1));

@@ -4,7 +4,7 @@ import type { ConfigJson } from './json.ts';
 /** At most this many problems of one file are reported at once. */
 const MAX_PROBLEMS = 10;
 
-/** A configuration that cannot be used. It never repeats a value, since values may be secrets. */
+/** A configuration that cannot be used. The message never repeats a value, because values may be secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly file: string;
@@ -20,11 +20,11 @@ export class ConfigError extends Error {
   }
 }
 
-/** What checking a file has found, each with its place. */
+/** The findings of a check, each with its place in the file. */
 export interface Findings {
   /** Why the file cannot be used. */
   readonly problems: string[];
-  /** What its author may not have meant. */
+  /** Warnings about likely mistakes. */
   readonly warnings: string[];
 }
 
@@ -54,7 +54,7 @@ export class Place {
     this.#findings.warnings.push(this.#tell(warning));
   }
 
-  /** Refuses keys that are not ours, in an object that is ours alone. */
+  /** Refuses unknown keys in an object that only Everwire reads. */
   only(object: object, keys: readonly string[]): void {
     for (const key of Object.keys(object)) {
       if (!keys.includes(key)) {

@@ -1,17 +1,17 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 const CHUNK = 64 * 1024;
-/** Bytes of a configuration file. Some hosts keep much else in it. */
+/** The largest configuration file, in bytes. Some hosts store much other data in it. */
 export const MAX_CONFIG_FILE = 32 * 1024 * 1024;
 
 /**
  * Reads a regular file of at most `maxBytes`. A device or a pipe may have no end, and cannot be read again when the file
  * is watched.
  *
- * @throws Error where it cannot be read, is not a regular file, or is larger than `maxBytes`.
+ * @throws Error if it cannot be read, is not a regular file, or is larger than `maxBytes`.
  */
 export function readRegularFile(file: string, maxBytes = MAX_CONFIG_FILE): Buffer {
-  // Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+  // Without O_NONBLOCK, opening a pipe blocks until there is a writer.
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stat = fstatSync(descriptor);
@@ -19,7 +19,7 @@ export function readRegularFile(file: string, maxBytes = MAX_CONFIG_FILE): Buffe
     if (!stat.isFile()) throw new Error('it is not a regular file');
     const chunks: Buffer[] = [];
     let length = 0;
-    // Its size may be wrong: it may grow, and some file systems give none.
+    // The reported size may be wrong: the file may grow, and some file systems report no size.
     for (;;) {
       const chunk = Buffer.allocUnsafe(CHUNK);
       const read = readSync(descriptor, chunk);

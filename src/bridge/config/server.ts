@@ -15,7 +15,10 @@ export interface CommandServer {
   readonly args: readonly string[];
   /** Added to the environment of this process. The values may be secrets. */
   readonly env: Readonly<Record<string, string>>;
-  /** Variables of the environment of this process that the server does not get: only other entries of the file name them. */
+  /**
+   * Environment variables of this process that the server does not get, because only other entries of the file name
+   * them.
+   */
   readonly withheld?: readonly string[];
   /** Default: the folder where this process runs. */
   readonly cwd?: string;
@@ -27,7 +30,7 @@ export interface UrlServer {
   readonly url: string;
   /** By name, as written. The values may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The only transport to try (`UrlTarget` of `everwire/client`). Default: both. */
+  /** The only transport to try (see `UrlTarget` of `everwire/client`). Default: both. */
   readonly transport?: 'http' | 'sse';
 }
 
@@ -37,7 +40,7 @@ export type ServerConfig = (CommandServer | UrlServer) & {
   readonly tools: ToolSelection;
 };
 
-/** The types that hosts write. */
+/** The values of `type` that hosts use. */
 const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse' | 'remote'>> = {
   stdio: 'stdio',
   local: 'stdio',
@@ -49,7 +52,7 @@ const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse' | 'remote'>> = {
   remote: 'remote',
   sse: 'sse',
 };
-/** The keys that we read of an entry. Hosts have more of their own. */
+/** The keys of an entry that Everwire reads. Hosts have more keys. */
 const KEYS = [
   'command',
   'args',
@@ -67,7 +70,7 @@ const KEYS = [
 ];
 export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Whether an entry is switched off. */
+/** Whether an entry is disabled. */
 export function isDisabled(entry: unknown): boolean {
   return isObject(entry) && (entry['disabled'] === true || entry['enabled'] === false);
 }
@@ -75,7 +78,7 @@ export function isDisabled(entry: unknown): boolean {
 /**
  * Reads one entry of a file, and fills in its variables. Problems are reported to `place`.
  *
- * @param file whose folder relative paths start from.
+ * @param file relative paths are resolved against its folder.
  */
 export function readServer(
   name: string,
@@ -110,10 +113,13 @@ export function readServer(
   return url === undefined ? undefined : { kind: 'url', name, url, headers, tools, ...only };
 }
 
-/** Unknown keys that are nearly one of ours, with the one. Hosts have keys of their own, so others are left alone. */
+/**
+ * Unknown keys that resemble a known one, with that one. Other unknown keys are ignored, because hosts have their own
+ * keys.
+ */
 function misspellings(entry: JsonObject): [key: string, meant: string][] {
   return Object.keys(entry).flatMap((key) => {
-    // A word of a few letters is close to too many others.
+    // A short word resembles too many others.
     const meant = KEYS.includes(key) || key.length < 4 ? undefined : nearest(key, KEYS);
     return meant === undefined || entry[meant] !== undefined ? [] : [[key, meant]];
   });
@@ -182,7 +188,7 @@ export function headerProblem(name: string, value: string): string | undefined {
   return isHeaderValue(value) ? undefined : 'contains characters that a header cannot have';
 }
 
-/** An object of strings. Numbers and booleans are taken as strings, as hosts do. */
+/** An object of strings. Numbers and booleans are converted to strings, as in hosts. */
 function readStrings(value: unknown, place: Place, fill: Fill): Record<string, string> {
   const strings: Record<string, string> = {};
   if (value === undefined || value === null) return strings;
@@ -198,7 +204,7 @@ function readStrings(value: unknown, place: Place, fill: Fill): Record<string, s
   return strings;
 }
 
-/** The variables in a file of their own (VS Code). */
+/** The variables of an env file (VS Code). */
 function readEnvFile(
   value: unknown,
   fromFolder: (file: string) => string,
@@ -218,7 +224,7 @@ function readEnvFile(
 
 function readTools(value: unknown, place: Place): ToolSelection {
   if (value === undefined) return {};
-  // Some hosts list the tools that they show.
+  // Some hosts use `tools` for a list of the tools that they show.
   if (Array.isArray(value)) {
     const only = place.strings(value);
     return only ? { only } : {};

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 
-/** Where the values of variables in a configuration come from. */
+/** The sources for values of variables in a configuration. */
 export interface ConfigVariables {
   /** Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
@@ -11,18 +11,18 @@ export interface ConfigVariables {
   readonly home?: string | undefined;
 }
 
-/** What VS Code would ask the user for. */
+/** The inputs that VS Code would ask the user for. */
 export interface Input {
   readonly description: string | undefined;
   readonly default: string | undefined;
 }
 
 /**
- * Replaces variables in a text by their values: `${env:NAME}`, or `${NAME}` as some hosts write it, each also with
- * `:-default`; `${input:id}`; and `${workspaceFolder}`, `${workspaceFolderBasename}`, `${userHome}`, `${pathSeparator}` of
- * VS Code and Cursor. Other names in such brackets are left as they are.
+ * Replaces variables in a text by their values: `${env:NAME}`, or `${NAME}` as in some hosts, each also with
+ * `:-default`; `${input:id}`; and `${workspaceFolder}`, `${workspaceFolderBasename}`, `${userHome}`, `${pathSeparator}`
+ * of VS Code and Cursor. Other names in such brackets stay unchanged.
  *
- * @param wrong is told which variable has no value; do not use the text then.
+ * @param wrong called with a variable that has no value. Do not use the text then.
  */
 export type Fill = (text: string, wrong: (problem: string) => void) => string;
 
@@ -49,7 +49,7 @@ export function fillWith(
       if (value === undefined) wrong(`needs the environment variable ${name}, which is not set`);
       return value ?? '';
     };
-    // There may be no user to ask for an input, so it comes from the environment.
+    // There may be no user to ask, so an input comes from the environment.
     const input = (id: string): string => {
       const { description, default: usual } = inputs.get(id) ?? {};
       const name = inputVariable(id);

@@ -20,7 +20,7 @@ export function watchConfig(file: string, onchange: () => void, interval = 1000)
   return () => clearInterval(timer);
 }
 
-/** Undefined for a file that is not there or cannot be looked at. */
+/** Undefined if the file does not exist or cannot be inspected. */
 function versionOf(file: string): string | undefined {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });

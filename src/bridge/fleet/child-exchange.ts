@@ -8,12 +8,12 @@ import { Meta } from '../../protocol/methods.ts';
 export class ChildExchange extends BaseExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
-  /** Tells whether the caller came over HTTP. The headers themselves belong to the other request. */
+  /** Shows whether the caller uses HTTP. The headers themselves belong to the other request. */
   readonly header: Exchange['header'];
   readonly #whole: Exchange;
   readonly #tell: Exchange['notify'];
 
-  /** @param tell takes the server's notifications. */
+  /** @param tell gets the server's notifications. */
   constructor(whole: Exchange, method: string, params: JsonObject, tell: Exchange['notify']) {
     super();
     this.#whole = whole;

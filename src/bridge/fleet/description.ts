@@ -7,7 +7,7 @@ import { FleetMeta } from './meta.ts';
 
 /** Below this depth, a capability is taken from the first server that has it. */
 const MAX_DEPTH = 8;
-/** Taken for the capabilities of a server that does not answer. */
+/** The assumed capabilities of a server that does not respond. */
 const UNKNOWN: JsonObject = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -16,7 +16,7 @@ const UNKNOWN: JsonObject = {
   completions: {},
 };
 
-/** What one server says of itself; undefined where it does not answer. */
+/** The description of one server. Undefined if it does not respond. */
 export interface Told {
   readonly name: string;
   readonly description: JsonObject | undefined;
@@ -25,7 +25,7 @@ export interface Told {
 /**
  * Describes all servers as one (2026-07-28, server/discover), with the capabilities of all of them.
  *
- * @param own capabilities that the fleet has whatever its servers have.
+ * @param own capabilities that the fleet always has.
  */
 export function describeTogether(told: readonly Told[], own: JsonObject, serverInfo: Implementation): JsonObject {
   let capabilities = own;
@@ -33,7 +33,7 @@ export function describeTogether(told: readonly Told[], own: JsonObject, serverI
     const theirs: unknown = description?.['capabilities'];
     capabilities = unite(capabilities, description ? (isObject(theirs) ? theirs : {}) : UNKNOWN);
   }
-  // The fleet says by itself that a list has changed: where a server comes back, for one.
+  // The fleet itself announces list changes, for example when a server is reachable again.
   for (const capability of ['tools', 'prompts', 'resources'])
     if (isObject(capabilities[capability]))
       capabilities = { ...capabilities, [capability]: { ...capabilities[capability], listChanged: true } };
@@ -51,7 +51,7 @@ export function describeTogether(told: readonly Told[], own: JsonObject, serverI
   };
 }
 
-/** The capabilities of two servers together. */
+/** Merges the capabilities of two servers. */
 function unite(one: JsonObject, other: JsonObject, depth = 1): JsonObject {
   const united = { ...one };
   for (const [key, value] of Object.entries<unknown>(other)) {
@@ -62,7 +62,7 @@ function unite(one: JsonObject, other: JsonObject, depth = 1): JsonObject {
   return united;
 }
 
-/** Names come off the wire; `__proto__` must stay one. */
+/** Names come from the network, so `__proto__` must become an ordinary property. */
 function define(object: JsonObject, key: string, value: unknown): void {
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }

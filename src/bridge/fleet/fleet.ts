@@ -21,45 +21,45 @@ import { renameMeta, renameNotice, renameResult, renamingFor } from './results.t
 import { Routes, type Route } from './routes.ts';
 import { singleServer } from './single-server.ts';
 
-/** What a fleet is made of. */
+/** The options of a fleet. */
 export interface FleetOptions extends NameRules {
-  /** The servers, in the order in which lists have them. */
+  /** The servers, in their order in lists. */
   readonly members: readonly FleetServer[];
-  /** Who answers. Default: `everwire`. */
+  /** The fleet's own name and version. Default: `everwire`. */
   readonly serverInfo?: Implementation | undefined;
-  /** Capabilities to declare beside those of the servers: of servers to come. Default: none. */
+  /** Capabilities to declare in addition to those of the servers, for servers that are added later. Default: none. */
   readonly capabilities?: JsonObject | undefined;
-  /** Milliseconds to wait for one server where others answer too. Default 10 000. */
+  /** Milliseconds to wait for one server in a request to several. Default 10 000. */
   readonly timeout?: number | undefined;
-  /** Told of servers that do not answer, each once until it answers again. Default: nobody. */
+  /** Called when a server does not respond, once until it responds again. Default: none. */
   readonly onwarning?: ((message: string) => void) | undefined;
 }
 
 /** Many servers as one. */
 export interface Fleet {
-  /** All of them, to be served as any service is. */
+  /** All servers as one service. */
   readonly service: Service;
   /** The names of the servers, in order. */
   readonly names: readonly string[];
   /**
-   * One of them by itself, with its own names, and those of its tools that are shown. After an update it is the one that has
-   * the name then; who listens goes on with that, and is told that all may have changed.
+   * One server by itself, with its own names and its selected tools. After an update, it is the server that has the
+   * name then: subscriptions continue with that one, and are notified that everything may have changed.
    */
   member(name: string): Service | undefined;
   /**
-   * Takes these servers instead of those so far. One whose service and tools are the same goes on undisturbed. Whoever
-   * listens is told that the lists have changed.
+   * Replaces the servers. A server with the same service and tools is not disturbed. Subscribers are notified that the
+   * lists have changed.
    *
-   * @param rules for names. Default: those so far.
-   * @throws TypeError or RangeError as `createFleet`; nothing has changed then.
+   * @param rules for names. Default: the current ones.
+   * @throws TypeError or RangeError, as `createFleet` does. Nothing has changed then.
    */
   update(members: readonly FleetServer[], rules?: NameRules): void;
-  /** Ends what listens, and refuses further requests. The servers are left to who made them. */
+  /** Ends subscriptions and refuses further requests. Does not close the servers: their creator does. */
   close(): void;
 }
 
 /**
- * Makes one server of many.
+ * Combines several servers into one.
  *
  * @throws TypeError where the names of two servers have the same letters and digits, or a tool is renamed to a name that is
  *   taken. RangeError for a separator that is not allowed.
@@ -68,9 +68,9 @@ export function createFleet(options: FleetOptions): Fleet {
   return new ServiceFleet(options);
 }
 
-/** Errors by which a server says that it does not have the method. */
+/** Error codes for an unknown method. */
 const NO_METHOD: ReadonlySet<number> = new Set([ErrorCode.MethodNotFound]);
-/** Errors by which a server says that it does not have the resource. */
+/** Error codes for an unknown resource. */
 const NO_RESOURCE: ReadonlySet<number> = new Set([
   ErrorCode.MethodNotFound,
   ErrorCode.InvalidParams,
@@ -140,12 +140,12 @@ class ServiceFleet implements Fleet {
     }
   }
 
-  /** Asks one server what the caller asks. */
+  /** Sends the caller's request to one server. */
   async #forward(exchange: Exchange, { member, params }: Route): Promise<JsonObject> {
     const { method } = exchange;
     const [asked, own] = [exchange.params['uri'], params['uri']];
     const outward = renamingFor(member, this.#members.naming);
-    // The resource that was asked for is called in the answer as it was in the question.
+    // The result uses the same URI as the request.
     const renaming = { ...outward, uri: (uri: string) => (uri === own ? (asked as string) : outward.uri(uri)) };
     const child = derive(exchange, {
       params: renameMeta(params, (id) => ownTaskId(member, id)),
@@ -160,8 +160,8 @@ class ServiceFleet implements Fleet {
   }
 
   /**
-   * Asks one server after the other, past those that do not have what is asked for, and those that were certainly not
-   * reached: never another one where the request may have run.
+   * Tries one server after the other. It skips servers that do not have what the request names, and servers that were
+   * certainly not reached. If the request may have run, no other server is tried.
    */
   async #firstOf(exchange: Exchange, routes: readonly Route[], notThere: ReadonlySet<number>): Promise<JsonObject> {
     let unreached: RpcError | undefined;
@@ -202,14 +202,17 @@ class ServiceFleet implements Fleet {
     return describeTogether(told, this.#capabilities, this.#serverInfo);
   }
 
-  /** Tells all servers what the caller says to no server in particular: that its roots have changed, for one. */
+  /** Sends the caller's general notifications to all servers, such as a change of its roots. */
   async #tellAll(exchange: Exchange): Promise<JsonObject> {
-    // A server that does not know the notification, or is down, is no reason to fail.
+    // Ignore servers that do not know the notification or are down.
     await Promise.allSettled([...this.#members].map((member) => member.service(exchange)));
     return {};
   }
 
-  /** A request of an extension goes to the server that it names in `_meta` or by its URI, else to the first that has the method. */
+  /**
+   * A request of an extension goes to the server that its `_meta` or URI names, or else to the first server that has
+   * the method.
+   */
   async #unknown(exchange: Exchange): Promise<JsonObject> {
     const { params } = exchange;
     const { _meta: meta, uri } = params;

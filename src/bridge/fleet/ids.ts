@@ -7,12 +7,12 @@ const URI = /^everwire\+([a-z0-9.-]+):(.*)$/s;
 const TASK_ID = /^([a-z0-9.-]+):(.*)$/s;
 const STATE = /^([a-z0-9.-]+)([:!])(.*)$/s;
 
-/** The URI of a server's resource, or a template of such: `everwire+notes:file:///a.txt`. */
+/** The URI of a server's resource or template: `everwire+notes:file:///a.txt`. */
 export function wrapUri(label: string, uri: string): string {
   return `everwire+${label}:${uri}`;
 }
 
-/** Takes apart a URI that names its server. */
+/** Parses a URI that names its server. */
 export function unwrapUri(uri: string): { readonly label: string; readonly uri: string } | undefined {
   const [, label, own] = URI.exec(uri) ?? [];
   return label === undefined || own === undefined ? undefined : { label, uri: own };
@@ -23,18 +23,18 @@ export function taskIdOf(label: string, id: string): string {
   return `${label}:${id}`;
 }
 
-/** Takes apart the id of a task. */
+/** Parses the id of a task. */
 export function splitTaskId(taskId: unknown): { readonly label: string; readonly id: string } | undefined {
   const [, label, id] = typeof taskId === 'string' ? (TASK_ID.exec(taskId) ?? []) : [];
   return label === undefined || id === undefined ? undefined : { label, id };
 }
 
-/** The `requestState` of a result that asks. The server itself need not give one. */
+/** The `requestState` of a result with questions. The server itself need not give one. */
 export function stateOf(label: string, state: string | undefined): string {
   return state === undefined ? `${label}!` : `${label}:${state}`;
 }
 
-/** Takes apart a `requestState`; `state` is undefined where the server gave none. */
+/** Parses a `requestState`. `state` is undefined if the server gave none. */
 export function splitState(
   requestState: unknown,
 ): { readonly label: string; readonly state: string | undefined } | undefined {

@@ -5,9 +5,9 @@ export interface ListKind {
   readonly method: string;
   /** The property of the result that holds the entries. */
   readonly key: string;
-  /** The property of an entry by which it is asked for. */
+  /** The property that identifies an entry in requests. */
   readonly id: 'name' | 'uri' | 'uriTemplate' | 'taskId';
-  /** The capability of servers that have such a list. */
+  /** The capability that a server with this list declares. */
   readonly capability: string;
 }
 

@@ -8,24 +8,27 @@ import type { FleetMember, Members } from './members.ts';
 import { FleetMeta } from './meta.ts';
 import { hintsOf, readPage, type Page } from './page.ts';
 
-/** The next page of each server that has more: its cursor, by the server's label. */
+/** The cursor of the next page, by the server's label, for each server that has more. */
 type Places = ReadonlyMap<string, string>;
 
 /** A server that has no such list. */
 const NO_LIST = 'no list';
 
-/** The lists of all servers as one. Each page has a page of every server that has one left, all asked at once. */
+/**
+ * Merges the lists of all servers. Each page has one page of every server that has more. All servers are asked in
+ * parallel.
+ */
 export class MergedLists {
   readonly #members: Members;
   readonly #capabilities: JsonObject;
 
-  /** @param capabilities that the fleet has whatever its servers have. */
+  /** @param capabilities that the fleet always has. */
   constructor(members: Members, capabilities: JsonObject) {
     this.#members = members;
     this.#capabilities = capabilities;
   }
 
-  /** @throws RpcError −32602 where the cursor is not ours; −32601 where no server has such a list. */
+  /** @throws RpcError −32602 if the cursor is invalid; −32601 if no server has this list. */
   async list(kind: ListKind, exchange: Exchange): Promise<JsonObject> {
     const places = placesOf(exchange.params['cursor']);
     const asked = [...this.#members].filter(({ label }) => places?.has(label) ?? true);
@@ -41,7 +44,7 @@ export class MergedLists {
       throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${kind.method}`);
     if (missing.length > 0) tellMissing(kind, exchange, missing);
     const nextCursor = cursorOf(pages);
-    // All pages of a list must have the same scope, and those to come may have another.
+    // All pages of a list must have the same scope, and later pages may be private.
     const hints =
       nextCursor === undefined && !places && missing.length === 0 ? hintsOf(pages.map(({ page }) => page)) : {};
     return {
@@ -52,7 +55,7 @@ export class MergedLists {
     };
   }
 
-  /** One page of one server; undefined where it refuses, or does not answer in time. */
+  /** One page of one server. Undefined if the server refuses or does not respond in time. */
   async #read(
     kind: ListKind,
     member: FleetMember,
@@ -63,7 +66,7 @@ export class MergedLists {
     const until = performance.now() + patience;
     try {
       if (!places) {
-        // No client may ask a server for a list that it does not declare.
+        // A client must not request a list that the server does not declare.
         const description = await this.#members.describe(member, exchange, patience);
         if (!description) return undefined;
         const { capabilities } = description;
@@ -77,7 +80,7 @@ export class MergedLists {
       const error = RpcError.from(thrown);
       if (error.code === ErrorCode.MethodNotFound) return NO_LIST;
       if (exchange.signal.aborted) return undefined;
-      // The server does not know its cursor any more.
+      // The server no longer accepts its cursor.
       if (places && error.code === ErrorCode.InvalidParams) throw error;
       this.#members.failed(member, kind.method, error);
       return undefined;
@@ -111,7 +114,7 @@ function cursorOf(pages: readonly { readonly member: FleetMember; readonly page:
   return places.length === 0 ? undefined : Buffer.from(JSON.stringify(places)).toString('base64url');
 }
 
-/** @returns undefined where there is no cursor. @throws RpcError −32602 where it is not ours. */
+/** @returns undefined if there is no cursor. @throws RpcError −32602 if the cursor is invalid. */
 function placesOf(cursor: unknown): Places | undefined {
   if (cursor === undefined) return undefined;
   if (typeof cursor !== 'string') throw invalidCursor();
@@ -121,7 +124,7 @@ function placesOf(cursor: unknown): Places | undefined {
       Array.isArray(place) && place.length === 2 && place.every((part) => typeof part === 'string');
     if (Array.isArray(places) && places.every(isPlace)) return new Map(places as [string, string][]);
   } catch {
-    // It is not ours.
+    // An invalid cursor.
   }
   throw invalidCursor();
 }

@@ -11,26 +11,26 @@ import { ChildExchange } from './child-exchange.ts';
 import { labelOf, Naming, type NamedServer, type NameRules } from './names.ts';
 import { selectTools } from './selection.ts';
 
-/** A server of a fleet. Its name is in the names of its tools and prompts, in logs and in instructions. */
+/** A server of a fleet. Its name appears in the names of its tools and prompts, in logs and in instructions. */
 export interface FleetServer extends NamedServer {
   readonly service: Service;
 }
 
-/** Milliseconds to wait for a server that did not answer the last time. */
+/** Milliseconds to wait for a server that did not respond last time. */
 const SHORT_PATIENCE = 2000;
-/** Milliseconds before the same warning about the same server is given again. */
+/** Milliseconds before the same warning about a server is repeated. */
 const WARN_AGAIN_AFTER = 60_000;
 /** Shortened names that are remembered for one server. */
 const MAX_SHORTENED = 20_000;
 
-/** One server, and what is known of it. */
+/** One server and its state. */
 export class FleetMember {
   readonly name: string;
   readonly label: string;
   readonly source: FleetServer;
-  /** With the tools that are selected. */
+  /** The service with only the selected tools. */
   readonly service: Service;
-  /** It did not answer when it was last asked. */
+  /** It did not respond to the last request. */
   down = false;
   lastWarning: { readonly text: string; readonly at: number } | undefined;
   readonly #gone = new AbortController();
@@ -44,7 +44,7 @@ export class FleetMember {
     this.service = (exchange) => invoke(service, exchange);
   }
 
-  /** Fires when another server has taken its place, or none. */
+  /** Fires when it is replaced or removed. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
@@ -53,12 +53,12 @@ export class FleetMember {
     this.#gone.abort(new Error(`The server ${JSON.stringify(this.name)} is not here any more`));
   }
 
-  /** The name that a shortened one stands for, as far as the server's lists have shown it. */
+  /** The full name for a shortened one, if the server's lists have shown it. */
   ownName(shortened: string): string | undefined {
     return this.#ownNames.get(shortened);
   }
 
-  /** A shortened name depends on the own name alone, so one memory serves all callers. */
+  /** A shortened name depends only on the server's own name, so all callers share one map. */
   remember(shortened: string, own: string): void {
     const oldest = this.#ownNames.keys().next();
     if (this.#ownNames.size >= MAX_SHORTENED && !oldest.done) this.#ownNames.delete(oldest.value);
@@ -67,7 +67,7 @@ export class FleetMember {
 }
 
 export interface MembersOptions extends NameRules {
-  /** Milliseconds to wait for one server where others answer too. */
+  /** Milliseconds to wait for one server in a request to several. */
   readonly timeout: number;
   readonly onwarning: (message: string) => void;
 }
@@ -106,11 +106,11 @@ export class Members {
   }
 
   /**
-   * Takes these servers instead of those so far; a server that is the same stays as it is.
+   * Replaces the servers. An unchanged server keeps its state.
    *
-   * @param rules for names. Default: those so far.
+   * @param rules for names. Default: the current ones.
    * @returns whether anything has changed.
-   * @throws as `Naming`; nothing has changed then.
+   * @throws as `Naming` does. Nothing has changed then.
    */
   update(servers: readonly FleetServer[], rules = this.#rules): boolean {
     this.naming = new Naming(servers, rules);
@@ -139,7 +139,10 @@ export class Members {
     return member.down ? Math.min(SHORT_PATIENCE, this.timeout) : this.timeout;
   }
 
-  /** A server did not answer, or refused. Warns of one that does not answer once, until it answers again. */
+  /**
+   * Called when a server did not respond or refused. Warns once about a server that does not respond, until it responds
+   * again.
+   */
   failed(member: FleetMember, method: string, error: Error): void {
     const refused = isFromPeer(error);
     if (member.down && !refused) return;
@@ -147,7 +150,7 @@ export class Members {
     this.warnOf(member, `${refused ? 'refuses' : 'does not answer'} ${method}: ${error.message}`);
   }
 
-  /** A server has done what it was asked for. */
+  /** Called when a server has completed a request. */
   answered(member: FleetMember): void {
     member.down = false;
   }
@@ -162,9 +165,9 @@ export class Members {
   }
 
   /**
-   * Asks a server something on behalf of a request, and waits for so many milliseconds.
+   * Sends a request to a server on behalf of another request, with a time limit in milliseconds.
    *
-   * @throws RpcError as the server has it; −32001 where it takes too long.
+   * @throws the server's RpcError; −32001 if it takes too long.
    */
   async ask(
     member: FleetMember,
@@ -183,9 +186,10 @@ export class Members {
   }
 
   /**
-   * Lets a server describe itself. It may have to be started first, so the request goes on where nobody waits any longer.
+   * Asks a server to describe itself. The server may have to start first, so the request continues after the time
+   * limit.
    *
-   * @returns undefined where it refuses, or does not answer in time.
+   * @returns undefined if it refuses or does not respond in time.
    */
   async describe(member: FleetMember, whole: Exchange, patience: number): Promise<JsonObject | undefined> {
     try {
@@ -210,7 +214,7 @@ function childOf(member: FleetMember, whole: Exchange, method: string, params: J
   );
 }
 
-/** What a server says: a log message has the server's name before that of its logger. */
+/** Converts a server's notification: in log messages, the server's name is put before the logger's. */
 export function withServerName({ name }: FleetMember, method: string, params: JsonObject): JsonObject {
   if (method !== Notice.Message) return params;
   const { logger } = params;

@@ -10,24 +10,27 @@ import { withServerName, type FleetMember, type Members } from './members.ts';
 import { renameNotice, renamingFor } from './results.ts';
 import { ServerListen } from './server-listen.ts';
 
-/** URIs, and ids of tasks, in one filter. */
+/** The most URIs and task ids in one filter. */
 const MAX_NAMES = 1000;
-/** Characters of one of them. */
+/** The most characters of one of them. */
 const MAX_NAME = 8192;
-/** Notifications that wait for the acknowledgement; of more the oldest is dropped. */
+/** The most notifications that wait for the acknowledgement. Beyond that, the oldest is dropped. */
 const MAX_WAITING = 1000;
 
-/** One `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions), made of one for each server. One that is lost is opened again; the others go on. */
+/**
+ * One `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions), made of one subscription per server. A lost
+ * one is opened again while the others continue.
+ */
 export class MergedListen {
   readonly #exchange: Exchange;
   readonly #filter: SubscriptionFilter;
   readonly #members: Members;
   readonly #parts = new Map<FleetMember, ServerListen>();
   readonly #over = new AbortController();
-  /** What was said before the acknowledgement. */
+  /** Notifications from before the acknowledgement. */
   #waiting: [method: string, params: JsonObject | undefined][] | undefined = [];
 
-  /** @throws RpcError −32602 where the filter is malformed or too large. */
+  /** @throws RpcError −32602 if the filter is malformed or too large. */
   constructor(exchange: Exchange, members: Members) {
     this.#exchange = exchange;
     this.#filter = filterOf(exchange.params['notifications']);
@@ -35,9 +38,9 @@ export class MergedListen {
   }
 
   /**
-   * Listens to all servers; acknowledges once. Resolves when the exchange's signal fires, or after `end`.
+   * Listens to all servers and acknowledges once. Resolves when the exchange's signal fires, or after `end`.
    *
-   * @throws RpcError what the servers refuse it with, where all do.
+   * @throws RpcError of a server, if all servers refuse.
    */
   async run(): Promise<void> {
     const { signal } = this.#exchange;
@@ -47,7 +50,7 @@ export class MergedListen {
     try {
       this.#open();
       const settled = Promise.all([...this.#parts.values()].map((part) => part.settled));
-      // A server that is late is not waited for: the acknowledgement comes without it.
+      // The acknowledgement does not wait for a slow server.
       await waitFor(settled, { signal: this.#over.signal, timeout: this.#members.timeout }).catch(() => {});
       if (this.#over.signal.aborted) return;
       this.#checkRefused();
@@ -59,14 +62,14 @@ export class MergedListen {
     }
   }
 
-  /** Nobody listens any more. */
+  /** The subscription has ended. */
   end(): void {
     this.#over.abort();
     for (const part of this.#parts.values()) part.stop();
     this.#parts.clear();
   }
 
-  /** The servers, or their names, have changed. */
+  /** Called when the servers or their names have changed. */
   update(): void {
     for (const [member, part] of this.#parts) {
       if (this.#members.has(member)) continue;
@@ -77,7 +80,7 @@ export class MergedListen {
     for (const [flag, notice] of LIST_CHANGES) if (this.#filter[flag]) void this.#say(notice, undefined);
   }
 
-  /** Listens to the servers that are not listened to so far. */
+  /** Subscribes to the servers that have no subscription yet. */
   #open(): void {
     if (this.#over.signal.aborted) return;
     for (const member of this.#members) {
@@ -88,7 +91,7 @@ export class MergedListen {
         members: this.#members,
         onnotice: (...said) => this.#hear(member, ...said),
         onacknowledged: (again) => {
-          // Nobody knows what was missed until now.
+          // Changes may have been missed until now.
           if (again || this.#waiting === undefined) this.#sayAllChanged(part);
         },
       });
@@ -97,7 +100,7 @@ export class MergedListen {
     }
   }
 
-  /** What is asked of one server. */
+  /** The filter for one server. */
   #filterFor(member: FleetMember): SubscriptionFilter {
     const filter: SubscriptionFilter = {};
     for (const [flag] of LIST_CHANGES) if (this.#filter[flag]) filter[flag] = true;
@@ -115,7 +118,7 @@ export class MergedListen {
     return filter;
   }
 
-  /** @throws RpcError where there is nothing to listen to, because all servers refuse. */
+  /** @throws RpcError if all servers refuse, so that there is nothing to listen to. */
   #checkRefused(): void {
     if (LIST_CHANGES.some(([flag]) => this.#filter[flag])) return;
     const parts = [...this.#parts.values()];
@@ -123,7 +126,10 @@ export class MergedListen {
     if (refused && parts.every((part) => part.refused)) throw refused;
   }
 
-  /** The fleet itself says that lists change, where servers come and go. Of the rest it does what the servers do. */
+  /**
+   * The fleet itself announces list changes when servers are added or removed. Other entries are supported if a server
+   * supports them.
+   */
   async #acknowledge(): Promise<void> {
     const honoured: SubscriptionFilter = {};
     for (const [flag] of LIST_CHANGES) if (this.#filter[flag]) honoured[flag] = true;
@@ -132,7 +138,7 @@ export class MergedListen {
     const tasks = new Set(
       parts.flatMap(({ member, honoured: own }) => stringsOf(own?.taskIds).map((id) => taskIdOf(member.label, id))),
     );
-    // In the caller's order, and nothing that it did not ask for.
+    // In the caller's order, and only what the caller requested.
     const kept = this.#filter.resourceSubscriptions?.filter((uri) => uris.has(uri)) ?? [];
     const keptTasks = this.#filter.taskIds?.filter((id) => tasks.has(id)) ?? [];
     if (kept.length > 0) honoured.resourceSubscriptions = kept;
@@ -147,7 +153,7 @@ export class MergedListen {
     return stringsOf(honoured?.resourceSubscriptions).map((uri) => this.#outwardUri(member, uri));
   }
 
-  /** As the caller asked for it: the number of servers, and with it their URIs, may have changed since. */
+  /** The URI as the caller wrote it: URIs depend on the number of servers, which may have changed since. */
   #outwardUri(member: FleetMember, uri: string): string {
     const asked = this.#filter.resourceSubscriptions ?? [];
     const forms = [wrapUri(member.label, uri), uri];
@@ -156,7 +162,7 @@ export class MergedListen {
     );
   }
 
-  /** Takes what a server says. */
+  /** Handles a server's notification. */
   #hear(member: FleetMember, method: string, params: JsonObject): Promise<void> {
     const change = LIST_CHANGES.find(([, notice]) => notice === method);
     if (change) return this.#filter[change[0]] ? this.#say(method, params) : Promise.resolve();
@@ -172,12 +178,12 @@ export class MergedListen {
     for (const [method, params] of changesOf(changed)) void this.#say(method, params);
   }
 
-  /** Tells the caller, once the acknowledgement is out. */
+  /** Notifies the caller, but not before the acknowledgement is sent. */
   #say(method: string, params: JsonObject | undefined): Promise<void> {
     if (this.#over.signal.aborted) return Promise.resolve();
     if (this.#waiting === undefined) {
       const sent = this.#exchange.notify(method, params);
-      // Whoever awaits it gets the error; the side that made the exchange reports it.
+      // Code that awaits it gets the error. The side that made the exchange reports it.
       sent.catch(() => {});
       return sent;
     }

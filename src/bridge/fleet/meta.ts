@@ -1,7 +1,7 @@
-/** Keys of `_meta` that are ours. */
+/** The keys of `_meta` that Everwire defines. */
 export const FleetMeta = {
-  /** Of a list: the names of the servers that it comes without, for they did not answer. */
+  /** In a list result: the names of the servers that are missing because they did not respond. */
   Missing: 'dev.everwire/missing',
-  /** Of a request that no rule leads to a server: the name of the one that it is for. */
+  /** In a request that no other rule can route: the name of its server. */
   Server: 'dev.everwire/server',
 } as const;

@@ -3,43 +3,49 @@ import { wrapUri } from './ids.ts';
 import { TOOLS, type ListKind } from './kinds.ts';
 import type { ToolSelection } from './selection.ts';
 
-/** Hosts and models take names of so many characters. */
+/** The longest name that hosts and models accept, in characters. */
 export const MAX_NAME = 64;
-/** Characters of the part that stands for the server. */
+/** The most characters of the server's part. */
 const MAX_PREFIX = 32;
-/** What hosts and models take in a name. */
+/** The names that hosts and models accept. */
 const ALLOWED = /^[A-Za-z0-9_-]+$/;
 /** A separator has no letter or digit, so it is never part of a hash. */
 export const SEPARATOR = /^[_.-]{1,4}$/;
 const HASH_LENGTH = 10;
-/** The end of a shortened name. A server's own name that ends like this is shortened too, so that all of these are ours. */
+/**
+ * The end of a shortened name. An own name that ends like this is shortened too, so this ending always means a
+ * shortened name.
+ */
 const SHORTENED = /_[0-9a-f]{10}$/;
 
-/** How the names of several servers are written. */
+/** The naming rules for several servers. */
 export interface NameRules {
-  /** Stands between the server's name and the name of the tool or prompt. 1 to 4 of the characters `_ - .`. Default `__`. */
+  /**
+   * The separator between the server's name and the name of the tool or prompt: 1 to 4 of the characters `_ - .`.
+   * Default `__`.
+   */
   readonly separator?: string | undefined;
 }
 
-/** A server, as far as its names are concerned. */
+/** The parts of a server that matter for names. */
 export interface NamedServer {
   readonly name: string;
   readonly tools?: ToolSelection | undefined;
 }
 
-/** What a name leads to. */
+/** The target of a name. */
 interface Inward {
   readonly server: string;
   /** The name without the server's. */
   readonly name: string;
-  /** Whether it stands for another name, which is in the server's list: the one with the same `behindPrefix`. */
+  /** Whether it is a shortened name. The full name is the one in the server's list with the same `behindPrefix`. */
   readonly shortened: boolean;
 }
 
 /**
- * The names of tools and prompts as clients see them. One server keeps its own names. With several servers each name begins
- * with its server's: `notes__search`. A tool that the configuration renames has exactly the name that it is given. So a name
- * tells its server without a look at any list.
+ * The names of tools and prompts as clients see them. One server keeps its own names. With several servers each name
+ * begins with its server's: `notes__search`. A tool that the configuration renames has exactly the name that it is
+ * given. So a name identifies its server without any list.
  */
 export class Naming {
   /** Whether names and URIs stay as they are, because there is exactly one server. */
@@ -51,8 +57,8 @@ export class Naming {
   readonly #renamed = new Map<string, string>();
 
   /**
-   * @throws RangeError for a separator that is not allowed; TypeError where the names of two servers have the same letters and
-   * digits, where tools of two servers get the same name, and where a new name begins like those of a server.
+   * @throws RangeError if the separator is not allowed. TypeError if the names of two servers have the same letters and
+   * digits, if two servers' tools get the same name, or if a new name starts with a server's prefix.
    */
   constructor(servers: readonly NamedServer[], { separator = '__' }: NameRules = {}) {
     if (!SEPARATOR.test(separator)) throw new RangeError('separator must be 1 to 4 of the characters _ - .');
@@ -82,20 +88,20 @@ export class Naming {
     this.#renamed.set(to, server);
   }
 
-  /** What clients call a tool or a prompt of a server. */
+  /** The name of a server's tool or prompt for clients. */
   outward(kind: ListKind, server: string, name: string): string {
     if (this.bare || (kind === TOOLS && this.#renamed.get(name) === server)) return name;
     return `${this.#prefixes.get(server)!}${this.#separator}${this.behindPrefix(server, name)}`;
   }
 
-  /** Where a name leads; undefined where it leads to no server. */
+  /** Finds the server of a name. Undefined if there is none. */
   inward(kind: ListKind, name: string): Inward | undefined {
     if (this.bare) return { server: [...this.#prefixes.keys()][0]!, name, shortened: false };
     const server = kind === TOOLS ? this.#renamed.get(name) : undefined;
     return server === undefined ? this.#split(name) : { server, name, shortened: false };
   }
 
-  /** A server's own name as it stands behind the server's prefix: shortened where it does not fit. */
+  /** The part of a name after the server's prefix: the own name, shortened if it is too long. */
   behindPrefix(server: string, name: string): string {
     const room = MAX_NAME - this.#prefixes.get(server)!.length - this.#separator.length;
     if (name.length <= room && ALLOWED.test(name) && !SHORTENED.test(name)) return name;
@@ -103,18 +109,18 @@ export class Naming {
     return `${head.slice(0, room - HASH_LENGTH - 1)}_${hash(name)}`;
   }
 
-  /** What clients call the resource of a server: `everwire+notes:file:///a.txt`. Also for a template of URIs. */
+  /** The URI of a server's resource for clients: `everwire+notes:file:///a.txt`. Also for URI templates. */
   outwardUri({ label }: { readonly label: string }, uri: string): string {
     return this.bare ? uri : wrapUri(label, uri);
   }
 
-  /** What the names of all servers begin with, for people to read. */
+  /** The prefixes of all servers, for people. */
   get prefixes(): string[] {
     return [...this.#servers.keys()].map((prefix) => `${prefix}${this.#separator}`);
   }
 
   #split(name: string): Inward | undefined {
-    // No prefix has the separator in it, not even together with the separator that follows.
+    // No prefix contains the separator, not even where the prefix and the separator after it meet.
     const end = name.indexOf(this.#separator);
     const server = end < 1 ? undefined : this.#servers.get(name.slice(0, end));
     if (server === undefined) return undefined;
@@ -129,12 +135,14 @@ function prefixOf(server: string, separator: string): string {
   return fits ? server : wordsOf(server, ['_', '-'].find((each) => !separator.includes(each)) ?? '');
 }
 
-/** What stands for a server in URIs, task ids, cursors and states: lower case, since schemes of URIs are compared so. */
+/**
+ * The label of a server in URIs, task ids, cursors and states. Lower case, because URI schemes are case-insensitive.
+ */
 export function labelOf(server: string): string {
   return wordsOf(server.toLowerCase(), '-');
 }
 
-/** The letters and digits of a name, with something else in place of the rest. */
+/** The letters and digits of a name. All other characters are replaced. */
 function wordsOf(name: string, filler: string): string {
   const words = name.match(/[A-Za-z0-9]+/g)?.join(filler) ?? '';
   if (words !== '' && words.length <= MAX_PREFIX) return words;

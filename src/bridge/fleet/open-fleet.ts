@@ -12,10 +12,10 @@ import { watchConfig } from '../config/watch.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { Naming } from './names.ts';
 
-/** How to reach one server. */
+/** One opened server. */
 export interface ServerConnection {
   readonly service: Service;
-  /** Ends it; what is in flight fails. */
+  /** Closes it. Requests in flight fail. */
   close(): void | Promise<void>;
 }
 
@@ -26,27 +26,27 @@ export interface FleetChange {
   readonly changed: readonly string[];
 }
 
-/** How the servers of a configuration are opened. */
+/** The options for opening the servers of a configuration. */
 export interface OpenFleetOptions {
-  /** Opens one server. It may connect later, when it is first needed. */
+  /** Opens one server. It may connect later, with the first request. */
   readonly connect: (name: string, server: ServerConfig) => ServerConnection | Promise<ServerConnection>;
-  /** Who answers. Default: `everwire`. */
+  /** The fleet's own name and version. Default: `everwire`. */
   readonly serverInfo?: Implementation | undefined;
-  /** Milliseconds to wait for one server where others answer too. Default 10 000. */
+  /** Milliseconds to wait for one server in a request to several. Default 10 000. */
   readonly timeout?: number | undefined;
   /** Whether to follow changes of the file. Default false. */
   readonly watch?: boolean | undefined;
   /** The values of variables in the file, when it is read again. */
   readonly variables?: ConfigVariables | undefined;
-  /** Told of servers that do not answer, and of a file that cannot be used. Default: nobody. */
+  /** Called when a server does not respond, and when the file cannot be used. Default: none. */
   readonly onwarning?: ((message: string) => void) | undefined;
-  /** Told after a change. A server that has changed keeps its service in `services`. */
+  /** Called after a change. A changed server keeps its service in `services`. */
   readonly onchange?: ((change: FleetChange) => void) | undefined;
 }
 
-/** The servers of a file, opened. */
+/** The opened servers of a configuration file. */
 export interface OpenFleet {
-  /** All of them as one. */
+  /** All servers as one service. */
   readonly service: Service;
   /**
    * Each server by itself, by its name, to be served at its own path. The map follows the file. A service can be used as
@@ -54,24 +54,26 @@ export interface OpenFleet {
    */
   readonly services: ReadonlyMap<string, Service>;
   /**
-   * Uses another configuration. Servers that have not changed keep their connections and sessions. Resolves when those that
-   * are gone are closed.
+   * Applies another configuration. Unchanged servers keep their connections and sessions. Resolves when the removed
+   * servers are closed.
    *
-   * @throws TypeError or RangeError as `createFleet`; nothing has changed then.
+   * @throws TypeError or RangeError, as `createFleet` does. Nothing has changed then.
    */
   update(config: FleetConfig): Promise<void>;
   /** Closes all servers, and stops following the file. */
   close(): Promise<void>;
 }
 
-/** Declared from the beginning, for servers to come: a session cannot be told of new capabilities later. */
+/** Declared from the start for servers that are added later: a session cannot get new capabilities. */
 const CAPABILITIES = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
 };
 
-/** Opens the servers of a configuration. Resolves when all are opened; none has to answer for that. */
+/**
+ * Opens the servers of a configuration. Resolves when all are opened. It does not wait for a response of any server.
+ */
 export async function openFleet(config: FleetConfig, options: OpenFleetOptions): Promise<OpenFleet> {
   const fleet = new ConfiguredFleet(config, options);
   await fleet.update(config);

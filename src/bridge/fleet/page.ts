@@ -4,10 +4,10 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { ListKind } from './kinds.ts';
 import type { FleetMember, Members } from './members.ts';
 
-/** Characters of a cursor of one server. */
+/** The most characters of one server's cursor. */
 const MAX_CURSOR = 8192;
 
-/** How long a result may be kept, in milliseconds, and whether callers may share it. */
+/** How long a result may be cached, in milliseconds, and whether callers may share it. */
 export interface Hints {
   readonly ttlMs: number;
   readonly isPublic: boolean;
@@ -20,7 +20,7 @@ export interface Page extends Hints {
   readonly next: string | undefined;
 }
 
-/** Reads one page of a server's list. @throws RpcError as the server has it; −32001 where it takes too long. */
+/** Reads one page of a server's list. @throws the server's RpcError; −32001 if it takes too long. */
 export async function readPage(
   members: Members,
   member: FleetMember,
@@ -38,7 +38,7 @@ export async function readPage(
   if (tooLong) members.warnOf(member, `gave only a part of ${kind.method}: its cursor is too long`);
   return {
     entries: entries.filter((entry: unknown) => isObject(entry) && typeof entry[kind.id] === 'string') as JsonObject[],
-    // A cursor that leads to its own page would never end.
+    // A cursor that leads to the same page would never end.
     next: typeof nextCursor === 'string' && !tooLong && nextCursor !== cursor ? nextCursor : undefined,
     ...hintsIn(result),
   };
@@ -48,7 +48,7 @@ export function hintsIn({ ttlMs, cacheScope }: JsonObject): Hints {
   return { ttlMs: typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : 0, isPublic: cacheScope === 'public' };
 }
 
-/** The hints that hold for the results of all servers, as a result has them; none where there are no results. */
+/** The cache hints that hold for all servers' results. None if there are no results. */
 export function hintsOf(parts: readonly Hints[]): JsonObject {
   if (parts.length === 0) return {};
   const ttlMs = Math.min(...parts.map((part) => part.ttlMs));

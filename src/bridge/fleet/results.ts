@@ -8,15 +8,15 @@ import type { Naming } from './names.ts';
 /** Names a task that a message belongs to (2025-11-25, basic/utilities/tasks: Related Task Metadata). */
 const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
-/** How the ids of one server are written for clients. */
+/** Converts the ids of one server to ids for clients. */
 export interface Renaming {
   readonly uri: (uri: string) => string;
   readonly taskId: (id: string) => string;
-  /** Undefined where the server gave no state. */
+  /** Undefined if the server gave no state. */
   readonly state: (state: string | undefined) => string;
 }
 
-/** How clients see the ids of one server. */
+/** The converter for one server's ids. */
 export function renamingFor(member: { readonly label: string }, naming: Naming): Renaming {
   return {
     uri: (uri) => naming.outwardUri(member, uri),
@@ -28,8 +28,8 @@ export function renamingFor(member: { readonly label: string }, naming: Naming):
 type Rename = (value: JsonObject) => JsonObject;
 
 /**
- * A result for clients: URIs of resources, task ids and `requestState` name their server. Text and structured content stay as
- * they are. Returns the same object if nothing changes.
+ * A result for clients: URIs of resources, task ids and `requestState` name their server. Text and structured content
+ * stay as they are. Returns the same object if there is nothing to change.
  */
 export function renameResult(result: JsonObject, method: string, renaming: Renaming): JsonObject {
   const renamed = renameTask(renameMeta(result, renaming.taskId), renaming);
@@ -55,7 +55,7 @@ export function renameMeta(params: JsonObject, taskId: (id: string) => string): 
   return inside(params, '_meta', (all) => inside(all, RELATED_TASK, byKey('taskId', taskId)));
 }
 
-/** A task, or what began one (2025-11-25: `task`), or what has become of one (the tasks extension: `result`). */
+/** A task, the result that created one (2025-11-25: `task`), or its outcome (the tasks extension: `result`). */
 function renameTask(holder: JsonObject, renaming: Renaming): JsonObject {
   const rename = byKey('taskId', renaming.taskId);
   if (isObject(holder['task'])) return inside(holder, 'task', rename);
@@ -63,7 +63,7 @@ function renameTask(holder: JsonObject, renaming: Renaming): JsonObject {
   return inside(rename(holder), 'result', (result) => renameContent(result, renaming));
 }
 
-/** A tool has blocks of content, a prompt has messages with one each. */
+/** A tool result has content blocks. A prompt has messages with one block each. */
 function renameContent(result: JsonObject, { uri }: Renaming): JsonObject {
   const block: Rename = (value) => {
     if (value['type'] === 'resource_link') return byKey('uri', uri)(value);

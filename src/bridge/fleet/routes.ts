@@ -6,18 +6,18 @@ import { PROMPTS, type ListKind } from './kinds.ts';
 import type { FleetMember, Members } from './members.ts';
 import { readPage } from './page.ts';
 
-/** A server, and the parameters that it is asked with. */
+/** A server, and the parameters for the request to it. */
 export interface Route {
   readonly member: FleetMember;
   readonly params: JsonObject;
 }
 
-/** Pages that are read to find the name that a shortened one stands for. */
+/** The most pages that are read to find the full name of a shortened one. */
 const MAX_PAGES = 100;
-/** Servers that an error names. */
+/** The most servers that an error names. */
 const MAX_NAMED = 20;
 
-/** Finds the server that a request is for, by what the request says. */
+/** Finds the server for a request, from the request's content. */
 export class Routes {
   readonly #members: Members;
 
@@ -25,7 +25,7 @@ export class Routes {
     this.#members = members;
   }
 
-  /** Where a request for a tool or a prompt leads. @throws RpcError −32602 where that is nowhere. */
+  /** The server for a tool or prompt request. @throws RpcError −32602 if there is none. */
   async named(kind: ListKind, exchange: Exchange): Promise<Route> {
     const { params } = exchange;
     if (typeof params['name'] !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
@@ -34,10 +34,10 @@ export class Routes {
   }
 
   /**
-   * Where a request for a resource may lead: to the server that the URI names, or that asked a question in the last round.
-   * Where nothing names one, to all servers.
+   * The possible servers for a resource request: the one that the URI names, or that asked a question in the last
+   * round. If neither names one, all servers.
    *
-   * @throws RpcError −32602 where it leads nowhere.
+   * @throws RpcError −32602 if there is none.
    */
   resource({ params }: Exchange): Route[] {
     const { uri } = params;
@@ -52,7 +52,7 @@ export class Routes {
     }));
   }
 
-  /** Where a completion may lead, as `named` and `resource`. */
+  /** The possible servers for a completion, as in `named` and `resource`. */
   async completion(exchange: Exchange): Promise<Route[]> {
     const { params } = exchange;
     const ref: JsonObject = isObject(params['ref']) ? params['ref'] : {};
@@ -69,12 +69,12 @@ export class Routes {
       : this.everywhere(params);
   }
 
-  /** Where a request for a task leads. @throws RpcError −32602 where that is nowhere. */
+  /** The server for a task request. @throws RpcError −32602 if there is none. */
   task(params: JsonObject): Route {
     const split = splitTaskId(params['taskId']);
     const member = split && this.#members.withLabel(split.label);
     if (member) return { member, params: { ...params, taskId: split.id } };
-    // It is shown to no server: one may have a task of that very id.
+    // Not sent to any server: one of them may have a task with the same id.
     const message = `Task not found: ${JSON.stringify(params['taskId'])} begins with the name of no server that is here`;
     throw new RpcError(ErrorCode.InvalidParams, message);
   }
@@ -83,7 +83,7 @@ export class Routes {
     return this.#inOrder().map((member) => ({ member, params }));
   }
 
-  /** All servers in the order of the configuration, but those last that did not answer when they were last asked. */
+  /** All servers in the order of the configuration. Servers that did not respond to their last request come last. */
   #inOrder(): FleetMember[] {
     return [...this.#members].toSorted((one, other) => Number(one.down) - Number(other.down));
   }
@@ -98,7 +98,7 @@ export class Routes {
     return { member, name: own };
   }
 
-  /** Looks in a server's list for the name that a shortened one stands for. @throws RpcError where there is no list. */
+  /** Finds the full name for a shortened one in a server's list. @throws RpcError if the list cannot be read. */
   async #lookUp(kind: ListKind, member: FleetMember, part: string, exchange: Exchange): Promise<string | undefined> {
     let cursor: string | undefined;
     for (let count = 0; count < MAX_PAGES; count += 1) {
@@ -121,7 +121,9 @@ export class Routes {
     return member && { member, uri: unwrapped.uri };
   }
 
-  /** The server that asked something in the last round of a request. @throws RpcError −32602 where it is not here. */
+  /**
+   * The server that asked a question in the last round of a request. @throws RpcError −32602 if it no longer exists.
+   */
   #askedBy({ requestState }: JsonObject): FleetMember | undefined {
     if (requestState === undefined) return undefined;
     const split = splitState(requestState);
@@ -130,7 +132,7 @@ export class Routes {
     throw new RpcError(ErrorCode.InvalidParams, '"requestState" is of no server that is here; call again without it');
   }
 
-  /** The parameters with the state as the server gave it. @throws RpcError −32602 where another server gave it. */
+  /** The parameters with the server's original state. @throws RpcError −32602 if the state is another server's. */
   #withOwnState(params: JsonObject, member: FleetMember): JsonObject {
     if (params['requestState'] === undefined) return params;
     if (this.#askedBy(params) !== member)

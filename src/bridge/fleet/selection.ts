@@ -4,15 +4,15 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
 
-/** Which tools of a server are shown, and how. All names are the server's own; a `*` stands for any characters. */
+/** Which tools of a server are shown, and how. All names are the server's own. A `*` matches any characters. */
 export interface ToolSelection {
-  /** Tools that are not shown and cannot be called. Default: none. */
+  /** Hidden tools, which cannot be called either. Default: none. */
   readonly hide?: readonly string[] | undefined;
   /** The only tools that are shown. Default: all. */
   readonly only?: readonly string[] | undefined;
   /**
-   * New names for tools, by their own: 1 to 64 letters, digits and `_ - .`, each for one tool. A fleet does not add the name
-   * of the server to them. A tool whose own name is given to another is not shown.
+   * New names for tools, by their own names: 1 to 64 letters, digits and `_ - .`, each for one tool. A fleet does not
+   * add the server's name to them. If a tool's own name is given to another tool, the first tool is hidden.
    */
   readonly rename?: Readonly<Record<string, string>> | undefined;
   /** New descriptions of tools, by their own names. */
@@ -69,7 +69,7 @@ class SelectedTools {
     return [{ ...tool, name, ...(description === undefined ? {} : { description }) }];
   }
 
-  /** What clients call a tool; undefined where it is not shown. */
+  /** The name of a tool for clients. Undefined if the tool is hidden. */
   #shownAs(own: string): string | undefined {
     const { hide = [], only = ['*'] } = this.#selection;
     if (hide.some((pattern) => fits(own, pattern)) || !only.some((pattern) => fits(own, pattern))) return undefined;
@@ -77,7 +77,7 @@ class SelectedTools {
   }
 }
 
-/** Whether a name fits a pattern. Each `*` takes as little as it can, so the time is linear. */
+/** Whether a name matches a pattern. Each `*` matches as little as possible, so there is no backtracking. */
 function fits(name: string, pattern: string): boolean {
   const [head, ...others] = pattern.split('*');
   const tail = others.pop();

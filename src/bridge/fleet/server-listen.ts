@@ -9,23 +9,26 @@ import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { ChildExchange } from './child-exchange.ts';
 import type { FleetMember, Members } from './members.ts';
 
-/** Who is told what becomes of it. */
+/** The callbacks of a server's subscription. */
 export interface ServerListenOptions {
   readonly members: Members;
-  /** Takes what the server says. */
+  /** Gets the server's notifications. */
   readonly onnotice: (method: string, params: JsonObject) => Promise<void>;
-  /** The server listens. `again`: it was listened to before, and nobody heard what it said in between. */
+  /**
+   * Called when the server has acknowledged. `again`: there was a subscription before, and notifications in between
+   * were missed.
+   */
   readonly onacknowledged: (again: boolean) => void;
 }
 
-/** Listens to one server until it is stopped. Where it is lost, listens again after growing pauses. */
+/** Listens to one server until it is stopped. If the subscription is lost, it subscribes again after growing pauses. */
 export class ServerListen {
   readonly member: FleetMember;
   /** Resolves when the server has acknowledged or refused for the first time. */
   readonly settled: Promise<void>;
-  /** What the server does of what it was asked for. */
+  /** The part of the filter that the server supports. */
   honoured: SubscriptionFilter | undefined;
-  /** Why the server does nothing, as far as is known. */
+  /** Why the server refused, if known. */
   refused: RpcError | undefined;
   readonly #whole: Exchange;
   readonly #filter: SubscriptionFilter;
@@ -42,7 +45,7 @@ export class ServerListen {
     this.#options = options;
   }
 
-  /** Nobody listens to it any more. */
+  /** Stops listening. */
   stop(): void {
     this.#stopped.abort();
   }
@@ -66,7 +69,7 @@ export class ServerListen {
     this.#settle();
   }
 
-  /** One subscription. Resolves with why it is over. */
+  /** One subscription. Resolves with the reason why it ended. */
   async #once(again: boolean): Promise<{ lost: RpcError; ended: boolean; acknowledged: boolean }> {
     const { members, onnotice, onacknowledged } = this.#options;
     const { signal } = this.#stopped;

@@ -7,8 +7,8 @@ import type { Members } from './members.ts';
 import { ChildExchange } from './child-exchange.ts';
 
 /**
- * One server of a fleet by itself: whichever has the name at the time of a request. Who listens goes on with the next one
- * where it is replaced, and is told that all may have changed; where it is taken away, the subscription ends.
+ * One server of a fleet by itself: the one that has the name when a request comes. If it is replaced, subscriptions
+ * continue with the new server and are notified that everything may have changed. If it is removed, they end.
  */
 export function singleServer(members: Members, name: string): Service {
   return (exchange) => {
