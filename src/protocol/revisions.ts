@@ -23,7 +23,10 @@ export interface RevisionProfile {
   readonly primingEvent: boolean;
   /** Elicitation: `form` from 2025-06-18 (changelog, 6), `url` from 2025-11-25 (changelog, 6). */
   readonly elicitation: 'none' | 'form' | 'url';
-  /** What a form may ask beside one value of a field: titles by `oneOf`, several of a choice, defaults of all (2025-11-25, changelog, major 5 and minor 9). */
+  /**
+   * Forms with titles by `oneOf`, multiple choice, and defaults for all fields (2025-11-25, changelog, major 5 and minor
+   * 9).
+   */
   readonly richForms: boolean;
   /**
    * A URL elicitation has an id, and its completion is notified by that id: in 2025-11-25 alone (2026-07-28, changelog,

@@ -16,9 +16,9 @@ export function checkSampling({ messages, maxTokens }: SampleParams): void {
 }
 
 /**
- * The same of messages alone, which may come from anywhere.
+ * Like `checkSampling`, for messages only.
  *
- * @param before what the words of an error begin with.
+ * @param before the start of the error message.
  * @throws TypeError that names the message by its position.
  */
 export function checkMessages(messages: readonly unknown[], before = ''): void {

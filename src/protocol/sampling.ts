@@ -12,7 +12,7 @@ export interface ToolUseContent {
   _meta?: JsonObject;
 }
 
-/** What a tool that the model wanted has returned; in messages of the user. From 2025-11-25. */
+/** The result of a tool that the model called; in messages of the user. From 2025-11-25. */
 export interface ToolResultContent {
   type: 'tool_result';
   toolUseId: string;
@@ -68,7 +68,7 @@ export interface SampleParams {
   _meta?: JsonObject;
 }
 
-/** What the caller's model said. */
+/** The response of the caller's model. */
 export interface SampleResult {
   role: 'user' | 'assistant';
   content: SamplingContent | SamplingContent[];

@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Work } from './json-schema/work.ts';
 
-/** A schema within a schema, and where it stands. */
+/** A subschema and its location. */
 export interface Subschema {
   readonly schema: JsonObject;
-  /** The way to it for a person: `properties.region`; empty for the whole schema. */
+  /** The path to it, for messages: `properties.region`. Empty for the whole schema. */
   readonly where: string;
   /** The chain of property names that leads to it from the root by `properties` alone; undefined where another keyword is on the way. */
   readonly properties: readonly string[] | undefined;
@@ -49,12 +49,12 @@ const MAX_DEPTH = 64;
 const MAX_SUBSCHEMAS = 10_000;
 
 /**
- * Every schema within a schema, itself first, in the order in which it is written. Only where a schema can stand: what
- * `default`, `const`, `enum` and `examples` hold is values.
+ * All subschemas of a schema in document order, starting with the schema itself. The values of `default`, `const`, `enum`
+ * and `examples` are not searched.
  *
- * @param rootBase what the `$id` and `$ref` of the first are relative to.
- * @throws TypeError where it is deeper than 64 schemas or has more than 10,000 (2026-07-28, basic: Composition-Keyword
- * Resource Use).
+ * @param rootBase the base URI for the `$id` and `$ref` of the root.
+ * @throws TypeError if the schema is nested deeper than 64 levels or has more than 10,000 subschemas (2026-07-28, basic:
+ * Composition-Keyword Resource Use).
  */
 export function subschemasOf(
   root: JsonObject,
@@ -92,9 +92,9 @@ export function subschemasOf(
 }
 
 /**
- * Refuses references out of the schema: nothing is ever fetched (2026-07-28, basic: `$ref` Resolution).
+ * Refuses external references, because nothing is ever fetched (2026-07-28, basic: `$ref` Resolution).
  *
- * @throws TypeError that names the first reference to what is not in the schema.
+ * @throws TypeError that names the first reference to a target outside the schema.
  */
 export function refuseExternalReferences(
   subschemas: readonly Subschema[],
@@ -130,7 +130,7 @@ export function resolved(reference: string, base: string, work: Work): string {
   }
 }
 
-/** The address of the whole schema that an address is in. */
+/** A URI without its fragment. */
 export function withoutFragment(address: string): string {
   const hash = address.indexOf('#');
   return hash === -1 ? address : address.slice(0, hash);

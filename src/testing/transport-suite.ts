@@ -7,7 +7,7 @@ import type { SuiteCase } from './event-log-suite.ts';
 export interface TransportPair {
   readonly a: Transport;
   readonly b: Transport;
-  /** Releases what the pair needs beside its ends. Called when both are closed. */
+  /** Releases other resources of the pair. Called after both ends are closed. */
   close?(): Promise<void>;
 }
 
