@@ -44,3 +44,12 @@ test('what comes for a task later counts with it, and goes with it', () => {
   load.delete('1');
   load.add('2', 'ada', large);
 });
+
+test('a request counts with what it takes in memory once it is parsed', () => {
+  const load = new TaskLoad();
+  // Less than a megabyte of JSON.
+  const wide = { list: Array.from({ length: 300_000 }, () => ({})) };
+  load.add('1', 'ada', wide);
+  load.add('2', 'ada', wide);
+  expect(() => load.add('3', 'ada', wide)).toThrow(TaskStoreFull);
+});

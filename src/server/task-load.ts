@@ -1,7 +1,8 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
 import { TaskStoreFull } from '../store/task-store.ts';
 
-/** What the requests of running tasks, and the answers to them, may be together, in characters of JSON. */
+/** What the requests of running tasks, and the answers to them, may be together, in bytes of memory (estimated). */
 const MAX_SIZE = 256 * 1024 * 1024;
 /** The same, of one principal. */
 const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
@@ -23,11 +24,10 @@ export class TaskLoad {
   /**
    * Takes the parameters of a task, or what came for it later: answers.
    *
-   * @throws TaskStoreFull where a bound would be exceeded; RangeError where it is nested too deep to be measured. Nothing is
-   * taken then.
+   * @throws TaskStoreFull where a bound would be exceeded. Nothing is taken then.
    */
   add(id: string, principal: string | undefined, value: JsonObject): void {
-    const size = JSON.stringify(value).length;
+    const size = weightOf(value);
     if (this.#size + size > MAX_SIZE) throw new TaskStoreFull('What running tasks work on is too large together');
     if (principal !== undefined) {
       const sum = (this.#sizes.get(principal) ?? 0) + size;

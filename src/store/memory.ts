@@ -1,4 +1,5 @@
 import type { Message } from '../jsonrpc/message.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
 import {
   EventsPurged,
   type EventId,
@@ -10,7 +11,7 @@ import {
 
 /** The limits of an in-memory event log. When one is reached, the oldest events are dropped. */
 export interface MemoryEventLogOptions {
-  /** How many bytes of messages one session may keep. Default 4 MiB. */
+  /** How many bytes of memory the messages of one session may take (estimated). Default 4 MiB. */
   maxBytes?: number | undefined;
   /**
    * How many bytes all sessions together may keep. Above it, the largest sessions lose their oldest events. Default 256
@@ -58,7 +59,7 @@ const MAX_SPENT_STREAMS = 1000;
 /**
  * Keeps events in the memory of this process. When a limit is reached, the oldest events of the session are dropped, from
  * any stream. Expired events are removed at the next use of the log; there is no timer. Messages are kept by reference
- * and must not be changed later. Their size is estimated as that of their JSON text (a string counts its UTF-16 length).
+ * and must not be changed later. Their size is estimated from what they take in memory, not from their text.
  *
  * @throws RangeError if a bound is negative or not a number.
  */
@@ -174,7 +175,7 @@ class SessionEvents {
     } else if (!stream.head) this.#spent!.delete(stream);
 
     const n = (stream.last += 1);
-    const bytes = message === undefined ? 0 : jsonLength(message, this.#bounds.maxBytes);
+    const bytes = message === undefined ? 0 : weightOf(message, this.#bounds.maxBytes);
     const node: Node = { stream, n, message, bytes, at: now, nextInSession: undefined, nextInStream: undefined };
     if (this.#tail) this.#tail.nextInSession = node;
     else this.#head = node;
@@ -258,27 +259,4 @@ async function* nodes(node: Node | undefined, last: number): AsyncGenerator<Logg
 // oxlint-disable-next-line require-yield -- an iteration that only throws
 async function* purged(id: EventId, until: EventId | undefined): AsyncGenerator<LoggedEvent> {
   throw new EventsPurged(id, until);
-}
-
-/** About the length of a value's JSON text, without making it. Stops counting above `limit`, so a cycle ends too. */
-function jsonLength(root: unknown, limit: number): number {
-  let length = 0;
-  // No recursion: JSON.parse accepts texts that are nested deeper than the call stack.
-  const rest: unknown[] = [root];
-  while (rest.length > 0 && length <= limit) {
-    const value = rest.pop();
-    if (typeof value === 'string') length += value.length + 2;
-    else if (typeof value !== 'object') length += 5;
-    else if (Array.isArray(value)) {
-      length += value.length + 2;
-      for (const element of value) rest.push(element);
-    } else {
-      length += 2;
-      for (const key in value) {
-        length += key.length + 4;
-        rest.push((value as Record<string, unknown>)[key]);
-      }
-    }
-  }
-  return length;
 }

@@ -2,13 +2,13 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Exchange } from '../core/exchange.ts';
 import { Notice } from '../protocol/methods.ts';
 import { TAKEN } from '../transport/transport.ts';
-import { sizeOf } from './size.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
 
 /** The most notifications of an exchange that are being sent. Further ones wait. */
 const MAX_ON_THE_WAY = 32;
 /** The most notifications that wait. Beyond this the oldest are dropped. */
 const MAX_WAITING = 1000;
-/** The same limit in characters of JSON, approximately. */
+/** The same limit in bytes of memory, estimated. */
 const MAX_SIZE = 10 * 1024 * 1024;
 
 interface Waiting {
@@ -57,7 +57,7 @@ export class NoticeQueue {
     if (this.#onTheWay < MAX_ON_THE_WAY && !this.#waiting) return this.#send(method, params);
     const waiting = (this.#waiting ??= new Map());
     const key = keyOf(method, params);
-    const size = sizeOf(params);
+    const size = weightOf(params);
     this.#size += size - (waiting.get(key)?.size ?? 0);
     waiting.set(key, { method, params, size });
     this.#kind(method)?.add(key);

@@ -5,11 +5,11 @@ import { Work } from '../protocol/json-schema/work.ts';
 import { Method } from '../protocol/methods.ts';
 import { Lifetime } from '../util/lifetime.ts';
 import { waitFor } from '../util/wait.ts';
-import { sizeOf } from './size.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
 
 /** A list that is longer is not read to its end. */
 const MAX_PAGES = 100;
-/** Tools that are remembered, and about how many characters of what is known of them. The oldest are forgotten first. */
+/** Tools that are remembered, and bytes of memory (estimated) for what is known of them. The oldest are forgotten first. */
 const MAX_TOOLS = 10_000;
 const MAX_SIZE = 16 * 1024 * 1024;
 
@@ -131,7 +131,7 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
   #remember(name: string, fact: Known | undefined, limit: number): number {
     this.#drop(name);
     if (fact === undefined) return 0;
-    const size = name.length + (fact instanceof Error ? fact.message.length : sizeOf(Object(fact) as object, limit));
+    const size = name.length + (fact instanceof Error ? fact.message.length : weightOf(Object(fact) as object, limit));
     if (size > limit) return size;
     this.#known.set(name, { fact, size });
     this.#size += size;

@@ -5,7 +5,7 @@ import { BodyBuffer } from './body-buffer.ts';
 import type { Holder } from './buffer-budget.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 import type { HttpHandler } from './handler.ts';
-import { jsonWeight } from './json-weight.ts';
+import { jsonWeight } from '../../jsonrpc/weight.ts';
 import { UNREAD } from './refusals.ts';
 
 /** What may have authenticated a request before it reaches the handler. */

@@ -4,7 +4,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { NotAsked, type AskOptions } from '../../core/exchange.ts';
 import { Method } from '../../protocol/methods.ts';
-import { sizeOf } from '../size.ts';
+import { weightOf } from '../../jsonrpc/weight.ts';
 import { checkAnswer } from './answers.ts';
 import { digest } from './digest.ts';
 import type { ModernExchange, Round } from './exchange.ts';
@@ -227,7 +227,7 @@ export class Conversation implements Parked {
   #sendAway(): void {
     if (this.#open.size === 0 || !this.exchange.round) return;
     this.#questionBytes = 0;
-    for (const { params } of this.#open.values()) this.#questionBytes += sizeOf(params);
+    for (const { params } of this.#open.values()) this.#questionBytes += weightOf(params);
     try {
       this.#parking.add(this);
     } catch (error) {

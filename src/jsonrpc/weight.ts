@@ -1,0 +1,46 @@
+/** Bytes of memory that a parsed value takes, as measured with V8: an empty object in a list takes 64 bytes for its 3 characters of JSON. */
+const OBJECT = 64;
+const ARRAY = 48;
+/** Of each value in an array or object, and of each key. */
+const MEMBER = 16;
+
+/** Bytes of memory that a character of JSON costs once it is parsed, beside its own byte. Strings and numbers take about as much as their text. */
+const COSTS = new Uint8Array(256);
+COSTS['{'.charCodeAt(0)] = OBJECT;
+COSTS['['.charCodeAt(0)] = ARRAY;
+COSTS[','.charCodeAt(0)] = MEMBER;
+COSTS[':'.charCodeAt(0)] = MEMBER;
+
+/** Estimates how many bytes of memory a JSON text takes once it is parsed, rather too high than too low. */
+export function jsonWeight(json: Uint8Array): number {
+  let weight = json.length;
+  for (let index = 0; index < json.length; index += 1) weight += COSTS[json[index]!]!;
+  return weight;
+}
+
+/**
+ * Estimates how many bytes of memory a parsed JSON value takes. Not recursive: it may be nested very deeply.
+ *
+ * @param limit where to stop counting.
+ */
+export function weightOf(json: unknown, limit = Infinity): number {
+  const values: unknown[] = [json];
+  let weight = 0;
+  while (values.length > 0 && weight <= limit) {
+    const value = values.pop();
+    weight += MEMBER;
+    if (typeof value === 'string') weight += value.length;
+    if (typeof value !== 'object' || value === null) continue;
+    if (Array.isArray(value)) {
+      weight += ARRAY;
+      for (const inner of value as unknown[]) values.push(inner);
+      continue;
+    }
+    weight += OBJECT;
+    for (const [key, inner] of Object.entries(value)) {
+      weight += MEMBER + key.length;
+      values.push(inner);
+    }
+  }
+  return weight;
+}
