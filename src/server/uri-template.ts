@@ -1,5 +1,8 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 
+/** A longer URI is not matched, in characters. */
+const MAX_URI = 64 * 1024;
+
 /** A variable takes what has no `/`, `?` or `#` in it; a reserved one (`{+path}`) takes anything. */
 type Part = { readonly literal: string } | { readonly variable: string; readonly reserved: boolean };
 
@@ -52,11 +55,15 @@ export class UriTemplate {
 
   /**
    * The variables of a URI, percent-decoded, or undefined where it does not match. They come from the caller: a decoded
-   * value can hold any character, `/` and `..` included.
+   * value can hold any character, `/` and `..` included. Of a variable that the query has more than once, the last value counts.
    *
-   * @throws RpcError −32602 where a percent-encoding is broken.
+   * @throws RpcError −32602 where a percent-encoding is broken, or the URI is longer than 65,536 characters.
    */
   match(uri: string): Record<string, string> | undefined {
+    if (uri.length > MAX_URI) {
+      const message = `Invalid params: a resource URI must not be longer than ${MAX_URI} characters`;
+      throw new RpcError(ErrorCode.InvalidParams, message);
+    }
     const question = this.#query === undefined ? -1 : uri.indexOf('?');
     const found: [name: string, raw: string][] = [];
     const whole = question === -1 ? uri : uri.slice(0, question);
@@ -83,11 +90,13 @@ export class UriTemplate {
   }
 
   #readQuery(query: string, found: [string, string][]): void {
+    const values = new Map<string, string>();
     for (const pair of query.split('&')) {
       const equals = pair.indexOf('=');
       const name = equals === -1 ? pair : pair.slice(0, equals);
-      if (this.#query?.includes(name)) found.push([name, equals === -1 ? '' : pair.slice(equals + 1)]);
+      if (this.#query?.includes(name)) values.set(name, equals === -1 ? '' : pair.slice(equals + 1));
     }
+    found.push(...values);
   }
 }
 
