@@ -28,7 +28,7 @@ import { Parking } from './parking.ts';
 import { checkQuestion } from './questions.ts';
 import { ResultShaper } from './results.ts';
 import { Subscriptions } from './subscriptions.ts';
-import { StateSeal, type RequestState } from './sealed-state.ts';
+import { StateSeal, type RequestState, type StateBinding } from './sealed-state.ts';
 
 export interface ModernInboundOptions {
   /** Hears of what no caller can be told. */
@@ -221,7 +221,12 @@ export class ModernInbound {
   #open(method: string, params: JsonObject, { caller }: Round): RequestState | undefined {
     const { requestState } = params;
     if (typeof requestState !== 'string') throw Refusal.params('"requestState" must be a string');
-    const binding = { principal: caller.principal, digest: requestDigest(method, params) };
+    const binding: StateBinding = {
+      principal: caller.principal,
+      get digest() {
+        return requestDigest(method, params);
+      },
+    };
     if (this.#options.sealState) return this.#seal.open(requestState, binding);
     try {
       return this.#seal.open(requestState, binding);

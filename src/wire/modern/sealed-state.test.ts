@@ -79,6 +79,21 @@ test.each([
   expect(seal.open(text, BINDING)).toMatchObject(STATE);
 });
 
+test('the digest of a request is not computed for a state that is refused without it', () => {
+  const seal = new StateSeal(KEY, 1000);
+  const text = seal.seal(STATE, BINDING);
+  const unread = (principal: string) => ({
+    principal,
+    get digest(): string {
+      throw new Error('computed');
+    },
+  });
+  for (const forged of ['ew1.AAAA', `${text}A`]) expect(() => seal.open(forged, unread('ada'))).toThrow(Refusal);
+  expect(() => seal.open(text, unread('eve'))).toThrow('another caller');
+  vi.setSystemTime(Date.now() + 1000);
+  expect(() => seal.open(text, unread('ada'))).toThrow('expired');
+});
+
 test('what a state says of its binding does not come from the state that was given', () => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal({ ...STATE, principal: 'eve', digest: 'x', until: Infinity } as typeof STATE, BINDING);

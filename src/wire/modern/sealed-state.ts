@@ -19,7 +19,7 @@ export interface RequestState {
 /** The caller and the request that a state belongs to. It is refused from another caller, and on another request. */
 export interface StateBinding {
   readonly principal: string | undefined;
-  /** `requestDigest` of the request. */
+  /** `requestDigest` of the request. It takes long for large requests, so `open` reads it last. */
   readonly digest: string;
 }
 
@@ -60,15 +60,15 @@ export class StateSeal {
   }
 
   /** @throws Refusal −32602 where it was sealed with another key or for another caller or request, or has expired. */
-  open(text: unknown, { principal, digest }: StateBinding): RequestState {
+  open(text: unknown, binding: StateBinding): RequestState {
     if (typeof text !== 'string') throw invalid(FOREIGN);
     const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
     // Node's decoder is lenient. Only the exact text that `seal` made is accepted.
     if (PREFIX + bytes.toString('base64url') !== text) throw invalid(FOREIGN);
     const state = this.#decrypt(bytes);
-    if (state['principal'] !== principal) throw invalid('it was made for another caller');
-    if (state['digest'] !== digest) throw invalid('it was made for another request');
+    if (state['principal'] !== binding.principal) throw invalid('it was made for another caller');
     if (!(state['until'] > Date.now())) throw invalid('it has expired');
+    if (state['digest'] !== binding.digest) throw invalid('it was made for another request');
     return state;
   }
 
