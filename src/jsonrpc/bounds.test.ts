@@ -1,21 +1,23 @@
 import { expect, test } from 'vitest';
 import { hasMoreValues, isDeeper } from './bounds.ts';
 
-test.each([5, null, '[['])('%j has no levels', (value) => {
-  expect(isDeeper(value, 0)).toBe(false);
+test.each(['5', 'null', '"[["', '"\\"[["'])('%s has no levels', (text) => {
+  expect(isDeeper(text, 0)).toBe(false);
 });
 
-test.each<[unknown, number]>([
-  [[], 1],
-  [{}, 1],
-  [[1, null, 'a'], 1],
-  [{ a: 1, b: null }, 1],
-  [[1, [2], 3], 2],
-  [{ a: 1, b: [], c: 2 }, 2],
-  [[[], [{ a: {} }], []], 4],
-])('%j has %i levels', (value, levels) => {
-  expect(isDeeper(value, levels)).toBe(false);
-  expect(isDeeper(value, levels - 1)).toBe(true);
+test.each<[string, number]>([
+  ['[]', 1],
+  ['{}', 1],
+  ['[1,null,"a"]', 1],
+  ['{"a":1,"b":null}', 1],
+  ['[1,[2],3]', 2],
+  ['{"a":1,"b":[],"c":2}', 2],
+  ['[[],[{"a":{}}],[]]', 4],
+  ['[[],{},[],{},["]",[]]]', 3],
+  ['{"[\\"[":"\\\\","a":["{"]}', 2],
+])('%s has %i levels', (text, levels) => {
+  expect(isDeeper(text, levels)).toBe(false);
+  expect(isDeeper(text, levels - 1)).toBe(true);
 });
 
 test.each<[string, number]>([

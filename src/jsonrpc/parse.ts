@@ -68,7 +68,8 @@ export function parseJson(text: Uint8Array | string): unknown {
   }
   if (text.length > ALWAYS_QUICK && hasMoreValues(text, MAX_VALUES)) throw tooManyValues(text);
   const value = parse(text);
-  if (isDeeper(value, MAX_DEPTH)) {
+  // Each level has two brackets.
+  if (text.length > 2 * MAX_DEPTH && isDeeper(text, MAX_DEPTH)) {
     const why = `a message may not be nested deeper than ${MAX_DEPTH} values`;
     throw isObject(value) ? wrong(value, why) : invalidRequest(why);
   }
