@@ -265,6 +265,10 @@ class Handler implements HttpHandler {
 
   #route(call: HttpCall): void {
     const host = call.header('host');
+    // RFC 9112, section 3.2.
+    if (host === '' || host?.includes(',')) {
+      return refuse(call, 400, 'A request must name one host', NO_HEADERS, 'host', host);
+    }
     if (host === undefined || !this.#hostAllowed(host)) {
       return refuse(call, 403, `Host not allowed: ${host}`, NO_HEADERS, 'host', host);
     }

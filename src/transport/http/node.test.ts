@@ -120,7 +120,7 @@ test('a request target with scheme and host is understood', async () => {
   let text = '';
   socket.on('data', (chunk) => (text += chunk));
   socket.resume();
-  socket.write(rawPost(headers, call(1, 'echo')).replace('POST /mcp', `POST http://127.0.0.1:${port}/mcp`));
+  socket.write(rawPost(headers, call(1, 'echo')).replace('POST /mcp', 'POST http://LOCALHOST/mcp'));
   await expect.poll(() => text).toContain('"id":1');
 });
 
@@ -242,10 +242,16 @@ test('a reader that is slow but steady is not cut off, however large the event',
   socket.destroy();
 });
 
+/** Ends a head, and asks for the connection to be closed. */
+const CLOSE = 'connection: close\r\n\r\n';
+
 test.each([
   ['no HTTP', 'hello\r\n\r\n', '400'],
   ['no Host', 'POST /mcp HTTP/1.1\r\n\r\n', '400'],
   ['a head without end', `GET /mcp HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`, '431'],
+  ['a request with two hosts', `GET /other HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n${CLOSE}`, '400'],
+  ['a request with an empty Host', `GET /other HTTP/1.1\r\nhost:\r\n${CLOSE}`, '400'],
+  ['a target on another host', `GET http://evil.example/other HTTP/1.1\r\nhost: localhost\r\n${CLOSE}`, '400'],
   ['two lengths', 'POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', '400'],
 ])('what is %s is refused and closed', async (_, text, status) => {
   const listener = await listen({ port: 0, onsession: (transport) => serve(scripted().service, transport) });

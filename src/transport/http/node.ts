@@ -83,7 +83,19 @@ class NodeCall implements HttpCall {
     // `node:http` keeps the first of a repeated header. All readers must see the same value, so repeated headers are
     // joined.
     if (name === 'authorization' && value !== undefined) return allOf(this.#request, name);
+    if (name === 'host') return this.#hosts();
     return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  /** Every host that the request names, joined by commas: those of its headers, and that of its target where it is another. */
+  #hosts(): string | undefined {
+    const { headers, url = '' } = this.#request;
+    if (headers.host === undefined) return undefined;
+    const named = allOf(this.#request, 'host') || headers.host;
+    const authority = AUTHORITY.exec(url)?.[1];
+    return authority === undefined || authority.toLowerCase() === named.toLowerCase()
+      ? named
+      : `${named}, ${authority}`;
   }
 
   readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
@@ -191,7 +203,8 @@ function lengthOf(body: HttpBody | undefined): number {
 function allOf({ rawHeaders }: NodeRequest, name: string): string {
   const values: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]!.toLowerCase() === name) values.push(rawHeaders[index + 1]!);
+    const raw = rawHeaders[index]!;
+    if (raw.length === name.length && raw.toLowerCase() === name) values.push(rawHeaders[index + 1]!);
   }
   return values.join(', ');
 }
@@ -208,9 +221,12 @@ function writeAnswers(): void {
   for (const write of ready) write();
 }
 
-/** The target of a request without scheme and host, which a client may send (RFC 9112, section 3.2.2). */
+/** What a target with scheme and host begins with, which a client may send (RFC 9112, section 3.2.2). */
+const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
+
+/** The target of a request without scheme and host. */
 function originForm(target: string): string {
-  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
+  return target.startsWith('/') ? target : target.replace(AUTHORITY, '') || '/';
 }
 
 /** Counts a response until the kernel has taken all of it. */
