@@ -69,8 +69,9 @@ type Settle = (outcome: Exchange | RpcError) => void;
  * - A cancelled call can still have asked, for 2 seconds or until the server answers it.
  * - What cannot be attributed within 30 seconds is refused.
  *
- * It cannot be known whose a question is that a call asks beside another that is open, more than `BURST` after it, or that a
- * server asks for a call it has answered: it is taken for that of the client whose turn it is.
+ * Three cases cannot be decided: a call asks a second question while its first is open; a call asks more than `BURST`
+ * after its question; the server asks for a call that it has answered. Such a question is attributed to the client
+ * whose turn it is.
  */
 export class QuestionAttribution implements Attribution {
   /** Requests that the server works on, or may still work on, in the order in which they began. */

@@ -1,6 +1,9 @@
 import { Failure } from './failure.ts';
 
-/** Parses `key=value` words. Values are strings. @throws Failure with code 2 for what is none, or given twice. */
+/**
+ * Parses `key=value` words. Values are strings. @throws Failure with code 2 if a word has another form, or a key is
+ * given twice.
+ */
 export function pairs(words: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const word of words) {

@@ -96,7 +96,7 @@ export class RunningTask {
     return this.#record;
   }
 
-  /** Fires when nobody wants the result any more. */
+  /** Fires when the result is no longer needed. */
   get signal(): AbortSignal {
     return this.#options.controller.signal;
   }
