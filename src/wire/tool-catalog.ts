@@ -19,13 +19,16 @@ type Fact = object | boolean;
 export interface ToolCatalogOptions<Known extends Fact, Reader> {
   /** What to remember of a tool; undefined for nothing. All tools of one message share the work. */
   readonly keep: (tool: JsonObject, name: string, work: Work) => Known | undefined;
-  /** Reads one page of `tools/list`, from a cursor where there is one, until the lifetime ends. Default: `read` reads nothing. */
+  /**
+   * Reads one page of `tools/list`, from a cursor if there is one, until the lifetime ends. Default: `read` reads
+   * nothing.
+   */
   readonly list?: ((params: JsonObject, lifetime: Lifetime, reader: Reader) => Promise<JsonObject>) | undefined;
   /** What is remembered of a tool that is not in the list that was read for it. Default: nothing, so it is read again. */
   readonly absent?: Known | undefined;
   /** Milliseconds that reading the whole list may take. Default: any time. */
   readonly timeout?: number | undefined;
-  /** Hears of definitions that cannot be used, and of lists that cannot be read. Default: nobody. */
+  /** Called with definitions that cannot be used, and with errors of reading lists. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
@@ -60,7 +63,7 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
     this.#options = options;
   }
 
-  /** Takes in a result of `tools/list`; returns it without the tools whose definitions cannot be used, which are reported. */
+  /** Learns a result of `tools/list`. Returns it without tools whose definitions cannot be used. Those are reported. */
   learn(result: JsonObject): JsonObject {
     const { tools } = result;
     if (!Array.isArray(tools)) return result;

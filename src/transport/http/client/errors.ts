@@ -7,15 +7,15 @@ import type { HttpReply } from './http.ts';
 
 const TURNED_AWAY: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 413, 415, 429, 431]);
 
-/** A server, or something in front of it, answered with an HTTP status that is no success. */
+/** A server, or a proxy in front of it, responded with an HTTP error status. */
 export class HttpStatusError extends Error implements TransportFailure {
   override readonly name = 'HttpStatusError';
   readonly status: number;
-  /** The JSON-RPC error in the body, where there was one. */
+  /** The JSON-RPC error in the body, if there is one. */
   readonly response: ErrorResponse | undefined;
-  /** Whether it is a status with which a request is turned away before anything is done for it, or the server says so. */
+  /** Whether the request certainly did not run: the status shows it, or the server says so. */
   readonly notExecuted: boolean;
-  /** Whether another attempt may succeed: the server has trouble, and did not refuse. */
+  /** Whether another attempt may succeed: the server has a problem, and did not refuse. */
   readonly temporary: boolean;
 
   constructor(status: number, message: string, response?: ErrorResponse) {
@@ -28,15 +28,15 @@ export class HttpStatusError extends Error implements TransportFailure {
 }
 
 /**
- * The server no longer knows the session (2025-11-25, transports: Session Management, 4). A new one has to be opened with
+ * The server no longer knows the session (2025-11-25, transports: Session Management, 4). A new one must be opened with
  * `initialize`.
  */
 export class SessionGone extends Error implements TransportFailure {
   override readonly name = 'SessionGone';
   readonly sessionGone = true;
-  /** Under which a request fails with it. */
+  /** The error code of a request that fails with it. */
   readonly code = CONNECTION_CLOSED;
-  /** Whether the message that this is the error of certainly did not run. */
+  /** Whether the message that failed with this error certainly did not run. */
   readonly notExecuted: boolean;
 
   constructor(notExecuted: boolean) {
@@ -49,21 +49,21 @@ export class SessionGone extends Error implements TransportFailure {
   }
 }
 
-/** A connection was lost, or a response ended, before the answer came. What was asked may have run. */
+/** A connection was lost, or a response ended, before the answer. The request may have run. */
 export class AnswerLost extends Error implements TransportFailure {
   override readonly name = 'AnswerLost';
   readonly notExecuted = false;
   readonly temporary = true;
-  /** Under which a request fails with it. */
+  /** The error code of a request that fails with it. */
   readonly code = CONNECTION_CLOSED;
 }
 
-/** Nothing came for longer than the limit, not even a comment. What was asked may have run. */
+/** The stream was silent for longer than the limit, without even a comment. The request may have run. */
 export class SilenceError extends Error implements TransportFailure {
   override readonly name = 'SilenceError';
   readonly notExecuted = false;
   readonly temporary = true;
-  /** Under which a request fails with it. */
+  /** The error code of a request that fails with it. */
   readonly code = CONNECTION_CLOSED;
 
   /** @param limit in milliseconds. */
@@ -72,20 +72,20 @@ export class SilenceError extends Error implements TransportFailure {
   }
 }
 
-/** An address as errors may show it: without credentials and without the query, where tokens stand. */
+/** A URL for error messages: without credentials, and without the query, which may contain tokens. */
 export function shown(url: URL): string {
   return url.origin + url.pathname;
 }
 
-/** The error for a reply that is no success. */
+/** The error for a reply with an error status. */
 export function statusError(reply: Pick<HttpReply, 'status'>, method: string, url: URL, why?: string): HttpStatusError {
   const message = `The server answered ${method} ${shown(url)} with status ${reply.status}`;
   return new HttpStatusError(reply.status, why === undefined ? message : `${message}: ${why}`);
 }
 
 /**
- * Whether a server says that it does not know the session: with 404, unless that is about the method. Servers made after the
- * example of the official SDK say it with 400.
+ * Whether a server says that it does not know the session: with 404, unless that is about the method. Servers that
+ * follow the official SDK's example use 400.
  */
 export function saysGone({ status, response }: HttpStatusError): boolean {
   if (status === 404) return response?.error.code !== ErrorCode.MethodNotFound;

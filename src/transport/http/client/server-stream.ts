@@ -7,34 +7,34 @@ import { pause } from './pause.ts';
 import { Reconnection, type ReconnectionOptions } from './reconnection.ts';
 
 export interface ServerStreamOptions {
-  /** Connects to the stream, from behind the event with this id where there is one. */
+  /** Connects to the stream, after the event with this id if there is one. */
   readonly connect: (lastEventId: string | undefined, cancellation: Lifetime) => Promise<HttpReply>;
   readonly onmessage: (data: string) => void;
-  /** Asked after each chunk: the next is read when this resolves. */
+  /** Called after each chunk. The next chunk is read when the promise resolves. */
   readonly caughtUp: () => Promise<void> | undefined;
-  /** Whether the stream is connected to again even where no event had an id to resume from. */
+  /** Whether the stream reconnects even if no event had an id to resume from. */
   readonly always: boolean;
   readonly idleTimeout: number;
   readonly maxEventLength: number;
   readonly reconnection: ReconnectionOptions;
 }
 
-/** How long a server may take to close a stream that has ended, in milliseconds; its connection can be used again then. */
+/** How long a server may take to close a stream that has ended, in milliseconds. Its connection can then be reused. */
 const LINGER = 1000;
 /** What a header can carry, in UTF-8. The length is ours. */
 // eslint-disable-next-line no-control-regex
 const USABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f]{1,2048}$/;
-/** A connection that held for so long, in milliseconds, counts as progress, even if nothing was said. */
+/** A connection that lasted this long, in milliseconds, counts as progress, even without an event. */
 const HELD = 5000;
 
 const ENDED = new AnswerLost('the stream has ended');
 
-/** One stream of the server, over all the connections that carry it (2025-11-25, transports: Resumability and Redelivery). */
+/** One stream of the server, over all its connections (2025-11-25, transports: Resumability and Redelivery). */
 export class ServerStream {
-  /** Which of its transport's streams it is. */
+  /** The number of the stream within its transport. */
   readonly number: number;
   readonly #options: ServerStreamOptions;
-  /** Made when the first connection has ended: most streams need no other. */
+  /** Created when the first connection has ended, because most streams need only one. */
   #reconnection: Reconnection | undefined;
   #retry: number | undefined;
   #lastEventId: string | undefined;
@@ -49,16 +49,16 @@ export class ServerStream {
     this.#options = options;
   }
 
-  /** Fires when the connection is to be broken off that carries the stream now. */
+  /** Fires when the stream's current connection must be aborted. */
   get cancellation(): Lifetime {
     return this.#cancellation;
   }
 
   /**
-   * Reads the stream until it has ended, by `end` or `stop`. Reconnects where it broke off, as often as that brings progress.
+   * Reads the stream until `end` or `stop`. Reconnects after a lost connection, as long as that brings progress.
    *
-   * @param reply the first connection, where it is there.
-   * @throws why the stream is lost.
+   * @param reply the first connection, if it is already open.
+   * @throws the reason why the stream was lost.
    */
   async follow(reply?: HttpReply): Promise<void> {
     const { connect, always } = this.#options;
@@ -79,21 +79,21 @@ export class ServerStream {
       if (delay === undefined) throw tired(failure);
       this.#cancellation = new Lifetime();
       this.#pausing = true;
-      // Ended or stopped meanwhile, it is not connected to again.
+      // The stream was ended or stopped meanwhile, so it does not reconnect.
       await pause(delay, this.#cancellation).catch(() => {});
       this.#pausing = false;
       if (this.#isEnded()) return;
     }
   }
 
-  /** All has come that there was to come; the server is left to close the connection. */
+  /** Everything has been received. The server closes the connection. */
   end(): void {
     this.#ended = true;
     if (this.#reading) this.#leaveSoon();
     else if (this.#pausing) this.#cancellation.abort(ENDED);
   }
 
-  /** Breaks the connection off. */
+  /** Aborts the connection. */
   stop(reason: Error): void {
     this.#ended = true;
     clearTimeout(this.#linger);
