@@ -17,7 +17,7 @@ export interface Violation {
 
 /** A constant that any part may import. */
 const VERSION = 'version.ts';
-const BELOW_WIRE = ['util', 'jsonrpc', 'protocol', 'core', 'transport', 'store'];
+const BELOW_WIRE = ['base', 'jsonrpc', 'schema', 'protocol', 'core', 'transport', 'store'];
 const BELOW_SERVER = [...BELOW_WIRE, 'wire'];
 
 /**
@@ -25,14 +25,23 @@ const BELOW_SERVER = [...BELOW_WIRE, 'wire'];
  * `src`, which put the parts together, may import anything.
  */
 const ALLOWED: Record<string, readonly string[]> = {
-  util: [],
-  jsonrpc: ['util'],
-  protocol: ['util', 'jsonrpc'],
-  core: ['util', 'jsonrpc', 'protocol'],
-  wire: ['util', 'jsonrpc', 'protocol', 'core', 'transport/transport.ts', 'transport/carrier.ts'],
-  store: ['util', 'jsonrpc', 'protocol'],
-  transport: ['util', 'jsonrpc', 'protocol', 'store/event-log.ts', 'store/session-store.ts', 'store/memory.ts'],
-  auth: ['util', 'jsonrpc', 'protocol', 'transport/transport.ts', 'transport/http'],
+  base: [],
+  jsonrpc: ['base'],
+  schema: ['base', 'jsonrpc'],
+  protocol: ['base', 'jsonrpc', 'schema'],
+  core: ['base', 'jsonrpc', 'schema', 'protocol'],
+  wire: ['base', 'jsonrpc', 'schema', 'protocol', 'core', 'transport/transport.ts', 'transport/carrier.ts'],
+  store: ['base', 'jsonrpc', 'schema', 'protocol'],
+  transport: [
+    'base',
+    'jsonrpc',
+    'schema',
+    'protocol',
+    'store/event-log.ts',
+    'store/session-store.ts',
+    'store/memory.ts',
+  ],
+  auth: ['base', 'jsonrpc', 'schema', 'protocol', 'transport/transport.ts', 'transport/http'],
   server: BELOW_SERVER,
   client: BELOW_SERVER,
   bridge: [...BELOW_SERVER, 'client'],

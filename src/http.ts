@@ -10,11 +10,15 @@ import {
   createHttpHandler as createHandler,
   type HttpHandler,
   type HttpHandlerOptions as TransportOptions,
-} from './transport/http/handler.ts';
-import { listen as listenAt, type HttpListener, type ListenOptions as Address } from './transport/http/listen.ts';
+} from './transport/http/server/handler.ts';
+import {
+  listen as listenAt,
+  type HttpListener,
+  type ListenOptions as Address,
+} from './transport/http/server/listen.ts';
 import { createInbound, type Inbound, type InboundOptions } from './wire/serve.ts';
 
-export type { BufferBudget, Holder } from './transport/http/buffer-budget.ts';
+export type { BufferBudget, Holder } from './transport/http/server/access/buffer-budget.ts';
 export type {
   BodyRefusal,
   HttpBody,
@@ -23,14 +27,14 @@ export type {
   HttpRefusal,
   HttpStream,
   RefusalReason,
-} from './transport/http/call.ts';
-export type { ScopesFor } from './transport/http/admission.ts';
-export { fetchListener, type FetchContext } from './transport/http/fetch.ts';
-export type { Authenticator, AuthRefusal } from './transport/http/authenticator.ts';
-export type { HostRules } from './transport/http/guards.ts';
-export type { HttpHandler, HttpPage } from './transport/http/handler.ts';
-export type { HttpListener, TlsCredentials } from './transport/http/listen.ts';
-export { nodeListener, type NodeRequest } from './transport/http/node.ts';
+} from './transport/http/server/call.ts';
+export type { ScopesFor } from './transport/http/server/access/scope-check.ts';
+export { fetchListener, type FetchContext } from './transport/http/server/fetch.ts';
+export type { Authenticator, AuthRefusal } from './transport/http/server/access/authenticator.ts';
+export type { HostRules } from './transport/http/server/access/guards.ts';
+export type { HttpHandler, HttpPage } from './transport/http/server/handler.ts';
+export type { HttpListener, TlsCredentials } from './transport/http/server/listen.ts';
+export { nodeListener, type NodeRequest } from './transport/http/server/node.ts';
 export {
   EventsPurged,
   type EventId,

@@ -69,8 +69,8 @@ async function generate(folder) {
 const intentionallyNotExported = [
   ...['Arguments', 'BareResult', 'PathNames', 'QueryNames', 'Structured'],
   // Those of everwire/http extend them.
-  'src/transport/http/handler.ts:HttpHandlerOptions',
-  'src/transport/http/listen.ts:ListenOptions',
+  'src/transport/http/server/handler.ts:HttpHandlerOptions',
+  'src/transport/http/server/listen.ts:ListenOptions',
 ];
 
 /** What each face is imported by, by its source. */

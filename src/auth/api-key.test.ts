@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { POST_HEADERS, TestHttp, initialize } from '../../test/support/http.ts';
 import { scripted } from '../../test/support/service.ts';
 import type { AuthInfo } from '../protocol/types.ts';
-import type { HttpHandlerOptions } from '../transport/http/handler.ts';
+import type { HttpHandlerOptions } from '../transport/http/server/handler.ts';
 import { apiKeyAuth, type ApiKeyAuthOptions } from './api-key.ts';
 
 const ADA = 'ada-key-0123456789abcdef';

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AuthInfo } from '../protocol/types.ts';
-import type { HttpCall } from '../transport/http/call.ts';
-import { bearerChallenge, insufficientScope } from '../transport/http/challenge.ts';
-import type { Authenticator, AuthRefusal } from '../transport/http/authenticator.ts';
+import type { HttpCall } from '../transport/http/server/call.ts';
+import { bearerChallenge, insufficientScope } from '../transport/http/server/access/challenge.ts';
+import type { Authenticator, AuthRefusal } from '../transport/http/server/access/authenticator.ts';
 import { bearerCredential, MALFORMED, MAX_CREDENTIAL } from './credential.ts';
 import { withoutSecret } from './redact.ts';
 import { Scopes, suffices, type ScopeOptions } from './scopes.ts';

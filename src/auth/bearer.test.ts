@@ -5,7 +5,7 @@ import { POST_HEADERS, initialize } from '../../test/support/http.ts';
 import { TestIssuer } from '../../test/support/issuer.ts';
 import { scripted } from '../../test/support/service.ts';
 import type { AuthInfo } from '../protocol/types.ts';
-import { listen, type ListenOptions } from '../transport/http/listen.ts';
+import { listen, type ListenOptions } from '../transport/http/server/listen.ts';
 import { createInbound } from '../wire/serve.ts';
 import { bearerAuth, type BearerAuthOptions } from './bearer.ts';
 import { InvalidToken, type TokenVerifier } from './token-verifier.ts';

@@ -1,6 +1,6 @@
 import type { AuthInfo } from '../protocol/types.ts';
-import type { HttpCall } from '../transport/http/call.ts';
-import type { Authenticator, AuthRefusal } from '../transport/http/authenticator.ts';
+import type { HttpCall } from '../transport/http/server/call.ts';
+import type { Authenticator, AuthRefusal } from '../transport/http/server/access/authenticator.ts';
 import { bearerCredential, MALFORMED } from './credential.ts';
 import { checkClockTolerance, jwtVerifier, type JwtIssuer } from './jwt.ts';
 import { ProtectedResource, type ResourceOptions } from './protected-resource.ts';

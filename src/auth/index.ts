@@ -42,5 +42,5 @@ export type {
   RefusedResponse,
 } from '../transport/http/client/authorizer.ts';
 export type { AuthInfo } from '../protocol/types.ts';
-export type { HttpCall } from '../transport/http/call.ts';
-export type { Authenticator, AuthRefusal } from '../transport/http/authenticator.ts';
+export type { HttpCall } from '../transport/http/server/call.ts';
+export type { Authenticator, AuthRefusal } from '../transport/http/server/access/authenticator.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TestIssuer } from '../../test/support/issuer.ts';
-import type { HttpCall } from '../transport/http/call.ts';
+import type { HttpCall } from '../transport/http/server/call.ts';
 import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 import { InvalidToken, type TokenVerifier } from './token-verifier.ts';
 

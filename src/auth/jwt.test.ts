@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, generateSecret, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestIssuer, type TokenOptions } from '../../test/support/issuer.ts';
-import type { HttpCall } from '../transport/http/call.ts';
+import type { HttpCall } from '../transport/http/server/call.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
 import { InvalidToken } from './token-verifier.ts';

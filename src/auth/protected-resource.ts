@@ -1,6 +1,6 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { bearerChallenge, insufficientScope } from '../transport/http/challenge.ts';
-import type { AuthRefusal } from '../transport/http/authenticator.ts';
+import { bearerChallenge, insufficientScope } from '../transport/http/server/access/challenge.ts';
+import type { AuthRefusal } from '../transport/http/server/access/authenticator.ts';
 import { checkScopes } from './scopes.ts';
 import { identifierUrl, wellKnown } from './urls.ts';
 

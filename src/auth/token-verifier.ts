@@ -1,5 +1,5 @@
 import type { AuthInfo } from '../protocol/types.ts';
-import type { HttpCall } from '../transport/http/call.ts';
+import type { HttpCall } from '../transport/http/server/call.ts';
 
 /**
  * Identifies the caller that an access token belongs to. It must check that the token was issued for this server

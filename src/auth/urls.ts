@@ -1,4 +1,4 @@
-import { isLoopback } from '../transport/http/guards.ts';
+import { isLoopback } from '../transport/http/server/access/guards.ts';
 
 /**
  * Parses the URL of an authorization server or resource. It must use https, or http on loopback, and must contain neither

@@ -5,7 +5,7 @@ import { kindOf, type Target } from '../client/target.ts';
 import type { Caller, Service, Session } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
-import { MAX_TIMER } from '../util/timer.ts';
+import { MAX_TIMER } from '../base/timer.ts';
 import { Method } from '../protocol/methods.ts';
 import { Connection } from './connection.ts';
 import { identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';

@@ -4,9 +4,9 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
-import { waitFor } from '../util/wait.ts';
+import { waitFor } from '../base/wait.ts';
 import { backgroundListExchange } from '../wire/background-list.ts';
-import { callsTool, headerCatalog, type ToolHeaders } from '../wire/modern/tool-headers.ts';
+import { callsTool, headerCatalog, type ToolHeaders } from '../wire/modern/outbound/tool-headers.ts';
 import type { ToolCatalog } from '../wire/tool-catalog.ts';
 
 /** Milliseconds that reading the list of tools may take; calls that wait for it go on without it then. */

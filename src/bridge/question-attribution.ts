@@ -4,7 +4,7 @@ import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { MAY_ASK, Method } from '../protocol/methods.ts';
-import type { Attribution } from '../wire/legacy/attribution.ts';
+import type { Attribution } from '../wire/legacy/outbound/attribution.ts';
 import { Turns, type TurnTaker } from './turns.ts';
 
 /** After a question, the same call may ask more for this many milliseconds before other clients' calls may run. */

@@ -8,7 +8,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
-import type { Attribution } from '../wire/legacy/attribution.ts';
+import type { Attribution } from '../wire/legacy/outbound/attribution.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import type { BridgeIdentity } from './identity.ts';
 

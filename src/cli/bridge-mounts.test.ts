@@ -3,8 +3,8 @@ import { connect } from '../client/connect.ts';
 import type { Client } from '../client/client.ts';
 import type { Service } from '../core/exchange.ts';
 import { McpServer } from '../server/mcp-server.ts';
-import { fetchListener } from '../transport/http/fetch.ts';
-import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from '../transport/http/handler.ts';
+import { fetchListener } from '../transport/http/server/fetch.ts';
+import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from '../transport/http/server/handler.ts';
 import { Mounts } from './bridge-mounts.ts';
 
 function named(name: string): Service {

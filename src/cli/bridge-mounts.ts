@@ -5,8 +5,8 @@ import {
   type HttpHandler,
   type HttpHandlerOptions,
   type HttpPage,
-} from '../transport/http/handler.ts';
-import { PassedCall } from '../transport/http/passed-call.ts';
+} from '../transport/http/server/handler.ts';
+import { PassedCall } from '../transport/http/server/rewritten-call.ts';
 import { createInbound, type Inbound, type InboundOptions } from '../wire/serve.ts';
 
 export interface MountsOptions {

@@ -5,10 +5,10 @@ import type { Metrics } from '../operate/metrics.ts';
 import { pagesAt } from '../operate/page.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { TlsFiles } from '../operate/tls-files.ts';
-import type { Authenticator } from '../transport/http/authenticator.ts';
-import type { HttpRefusal } from '../transport/http/call.ts';
-import type { HttpHandler, HttpPage } from '../transport/http/handler.ts';
-import type { HttpListener } from '../transport/http/listen.ts';
+import type { Authenticator } from '../transport/http/server/access/authenticator.ts';
+import type { HttpRefusal } from '../transport/http/server/call.ts';
+import type { HttpHandler, HttpPage } from '../transport/http/server/handler.ts';
+import type { HttpListener } from '../transport/http/server/listen.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
 import { inboundTo, Mounts } from './bridge-mounts.ts';
 import type { Observer } from './bridge-observer.ts';
@@ -165,7 +165,7 @@ interface Listening {
 }
 
 async function listenAs(settings: BridgeSettings, { inbound, tls, ...others }: Listening): Promise<HttpListener> {
-  const { listen } = await import('../transport/http/listen.ts');
+  const { listen } = await import('../transport/http/server/listen.ts');
   const { onsession, onrequest } = inbound;
   return listen({
     ...settings.listen,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { urlProblem } from '../bridge/config/server.ts';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
-import { isLoopback } from '../transport/http/guards.ts';
+import { isLoopback } from '../transport/http/server/access/guards.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
 import { readHeaders } from './headers.ts';

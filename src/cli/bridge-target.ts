@@ -1,7 +1,7 @@
 import { createBridge, type Bridge } from '../bridge/bridge.ts';
 import type { CommandServer, UrlServer } from '../bridge/config/config.ts';
 import type { CommandTarget } from '../client/target.ts';
-import { printableLine } from '../core/printable.ts';
+import { printableLine } from '../base/printable.ts';
 import type { CleanLog } from '../operate/logs.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';

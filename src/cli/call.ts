@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { ClientFlags } from './client-options.ts';
 import { converse } from './converse.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { suggestion } from '../protocol/nearest.ts';
+import { suggestion } from '../base/nearest.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 import { checkArguments, toolArguments } from './tool-arguments.ts';
 

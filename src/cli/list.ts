@@ -5,7 +5,7 @@ import type { ClientFlags } from './client-options.ts';
 import { converse } from './converse.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { bytes, wordsOf } from './screen.ts';
-import { suggestion } from '../protocol/nearest.ts';
+import { suggestion } from '../base/nearest.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 import { ToolSchema } from './tool-schema.ts';
 

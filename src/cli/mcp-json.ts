@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { ConfigError, ConfigFile } from '../bridge/config/config.ts';
-import { suggestion } from '../protocol/nearest.ts';
+import { suggestion } from '../base/nearest.ts';
 import { Failure } from './failure.ts';
 import { say } from './say.ts';
 import type { Target } from './target.ts';

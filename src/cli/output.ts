@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Writable } from 'node:stream';
 import type { ContentBlock, ResourceContents } from '../protocol/types.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { printable } from '../core/printable.ts';
+import { printable } from '../base/printable.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { bytes, oneLine, wordsOf } from './screen.ts';
 import { table } from './table.ts';

@@ -2,7 +2,7 @@ import type { Prompt } from '../protocol/types.ts';
 import type { ClientFlags } from './client-options.ts';
 import { converse } from './converse.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { suggestion } from '../protocol/nearest.ts';
+import { suggestion } from '../base/nearest.ts';
 import { pairs } from './pairs.ts';
 import { wordsOf } from './screen.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';

@@ -1,4 +1,4 @@
-import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
+import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
 import type { Transport } from '../transport/transport.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';

@@ -1,5 +1,5 @@
 import { scrubber } from '../auth/scrub.ts';
-import { printable } from '../core/printable.ts';
+import { printable } from '../base/printable.ts';
 
 let scrub = scrubber([]);
 let write = (text: string): void =>

@@ -1,4 +1,4 @@
-import { printable } from '../core/printable.ts';
+import { printable } from '../base/printable.ts';
 
 /** Any value as one safe line of text. A peer may send a wrong type. */
 export function oneLine(value: unknown): string {

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Tool } from '../protocol/types.ts';
-import { PlainSchema } from '../protocol/plain-schema.ts';
+import { PlainSchema } from '../schema/plain-schema.ts';
 import { Failure } from './failure.ts';
-import { suggestion } from '../protocol/nearest.ts';
+import { suggestion } from '../base/nearest.ts';
 import { ToolSchema } from './tool-schema.ts';
 
 type NamedTool = Pick<Tool, 'name' | 'inputSchema'>;

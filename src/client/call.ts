@@ -3,7 +3,7 @@ import { NotAsked, type AskOptions, type Caller, type Exchange, type Service } f
 import { invoke } from '../core/invoke.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { startTimer, type Timer } from '../util/timer.ts';
+import { startTimer, type Timer } from '../base/timer.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import { TAKEN } from '../transport/transport.ts';
 import { leftOf } from '../transport/http/client/attendance.ts';

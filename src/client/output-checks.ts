@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import type { PlainSchema } from '../protocol/plain-schema.ts';
+import type { PlainSchema } from '../schema/plain-schema.ts';
 import { ToolCatalog } from '../wire/tool-catalog.ts';
 import { InvalidResultError } from './errors.ts';
 import type * as checks from './output-schema.ts';

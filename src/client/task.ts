@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
-import { startTimer, type Timer } from '../util/timer.ts';
+import { startTimer, type Timer } from '../base/timer.ts';
 import { Method } from '../protocol/methods.ts';
 import { isTerminal, type DetailedTask } from '../protocol/tasks.ts';
 import type { CallToolResult } from '../protocol/types.ts';

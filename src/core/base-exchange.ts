@@ -1,4 +1,4 @@
-import { Lifetime } from '../util/lifetime.ts';
+import { Lifetime } from '../base/lifetime.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The base of all exchanges, for every transport and revision. */

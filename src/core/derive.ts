@@ -1,5 +1,5 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { Lifetime } from '../util/lifetime.ts';
+import { Lifetime } from '../base/lifetime.ts';
 import { abortReason, isAborted, offAbort, onAbort } from './base-exchange.ts';
 import type { AskOptions, Caller, Exchange } from './exchange.ts';
 

@@ -1,5 +1,5 @@
 import { errorChain } from '../jsonrpc/error-chain.ts';
-import { printable } from './printable.ts';
+import { printable } from '../base/printable.ts';
 
 /** Maximum number of errors written per period. Later ones are counted. */
 const MAX_WRITTEN = 20;

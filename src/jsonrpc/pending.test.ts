@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { RpcError } from './errors.ts';
 import { errorResponse, resultResponse, type Request } from './message.ts';
 import { PendingRequests } from './pending.ts';
-import type { TimeLimits } from '../util/deadline.ts';
+import type { TimeLimits } from '../base/deadline.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,7 +1,7 @@
 import { RpcError } from './errors.ts';
 import { IdTable } from './id-table.ts';
 import type { JsonObject, Request, RequestId, Response } from './message.ts';
-import { Deadline, type TimeLimits } from '../util/deadline.ts';
+import { Deadline, type TimeLimits } from '../base/deadline.ts';
 
 interface Entry {
   readonly resolve: (result: JsonObject) => void;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AuthInfo } from '../protocol/types.ts';
-import type { HttpCall } from '../transport/http/call.ts';
-import type { Authenticator, AuthRefusal } from '../transport/http/authenticator.ts';
+import type { HttpCall } from '../transport/http/server/call.ts';
+import type { Authenticator, AuthRefusal } from '../transport/http/server/access/authenticator.ts';
 import { anyAuth } from './any-auth.ts';
 
 function authenticator(name: string, refusal: AuthRefusal['status'] = 401): Authenticator {

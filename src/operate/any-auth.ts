@@ -1,6 +1,6 @@
 import type { AuthInfo } from '../protocol/types.ts';
-import type { HttpCall } from '../transport/http/call.ts';
-import type { Authenticator, AuthRefusal } from '../transport/http/authenticator.ts';
+import type { HttpCall } from '../transport/http/server/call.ts';
+import type { Authenticator, AuthRefusal } from '../transport/http/server/access/authenticator.ts';
 
 /**
  * Accepts the credentials of any of several authenticators. They are tried in order. If all refuse, the caller gets the

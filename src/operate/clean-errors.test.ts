@@ -3,7 +3,7 @@ import { scrubber } from '../auth/scrub.ts';
 import { compose, type Exchange, type Service } from '../core/exchange.ts';
 import { Refusal } from '../core/refusal.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
-import { statusOf } from '../wire/modern/errors.ts';
+import { statusOf } from '../wire/modern/translate/errors.ts';
 import { cleanErrors } from './clean-errors.ts';
 
 const SECRET = 's3cret-of-the-configuration';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fetchListener } from '../transport/http/fetch.ts';
-import { createHttpHandler } from '../transport/http/handler.ts';
+import { fetchListener } from '../transport/http/server/fetch.ts';
+import { createHttpHandler } from '../transport/http/server/handler.ts';
 import { createHealth, type Health } from './health.ts';
 import { pagesAt } from './page.ts';
 

@@ -1,4 +1,4 @@
-import type { HttpPage } from '../transport/http/handler.ts';
+import type { HttpPage } from '../transport/http/server/handler.ts';
 import { respondText } from './page.ts';
 
 /**

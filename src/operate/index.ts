@@ -25,6 +25,6 @@ export { anyReachable, reachability, type Reachability, type ReachabilityOptions
 export { tlsFiles, type TlsFiles, type TlsWatch } from './tls-files.ts';
 export { createTracing, type Tracing } from './tracing.ts';
 export type { Middleware } from '../core/exchange.ts';
-export type { Authenticator } from '../transport/http/authenticator.ts';
-export type { HttpPage } from '../transport/http/handler.ts';
-export type { TlsCredentials } from '../transport/http/listen.ts';
+export type { Authenticator } from '../transport/http/server/access/authenticator.ts';
+export type { HttpPage } from '../transport/http/server/handler.ts';
+export type { TlsCredentials } from '../transport/http/server/listen.ts';

@@ -1,6 +1,6 @@
 import { bounded } from './outcome.ts';
 import { scrubber, withoutQueries } from '../auth/scrub.ts';
-import { printable, printableLine } from '../core/printable.ts';
+import { printable, printableLine } from '../base/printable.ts';
 
 /** How severe a line is. */
 export type LogSeverity = 'debug' | 'info' | 'warn' | 'error';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import { aborted, deferred, scripted, settled } from '../../test/support/service.ts';
-import { fetchListener } from '../transport/http/fetch.ts';
-import { createHttpHandler } from '../transport/http/handler.ts';
+import { fetchListener } from '../transport/http/server/fetch.ts';
+import { createHttpHandler } from '../transport/http/server/handler.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { pagesAt } from './page.ts';

@@ -3,8 +3,8 @@ import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Exchange, Middleware } from '../core/exchange.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Method } from '../protocol/methods.ts';
-import type { HttpRefusal } from '../transport/http/call.ts';
-import type { HttpPage } from '../transport/http/handler.ts';
+import type { HttpRefusal } from '../transport/http/server/call.ts';
+import type { HttpPage } from '../transport/http/server/handler.ts';
 import { codeLabel, methodLabel, observed, type Ending } from './outcome.ts';
 import { respondText } from './page.ts';
 

@@ -1,5 +1,5 @@
-import type { HttpCall, HttpHeaders } from '../transport/http/call.ts';
-import type { HttpPage } from '../transport/http/handler.ts';
+import type { HttpCall, HttpHeaders } from '../transport/http/server/call.ts';
+import type { HttpPage } from '../transport/http/server/handler.ts';
 
 const ALLOWED = 'GET, HEAD';
 

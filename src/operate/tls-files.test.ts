@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { canCertify, certificate, type Certificate } from '../../test/support/certificate.ts';
-import type { TlsCredentials } from '../transport/http/listen.ts';
+import type { TlsCredentials } from '../transport/http/server/listen.ts';
 import { tlsFiles } from './tls-files.ts';
 
 const [first, second] = canCertify ? [certificate('first'), certificate('second')] : [];

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import type { TlsCredentials } from '../transport/http/listen.ts';
+import type { TlsCredentials } from '../transport/http/server/listen.ts';
 
 /** What to do with a renewed certificate, and how often to check for one. */
 export interface TlsWatch {

@@ -6,7 +6,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { isHeaderName } from './header-syntax.ts';
 import { encodeHeaderValue } from './header-value.ts';
-import type { Subschema } from './subschemas.ts';
+import type { Subschema } from '../schema/subschemas.ts';
 
 const KEYWORD = 'x-mcp-header';
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);

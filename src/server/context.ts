@@ -1,4 +1,4 @@
-import { inTurn } from '../core/turn.ts';
+import { inTurn } from '../base/turn.ts';
 import type { AskOptions, Caller, Exchange } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isRequestId, type JsonObject } from '../jsonrpc/message.ts';

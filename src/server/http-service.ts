@@ -1,4 +1,4 @@
-import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
+import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
 import type { Inbound } from '../wire/serve.ts';
 
 type Listen = (options: ListenOptions) => Promise<HttpListener>;

@@ -1,12 +1,12 @@
 import type { AskOptions, Caller } from '../core/exchange.ts';
-import { inTurn } from '../core/turn.ts';
+import { inTurn } from '../base/turn.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type ErrorObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Notice } from '../protocol/methods.ts';
 import { isTerminal } from '../protocol/tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
-import { checkAnswer } from '../wire/modern/answers.ts';
-import { checkQuestion } from '../wire/modern/questions.ts';
+import { checkAnswer } from '../wire/modern/inbound/answers.ts';
+import { checkQuestion } from '../wire/modern/inbound/questions.ts';
 
 interface Question {
   readonly method: string;

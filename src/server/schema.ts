@@ -1,10 +1,10 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { paramHeaders, type ParamHeader } from '../protocol/param-headers.ts';
-import { PlainSchema } from '../protocol/plain-schema.ts';
-import { refuseExternalReferences, subschemasOf } from '../protocol/subschemas.ts';
+import { PlainSchema } from '../schema/plain-schema.ts';
+import { refuseExternalReferences, subschemasOf } from '../schema/subschemas.ts';
 
-export { complaint } from '../protocol/complaint.ts';
+export { complaint } from '../schema/complaint.ts';
 
 /** A Standard Schema that can be converted to JSON Schema (Zod from 4.2, ArkType, Valibot through its adapter). */
 export interface StandardSchema<Input = unknown, Output = Input> {

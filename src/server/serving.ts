@@ -2,10 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { Service } from '../core/exchange.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import type { AuthInfo } from '../protocol/types.ts';
-import type { FetchContext } from '../transport/http/fetch.ts';
-import type { HttpHandler, HttpHandlerOptions } from '../transport/http/handler.ts';
-import type { HttpListener, ListenOptions } from '../transport/http/listen.ts';
-import type { NodeRequest } from '../transport/http/node.ts';
+import type { FetchContext } from '../transport/http/server/fetch.ts';
+import type { HttpHandler, HttpHandlerOptions } from '../transport/http/server/handler.ts';
+import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
+import type { NodeRequest } from '../transport/http/server/node.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
@@ -85,7 +85,7 @@ export class Serving {
 
   async listen(options: Omit<ListenOptions, 'onsession' | 'onrequest'>): Promise<HttpListener> {
     this.#demandOpen();
-    const { listen } = await import('../transport/http/listen.ts');
+    const { listen } = await import('../transport/http/server/listen.ts');
     const inbound = await this.#inbound();
     const listener = await listenFor(inbound, listen, this.#httpOptions(inbound, options));
     const close = this.#keep(async (timeout) => {
@@ -126,9 +126,9 @@ export class Serving {
 
   async #makeMounted(): Promise<Mounted> {
     const [{ createHttpHandler }, { fetchListener }, { nodeListener }] = await Promise.all([
-      import('../transport/http/handler.ts'),
-      import('../transport/http/fetch.ts'),
-      import('../transport/http/node.ts'),
+      import('../transport/http/server/handler.ts'),
+      import('../transport/http/server/fetch.ts'),
+      import('../transport/http/server/node.ts'),
     ]);
     const inbound = await this.#inbound();
     // The framework has already routed the path. HTTP+SSE (2024-11-05) needs two own paths, so it is off here.

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Caller, Exchange } from '../core/exchange.ts';
-import { IdleWaiters } from '../core/idle.ts';
+import { IdleWaiters } from '../base/idle.ts';
 import { completeRounds, needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';

@@ -1,4 +1,4 @@
-import type { Lifetime } from '../util/lifetime.ts';
+import type { Lifetime } from '../base/lifetime.ts';
 import type { TransportFailure } from '../jsonrpc/error-chain.ts';
 import type { JsonObject, Notification, Response } from '../jsonrpc/message.ts';
 

@@ -10,13 +10,13 @@ import {
   type Response,
 } from '../jsonrpc/message.ts';
 import type { Service } from '../core/exchange.ts';
-import { IdleWaiters } from '../core/idle.ts';
+import { IdleWaiters } from '../base/idle.ts';
 import { Notice } from '../protocol/methods.ts';
 import { saysItsRevision } from '../protocol/own-revision.ts';
 import { TAKEN, type MessageExtra, type ReplyChannel, type Transport } from '../transport/transport.ts';
-import { LegacyInbound, type LegacyInboundOptions } from './legacy/inbound.ts';
-import type { TotalLoad } from './legacy/total-load.ts';
-import type { ModernInbound } from './modern/inbound.ts';
+import { LegacyInbound, type LegacyInboundOptions } from './legacy/inbound/inbound.ts';
+import type { TotalLoad } from './legacy/inbound/total-load.ts';
+import type { ModernInbound } from './modern/inbound/inbound.ts';
 
 /** The most requests in flight of one connection that name their revision themselves. */
 const MAX_IN_FLIGHT = 10_000;

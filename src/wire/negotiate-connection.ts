@@ -2,10 +2,10 @@ import { isFromPeer } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
-import { connectLegacy, type OutboundOptions } from './legacy/outbound.ts';
-import { discover, discoveryError, judge, type Discovery } from './modern/discover.ts';
-import { connectModern, modernUpstream } from './modern/outbound.ts';
-import { TransportCarrier } from './modern/transport-carrier.ts';
+import { connectLegacy, type OutboundOptions } from './legacy/outbound/outbound.ts';
+import { discover, discoveryError, judge, type Discovery } from './modern/outbound/discover.ts';
+import { connectModern, modernUpstream } from './modern/outbound/outbound.ts';
+import { TransportCarrier } from './modern/outbound/transport-carrier.ts';
 import { reached, type NegotiatedUpstream, type Negotiation } from './negotiation.ts';
 import { ProbedConnection, type ReasonedTransport } from './probed-connection.ts';
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { Carrier } from '../transport/carrier.ts';
-import type { Attribution } from './legacy/attribution.ts';
+import type { Attribution } from './legacy/outbound/attribution.ts';
 import type { ReasonedTransport } from './probed-connection.ts';
 import type { Upstream } from './upstream.ts';
 import type { CachedEra, Era, EraCache, UpstreamRoute } from './era-cache.ts';

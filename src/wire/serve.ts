@@ -1,11 +1,11 @@
 import type { Exchange, Service } from '../core/exchange.ts';
-import { MAX_TIMER } from '../util/timer.ts';
+import { MAX_TIMER } from '../base/timer.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { RequestListener, Transport } from '../transport/transport.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { TotalLoad } from './legacy/total-load.ts';
-import { ModernInbound } from './modern/inbound.ts';
+import { TotalLoad } from './legacy/inbound/total-load.ts';
+import { ModernInbound } from './modern/inbound/inbound.ts';
 import { rerunByAnnotations, type SafeToRerun } from './rerun.ts';
 
 /** Which revisions are served, and the limits of suspended requests and subscriptions. */

@@ -1,10 +1,10 @@
 import { REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { Work } from '../protocol/json-schema/work.ts';
+import { Work } from '../schema/work.ts';
 import { Method } from '../protocol/methods.ts';
-import { Lifetime } from '../util/lifetime.ts';
-import { waitFor } from '../util/wait.ts';
+import { Lifetime } from '../base/lifetime.ts';
+import { waitFor } from '../base/wait.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 
 /** A list that is longer is not read to its end. */

@@ -9,7 +9,7 @@ import { fetchHttp } from '../../src/transport/http/client/fetch-http.ts';
 import { nodeHttp } from '../../src/transport/http/client/node-http.ts';
 import { StreamableClient } from '../../src/transport/http/client/streamable-client.ts';
 import { rawServer } from '../support/http-server.ts';
-import { Lifetime } from '../../src/util/lifetime.ts';
+import { Lifetime } from '../../src/base/lifetime.ts';
 
 /** What is sent to a server is settled, wherever its answer breaks off. */
 

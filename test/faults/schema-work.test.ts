@@ -6,7 +6,7 @@
 import { expect, test } from 'vitest';
 import { checkHeaders } from '../../src/bridge/header-check.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
-import { PlainSchema } from '../../src/protocol/plain-schema.ts';
+import { PlainSchema } from '../../src/schema/plain-schema.ts';
 import { McpServer } from '../../src/server/mcp-server.ts';
 import { clientOf, HandServer } from '../ledger/hand-server.ts';
 import { TestExchange } from '../support/exchange.ts';

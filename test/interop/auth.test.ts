@@ -16,7 +16,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { apiKeyAuth, bearerAuth } from '../../src/auth/index.ts';
 import { McpServer } from '../../src/server/index.ts';
-import type { Authenticator } from '../../src/transport/http/authenticator.ts';
+import type { Authenticator } from '../../src/transport/http/server/access/authenticator.ts';
 import { TestIssuer } from '../support/issuer.ts';
 
 const INFO = { name: 'interop', version: '1.0.0' };

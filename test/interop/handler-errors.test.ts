@@ -4,7 +4,7 @@ import { createBridge } from '../../src/bridge/bridge.ts';
 import { ErrorCode, RpcError } from '../../src/jsonrpc/errors.ts';
 import { McpErrorCode } from '../../src/protocol/errors.ts';
 import { McpServer } from '../../src/server/mcp-server.ts';
-import { listen } from '../../src/transport/http/listen.ts';
+import { listen } from '../../src/transport/http/server/listen.ts';
 import { createInbound } from '../../src/wire/serve.ts';
 import { MODERN, modernRequest } from '../support/modern.ts';
 

@@ -13,13 +13,13 @@ import { Meta } from '../../src/protocol/methods.ts';
 import { httpCarrier } from '../../src/transport/http/client/http-carrier.ts';
 import { SseClient } from '../../src/transport/http/client/sse-client.ts';
 import { StreamableClient } from '../../src/transport/http/client/streamable-client.ts';
-import { connectLegacy } from '../../src/wire/legacy/outbound.ts';
+import { connectLegacy } from '../../src/wire/legacy/outbound/outbound.ts';
 import type { Upstream } from '../../src/wire/upstream.ts';
 import { TestExchange, type TestExchangeOptions } from '../support/exchange.ts';
 import { featureServer } from '../support/features.ts';
 import { closedPort } from '../support/http-server.ts';
 import { root, startNode } from '../support/process.ts';
-import { Lifetime } from '../../src/util/lifetime.ts';
+import { Lifetime } from '../../src/base/lifetime.ts';
 
 /** Our client transports against servers of all kinds. */
 

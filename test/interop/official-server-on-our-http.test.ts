@@ -15,7 +15,7 @@ import {
 import { McpServer as McpServerV2 } from '@modelcontextprotocol/server';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { listen, type HttpListener } from '../../src/transport/http/listen.ts';
+import { listen, type HttpListener } from '../../src/transport/http/server/listen.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { aborted, deferred } from '../support/service.ts';
 

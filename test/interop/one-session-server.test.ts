@@ -6,7 +6,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { expect, onTestFinished, test } from 'vitest';
 import { createBridge } from '../../src/bridge/bridge.ts';
 import { connect } from '../../src/client/connect.ts';
-import { listen } from '../../src/transport/http/listen.ts';
+import { listen } from '../../src/transport/http/server/listen.ts';
 import { createInbound } from '../../src/wire/serve.ts';
 
 /** An official server with one transport, as its simplest examples have it: one session, until it is deleted. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { server } from '../../examples/demo.ts';
-import type { HttpListener } from '../../src/transport/http/listen.ts';
+import type { HttpListener } from '../../src/transport/http/server/listen.ts';
 
 /** The flow of a client that is nothing but an HTTP client: each text below is what goes over the wire. */
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { Service } from '../../src/core/exchange.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
-import type { HttpHandlerOptions } from '../../src/transport/http/handler.ts';
+import type { HttpHandlerOptions } from '../../src/transport/http/server/handler.ts';
 import { createInbound, type Inbound, type InboundOptions } from '../../src/wire/serve.ts';
 import { TestHttp } from '../support/http.ts';
 import { MODERN, modernRequest } from '../support/modern.ts';

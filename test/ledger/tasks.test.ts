@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { McpServer } from '../../src/server/mcp-server.ts';
 import { memoryTransportPair } from '../../src/transport/memory.ts';
-import { connectLegacy } from '../../src/wire/legacy/outbound.ts';
+import { connectLegacy } from '../../src/wire/legacy/outbound/outbound.ts';
 import { settled } from '../support/service.ts';
 import { hello, opened, Peer, served } from '../support/wire.ts';
 

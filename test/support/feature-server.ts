@@ -1,6 +1,6 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { parseArgs } from 'node:util';
-import type { HttpListener } from '../../src/transport/http/listen.ts';
+import type { HttpListener } from '../../src/transport/http/server/listen.ts';
 import { featureServer } from './features.ts';
 
 /** The feature server as a process: over `--stdio`, over the official SDK's transport for it, or over HTTP on `--port`. */

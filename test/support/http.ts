@@ -1,8 +1,12 @@
 import { onTestFinished } from 'vitest';
 import type { Service } from '../../src/core/exchange.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
-import { fetchListener } from '../../src/transport/http/fetch.ts';
-import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from '../../src/transport/http/handler.ts';
+import { fetchListener } from '../../src/transport/http/server/fetch.ts';
+import {
+  createHttpHandler,
+  type HttpHandler,
+  type HttpHandlerOptions,
+} from '../../src/transport/http/server/handler.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { serve } from '../../src/wire/serve.ts';
 

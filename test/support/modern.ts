@@ -1,8 +1,12 @@
 import { onTestFinished } from 'vitest';
 import type { Service } from '../../src/core/exchange.ts';
 import type { JsonObject, Notification, Request, RequestId, Response } from '../../src/jsonrpc/message.ts';
-import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from '../../src/transport/http/handler.ts';
-import { fetchListener, type FetchContext } from '../../src/transport/http/fetch.ts';
+import {
+  createHttpHandler,
+  type HttpHandler,
+  type HttpHandlerOptions,
+} from '../../src/transport/http/server/handler.ts';
+import { fetchListener, type FetchContext } from '../../src/transport/http/server/fetch.ts';
 import type { MessageExtra, ReplyChannel } from '../../src/transport/transport.ts';
 import { createInbound, type Inbound, type InboundOptions } from '../../src/wire/serve.ts';
 import { encodeHeaderValue } from '../../src/protocol/header-value.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
-import type { SendRequest } from '../../src/wire/legacy/own-request.ts';
+import type { SendRequest } from '../../src/wire/legacy/outbound/own-request.ts';
 import { deferred } from './service.ts';
 
 /** A server that answers what a connection asks for itself when the test says so. */

@@ -1,7 +1,7 @@
 import { described, OAuthError } from './oauth-error.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
 import type { LoginAttempt } from './redirect.ts';
-import { waitFor } from '../../util/wait.ts';
+import { waitFor } from '../../base/wait.ts';
 
 export interface AuthorizationCodeOptions extends TokenRequestContext {
   readonly login: LoginAttempt;

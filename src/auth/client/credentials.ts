@@ -8,7 +8,7 @@ import type { OAuthOptions } from './options.ts';
 import { covers } from './scopes.ts';
 import { SingleFlight } from './single-flight.ts';
 import type { CredentialKey, StoredTokens, TokenStore } from './token-store.ts';
-import { waitFor } from '../../util/wait.ts';
+import { waitFor } from '../../base/wait.ts';
 
 /** Limits in milliseconds: for getting a token, not counting the time of a login, and for a login. */
 const MAX_ACQUISITION = 120_000;

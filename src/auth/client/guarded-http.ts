@@ -3,11 +3,11 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP } from 'node:net';
 import { proxyFor, watchProxy } from '../../transport/http/client/proxy.ts';
-import { isLoopback } from '../../transport/http/guards.ts';
+import { isLoopback } from '../../transport/http/server/access/guards.ts';
 import { boundedBody } from '../bounded-body.ts';
 import { reachOf, type Reach } from './addresses.ts';
 import { OAuthError } from './oauth-error.ts';
-import { waitFor } from '../../util/wait.ts';
+import { waitFor } from '../../base/wait.ts';
 
 /** Milliseconds until the whole response must have arrived. */
 const TIMEOUT = 10_000;

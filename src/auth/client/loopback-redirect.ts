@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startTimer, type Timer } from '../../util/timer.ts';
+import { startTimer, type Timer } from '../../base/timer.ts';
 import { checkIssuer } from './authorization-code.ts';
 import { OAuthError } from './oauth-error.ts';
 import type { AuthorizationRequest, LoginAttempt, RedirectHandler } from './redirect.ts';

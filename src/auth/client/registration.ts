@@ -1,6 +1,6 @@
 import type { AuthorizationServer } from 'oauth4webapi';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { isLoopback } from '../../transport/http/guards.ts';
+import { isLoopback } from '../../transport/http/server/access/guards.ts';
 import type { ClientKey, Identity } from './client-authentication.ts';
 import type { GuardedHttp } from './guarded-http.ts';
 import { described, OAuthError } from './oauth-error.ts';

@@ -1,4 +1,4 @@
-import { waitFor } from '../../util/wait.ts';
+import { waitFor } from '../../base/wait.ts';
 
 interface Flight {
   readonly done: Promise<void>;

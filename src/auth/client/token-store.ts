@@ -1,4 +1,4 @@
-import { waitFor } from '../../util/wait.ts';
+import { waitFor } from '../../base/wait.ts';
 
 /** Identifies credentials: one server and one authorization server. */
 export interface CredentialKey {

@@ -1,4 +1,4 @@
-import { suggestion } from '../../protocol/nearest.ts';
+import { suggestion } from '../../base/nearest.ts';
 import type { ConfigJson } from './json.ts';
 
 /** At most this many problems of one file are reported at once. */

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { isHeaderName, isHeaderValue } from '../../protocol/header-syntax.ts';
-import { nearest } from '../../protocol/nearest.ts';
+import { nearest } from '../../base/nearest.ts';
 import type { ToolSelection } from '../fleet/selection.ts';
 import type { Place } from './place.ts';
 import { readRegularFile } from './regular-file.ts';

@@ -5,7 +5,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import { Method, Notice } from '../../protocol/methods.ts';
-import { waitFor } from '../../util/wait.ts';
+import { waitFor } from '../../base/wait.ts';
 import { checkHeaders } from '../header-check.ts';
 import { ChildExchange } from './child-exchange.ts';
 import { labelOf, Naming, type NamedServer, type NameRules } from './names.ts';

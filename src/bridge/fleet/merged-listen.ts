@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Notice } from '../../protocol/methods.ts';
 import { changesOf, isWithin, LIST_CHANGES } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
-import { untilAborted, waitFor } from '../../util/wait.ts';
+import { untilAborted, waitFor } from '../../base/wait.ts';
 import { splitTaskId, taskIdOf, unwrapUri, wrapUri } from './ids.ts';
 import { withServerName, type FleetMember, type Members } from './members.ts';
 import { renameNotice, renamingFor } from './results.ts';

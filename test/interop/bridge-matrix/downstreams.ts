@@ -1,5 +1,5 @@
 import type { Service } from '../../../src/core/exchange.ts';
-import { listen } from '../../../src/transport/http/listen.ts';
+import { listen } from '../../../src/transport/http/server/listen.ts';
 import { streamTransport } from '../../../src/transport/stdio/stream.ts';
 import { createInbound, serve } from '../../../src/wire/serve.ts';
 import { connect, type ClientKind, type OfficialClient, type Target } from '../clients.ts';

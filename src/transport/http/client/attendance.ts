@@ -1,4 +1,4 @@
-import { startTimer, type Timer } from '../../../util/timer.ts';
+import { startTimer, type Timer } from '../../../base/timer.ts';
 
 /**
  * The time left of a limit that does not count the time of a person's login. All times in milliseconds.

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { json, scripted } from '../../../../test/support/http-server.ts';
 import { certainlyNotExecuted } from '../../../jsonrpc/error-chain.ts';
 import type { Authorizer } from './authorizer.ts';
-import { Lifetime } from '../../../util/lifetime.ts';
+import { Lifetime } from '../../../base/lifetime.ts';
 import { Endpoint, type HttpClientOptions } from './endpoint.ts';
 import { HttpStatusError } from './errors.ts';
 

@@ -1,8 +1,8 @@
 import { isObject, type ErrorResponse } from '../../../jsonrpc/message.ts';
 import { checkMessage, parseJson } from '../../../jsonrpc/parse.ts';
-import { mediaType } from '../guards.ts';
+import { mediaType } from '../server/access/guards.ts';
 import type { Authorizer } from './authorizer.ts';
-import type { Lifetime } from '../../../util/lifetime.ts';
+import type { Lifetime } from '../../../base/lifetime.ts';
 import { HttpStatusError, shown, statusError } from './errors.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
 import { nodeHttp } from './node-http.ts';

@@ -1,5 +1,5 @@
-import { startTimer, type Timer } from '../../../util/timer.ts';
-import type { Lifetime } from '../../../util/lifetime.ts';
+import { startTimer, type Timer } from '../../../base/timer.ts';
+import type { Lifetime } from '../../../base/lifetime.ts';
 import { SilenceError } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
 import type { HttpReply } from './http.ts';

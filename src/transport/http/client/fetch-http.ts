@@ -1,4 +1,4 @@
-import type { Lifetime } from '../../../util/lifetime.ts';
+import type { Lifetime } from '../../../base/lifetime.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpSend } from './http.ts';
 

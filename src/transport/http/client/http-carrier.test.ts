@@ -5,7 +5,7 @@ import { certainlyNotExecuted } from '../../../jsonrpc/error-chain.ts';
 import { AnswerLost, HttpStatusError, SilenceError } from './errors.ts';
 import { httpCarrier, type HttpCarrierOptions } from './http-carrier.ts';
 import { NotSent } from './http.ts';
-import { Lifetime } from '../../../util/lifetime.ts';
+import { Lifetime } from '../../../base/lifetime.ts';
 
 function open(url: URL, options?: HttpCarrierOptions): { carrier: Carrier; errors: Error[] } {
   const errors: Error[] = [];

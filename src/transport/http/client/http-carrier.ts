@@ -9,7 +9,7 @@ import {
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { checkMessage, InvalidMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import type { CarriedRequest, CarriedResponse, Carrier } from '../../carrier.ts';
-import { Lifetime } from '../../../util/lifetime.ts';
+import { Lifetime } from '../../../base/lifetime.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, shown, statusError } from './errors.ts';
 import { readEvents } from './event-stream.ts';

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { closedPort, events, json, rawServer, scripted } from '../../../../test/support/http-server.ts';
-import { Lifetime } from '../../../util/lifetime.ts';
+import { Lifetime } from '../../../base/lifetime.ts';
 import { AnswerLost } from './errors.ts';
 import { fetchHttp } from './fetch-http.ts';
 import { NotSent, type HttpReply, type HttpRequest, type HttpSend } from './http.ts';

@@ -1,5 +1,5 @@
-import { startTimer } from '../../../util/timer.ts';
-import type { Lifetime } from '../../../util/lifetime.ts';
+import { startTimer } from '../../../base/timer.ts';
+import type { Lifetime } from '../../../base/lifetime.ts';
 
 /** Resolves after `milliseconds`. @throws the reason of `cancellation` as soon as it is over. */
 export function pause(milliseconds: number, cancellation: Lifetime): Promise<void> {

@@ -1,5 +1,5 @@
 import type * as http from 'node:http';
-import { isLoopback } from '../guards.ts';
+import { isLoopback } from '../server/access/guards.ts';
 import { NotSent } from './http.ts';
 
 /** A proxy for requests. Its name in errors has no password. */

@@ -1,5 +1,5 @@
 import { isTemporary } from '../../../jsonrpc/error-chain.ts';
-import { Lifetime } from '../../../util/lifetime.ts';
+import { Lifetime } from '../../../base/lifetime.ts';
 import { AnswerLost } from './errors.ts';
 import { readEvents } from './event-stream.ts';
 import type { HttpReply } from './http.ts';

@@ -16,7 +16,7 @@ import { profileOf } from '../../../protocol/revisions.ts';
 import type { MessageExtra, Transport } from '../../transport.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { attendedTimer } from './attendance.ts';
-import { Lifetime } from '../../../util/lifetime.ts';
+import { Lifetime } from '../../../base/lifetime.ts';
 import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, saysGone, SessionGone, shown, statusError } from './errors.ts';
 import type { HttpReply } from './http.ts';

@@ -1,0 +1,113 @@
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { namedNodes, namesOf, patternOf, member, keysOf, has, type Build } from './keyword.ts';
+import type { Node } from './node.ts';
+import type { Run } from './run.ts';
+
+export const propertiesByName: Build = (said, place) => {
+  const nodes = new Map(namedNodes(said, place));
+  return (value, run, seen) => {
+    if (!isObject(value)) return true;
+    for (const key of keysOf(value, run)) {
+      const node = nodes.get(key);
+      if (!node || value[key] === undefined) continue;
+      if (!member(node, value[key], key, run)) return false;
+      seen?.add(key, run.work);
+    }
+    return true;
+  };
+};
+
+export const patternProperties: Build = (said, place) => {
+  const nodes = namedNodes(said, place).map(([source, node]) => {
+    return { pattern: patternOf(source, 'patternProperties', place.reader), node };
+  });
+  return (value, run, seen) => {
+    if (!isObject(value)) return true;
+    for (const key of keysOf(value, run)) {
+      for (const { pattern: name, node } of nodes) {
+        if (!name.test(key, run.work)) continue;
+        if (!member(node, value[key], key, run)) return false;
+        seen?.add(key, run.work);
+      }
+    }
+    return true;
+  };
+};
+
+export const additionalProperties: Build = (said, { keyword, schema, base, reader }) => {
+  const node = reader.node(said, keyword, base);
+  const named = new Set(isObject(schema['properties']) ? Object.keys(schema['properties']) : []);
+  const patterned = isObject(schema['patternProperties'])
+    ? Object.keys(schema['patternProperties']).map((source) => patternOf(source, 'patternProperties', reader))
+    : [];
+  return (value, run, seen) => {
+    if (!isObject(value)) return true;
+    for (const key of keysOf(value, run)) {
+      if (named.has(key) || patterned.some((name) => name.test(key, run.work))) continue;
+      if (said === false) return run.fail('is not expected', key);
+      if (!member(node, value[key], key, run)) return false;
+      seen?.add(key, run.work);
+    }
+    return true;
+  };
+};
+
+export const propertyNames: Build = (said, { keyword, base, reader }) => {
+  const node = reader.node(said, keyword, base);
+  return (value, run) => {
+    if (!isObject(value)) return true;
+    for (const key of keysOf(value, run)) {
+      if (!run.quietly(() => node.check(key, run, undefined))) return run.fail('has a name that is not valid', key);
+    }
+    return true;
+  };
+};
+
+export const unevaluatedProperties: Build = (said, { keyword, base, reader }) => {
+  const node = reader.node(said, keyword, base);
+  return (value, run, seen) => {
+    if (!isObject(value)) return true;
+    for (const key of keysOf(value, run)) {
+      if (seen!.has(key)) continue;
+      if (said === false) return run.fail('is not expected', key);
+      if (!member(node, value[key], key, run)) return false;
+    }
+    seen!.addAll();
+    return true;
+  };
+};
+
+function missing(value: JsonObject, names: readonly string[], run: Run): string | undefined {
+  run.work.take(8 * names.length);
+  return names.find((name) => !has(value, name));
+}
+
+export const required: Build = (said, place) => {
+  const names = namesOf(said, place);
+  return (value, run) => {
+    if (!isObject(value)) return true;
+    const absent = missing(value, names, run);
+    return absent === undefined || run.fail('is missing', absent);
+  };
+};
+
+/** For an object with a certain property: the properties that it must have too, or the schema that it must match. */
+export const dependent: Build = (said, place) => {
+  if (!isObject(said)) throw new TypeError(`${place.keyword} must be an object`);
+  const lists: [string, string[]][] = [];
+  const nodes: [string, Node][] = [];
+  for (const [name, one] of Object.entries<unknown>(said)) {
+    if (Array.isArray(one)) lists.push([name, namesOf(one, place)]);
+    else nodes.push([name, place.reader.node(one, place.keyword, place.base)]);
+  }
+  return (value, run, seen) => {
+    if (!isObject(value)) return true;
+    run.work.take(8 * (lists.length + nodes.length));
+    for (const [name, names] of lists) {
+      if (!has(value, name)) continue;
+      const absent = missing(value, names, run);
+      if (absent !== undefined) return run.fail(`is missing, and ${name} is there`, absent);
+    }
+    return nodes.every(([name, node]) => !has(value, name) || node.check(value, run, seen));
+  };
+};

@@ -1,0 +1,97 @@
+import { isObject } from '../jsonrpc/message.ts';
+import { keyOf } from './canonical.ts';
+import { patternOf, isNumber, keysOf, type Build } from './keyword.ts';
+import type { Run } from './run.ts';
+
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  null: (value) => value === null,
+  boolean: (value) => typeof value === 'boolean',
+  string: (value) => typeof value === 'string',
+  number: isNumber,
+  integer: (value) => Number.isInteger(value),
+  array: Array.isArray,
+  object: isObject,
+};
+
+export const type: Build = (said) => {
+  const names = [...new Set(Array.isArray(said) ? said : [said])];
+  const tests = names.map((name: unknown) => {
+    if (typeof name === 'string' && Object.hasOwn(TYPES, name)) return TYPES[name]!;
+    throw new TypeError(`type must be one of ${Object.keys(TYPES).join(', ')}`);
+  });
+  const message = `must be ${names.join(',')}`;
+  return (value, run) => tests.some((test) => test(value)) || run.fail(message);
+};
+
+export const constant: Build = (said, { reader }) => {
+  const wanted = keyOf(said, reader.work);
+  const message = once(() => `must be ${shown(said)}`);
+  return (value, run) => keyOf(value, run.work) === wanted || run.fail(message);
+};
+
+export const enumeration: Build = (said, { reader }) => {
+  if (!Array.isArray(said)) throw new TypeError('enum must be a list');
+  const wanted = new Set(said.map((one) => keyOf(one, reader.work)));
+  const message = once(() => `must be one of ${shown(said)}`);
+  return (value, run) => wanted.has(keyOf(value, run.work)) || run.fail(message);
+};
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
+/** JSON for a message, cut to 1000 characters. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 1000 ? `${text.slice(0, 1000)}…` : text;
+}
+
+export function bound(fits: (value: number, bound: number) => boolean, words: string): Build {
+  return (said, { keyword }) => {
+    if (!isNumber(said)) throw new TypeError(`${keyword} must be a number`);
+    const message = `must be ${words} ${said}`;
+    return (value, run) => !isNumber(value) || fits(value, said) || run.fail(message);
+  };
+}
+
+export const multipleOf: Build = (said) => {
+  if (!isNumber(said) || said <= 0) throw new TypeError('multipleOf must be a number greater than 0');
+  return (value, run) => !isNumber(value) || Number.isInteger(value / said) || run.fail(`must be multiple of ${said}`);
+};
+
+export const characters: Measure = (value, { work }) => {
+  if (typeof value !== 'string') return undefined;
+  work.take(2 + (value.length >>> 2));
+  let count = 0;
+  for (let at = 0; at < value.length; at += value.codePointAt(at)! > 0xffff ? 2 : 1) count += 1;
+  return count;
+};
+export const items: Measure = (value) => (Array.isArray(value) ? value.length : undefined);
+export const properties: Measure = (value, run) => (isObject(value) ? keysOf(value, run).length : undefined);
+
+export const pattern: Build = (said, { reader }) => {
+  if (typeof said !== 'string') throw new TypeError('pattern must be a string');
+  const compiled = patternOf(said, 'pattern', reader);
+  const message = `must match pattern ${JSON.stringify(said)}`;
+  return (value, run) => typeof value !== 'string' || compiled.test(value, run.work) || run.fail(message);
+};
+
+export function least(measure: Measure, what: string): Build {
+  return (said, { keyword }) => {
+    if (!isNumber(said)) throw new TypeError(`${keyword} must be a number`);
+    const message = `must NOT have fewer than ${said} ${what}`;
+    return (value, run) => (measure(value, run) ?? said) >= said || run.fail(message);
+  };
+}
+
+export function most(measure: Measure, what: string): Build {
+  return (said, { keyword }) => {
+    if (!isNumber(said)) throw new TypeError(`${keyword} must be a number`);
+    const message = `must NOT have more than ${said} ${what}`;
+    return (value, run) => (measure(value, run) ?? said) <= said || run.fail(message);
+  };
+}
+
+/** How much of something a value has; undefined if it is of another type. */
+type Measure = (value: unknown, run: Run) => number | undefined;

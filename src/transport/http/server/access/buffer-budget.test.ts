@@ -1,0 +1,261 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { initialize, POST_HEADERS, TestHttp } from '../../../../../test/support/http.ts';
+import { ModernHttp, modernHeaders, modernRequest } from '../../../../../test/support/modern.ts';
+import { deferred, scripted } from '../../../../../test/support/service.ts';
+import type { Exchange } from '../../../../core/exchange.ts';
+import { createInbound } from '../../../../wire/serve.ts';
+import type { HttpHandler, HttpHandlerOptions } from '../handler.ts';
+import { listen } from '../listen.ts';
+
+const MB = 1024 * 1024;
+/** Three quarters of it are for what is not in the event log. */
+const BOUND = 8 * MB;
+
+interface Attacked {
+  readonly handler: HttpHandler;
+  readonly seen: Exchange[];
+  /** A connection that reads nothing. */
+  open(): Promise<Socket>;
+  post(socket: Socket, body: string, headers?: Record<string, string>): void;
+  /** The status of a call by somebody else, who reads the answer. */
+  call(): Promise<number>;
+  session(): Promise<string>;
+}
+
+/** A server with a small bound, whose method `big` answers with four megabytes. */
+async function attacked(options: Partial<HttpHandlerOptions> = {}): Promise<Attacked> {
+  const filler = 'x'.repeat(4 * MB);
+  const { service, seen } = scripted({
+    big: () => ({ filler }),
+    notice: async (exchange) => {
+      await exchange.notify('notifications/message', { level: 'info', data: filler });
+      return { filler };
+    },
+  });
+  const { onsession, onrequest } = createInbound(service);
+  const bounds = { maxBufferedBytes: BOUND, stallTimeout: 600_000, keepAlive: 0, ...options };
+  const listener = await listen({ port: 0, onsession, onrequest, ...bounds });
+  onTestFinished(() => listener.close(0));
+  const { handler, port, url } = listener;
+  return {
+    handler,
+    seen,
+    open: async () => {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+      await once(socket, 'connect');
+      return socket.pause();
+    },
+    post: (socket, body, headers = {}) =>
+      void socket.write(postText('/mcp', { 'content-length': String(body.length), ...headers }, body)),
+    call: async () => {
+      const message = modernRequest('honest', 'big');
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: modernHeaders(message),
+        body: JSON.stringify(message),
+      });
+      expect(await response.text()).toContain('"id":"honest"');
+      return response.status;
+    },
+    session: async () => {
+      const response = await fetch(url, { method: 'POST', headers: POST_HEADERS, body: JSON.stringify(initialize()) });
+      await response.text();
+      return response.headers.get('mcp-session-id')!;
+    },
+  };
+}
+
+function postText(path: string, headers: Record<string, string>, body = ''): string {
+  const lines = Object.entries({ host: 'localhost', ...POST_HEADERS, ...headers });
+  return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
+}
+
+function get(path: string, headers: Record<string, string> = {}): string {
+  const lines = Object.entries({ host: 'localhost', accept: 'text/event-stream', ...headers });
+  return `GET ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+}
+
+/** Resolves when so many of these have been closed by the other side. */
+async function closed(sockets: readonly Socket[], count: number): Promise<void> {
+  await vi.waitFor(() => expect(sockets.filter(({ destroyed }) => destroyed).length).toBeGreaterThanOrEqual(count), {
+    timeout: 20_000,
+  });
+}
+
+const big = JSON.stringify(modernRequest(1, 'big'));
+const headers = modernHeaders(modernRequest(1, 'big'));
+
+test('of connections that never read, each runs only as many pipelined calls as the system takes, and the first are cut off', async () => {
+  const { handler, seen, open, post, call } = await attacked();
+  const sockets: Socket[] = [];
+  for (let n = 0; n < 12; n += 1) {
+    const socket = await open();
+    sockets.push(socket);
+    for (let each = 0; each < 99; each += 1) post(socket, big, headers);
+  }
+  await vi.waitFor(() => expect(seen.length).toBeGreaterThanOrEqual(12));
+  expect(await call()).toBe(200);
+  expect(handler.bufferedBytes).toBeLessThanOrEqual(BOUND);
+  expect(seen.length).toBeLessThan(12 * 10);
+  // A connection that was closed shows it only to those who read.
+  for (const socket of sockets) socket.resume();
+  await closed(sockets, 8);
+  expect(await call()).toBe(200);
+});
+
+test('HTTP+SSE sessions whose streams nobody reads share one bound', async () => {
+  const { handler, seen, open, call } = await attacked();
+  const streams: Socket[] = [];
+  const posts = await open();
+  posts.resume();
+  for (let n = 0; n < 12; n += 1) {
+    const stream = await open();
+    streams.push(stream);
+    stream.write(get('/sse'));
+    const [first] = (await once(stream, 'readable').then(() => [stream.read()])) as [Buffer];
+    let text = first.toString();
+    while (!text.includes('sessionId=')) {
+      await once(stream, 'readable');
+      text += String(stream.read());
+    }
+    const path = /data: (\S+)/.exec(text)![1]!;
+    const say = (message: object): void => {
+      const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+      posts.write(postText(path, { 'content-length': String(body.length) }, body));
+    };
+    say(initialize('2024-11-05'));
+    say({ method: 'notifications/initialized' });
+    say({ id: 1, method: 'big' });
+  }
+  await vi.waitFor(() => expect(seen.filter(({ method }) => method === 'big')).toHaveLength(12));
+  await vi.waitFor(() => expect(handler.bufferedBytes).toBeLessThanOrEqual(BOUND));
+  expect(await call()).toBe(200);
+  await vi.waitFor(() => expect(handler.sessions).toBeLessThan(8));
+});
+
+test('streams of sessions that nobody reads share one bound, with the events that are kept', async () => {
+  const { handler, seen, open, post, call, session } = await attacked();
+  const sockets: Socket[] = [];
+  for (let n = 0; n < 12; n += 1) {
+    const id = await session();
+    const stream = await open();
+    sockets.push(stream);
+    stream.write(get('/mcp', { 'mcp-session-id': id }));
+    post(await open(), JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'notice' }), { 'mcp-session-id': id });
+  }
+  await vi.waitFor(() => expect(seen.filter(({ method }) => method === 'notice')).toHaveLength(12));
+  await vi.waitFor(() => expect(handler.streams).toBeLessThanOrEqual(15));
+  expect(handler.bufferedBytes).toBeLessThanOrEqual(BOUND);
+  expect(await call()).toBe(200);
+});
+
+test('bodies that nobody finishes share one bound: the first are refused, and others go on being served', async () => {
+  const { handler, open, call } = await attacked();
+  const sockets: Socket[] = [];
+  let refusals = '';
+  for (let n = 0; n < 30; n += 1) {
+    const socket = await open();
+    sockets.push(socket);
+    socket.on('data', (chunk) => (refusals += String(chunk))).resume();
+    socket.write(postText('/mcp', { ...headers, 'content-length': String(4 * MB) }, 'x'.repeat(MB)));
+  }
+  await closed(sockets, 20);
+  expect(refusals).toMatch(/HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n[\s\S]*"code":-32000/);
+  expect(handler.bufferedBytes).toBeLessThanOrEqual(BOUND);
+  expect(await call()).toBe(200);
+  for (const socket of sockets) socket.destroy();
+  await vi.waitFor(() => expect(handler.bufferedBytes).toBe(0));
+});
+
+test('a body in pieces of one byte takes no more memory than one in a single piece', async () => {
+  const { handler, open } = await attacked();
+  const socket = await open();
+  socket.write(postText('/mcp', { ...headers, 'transfer-encoding': 'chunked' }) + '1\r\nx\r\n'.repeat(100_000));
+  await vi.waitFor(() => expect(handler.bufferedBytes).toBeGreaterThan(100_000));
+  expect(handler.bufferedBytes).toBeLessThan(300_000);
+});
+
+test('an answer larger than the bound reaches a client that reads it', async () => {
+  const { call, handler } = await attacked({ maxBufferedBytes: MB });
+  expect(await call()).toBe(200);
+  await vi.waitFor(() => expect(handler.bufferedBytes).toBe(0));
+});
+
+test('what is read is not counted any more', async () => {
+  const { handler, call, session, open, post } = await attacked();
+  for (let n = 0; n < 4; n += 1) expect(await call()).toBe(200);
+  const id = await session();
+  const socket = await open();
+  socket.resume();
+  post(socket, JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'big' }), { 'mcp-session-id': id });
+  await vi.waitFor(() => expect(handler.bufferedBytes).toBe(0));
+});
+
+test('through fetch, answers that nobody reads share one bound', async () => {
+  const { service } = scripted({ big: () => ({ filler: 'x'.repeat(4 * MB) }) });
+  const http = new ModernHttp(service, {}, { maxBufferedBytes: BOUND });
+  const unread = [];
+  for (let n = 0; n < 5; n += 1) unread.push(await http.call('big'));
+  await expect(unread[0]!.text()).rejects.toThrow('broken off');
+  expect(await unread[4]!.text()).toContain('xxx');
+  expect(unread[4]!.headers.get('content-length')).toMatch(/^41\d{5}$/);
+  expect(http.handler.bufferedBytes).toBeLessThanOrEqual(BOUND);
+});
+
+test('through fetch, bodies that nobody finishes share one bound', async () => {
+  const http = new TestHttp(scripted().service, { maxBufferedBytes: 1024 * 1024 });
+  const unfinished = Array.from({ length: 4 }, () => {
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(300_000)) });
+    const init = { method: 'POST', headers: POST_HEADERS, body, duplex: 'half' } as RequestInit;
+    return http.fetch(new Request('http://localhost/mcp', init));
+  });
+  const first = await unfinished[0]!;
+  expect(first.status).toBe(503);
+  expect(first.headers.get('retry-after')).toBe('1');
+  expect((await http.open()).id).toBeTruthy();
+  expect(http.handler.bufferedBytes).toBeLessThanOrEqual(1024 * 1024);
+});
+
+test('a request counts until it is answered, and not after', async () => {
+  const done = deferred();
+  const { service } = scripted({ work: () => done.promise.then(() => ({})) });
+  const http = new ModernHttp(service);
+  const first = http.call('work', { filler: 'x'.repeat(10_000) });
+  await vi.waitFor(() => expect(http.handler.bufferedBytes).toBeGreaterThan(10_000));
+  done.resolve();
+  await (await first).text();
+  expect(http.handler.bufferedBytes).toBe(0);
+});
+
+test('one address leaves room for the requests of others, whatever it keeps the server busy with', async () => {
+  const done = deferred();
+  const { service, seen } = scripted({ work: () => done.promise.then(() => ({})) });
+  const { onsession, onrequest } = createInbound(service);
+  const listener = await listen({ port: 0, onsession, onrequest, maxBufferedBytes: BOUND });
+  onTestFinished(() => listener.close(0));
+  const post = async (localAddress: string, size: number): Promise<Socket> => {
+    const socket = connect({ port: listener.port, host: '127.0.0.1', localAddress });
+    onTestFinished(() => void socket.destroy());
+    const message = modernRequest(1, 'work', { filler: 'x'.repeat(size) });
+    const body = JSON.stringify(message);
+    socket.write(postText('/mcp', { ...modernHeaders(message), 'content-length': String(body.length) }, body));
+    return socket;
+  };
+  for (let size = MB; size > 100;) {
+    const before = seen.length;
+    const socket = await post('127.0.0.1', size);
+    const refused = once(socket, 'data').then(() => true);
+    const taken = vi.waitFor(() => expect(seen.length).toBeGreaterThan(before)).then(() => false);
+    if (await Promise.race([refused, taken])) size >>= 1;
+    taken.catch(() => {});
+  }
+  const others = seen.length;
+  await post('127.0.0.2', MB / 2);
+  await vi.waitFor(() => expect(seen.length).toBe(others + 1));
+  done.resolve();
+  await vi.waitFor(() => expect(listener.handler.bufferedBytes).toBe(0));
+});

@@ -1,0 +1,107 @@
+import { ErrorCode } from '../../../../jsonrpc/errors.ts';
+import { errorResponse, type ErrorResponse, type RequestId } from '../../../../jsonrpc/message.ts';
+import { InvalidMessage, invalidRequest } from '../../../../jsonrpc/parse.ts';
+import type { HttpCall, HttpHeaders, HttpRefusal, RefusalReason } from '../call.ts';
+import type { AuthRefusal } from './authenticator.ts';
+import { NOT_EXECUTED } from '../../not-executed.ts';
+
+export const NO_HEADERS: HttpHeaders = {};
+export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
+/** The code for errors without a JSON-RPC code of their own (implementation-defined range). */
+export const REFUSED = -32000;
+/** A response that is cut off because it is not read. */
+export const UNREAD: HttpRefusal = { reason: 'unread', status: undefined };
+
+/** The most characters of a refused header that are reported. */
+const MAX_VALUE = 100;
+
+/** An HTTP error whose body is a JSON-RPC error without an id. */
+export function refuse(
+  call: HttpCall,
+  status: number,
+  message: string,
+  headers: HttpHeaders = NO_HEADERS,
+  reason: RefusalReason = 'malformed',
+  value?: string,
+): void {
+  call.refused(reason, status, value?.slice(0, MAX_VALUE));
+  answer(call, status, errorResponse(undefined, { code: REFUSED, message }), headers);
+}
+
+/** Answers a call after an error: with the refusal of a message, or with an internal error, which is reported. */
+export function failed(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
+  if (error instanceof InvalidMessage) {
+    call.refused('malformed', 400);
+    return answer(call, 400, errorResponse(error.id, error.toObject()), NO_HEADERS);
+  }
+  onerror(error as Error);
+  answer(call, 500, errorResponse(undefined, { code: ErrorCode.InternalError, message: 'Internal error' }), NO_HEADERS);
+}
+
+/** Answers a call that an authenticator refuses. */
+export function turnAway(call: HttpCall, { status, message, headers }: AuthRefusal): void {
+  refuse(call, status, message, headers, 'credential');
+}
+
+/** Answers a request that its sender may not make. */
+export function forbid(call: HttpCall, { status, message, headers }: AuthRefusal, id: RequestId): void {
+  call.refused('scope', status);
+  answer(call, status, errorResponse(id, { code: REFUSED, message }), headers);
+}
+
+/** Answers a call whose credential cannot be checked now. The error is reported. */
+export function unchecked(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
+  onerror(error as Error);
+  refuseForNow(call, 'The credential cannot be checked now', { 'retry-after': '5' }, 'credential_unchecked');
+}
+
+/** Refuses a call that may be repeated later. Nothing was done for it. */
+function refuseForNow(
+  call: HttpCall,
+  message: string,
+  headers: HttpHeaders,
+  reason: RefusalReason,
+  id?: RequestId,
+): void {
+  call.refused(reason, 503);
+  answer(call, 503, errorResponse(id, { code: REFUSED, message, data: NOT_EXECUTED }), headers);
+}
+
+function answer(call: HttpCall, status: number, error: ErrorResponse, headers: HttpHeaders): void {
+  call.respond(status, { ...JSON_HEADERS, ...headers }, JSON.stringify(error));
+}
+
+export function noSession(id?: RequestId): InvalidMessage {
+  return invalidRequest('Mcp-Session-Id is missing; open a session with initialize first', id);
+}
+
+export function sessionNotFound(call: HttpCall): void {
+  refuse(call, 404, 'Session not found: it has ended or never was; open a new one with initialize');
+}
+
+export function tooManySessions(call: HttpCall): void {
+  refuseForNow(call, 'Too many sessions', { 'retry-after': '60' }, 'too_many_sessions');
+}
+
+export function tooManyRequests(call: HttpCall, id: RequestId): void {
+  refuseForNow(call, 'Too many requests are in flight', { 'retry-after': '1' }, 'too_many_requests', id);
+}
+
+/** The connection closes after the response, because the rest of the body is not read. */
+export function noRoom(call: HttpCall): void {
+  const headers = { 'retry-after': '1', connection: 'close' };
+  refuseForNow(
+    call,
+    'The server keeps as much in memory for its clients as it may; try again later',
+    headers,
+    'memory',
+  );
+}
+
+export function shuttingDown(call: HttpCall): void {
+  refuseForNow(call, 'The server is shutting down', NO_HEADERS, 'shutting_down');
+}
+
+export function methodNotAllowed(call: HttpCall, allow: string): void {
+  refuse(call, 405, 'Method not allowed', { allow });
+}

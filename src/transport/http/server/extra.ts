@@ -1,0 +1,30 @@
+import type { AuthInfo } from '../../../protocol/types.ts';
+import type { MessageExtra } from '../../transport.ts';
+import type { HttpCall } from './call.ts';
+
+/** Headers that carry or may carry secrets. They are not passed on beyond the transport. */
+const CREDENTIALS: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'x-api-key',
+  'dpop',
+]);
+
+/** What is known from HTTP about a message. */
+export class CallExtra implements MessageExtra {
+  readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
+  readonly address: string | undefined;
+  readonly bytes: number;
+  readonly header: (name: string) => string | undefined;
+
+  /** @param among the number of messages in the body of the call. */
+  constructor(call: HttpCall, among = 1) {
+    this.principal = call.principal;
+    this.auth = call.auth;
+    this.address = call.address;
+    this.bytes = call.bodyBytes / among;
+    this.header = (name) => (CREDENTIALS.has(name) ? undefined : call.header(name));
+  }
+}

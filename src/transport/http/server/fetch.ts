@@ -1,0 +1,264 @@
+import type { AuthInfo } from '../../../protocol/types.ts';
+import { BodyBuffer } from './body-buffer.ts';
+import type { BufferBudget, Holder } from './access/buffer-budget.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
+import type { HttpHandler } from './handler.ts';
+import { jsonWeight } from '../../../jsonrpc/weight.ts';
+import { UNREAD } from './access/refusals.ts';
+
+/**
+ * Makes a web-standard `fetch` function from a handler, for runtimes and frameworks that use Request and Response. It
+ * never rejects. The second argument names the sender, if something in front of the handler has authenticated it.
+ */
+export function fetchListener(handler: HttpHandler): (request: Request, context?: FetchContext) => Promise<Response> {
+  return (request, context) =>
+    new Promise((resolve) => handler.handle(new FetchCall(request, context, resolve, handler)));
+}
+
+/** What may have authenticated a request before it reaches the handler. */
+export interface FetchContext {
+  readonly principal?: string | undefined;
+  readonly authInfo?: AuthInfo | undefined;
+}
+
+/** What all calls of one handler share. */
+type Shared = Pick<HttpHandler, 'budget' | 'refused'>;
+
+class FetchCall implements HttpCall {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
+  /** A `Request` does not show its remote address. */
+  readonly address = undefined;
+  bodyBytes = 0;
+  readonly #request: Request;
+  readonly #host: string;
+  readonly #resolve: (response: Response) => void;
+  readonly #server: Shared;
+  readonly #budget: BufferBudget;
+  /** Bytes that are reserved for the body while the call is being answered. */
+  #reserved = 0;
+
+  constructor(
+    request: Request,
+    context: FetchContext | undefined,
+    resolve: (response: Response) => void,
+    server: Shared,
+  ) {
+    const url = new URL(request.url);
+    this.method = request.method;
+    this.path = url.pathname;
+    this.query = url.search.slice(1);
+    this.principal = context?.principal ?? context?.authInfo?.principal;
+    this.auth = context?.authInfo;
+    this.#request = request;
+    this.#host = url.host;
+    this.#resolve = resolve;
+    this.#server = server;
+    this.#budget = server.budget;
+  }
+
+  get gone(): boolean {
+    return this.#request.signal.aborted;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers.get(name);
+    // A Request made by hand has no Host header. Its URL has the same value.
+    return value ?? (name === 'host' ? this.#host : undefined);
+  }
+
+  readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
+    return this.#read(limit).catch(() => {
+      // If a body is cut off, no client is left to answer.
+      this.#resolve(new Response(null, { status: 400 }));
+      return new Promise<never>(() => {});
+    });
+  }
+
+  async #read(limit: number): Promise<Uint8Array | BodyRefusal> {
+    const buffer = new BodyBuffer();
+    const reader = this.#request.body?.getReader();
+    let cut = false;
+    const unfinished: Holder = {
+      held: 0,
+      cutOff: () => {
+        cut = true;
+        reader?.cancel().catch(() => {});
+      },
+    };
+    try {
+      while (reader) {
+        const { value, done } = await reader.read();
+        if (cut) return 'no room';
+        if (done) break;
+        if (buffer.length + value.byteLength > limit) {
+          await reader.cancel();
+          return 'too large';
+        }
+        buffer.push(value);
+        this.#budget.hold(unfinished, buffer.capacity);
+      }
+    } finally {
+      this.#budget.hold(unfinished, 0);
+    }
+    const body = buffer.take();
+    // A complete body counts as a request from now on, until it is answered.
+    const weight = jsonWeight(body);
+    if (!this.#budget.reserve(weight, this.address)) return 'no room';
+    this.bodyBytes = this.#reserved = weight;
+    return body;
+  }
+
+  /** Called when the call is answered or its client is gone. */
+  release(): void {
+    this.#budget.release(this.#reserved, this.address);
+    this.#reserved = 0;
+  }
+
+  refused(reason: RefusalReason, status: number, value?: string): void {
+    this.#server.refused({ reason, status, ...(value !== undefined && { value }) });
+  }
+
+  respond(status: number, headers: HttpHeaders, given?: HttpBody): void {
+    this.release();
+    const body = typeof given === 'object' ? Buffer.concat(given) : given;
+    if (body === undefined || body.length <= HIGH_WATER) {
+      return this.#resolve(new Response(body ?? null, { status, headers: { ...headers } }));
+    }
+    // A large body is sent as a stream, which shows whether it is read.
+    const bytes = Buffer.from(body);
+    const stream = new FetchStream(this, this.#server);
+    const length = String(bytes.length);
+    this.#resolve(new Response(stream.body, { status, headers: { ...headers, 'content-length': length } }));
+    stream.enqueue(bytes);
+    stream.end();
+  }
+
+  stream(status: number, headers: HttpHeaders): HttpStream {
+    const stream = new FetchStream(this, this.#server);
+    this.#resolve(new Response(stream.body, { status, headers: { ...headers } }));
+    const { signal } = this.#request;
+    // Some runtimes do not cancel the body of a response if the client left before it. A client that left is not an
+    // error of the body, and some servers would report each such error.
+    if (signal.aborted) queueMicrotask(() => stream.end());
+    else signal.addEventListener('abort', () => stream.end(), { once: true });
+    return stream;
+  }
+}
+
+/** How many unread bytes make a reader count as slow. */
+const HIGH_WATER = 64 * 1024;
+
+class FetchStream implements HttpStream, Holder {
+  ondrain: (() => void) | undefined;
+  onclose: (() => void) | undefined;
+  held = 0;
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #call: FetchCall;
+  readonly #server: Shared;
+  readonly #budget: BufferBudget;
+  readonly #encoder = new TextEncoder();
+  #watcher: ReturnType<typeof setInterval> | undefined;
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  /** The bytes kept for the reader besides the written text. */
+  #kept = 0;
+  #closed = false;
+  /** Whether the stream has ended but is not fully read. */
+  #unread = false;
+
+  constructor(call: FetchCall, server: Shared) {
+    this.#call = call;
+    this.#server = server;
+    this.#budget = server.budget;
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#drained(),
+        cancel: () => {
+          this.#budget.hold(this, 0);
+          this.#close();
+        },
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER }),
+    );
+  }
+
+  write(text: string): boolean {
+    return this.enqueue(this.#encoder.encode(text));
+  }
+
+  enqueue(bytes: Uint8Array): boolean {
+    if (this.#closed) return true;
+    this.#controller.enqueue(bytes);
+    if ((this.#controller.desiredSize ?? 1) > 0) return true;
+    this.#count();
+    return false;
+  }
+
+  keep(bytes: number): void {
+    this.#kept += bytes;
+    if (!this.#closed) this.#count();
+  }
+
+  watch(timeout: number): void {
+    clearInterval(this.#watcher);
+    if (timeout === 0 || this.#closed) return;
+    let room = this.#controller.desiredSize ?? 0;
+    this.#watcher = setInterval(() => {
+      const now = this.#controller.desiredSize ?? 0;
+      if (now <= room) this.destroy();
+      room = now;
+    }, timeout);
+  }
+
+  end(): void {
+    if (this.#closed) return;
+    this.#kept = 0;
+    this.#count();
+    // After `close`, a stream does not show when it has been read.
+    if (this.held > 0) this.#unread = true;
+    else this.#controller.close();
+    this.#close();
+  }
+
+  destroy(): void {
+    if (this.#closed) return;
+    this.#controller.error(new Error('The connection was broken off'));
+    this.#budget.hold(this, 0);
+    this.#close();
+  }
+
+  cutOff(): void {
+    this.#server.refused(UNREAD);
+    if (!this.#unread) return this.destroy();
+    this.#unread = false;
+    this.#controller.error(new Error('The connection was broken off'));
+  }
+
+  #drained(): void {
+    this.#count();
+    if (!this.#unread) return this.ondrain?.();
+    this.#unread = false;
+    this.#controller.close();
+  }
+
+  /** Counts the unread bytes and the bytes kept for the reader. */
+  #count(): void {
+    const room = this.#controller.desiredSize ?? HIGH_WATER;
+    const behind = room > 0 ? 0 : HIGH_WATER - room;
+    if (behind + this.#kept !== this.held) this.#budget.hold(this, behind + this.#kept);
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearInterval(this.#watcher);
+    this.#call.release();
+    this.onclose?.();
+  }
+}

@@ -1,0 +1,351 @@
+import type { AuthInfo } from '../../../protocol/types.ts';
+import type { EventLog } from '../../../store/event-log.ts';
+import { memoryEventLog, type MemoryEventLog } from '../../../store/memory.ts';
+import type { RequestListener, Transport } from '../../transport.ts';
+import { Admission, type ScopesFor } from './access/scope-check.ts';
+import { AuthenticatedCall } from './access/authenticated-call.ts';
+import { BufferBudget } from './access/buffer-budget.ts';
+import type { HttpCall, HttpRefusal } from './call.ts';
+import { OpenConnections } from './connection.ts';
+import { CorsCall } from './access/cors.ts';
+import { respondDocument } from './document.ts';
+import type { EndpointOptions } from './endpoint.ts';
+import type { Authenticator, AuthRefusal } from './access/authenticator.ts';
+import { GraceLine } from './streamable/reply-deadlines.ts';
+import { hostGuard, namedOriginGuard, originGuard, type HostRules } from './access/guards.ts';
+import { failed, NO_HEADERS, refuse, shuttingDown, turnAway, unchecked } from './access/refusals.ts';
+import { SessionTable } from './sessions.ts';
+import { SseEndpoint } from './sse/sse-endpoint.ts';
+import type { SseSession } from './sse/sse-session.ts';
+import { StatelessEndpoint } from './stateless/stateless-endpoint.ts';
+import { StreamableEndpoint } from './streamable/streamable-endpoint.ts';
+import type { StreamableSession } from './streamable/streamable-session.ts';
+
+const MIB = 1024 * 1024;
+
+/** What the handler serves, at which paths and to whom, and its limits. */
+export interface HttpHandlerOptions extends HostRules {
+  /**
+   * Called with the transport of each new session of a handshake revision. Attach to it and start it, for example with
+   * `serve`. If it throws, the session is refused with status 500. Without it, clients of these revisions are refused.
+   */
+  readonly onsession?: ((transport: Transport) => void | Promise<void>) | undefined;
+  /**
+   * Called with each message of a revision without sessions (2026-07-28). Without it, these revisions are not served.
+   * `createInbound` makes this and `onsession` from a service.
+   */
+  readonly onrequest?: RequestListener | undefined;
+  /** Checks credentials: `bearerAuth` or `apiKeyAuth` of `everwire/auth`. Default: none, so anyone may call. */
+  readonly auth?: Authenticator | undefined;
+  /**
+   * The scopes that a request needs. If a caller lacks one, the request is refused with 403, which names all of them,
+   * before anything is dispatched. Called only if the authenticator, or a framework in front of the handler, has
+   * identified the caller. Other requests need no scopes. Default: none.
+   */
+  readonly scopesFor?: ScopesFor | undefined;
+  /** Other pages by their path, looked up before the endpoints for each call with an allowed Host and Origin. */
+  readonly pages?: ((path: string) => HttpPage | undefined) | undefined;
+  /** The most requests without a session in flight, subscriptions included; beyond it 503. Default 20 000. */
+  readonly maxRequests?: number | undefined;
+  /** Path of the Streamable HTTP endpoint, or `*` for any path, where a router in front decides. Default `/mcp`. */
+  readonly path?: string | undefined;
+  /** Path of the event stream of the 2024-11-05 transport, or false for none. Default `/sse`. */
+  readonly ssePath?: string | false | undefined;
+  /** Path that clients of that transport post to. Default `/messages`. */
+  readonly messagesPath?: string | undefined;
+  /**
+   * The part of the path, such as `/api`, that a proxy or router in front removes. HTTP+SSE clients are told the address to
+   * post to (2024-11-05, transports: HTTP with SSE), and it must hold this part. Default none.
+   */
+  readonly publicPrefix?: string | undefined;
+  /** Bytes of one request body. Default 4 MiB; more is answered with 413. */
+  readonly maxBodyBytes?: number | undefined;
+  /**
+   * Bytes kept in memory for all clients together: unfinished bodies, requests in progress, unread responses and events.
+   * The default event log gets a quarter of it, and requests may take three eighths. Beyond it the client that has kept the
+   * server waiting the longest is disconnected, and requests without room are refused with 503. Default 256 MiB.
+   */
+  readonly maxBufferedBytes?: number | undefined;
+  /** Live sessions; beyond it new ones are refused with 503. Default 10 000. */
+  readonly maxSessions?: number | undefined;
+  /** Milliseconds after which a session without messages and connections ends; must be positive. Default 30 minutes. */
+  readonly idleTimeout?: number | undefined;
+  /** Milliseconds between keep-alive comments on open streams; 0 for none. Default 15 000. */
+  readonly keepAlive?: number | undefined;
+  /** Milliseconds after which a client that reads nothing is disconnected; its stream stays resumable. Default 30 000. */
+  readonly stallTimeout?: number | undefined;
+  /** Milliseconds to wait for a result before the response to a POST becomes an event stream. Default 100. */
+  readonly grace?: number | undefined;
+  /** Milliseconds that a client is told to wait before it resumes a stream. Default 1 000. */
+  readonly retry?: number | undefined;
+  /** Milliseconds after which a stream is closed for the client to resume it (2025-11-25); 0 for never. Default 0. */
+  readonly streamDuration?: number | undefined;
+  /** Stores events for resumption. Default: in memory, 4 MiB and 10 minutes for each session, within `maxBufferedBytes`. */
+  readonly eventLog?: EventLog | undefined;
+  /** Called with errors that cannot be reported to a client. Default: none. */
+  readonly onerror?: ((error: Error) => void) | undefined;
+  /** Called for each refused request, and for each response that is cut off because it is not read. Must not throw. */
+  readonly onrefusal?: ((refusal: HttpRefusal) => void) | undefined;
+}
+
+/** A page beside the endpoints: a status page, metrics, another handler. */
+export interface HttpPage {
+  /** Whether the page is for authenticated callers only. Default false: anyone may read it. */
+  readonly requiresAuth?: boolean | undefined;
+  /** Answers one call of any method, also while the handler drains and after it is closed. */
+  answer(call: HttpCall): void;
+}
+
+/** Answers HTTP requests. */
+export interface HttpHandler {
+  /** Path of the Streamable HTTP endpoint. */
+  readonly path: string;
+  /** Path of the event stream of the 2024-11-05 transport; false if it is off. */
+  readonly ssePath: string | false;
+  /** Milliseconds after which a client that reads nothing is disconnected. */
+  readonly stallTimeout: number;
+  /** Live sessions of both transports. */
+  readonly sessions: number;
+  /** Event streams with a connected client, of every revision. */
+  readonly streams: number;
+  /** Requests without a session in progress, subscriptions included. */
+  readonly requests: number;
+  /** Bytes kept in memory for clients now, including the default event log. */
+  readonly bufferedBytes: number;
+  /** The memory budget for all clients. An adapter that makes an `HttpCall` counts the bytes it keeps there. */
+  readonly budget: BufferBudget;
+  /** Reports a refusal to `onrefusal`, for adapters that make an `HttpCall`. */
+  refused(refusal: HttpRefusal): void;
+  /** Stores events for resumption. Handlers that get calls from this one should share it. */
+  readonly eventLog: EventLog;
+  /** Answers one request. Never throws. */
+  handle(call: HttpCall): void;
+  /** Refuses new sessions and requests from now on. Requests in progress go on, and may still ask the client. */
+  drain(): void;
+  /** Ends all sessions and their streams. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates a handler for Streamable HTTP of every revision at one path, with and without sessions, and for the HTTP+SSE
+ * transport of 2024-11-05. It knows neither sockets nor MCP features.
+ *
+ * If a server of the official SDK serves a session, the `extra` of its handlers has no `requestInfo` and no `authInfo`,
+ * because HTTP headers are not passed on. The transport's `onmessage` gets the caller's principal in `extra.principal`,
+ * but that server does not pass it on either.
+ *
+ * @throws RangeError or TypeError for options that cannot work.
+ */
+export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
+  return new Handler(options);
+}
+
+class Handler implements HttpHandler {
+  readonly path: string;
+  readonly ssePath: string | false;
+  readonly stallTimeout: number;
+  readonly budget: BufferBudget;
+  readonly eventLog: EventLog;
+  /** The event log, if none was given. */
+  readonly #log: MemoryEventLog | undefined;
+  readonly #messagesPath: string;
+  readonly #onerror: (error: Error) => void;
+  readonly #onrefusal: ((refusal: HttpRefusal) => void) | undefined;
+  readonly #hostAllowed: (host: string) => boolean;
+  readonly #originAllowed: (origin: string) => boolean;
+  /** Whether pages of an origin may read the responses. */
+  readonly #originReads: (origin: string) => boolean;
+  readonly #authenticator: Authenticator | undefined;
+  readonly #pages: (path: string) => HttpPage | undefined;
+  /** Errors of the authenticator that were already reported. An error that many calls fail with is reported once. */
+  readonly #reported = new WeakSet();
+  readonly #connections: OpenConnections;
+  readonly #sessions: SessionTable<StreamableSession | SseSession>;
+  readonly #streamable: StreamableEndpoint;
+  readonly #sse: SseEndpoint;
+  readonly #stateless: StatelessEndpoint | undefined;
+  /** Whether new sessions and requests are accepted. */
+  #open = true;
+  #closed = false;
+
+  constructor(options: HttpHandlerOptions) {
+    const { onsession, onrequest, auth, scopesFor, pages = () => undefined } = options;
+    const { path = '/mcp', ssePath = '/sse', messagesPath = '/messages', publicPrefix = '' } = options;
+    const { maxBodyBytes = 4 * MIB, maxBufferedBytes = 256 * MIB } = options;
+    const { maxSessions = 10_000, maxRequests = 20_000, idleTimeout = 1_800_000, stallTimeout = 30_000 } = options;
+    const { keepAlive = 15_000, grace = 100, retry = 1000, streamDuration = 0 } = options;
+    if (!onsession && !onrequest) throw new TypeError('Give onsession, onrequest, or both');
+    checkPaths(ssePath === false ? [path] : [path, ssePath, messagesPath]);
+    const positive = { maxBodyBytes, maxBufferedBytes, maxSessions, maxRequests, idleTimeout, stallTimeout };
+    for (const [name, value] of Object.entries(positive)) {
+      if (!(value > 0)) throw new RangeError(`${name} must be more than 0, not ${value}`);
+    }
+    for (const [name, value] of Object.entries({ keepAlive, grace, retry, streamDuration })) {
+      if (!(value >= 0)) throw new RangeError(`${name} must be 0 or more, not ${value}`);
+    }
+    const { eventLog, onerror = () => {}, onrefusal } = options;
+    this.path = path;
+    this.ssePath = onsession ? ssePath : false;
+    this.stallTimeout = stallTimeout;
+    this.#messagesPath = messagesPath;
+    this.#onerror = onerror;
+    this.#onrefusal = onrefusal;
+    this.#hostAllowed = hostGuard(options);
+    this.#originAllowed = originGuard(options);
+    this.#originReads = namedOriginGuard(options);
+    this.#authenticator = auth;
+    this.#pages = pages;
+    this.#connections = new OpenConnections(keepAlive, stallTimeout);
+    this.#sessions = new SessionTable({ maxSessions, idleTimeout, onerror });
+    const logBytes = eventLog ? 0 : maxBufferedBytes / 4;
+    this.budget = new BufferBudget(maxBufferedBytes - logBytes);
+    this.eventLog = eventLog ?? (this.#log = memoryEventLog({ maxTotalBytes: logBytes }));
+    const shared: EndpointOptions = {
+      sessions: this.#sessions,
+      connections: this.#connections,
+      log: this.eventLog,
+      maxBodyBytes,
+      onsession,
+      onerror,
+      admission: new Admission(auth, scopesFor),
+      closed: () => !this.#open,
+    };
+    const line = new GraceLine(grace);
+    const stateless = onrequest && new StatelessEndpoint({ ...shared, grace: line, onrequest, maxRequests });
+    this.#stateless = stateless;
+    this.#streamable = new StreamableEndpoint({ ...shared, grace: line, stateless, retry, streamDuration });
+    this.#sse = new SseEndpoint({ ...shared, messagesPath: publicPrefix + messagesPath });
+  }
+
+  get sessions(): number {
+    return this.#sessions.size;
+  }
+
+  get streams(): number {
+    return this.#connections.size;
+  }
+
+  get requests(): number {
+    return this.#stateless?.inFlight ?? 0;
+  }
+
+  refused(refusal: HttpRefusal): void {
+    this.#onrefusal?.(refusal);
+  }
+
+  get bufferedBytes(): number {
+    return this.budget.bytes + (this.#log?.bytes ?? 0);
+  }
+
+  handle(given: HttpCall): void {
+    const origin = given.header('origin');
+    const call = origin !== undefined && this.#originReads(origin) ? new CorsCall(given, origin) : given;
+    try {
+      this.#route(call);
+    } catch (error) {
+      failed(call, error, this.#onerror);
+    }
+  }
+
+  drain(): void {
+    this.#open = false;
+  }
+
+  async close(): Promise<void> {
+    this.drain();
+    this.#closed = true;
+    await this.#sessions.close();
+  }
+
+  readonly #onfailure = (error: Error): void => {
+    if (this.#reported.has(error)) return;
+    if (error instanceof Error) this.#reported.add(error);
+    this.#onerror(error);
+  };
+
+  #route(call: HttpCall): void {
+    const host = call.header('host');
+    // RFC 9112, section 3.2.
+    if (host === '' || host?.includes(',')) {
+      return refuse(call, 400, 'A request must name one host', NO_HEADERS, 'host', host);
+    }
+    if (host === undefined || !this.#hostAllowed(host)) {
+      return refuse(call, 403, `Host not allowed: ${host}`, NO_HEADERS, 'host', host);
+    }
+    const authenticator = this.#authenticator;
+    // Before the check of the origin, because pages of any origin may read where to get a token.
+    const document = authenticator?.metadata(call);
+    if (document) return respondDocument(call, document);
+    const origin = call.header('origin');
+    if (origin !== undefined && !this.#originAllowed(origin)) {
+      return refuse(call, 403, `Origin not allowed: ${origin}`, NO_HEADERS, 'origin', origin);
+    }
+    if (call instanceof CorsCall && call.preflight) return call.answerPreflight(authenticator?.credentialHeaders);
+    const page = this.#pages(call.path);
+    if (page)
+      return authenticator && page.requiresAuth
+        ? this.#enter(call, authenticator, (admitted) => page.answer(admitted))
+        : page.answer(call);
+    if (authenticator && this.#serves(call))
+      return this.#enter(call, authenticator, (admitted) => this.#dispatch(admitted));
+    this.#dispatch(call);
+  }
+
+  /**
+   * Whether there is an endpoint at the path of a call. If there is none, the response is 404, with or without a
+   * credential.
+   */
+  #serves(call: HttpCall): boolean {
+    return this.path === '*' || call.path === this.path || this.#isSse(call);
+  }
+
+  #enter(call: HttpCall, authenticator: Authenticator, goOn: (call: HttpCall) => void): void {
+    let outcome: ReturnType<Authenticator['authenticate']>;
+    try {
+      outcome = authenticator.authenticate(call);
+    } catch (error) {
+      return unchecked(call, error, this.#onfailure);
+    }
+    if (!('then' in outcome)) return this.#letIn(call, authenticator, outcome, goOn);
+    outcome
+      .then(
+        (settled) => this.#letIn(call, authenticator, settled, goOn),
+        (error: unknown) => unchecked(call, error, this.#onfailure),
+      )
+      .catch((error: unknown) => failed(call, error, this.#onerror));
+  }
+
+  #letIn(
+    call: HttpCall,
+    authenticator: Authenticator,
+    outcome: AuthInfo | AuthRefusal,
+    goOn: (call: HttpCall) => void,
+  ): void {
+    // The client is gone, but a proxy in between may wait for a response.
+    if (call.gone) return call.respond(400, NO_HEADERS);
+    if (!('principal' in outcome)) return turnAway(call, outcome);
+    goOn(new AuthenticatedCall(call, outcome, authenticator.credentialHeaders));
+  }
+
+  #dispatch(call: HttpCall): void {
+    if (this.#closed) return shuttingDown(call);
+    if (call.path === this.path || (this.path === '*' && !this.#isSse(call))) return this.#streamable.handle(call);
+    if (this.ssePath !== false) {
+      if (call.path === this.ssePath) return this.#open ? this.#sse.open(call) : shuttingDown(call);
+      if (call.path === this.#messagesPath) return this.#sse.post(call);
+    }
+    refuse(call, 404, `Nothing here; the endpoint is ${this.path}`);
+  }
+
+  #isSse({ path }: HttpCall): boolean {
+    return this.ssePath !== false && (path === this.ssePath || path === this.#messagesPath);
+  }
+}
+
+function checkPaths(paths: readonly string[]): void {
+  for (const path of paths) {
+    if (!path.startsWith('/') && (path !== '*' || path !== paths[0]))
+      throw new TypeError(`A path must begin with a slash: ${JSON.stringify(path)}`);
+  }
+  if (new Set(paths).size < paths.length) throw new TypeError(`The paths must differ: ${paths.join(', ')}`);
+}

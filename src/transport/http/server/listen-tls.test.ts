@@ -1,0 +1,83 @@
+import { request } from 'node:https';
+import { connect as connectPlain } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import { once } from 'node:events';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { canCertify, certificate, type Certificate } from '../../../../test/support/certificate.ts';
+import { listen, type HttpListener, type ListenOptions } from './listen.ts';
+
+const first = canCertify ? certificate('first') : { cert: '', key: '' };
+const second = canCertify ? certificate('second') : first;
+
+async function listening(options: Partial<ListenOptions> = {}): Promise<HttpListener> {
+  const pages = (path: string) => ({
+    answer: (call: Parameters<HttpListener['handler']['handle']>[0]) => call.respond(200, {}, path),
+  });
+  const listener = await listen({ port: 0, tls: first, onsession: () => {}, pages, ...options });
+  onTestFinished(() => listener.close(0));
+  return listener;
+}
+
+/** What is at a path, and the subject of who says so. */
+function get(url: string, { cert }: Certificate): Promise<{ body: string; subject: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { ca: cert, agent: false }, (response) => {
+      const subject = (response.socket as TLSSocket).getPeerCertificate().subject.CN;
+      let body = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+      response.on('end', () => resolve({ body, subject: String(subject) }));
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+describe.skipIf(!canCertify)('a listener with a certificate', () => {
+  test('serves HTTPS, and says so in its addresses', async () => {
+    const { url, sseUrl, port } = await listening();
+    expect(url).toBe(`https://127.0.0.1:${port}/mcp`);
+    expect(sseUrl).toBe(`https://127.0.0.1:${port}/sse`);
+    expect(await get(url, first)).toEqual({ body: '/mcp', subject: 'first' });
+  });
+
+  test('shows a renewed certificate to new connections, and keeps the earlier one where the new cannot be used', async () => {
+    const listener = await listening();
+    listener.renewTls(second);
+    expect((await get(listener.url, second)).subject).toBe('second');
+    expect(() => listener.renewTls({ cert: second.cert, key: first.key })).toThrow(/key/i);
+    expect((await get(listener.url, second)).subject).toBe('second');
+  });
+
+  test('does not begin with what is no certificate, or with another key', async () => {
+    await expect(listen({ port: 0, onsession: () => {}, tls: { cert: 'none', key: 'none' } })).rejects.toThrow(
+      /^the certificate and the key cannot be used: /,
+    );
+    await expect(listen({ port: 0, onsession: () => {}, tls: { cert: first.cert, key: second.key } })).rejects.toThrow(
+      /^the certificate and the key cannot be used: /,
+    );
+  });
+
+  test('closes at once though connections are idle, or silent in the middle of the handshake', async () => {
+    const listener = await listening();
+    const idle = connect({ port: listener.port, ca: first.cert, host: '127.0.0.1' });
+    await once(idle, 'secureConnect');
+    const silent = connectPlain(listener.port, '127.0.0.1');
+    await once(silent, 'connect');
+    silent.on('error', () => {});
+    idle.on('error', () => {});
+    // A request behind it: the silent connection has been taken by then.
+    await get(listener.url, first);
+    const gone = Promise.all([once(idle, 'close'), once(silent, 'close')]);
+    await listener.close(60_000);
+    await gone;
+  });
+
+  test('gives a client that does not encrypt no answer', async () => {
+    const { port } = await listening();
+    await expect(fetch(`http://127.0.0.1:${port}/mcp`)).rejects.toThrow('fetch failed');
+  });
+});
+
+test('a listener without a certificate has none to renew', async () => {
+  const listener = await listening({ tls: undefined });
+  expect(() => listener.renewTls(first)).toThrow('plain HTTP');
+});

@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { POST_HEADERS } from '../../../../test/support/http.ts';
+import { modernHeaders, modernRequest } from '../../../../test/support/modern.ts';
+import { deferred, scripted } from '../../../../test/support/service.ts';
+import { createInbound } from '../../../wire/serve.ts';
+import { listen } from './listen.ts';
+
+const servers: Server[] = [];
+vi.mock(import('node:http'), async (original) => {
+  const http = await original();
+  const createServer = ((...args: Parameters<typeof http.createServer>) => {
+    const server = http.createServer(...args);
+    servers.push(server);
+    return server;
+  }) as typeof http.createServer;
+  return { ...http, createServer };
+});
+
+test('each error of a server that listens is reported', async () => {
+  const errors: Error[] = [];
+  const listener = await listen({ port: 0, onsession: () => {}, onerror: (error) => errors.push(error) });
+  onTestFinished(() => listener.close());
+  const all = [new Error('accept EMFILE'), new Error('accept EMFILE again')];
+  for (const error of all) servers.at(-1)?.emit('error', error);
+  expect(errors).toEqual(all);
+});
+
+test('errors end nothing where nobody wants to hear of them', async () => {
+  const listener = await listen({ port: 0, onsession: () => {} });
+  onTestFinished(() => listener.close());
+  for (let n = 0; n < 3; n++) expect(servers.at(-1)?.emit('error', new Error('accept EMFILE'))).toBe(true);
+});
+
+describe('requests that come on one connection before the answers are read', () => {
+  /** A server whose answers come when they are let out, and a way to send it many requests at once. */
+  async function serving() {
+    const started: number[] = [];
+    const go = deferred();
+    const { service } = scripted({
+      work: async ({ params }) => {
+        started.push(params['n']);
+        await go.promise;
+        return { n: params['n'] };
+      },
+    });
+    const inbound = createInbound(service);
+    const listener = await listen({ port: 0, onrequest: inbound.onrequest });
+    onTestFinished(() => listener.close(0));
+    const socket = connect(listener.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    let received = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (received += chunk));
+    const send = (from: number, to: number): void => {
+      let all = '';
+      for (let n = from; n < to; n += 1) {
+        const message = modernRequest(n, 'work', { n });
+        const headers = { ...POST_HEADERS, ...modernHeaders(message), host: 'localhost' };
+        const body = JSON.stringify(message);
+        const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+        all += `POST /mcp HTTP/1.1\r\n${lines.join('')}content-length: ${body.length}\r\n\r\n${body}`;
+      }
+      socket.write(all);
+    };
+    const statuses = (): string[] => Array.from(received.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status!);
+    return { socket, started, send, go: () => go.resolve(), statuses };
+  }
+
+  test('wait up to 100; the next is refused, nothing behind it is done, and the connection ends', async () => {
+    const { socket, started, send, go, statuses } = await serving();
+    send(0, 300);
+    await vi.waitFor(() => expect(started).toHaveLength(1));
+    send(300, 400);
+    const ended = once(socket, 'close');
+    go();
+    await ended;
+    expect(statuses()).toEqual([...Array.from({ length: 100 }, () => '200'), '503']);
+    expect(started).toEqual(Array.from({ length: 100 }, (_, n) => n));
+  });
+
+  test('make room as their answers are taken', async () => {
+    const { started, send, go, statuses } = await serving();
+    go();
+    for (let sent = 0; sent < 250; sent += 50) {
+      send(sent, sent + 50);
+      await vi.waitFor(() => expect(statuses()).toHaveLength(sent + 50));
+    }
+    expect(new Set(statuses())).toEqual(new Set(['200']));
+    expect(started).toHaveLength(250);
+  });
+});
+
+test('unless told otherwise it listens on the loopback interface and no other', async () => {
+  const listener = await listen({ port: 0, onsession: () => {} });
+  onTestFinished(() => listener.close());
+  expect(servers.at(-1)?.address()).toMatchObject({ address: '127.0.0.1', port: listener.port });
+});

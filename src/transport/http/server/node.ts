@@ -1,0 +1,337 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { AuthInfo } from '../../../protocol/types.ts';
+import { BodyBuffer } from './body-buffer.ts';
+import type { Holder } from './access/buffer-budget.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
+import type { HttpHandler } from './handler.ts';
+import { jsonWeight } from '../../../jsonrpc/weight.ts';
+import { UNREAD } from './access/refusals.ts';
+
+/** What may have authenticated a request before it reaches the handler. */
+export type NodeRequest = IncomingMessage & {
+  principal?: string;
+  authInfo?: AuthInfo;
+  /** The body, if a framework has read it: text, bytes, or the parsed JSON value. */
+  body?: unknown;
+};
+
+/**
+ * Makes a listener from a handler, for `node:http` or a framework on top of it. Requests of one connection are answered
+ * one after the other.
+ */
+export function nodeListener(handler: HttpHandler): (request: NodeRequest, response: ServerResponse) => void {
+  return (request, response) => {
+    const handle = (): void => handler.handle(new NodeCall(request, response, handler));
+    if (response.socket !== null) return handle();
+    // Only safe methods may run in parallel here (RFC 9112, section 9.3.2). One answer at a time also bounds what a client
+    // can request and not read.
+    response.once('socket', handle);
+    request.socket.pause();
+  };
+}
+
+/** What all calls of one handler share. */
+type Shared = Pick<HttpHandler, 'stallTimeout' | 'budget' | 'refused'>;
+
+class NodeCall implements HttpCall {
+  readonly #request: NodeRequest;
+  readonly #response: ServerResponse;
+  readonly #server: Shared;
+  readonly path: string;
+  readonly query: string;
+  bodyBytes = 0;
+  /** Bytes that are reserved for the body while the call is being answered. */
+  #reserved = 0;
+  /** The address that they are reserved for. A closed socket no longer knows it. */
+  #reservedFor: string | undefined;
+
+  constructor(request: NodeRequest, response: ServerResponse, server: Shared) {
+    this.#request = request;
+    this.#response = response;
+    this.#server = server;
+    const url = originForm(request.url ?? '/');
+    const mark = url.indexOf('?');
+    this.path = mark < 0 ? url : url.slice(0, mark);
+    this.query = mark < 0 ? '' : url.slice(mark + 1);
+  }
+
+  get method(): string {
+    return this.#request.method ?? 'GET';
+  }
+
+  get principal(): string | undefined {
+    return this.#request.principal ?? this.#request.authInfo?.principal;
+  }
+
+  get auth(): AuthInfo | undefined {
+    return this.#request.authInfo;
+  }
+
+  get address(): string | undefined {
+    return this.#request.socket?.remoteAddress;
+  }
+
+  get gone(): boolean {
+    return this.#response.destroyed;
+  }
+
+  header(name: string): string | undefined {
+    // A framework that has read the body has also decoded it.
+    if (name === 'content-encoding' && this.#request.body !== undefined) return undefined;
+    const value = this.#request.headers[name];
+    // `node:http` keeps the first of a repeated header. All readers must see the same value, so repeated headers are
+    // joined.
+    if (name === 'authorization' && value !== undefined) return allOf(this.#request, name);
+    if (name === 'host') return this.#hosts();
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  /** Every host that the request names, joined by commas: those of its headers, and that of its target where it is another. */
+  #hosts(): string | undefined {
+    const { headers, url = '' } = this.#request;
+    if (headers.host === undefined) return undefined;
+    const named = allOf(this.#request, 'host') || headers.host;
+    const authority = AUTHORITY.exec(url)?.[1];
+    return authority === undefined || authority.toLowerCase() === named.toLowerCase()
+      ? named
+      : `${named}, ${authority}`;
+  }
+
+  readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
+    return new Promise((resolve) => {
+      // The request's listeners live longer than the body, so they must not hold a promise that holds the body.
+      let settle: typeof resolve | undefined = resolve;
+      this.#readBody(limit, (body) => {
+        settle?.(body);
+        settle = undefined;
+      });
+    });
+  }
+
+  #readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
+    const request = this.#request;
+    if (request.readableEnded || request.body !== undefined) return done(this.#takenBody(limit));
+    const declared = Number(request.headers['content-length']);
+    if (declared > limit) return done('too large');
+    const { budget } = this.#server;
+    const buffer = new BodyBuffer();
+    let finished = false;
+    const refuse = (why: BodyRefusal): void => {
+      finished = true;
+      buffer.take();
+      budget.hold(unfinished, 0);
+      done(why);
+    };
+    const unfinished: Holder = { held: 0, cutOff: () => refuse('no room') };
+    // The listeners stay until the request is answered, so they must not hold the data they have read.
+    request.on('data', (chunk: Buffer) => {
+      if (finished) return;
+      if (buffer.length + chunk.length > limit) return refuse('too large');
+      buffer.push(chunk);
+      if (buffer.length === declared) return;
+      // If the client disconnects, there is no 'end' event and no client to answer.
+      if (unfinished.held === 0) request.once('close', () => budget.hold(unfinished, 0));
+      budget.hold(unfinished, buffer.capacity);
+    });
+    request.on('end', () => {
+      if (finished) return;
+      finished = true;
+      if (unfinished.held > 0) budget.hold(unfinished, 0);
+      done(this.#counted(buffer.take()));
+    });
+  }
+
+  /** The body that a framework has already read or parsed. */
+  #takenBody(limit: number): Uint8Array | BodyRefusal {
+    const { body } = this.#request;
+    const bytes =
+      body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? ''));
+    return bytes.length > limit ? 'too large' : this.#counted(bytes);
+  }
+
+  /** A complete body counts as a request from now on, until it is answered. */
+  #counted(body: Uint8Array): Uint8Array | BodyRefusal {
+    const weight = jsonWeight(body);
+    const { address } = this;
+    if (!this.#server.budget.reserve(weight, address)) return 'no room';
+    this.#reservedFor = address;
+    this.bodyBytes = this.#reserved = weight;
+    return body;
+  }
+
+  /** Called when the call is answered or its client is gone. */
+  release(): void {
+    this.#server.budget.release(this.#reserved, this.#reservedFor);
+    this.#reserved = 0;
+  }
+
+  refused(reason: RefusalReason, status: number, value?: string): void {
+    this.#server.refused({ reason, status, ...(value !== undefined && { value }) });
+  }
+
+  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
+    this.release();
+    if (answers.length === 0) setImmediate(writeAnswers);
+    answers.push(() => this.#write(status, headers, body));
+  }
+
+  stream(status: number, headers: HttpHeaders): HttpStream {
+    return new NodeStream(this, this.#response, this.#server, status, headers);
+  }
+
+  #write(status: number, headers: HttpHeaders, body: HttpBody | undefined): void {
+    const response = this.#response;
+    if (response.headersSent || response.destroyed) return;
+    // Names and values alternate: `node:http` takes this form without copying.
+    const head: (string | number)[] = [];
+    for (const name in headers) head.push(name, headers[name]!);
+    const length = lengthOf(body);
+    if (status !== 204) head.push('content-length', length);
+    response.writeHead(status, head as string[]);
+    endResponse(response, this.#server.stallTimeout, body);
+    if (response.writableLength > 0) waitForReader(response, this.#server, length);
+  }
+}
+
+function lengthOf(body: HttpBody | undefined): number {
+  if (body === undefined) return 0;
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** All values of a header, joined by commas. */
+function allOf({ rawHeaders }: NodeRequest, name: string): string {
+  const values: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const raw = rawHeaders[index]!;
+    if (raw.length === name.length && raw.toLowerCase() === name) values.push(rawHeaders[index + 1]!);
+  }
+  return values.join(', ');
+}
+
+/**
+ * The responses of this turn of the event loop, which are all written at its end. Waking the process at the other end
+ * is the most expensive part of a write. Further writes while it is awake cost a third less.
+ */
+let answers: (() => void)[] = [];
+
+function writeAnswers(): void {
+  const ready = answers;
+  answers = [];
+  for (const write of ready) write();
+}
+
+/** What a target with scheme and host begins with, which a client may send (RFC 9112, section 3.2.2). */
+const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
+
+/** The target of a request without scheme and host. */
+function originForm(target: string): string {
+  return target.startsWith('/') ? target : target.replace(AUTHORITY, '') || '/';
+}
+
+/** Counts a response until the kernel has taken all of it. */
+function waitForReader(response: ServerResponse, server: Shared, length: number): void {
+  const { budget } = server;
+  const cutOff = (): void => {
+    server.refused(UNREAD);
+    response.destroy();
+  };
+  const unread: Holder = { held: 0, cutOff };
+  budget.hold(unread, length);
+  response.once('close', () => budget.hold(unread, 0));
+}
+
+class NodeStream implements HttpStream, Holder {
+  ondrain: (() => void) | undefined;
+  onclose: (() => void) | undefined;
+  held = 0;
+  readonly #call: NodeCall;
+  readonly #response: ServerResponse;
+  readonly #server: Shared;
+  /** The bytes kept for the reader besides the written text. */
+  #kept = 0;
+
+  constructor(call: NodeCall, response: ServerResponse, server: Shared, status: number, headers: HttpHeaders) {
+    this.#call = call;
+    this.#response = response;
+    this.#server = server;
+    response.on('drain', () => {
+      this.#count(0);
+      this.ondrain?.();
+    });
+    const close = (): void => this.#close();
+    response.on('close', close);
+    response.on('error', close);
+    if (response.destroyed || response.headersSent) {
+      setImmediate(close);
+      return;
+    }
+    response.writeHead(status, headers);
+    // The client waits for the headers, and the first event may take long.
+    response.flushHeaders();
+  }
+
+  write(text: string): boolean {
+    const response = this.#response;
+    if (response.destroyed || response.writableEnded || response.write(text)) return true;
+    this.#count(response.writableLength);
+    return false;
+  }
+
+  end(): void {
+    endResponse(this.#response, this.#server.stallTimeout);
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+
+  cutOff(): void {
+    this.#server.refused(UNREAD);
+    this.destroy();
+  }
+
+  keep(bytes: number): void {
+    const unread = this.held - this.#kept;
+    this.#kept += bytes;
+    this.#count(unread);
+  }
+
+  watch(timeout: number): void {
+    // The time counts from the last byte that the kernel took, even within one large write.
+    this.#response.setTimeout(timeout || usualTimeout(this.#response.socket));
+  }
+
+  #count(unread: number): void {
+    if (this.#response.destroyed) return;
+    this.#server.budget.hold(this, unread + this.#kept);
+  }
+
+  #close(): void {
+    this.#server.budget.hold(this, 0);
+    this.#call.release();
+    this.onclose?.();
+    this.onclose = undefined;
+  }
+}
+
+/**
+ * Ends a response. If the client reads nothing of the rest, it is disconnected: `node:http` would wait without limit.
+ */
+function endResponse(response: ServerResponse, stallTimeout: number, body?: HttpBody): void {
+  if (typeof body === 'object') {
+    response.cork();
+    for (const part of body) response.write(part);
+    response.end();
+  } else response.end(body);
+  if (response.writableLength === 0) return;
+  const { socket } = response;
+  response.setTimeout(stallTimeout);
+  // The connection may serve other requests, which may be quiet for longer.
+  response.once('finish', () => socket?.setTimeout(usualTimeout(socket)));
+}
+
+/** The timeout that the owner of the server has set for its connections. */
+function usualTimeout(socket: Socket | null): number {
+  return (socket as { server?: Server } | null)?.server?.timeout ?? 0;
+}

@@ -1,0 +1,54 @@
+import type { AuthInfo } from '../../../protocol/types.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
+
+/** Wraps a call. A subclass overrides what it changes. */
+export class PassedCall implements HttpCall {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
+  readonly #call: HttpCall;
+
+  /** @param auth the sender, if it has been authenticated since. */
+  constructor(call: HttpCall, auth?: AuthInfo) {
+    this.method = call.method;
+    this.path = call.path;
+    this.query = call.query;
+    this.principal = auth ? auth.principal : call.principal;
+    this.auth = auth ?? call.auth;
+    this.#call = call;
+  }
+
+  get bodyBytes(): number {
+    return this.#call.bodyBytes;
+  }
+
+  get address(): string | undefined {
+    return this.#call.address;
+  }
+
+  get gone(): boolean {
+    return this.#call.gone;
+  }
+
+  header(name: string): string | undefined {
+    return this.#call.header(name);
+  }
+
+  readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
+    return this.#call.readBody(limit);
+  }
+
+  refused(reason: RefusalReason, status: number, value?: string): void {
+    this.#call.refused(reason, status, value);
+  }
+
+  respond(status: number, headers: HttpHeaders, body?: HttpBody): void {
+    this.#call.respond(status, headers, body);
+  }
+
+  stream(status: number, headers: HttpHeaders): HttpStream {
+    return this.#call.stream(status, headers);
+  }
+}

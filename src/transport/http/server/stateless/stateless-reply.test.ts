@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Events } from '../../../../../test/support/http.ts';
+import { ModernHttp, modernHeaders, modernRequest } from '../../../../../test/support/modern.ts';
+import { aborted, deferred, scripted, settled } from '../../../../../test/support/service.ts';
+import type { Exchange } from '../../../../core/exchange.ts';
+import type { JsonObject } from '../../../../jsonrpc/message.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const KB = 'x'.repeat(1024);
+
+/** A service with one method, `work`. */
+const working = (work: (exchange: Exchange) => JsonObject | Promise<JsonObject>) => scripted({ work }).service;
+
+/** Says one thing of so many kilobytes. */
+const say = (exchange: Exchange, n: number, kilobytes = 1): Promise<void> =>
+  exchange.notify('notifications/odd', { n, filler: KB.repeat(kilobytes) });
+
+describe('the answer', () => {
+  test('is plain JSON where it comes within the time of grace', async () => {
+    const go = deferred();
+    const http = new ModernHttp(working(() => go.promise.then(() => ({ done: true }))));
+    const call = http.call('work');
+    await vi.advanceTimersByTimeAsync(90);
+    go.resolve();
+    const response = await call;
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(await response.json()).toMatchObject({ result: { done: true } });
+  });
+
+  test('is a stream where it comes later, with no event before it', async () => {
+    const go = deferred();
+    const http = new ModernHttp(working(() => go.promise.then(() => ({ done: true }))));
+    const call = http.call('work');
+    await vi.advanceTimersByTimeAsync(110);
+    const response = await call;
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(response.headers.get('x-accel-buffering')).toBe('no');
+    go.resolve();
+    const events = await new Events(response).rest();
+    expect(events).toEqual([{ event: 'message', data: expect.stringContaining('"done":true') }]);
+  });
+
+  test('is a stream at once where a notification comes first, and ends with the response', async () => {
+    const http = new ModernHttp(
+      working(async (exchange) => {
+        await say(exchange, 1);
+        await say(exchange, 2);
+        return { done: true };
+      }),
+    );
+    const events = await new Events(await http.call('work')).rest();
+    expect(events.map(({ id, data }) => [id, JSON.parse(data!).method ?? 'response'])).toEqual([
+      [undefined, 'notifications/odd'],
+      [undefined, 'notifications/odd'],
+      [undefined, 'response'],
+    ]);
+  });
+
+  test.each([
+    ['plain', async () => ({ big: 1n })],
+    [
+      'a stream',
+      async (exchange: Exchange) => {
+        await say(exchange, 1);
+        return { big: 1n };
+      },
+    ],
+  ])('that cannot be written as JSON is an error instead, where it is %s', async (_, work) => {
+    const http = new ModernHttp(working(work));
+    const text = await (await http.call('work')).text();
+    expect(text).toContain('"code":-32603');
+    expect(text).toContain('BigInt');
+    expect(text).not.toContain('"result"');
+  });
+
+  test('is the last that is said', async () => {
+    let exchange!: Exchange;
+    const http = new ModernHttp(
+      working(async (given) => {
+        exchange = given;
+        await say(exchange, 1);
+        return {};
+      }),
+    );
+    const events = new Events(await http.call('work'));
+    const messages = [await events.message(), await events.message()];
+    await say(exchange, 2);
+    expect(await events.next()).toBeUndefined();
+    expect(messages.map(({ method }) => method)).toEqual(['notifications/odd', undefined]);
+    expect(http.errors).toEqual([]);
+  });
+
+  test('of an error is a stream where one has begun, with no status of its own', async () => {
+    const http = new ModernHttp(
+      working(async (exchange) => {
+        await say(exchange, 1);
+        return exchange.ask('roots/list', {});
+      }),
+    );
+    const response = await http.call('work');
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('"code":-32603');
+  });
+});
+
+describe('a reader that goes away', () => {
+  test.each([0, 1])('cancels the request, after %i notifications', async (said) => {
+    let exchange!: Exchange;
+    const http = new ModernHttp(
+      working(async (given) => {
+        exchange = given;
+        for (let n = 0; n < said; n += 1) await say(exchange, n);
+        await aborted(exchange.signal);
+        return {};
+      }),
+    );
+    const call = http.call('work');
+    await vi.advanceTimersByTimeAsync(110);
+    const events = new Events(await call);
+    for (let n = 0; n < said; n += 1) await events.message();
+    expect(exchange.signal.aborted).toBe(false);
+    await events.cancel();
+    expect(exchange.signal.aborted).toBe(true);
+    await say(exchange, 9);
+    expect(http.errors).toEqual([]);
+  });
+
+  test('before there is a stream cancels it when one would begin', async () => {
+    const seen: Exchange[] = [];
+    const http = new ModernHttp(
+      working((exchange) => {
+        seen.push(exchange);
+        return new Promise(() => {});
+      }),
+    );
+    const controller = new AbortController();
+    const message = modernRequest(1, 'work');
+    const request = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
+    void http.fetch(new Request('http://localhost/mcp', { ...request, signal: controller.signal }));
+    await vi.waitFor(() => expect(seen).toHaveLength(1));
+    controller.abort();
+    await vi.advanceTimersByTimeAsync(110);
+    expect(seen[0]!.signal.aborted).toBe(true);
+  });
+});
+
+describe('a reader that is slow', () => {
+  test('holds back a handler that waits, and hears all', async () => {
+    let sent = 0;
+    const http = new ModernHttp(
+      working(async (exchange) => {
+        for (; sent < 20; sent += 1) await say(exchange, sent, 50);
+        return {};
+      }),
+    );
+    const events = new Events(await http.call('work'));
+    await settled();
+    expect(sent).toBeLessThan(5);
+    for (let n = 0; n < 20; n += 1) expect((await events.message()).params.n).toBe(n);
+    expect((await events.message()).result).toBeDefined();
+    expect(http.errors).toEqual([]);
+  });
+
+  test('makes a handler that does not wait lose what is too much, which is reported once; the response comes', async () => {
+    const http = new ModernHttp(
+      working(async (exchange) => {
+        for (let n = 0; n < 100; n += 1) void say(exchange, n, 50);
+        return { done: true };
+      }),
+    );
+    const messages = (await new Events(await http.call('work')).rest()).map(({ data }) => JSON.parse(data!));
+    expect(messages.at(-1)).toMatchObject({ result: { done: true } });
+    const numbers = messages.slice(0, -1).map(({ params }) => params.n);
+    expect(numbers).toEqual(numbers.map((_, index) => index));
+    expect(numbers.length).toBeGreaterThan(15);
+    expect(numbers.length).toBeLessThan(30);
+    expect(http.errors.map(({ message }) => message)).toEqual([expect.stringContaining('reads too slowly')]);
+  });
+
+  test('that takes nothing is cut off, which cancels the request', async () => {
+    let exchange!: Exchange;
+    const http = new ModernHttp(
+      working(async (given) => {
+        exchange = given;
+        await say(exchange, 1, 100);
+        await aborted(exchange.signal);
+        return {};
+      }),
+      {},
+      { stallTimeout: 5000, keepAlive: 0 },
+    );
+    const events = new Events(await http.call('work'));
+    await vi.advanceTimersByTimeAsync(4900);
+    expect(exchange.signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(exchange.signal.aborted).toBe(true);
+    await expect(events.rest()).rejects.toThrow('broken off');
+  });
+});
+
+test('an idle stream is kept alive with comments', async () => {
+  const http = new ModernHttp(
+    working(async (exchange) => {
+      await say(exchange, 1);
+      await aborted(exchange.signal);
+      return {};
+    }),
+    {},
+    { keepAlive: 1000 },
+  );
+  const events = new Events(await http.call('work'));
+  await events.message();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await events.next()).toEqual({ comment: 'keep-alive' });
+});

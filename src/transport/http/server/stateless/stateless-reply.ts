@@ -1,0 +1,108 @@
+import { TAKEN, type ReplyChannel } from '../../../transport.ts';
+import type { Notification, Response } from '../../../../jsonrpc/message.ts';
+import type { HttpCall } from '../call.ts';
+import { SseConnection, type OpenConnections } from '../connection.ts';
+import type { GraceLine, Waiting } from '../streamable/reply-deadlines.ts';
+import { JSON_HEADERS } from '../access/refusals.ts';
+import { messageEvent, SSE_HEADERS } from '../sse.ts';
+import { encode, stringify } from '../../../../jsonrpc/stringify.ts';
+
+/** The most unread characters for a slow reader. Further notifications are dropped. */
+const MAX_BEHIND = 1024 * 1024;
+
+export interface StatelessReplyOptions {
+  readonly grace: GraceLine;
+  readonly connections: OpenConnections;
+  readonly onerror: (error: Error) => void;
+  /** Called once, when the request was answered or its caller is gone. */
+  readonly onend: (reply: StatelessReply) => void;
+}
+
+/**
+ * The response to one POST of a revision without sessions (2026-07-28, transports: Receiving Messages). It is plain
+ * JSON if the response comes first and soon. It becomes a stream if a notification comes first, or if nothing comes for
+ * a while. Nothing is logged or resumable: if the client disconnects, the request is cancelled.
+ */
+export class StatelessReply implements Waiting, ReplyChannel {
+  onclose: (() => void) | undefined;
+  readonly due: number;
+  before: Waiting | undefined = undefined;
+  after: Waiting | undefined = undefined;
+  readonly #call: HttpCall;
+  readonly #options: StatelessReplyOptions;
+  #connection: SseConnection | undefined;
+  #behind = 0;
+  #lossy = false;
+  #over = false;
+
+  constructor(call: HttpCall, options: StatelessReplyOptions) {
+    this.#call = call;
+    this.#options = options;
+    this.due = options.grace.due();
+    options.grace.join(this);
+  }
+
+  /** The response did not come soon. If the client has left, that shows when the stream begins. */
+  expire(): void {
+    this.#begin();
+  }
+
+  notify(message: Notification): Promise<void> {
+    if (this.#over) return TAKEN;
+    let event: string;
+    try {
+      event = messageEvent(JSON.stringify(message), undefined);
+    } catch (error) {
+      this.#options.onerror(error as Error);
+      return Promise.reject(error);
+    }
+    const connection = this.#begin();
+    if (connection.full) {
+      this.#behind += event.length;
+      if (this.#behind > MAX_BEHIND) return this.#drop(connection);
+    }
+    connection.write(event);
+    return connection.full ? connection.drained().then(() => void (this.#behind = 0)) : TAKEN;
+  }
+
+  answer(response: Response, status = 200): void {
+    if (this.#over) return;
+    if (!this.#connection) {
+      const body = encode(response);
+      this.#end();
+      return this.#call.respond(status, JSON_HEADERS, body);
+    }
+    const event = messageEvent(stringify(response), undefined);
+    this.#end();
+    this.#connection.write(event);
+    this.#connection.end();
+  }
+
+  #begin(): SseConnection {
+    this.#options.grace.leave(this);
+    return (this.#connection ??= new SseConnection(this.#call.stream(200, SSE_HEADERS), this.#options.connections, () =>
+      this.#gone(),
+    ));
+  }
+
+  /** Drops a notification. The returned promise slows its sender down until the reader has caught up. */
+  #drop(connection: SseConnection): Promise<void> {
+    if (!this.#lossy) {
+      this.#lossy = true;
+      this.#options.onerror(new Error('Notifications of a request were dropped: its caller reads too slowly'));
+    }
+    return connection.drained();
+  }
+
+  #gone(): void {
+    if (this.#over) return;
+    this.#end();
+    this.onclose?.();
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#options.grace.leave(this);
+    this.#options.onend(this);
+  }
+}

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { Events, TestHttp, initialize } from '../../../../../test/support/http.ts';
+import { aborted, scripted, settled } from '../../../../../test/support/service.ts';
+
+const { service } = scripted({
+  wait: ({ signal }) => aborted(signal).then(() => ({})),
+  log: async (exchange) => {
+    await exchange.notify('notifications/message', { level: 'info', data: 'working' });
+    return { logged: true };
+  },
+});
+const request = (id: string | number, method: string) => ({ jsonrpc: '2.0', id, method });
+const note = { jsonrpc: '2.0', method: 'notifications/initialized' };
+const result = (id: string | number, value: object) => ({ jsonrpc: '2.0', id, result: value });
+
+test.each(['2024-11-05', '2025-06-18', '2025-11-25'])('a batch is refused in %s', async (revision) => {
+  const session = await new TestHttp(service).open(revision);
+  const response = await session.post([request(1, 'ping')]);
+  expect(response.status).toBe(400);
+  const { error } = (await response.json()) as { error: { code: number; message: string } };
+  expect(error.code).toBe(-32600);
+  expect(error.message).toContain('batches exist only in revision 2025-03-26');
+  expect(error.message).toContain(revision);
+});
+
+test('requests of a batch are answered by one batch', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  const response = await session.post([request('a', 'echo'), note, request(2, 'unheard/of')]);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  const answers = (await response.json()) as { id: unknown }[];
+  expect(answers).toHaveLength(2);
+  expect(answers).toContainEqual(result('a', { params: {} }));
+  expect(answers).toContainEqual({ jsonrpc: '2.0', id: 2, error: { code: -32601, message: expect.any(String) } });
+});
+
+test('a batch of one request is answered by a batch of one', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  expect(await (await session.post([request(1, 'ping')])).json()).toEqual([result(1, {})]);
+});
+
+test('requests of a batch are answered on one stream where something comes before the answers', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  const events = new Events(await session.post([request(1, 'ping'), request(2, 'log'), request(3, 'ping')]));
+  expect(events.response.headers.get('content-type')).toBe('text/event-stream');
+  const messages = (await events.rest()).map(({ data }) => JSON.parse(data!));
+  expect(messages).toHaveLength(4);
+  for (const expected of [result(1, {}), result(2, { logged: true }), result(3, {})]) {
+    expect(messages).toContainEqual(expected);
+  }
+  expect(messages).toContainEqual({
+    jsonrpc: '2.0',
+    method: 'notifications/message',
+    params: { level: 'info', data: 'working' },
+  });
+});
+
+test('a batch without requests is 202', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  const response = await session.post([note, { jsonrpc: '2.0', id: 5, result: {} }]);
+  expect(response.status).toBe(202);
+  expect(await response.text()).toBe('');
+});
+
+test('elements that are no messages are answered beside the others', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  const invalid = { code: -32600, message: expect.any(String) };
+  const answers = await (
+    await session.post([1, request(1, 'ping'), { jsonrpc: '2.0', id: 'x' }, request(1, 'ping')])
+  ).json();
+  expect(answers).toEqual([
+    { jsonrpc: '2.0', error: invalid },
+    { jsonrpc: '2.0', id: 'x', error: invalid },
+    { jsonrpc: '2.0', error: { code: -32600, message: expect.stringContaining('twice') } },
+    result(1, {}),
+  ]);
+  const rejected = await session.post([1]);
+  expect(rejected.status).toBe(400);
+  expect(await rejected.json()).toEqual([{ jsonrpc: '2.0', error: invalid }]);
+});
+
+test('initialize must not be part of a batch', async () => {
+  const http = new TestHttp(service);
+  expect((await http.post([initialize()])).status).toBe(400);
+  const session = await http.open('2025-03-26');
+  const response = await session.post([initialize()]);
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject([{ error: { message: expect.stringContaining('initialize') } }]);
+});
+
+test('an id in flight is refused, and the rest of its batch is answered', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  const pending = session.post([request(1, 'wait'), request(2, 'ping')]);
+  await settled();
+  const answers = await (await session.post([request(3, 'echo'), request(1, 'echo')])).json();
+  expect(answers).toEqual([
+    { jsonrpc: '2.0', error: { code: -32600, message: 'Invalid request: id 1 is still in use' } },
+    result(3, { params: {} }),
+  ]);
+  await session.notify('notifications/cancelled', { requestId: 1 });
+  // What was cancelled is left out, and the others are not kept waiting.
+  expect(await (await pending).json()).toEqual([result(2, {})]);
+});
+
+test('a batch of more than 1000 messages is refused', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  expect((await session.post(Array.from({ length: 1001 }, (_, id) => request(id, 'ping')))).status).toBe(400);
+});
+
+test('a large batch is charged once, not once for each of its requests', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  const filler = 'x'.repeat(90_000);
+  const batch = Array.from({ length: 40 }, (_, id) => ({ ...request(id, 'echo'), params: { filler } }));
+  const answers = (await (await session.post(batch)).json()) as object[];
+  expect(answers).toHaveLength(40);
+  for (const answer of answers) expect(answer).toHaveProperty('result');
+});

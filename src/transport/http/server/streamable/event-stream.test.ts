@@ -1,0 +1,181 @@
+import { expect, test } from 'vitest';
+import { deferred } from '../../../../../test/support/service.ts';
+import type { Message } from '../../../../jsonrpc/message.ts';
+import { resultResponse } from '../../../../jsonrpc/message.ts';
+import type { EventLog } from '../../../../store/event-log.ts';
+import { memoryEventLog } from '../../../../store/memory.ts';
+import { OpenConnections, SseConnection } from '../connection.ts';
+import { EventStream } from './event-stream.ts';
+
+const note = (n: number): Message => ({ jsonrpc: '2.0', method: 'notifications/n', params: { n } });
+/** All that is ready to happen has happened. */
+const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+/** A log in memory, some of which does otherwise. */
+function logWith(changes: (log: EventLog) => Partial<EventLog> = () => ({})): EventLog {
+  const log = memoryEventLog();
+  const plain: EventLog = {
+    append: (...args) => log.append(...args),
+    after: (...args) => log.after(...args),
+    streamOf: (...args) => log.streamOf(...args),
+    drop: (...args) => log.drop(...args),
+  };
+  return { ...plain, ...changes(plain) };
+}
+
+function streamOn(log: EventLog) {
+  const errors: Error[] = [];
+  const onerror = (error: Error): void => void errors.push(error);
+  return { errors, stream: new EventStream({ log, session: 's', id: 'a', priming: false, onerror }) };
+}
+
+/** A reader that has room, or not, and what it was given. */
+function reader(stream: EventStream) {
+  const given: unknown[] = [];
+  const state = { room: true, ended: false, kept: 0 };
+  const http: ConstructorParameters<typeof SseConnection>[0] = {
+    write: (text) => {
+      const data = /^data: (.+)$/m.exec(text)?.[1];
+      if (data) given.push(JSON.parse(data));
+      return state.room;
+    },
+    end: () => void (state.ended = true),
+    destroy: () => void (state.ended = true),
+    watch: () => {},
+    keep: (bytes) => void (state.kept += bytes),
+    ondrain: undefined,
+    onclose: undefined,
+  };
+  const connection = new SseConnection(http, new OpenConnections(0, 1000), () => stream.detach(connection));
+  stream.attach(connection, undefined, 8);
+  const drain = (): Promise<void> => {
+    state.room = true;
+    http.ondrain?.();
+    return settled();
+  };
+  const leave = (): void => http.onclose?.();
+  return { given, state, drain, leave };
+}
+
+test('a stream that has ended takes nothing into the log', async () => {
+  const appended: unknown[] = [];
+  const log = logWith((plain) => ({
+    append: (session, stream, message) => {
+      appended.push(message);
+      return plain.append(session, stream, message);
+    },
+  }));
+  const { stream } = streamOn(log);
+  await stream.send(note(1));
+  await stream.close();
+  await stream.send(note(2));
+  expect(appended).toEqual([undefined, note(1)]);
+});
+
+test('what the log has is read no faster than the reader takes it', async () => {
+  const { stream } = streamOn(logWith());
+  for (let n = 1; n <= 5; n += 1) await stream.send(note(n));
+  const { given, state, drain } = reader(stream);
+  state.room = false;
+  await settled();
+  expect(given).toEqual([note(1)]);
+  await drain();
+  expect(given).toEqual([1, 2, 3, 4, 5].map(note));
+});
+
+test('a reader that a response has filled up gets nothing more until it has room', async () => {
+  const { stream } = streamOn(memoryEventLog({ maxEvents: 1 }));
+  const { given, state, drain } = reader(stream);
+  await settled();
+  state.room = false;
+  void stream.send(note(1));
+  await settled();
+  // The log drops the response for what comes after it; it is kept for its reader.
+  const response = resultResponse(1, {});
+  for (const message of [response, note(2)]) void stream.send(message);
+  await settled();
+  const drained = drain();
+  state.room = false;
+  await drained;
+  // Room for one again, which what is left takes.
+  const again = drain();
+  state.room = false;
+  await again;
+  expect(given).toContainEqual(response);
+  const { length } = given;
+  void stream.send(note(3));
+  await settled();
+  expect(given).toHaveLength(length);
+  await drain();
+  expect(given.slice(length)).toEqual([note(3)]);
+});
+
+test('a response is kept beyond the log for as long as its reader is there', async () => {
+  const { stream } = streamOn(memoryEventLog({ maxEvents: 1 }));
+  const first = reader(stream);
+  await settled();
+  first.state.room = false;
+  for (const message of [note(1), resultResponse(1, {}), note(2)]) void stream.send(message);
+  await settled();
+  expect(first.state.kept).toBeGreaterThan(0);
+  first.leave();
+  const second = reader(stream);
+  await settled();
+  expect(second.given).toEqual([note(2)]);
+});
+
+test('a log that shows an event before its writer has its id is not asked over and over', async () => {
+  let asked = 0;
+  const told = deferred();
+  let waits = false;
+  const log = logWith((plain) => ({
+    append: async (...args) => {
+      const id = await plain.append(...args);
+      if (waits) await told.promise;
+      return id;
+    },
+    after: (...args) => {
+      if (++asked > 100) throw new Error('it is asked for ever');
+      return plain.after(...args);
+    },
+  }));
+  const { stream, errors } = streamOn(log);
+  const { given, state, drain } = reader(stream);
+  await settled();
+  state.room = false;
+  void stream.send(note(1));
+  void stream.send(note(2));
+  await settled();
+  waits = true;
+  const sent = stream.send(note(3));
+  await settled();
+  await drain();
+  expect([given, errors]).toEqual([[1, 2, 3].map(note), []]);
+  told.resolve();
+  await sent;
+  await settled();
+  expect([given, errors]).toEqual([[1, 2, 3].map(note), []]);
+  expect(asked).toBeLessThan(10);
+});
+
+test('a reader that another takes over from gets nothing more of what it was reading', async () => {
+  const go = deferred();
+  const log = logWith((plain) => ({
+    after: async function* after(...args) {
+      for await (const event of plain.after(...args)) {
+        yield event;
+        await go.promise;
+      }
+    },
+  }));
+  const { stream } = streamOn(log);
+  for (let n = 1; n <= 3; n += 1) await stream.send(note(n));
+  const older = reader(stream);
+  await settled();
+  expect(older.given).toEqual([note(1)]);
+  const newer = reader(stream);
+  await settled();
+  go.resolve();
+  await settled();
+  expect([older.given, newer.given]).toEqual([[note(1)], [note(2), note(3)]]);
+});

@@ -1,0 +1,238 @@
+import { isResponse, type Message } from '../../../../jsonrpc/message.ts';
+import {
+  EventsPurged,
+  type EventId,
+  type EventLog,
+  type SessionId,
+  type StreamId,
+} from '../../../../store/event-log.ts';
+import type { SseConnection } from '../connection.ts';
+import { messageEvent, primingEvent, retryField } from '../sse.ts';
+import { stringify } from '../../../../jsonrpc/stringify.ts';
+
+interface Unsent {
+  readonly id: EventId;
+  readonly json: string;
+  readonly connection: SseConnection;
+}
+
+export interface EventStreamOptions {
+  readonly log: EventLog;
+  readonly session: SessionId;
+  readonly id: StreamId;
+  /** Whether a connection begins with an event with an id and no data, so that it can be resumed from the start. */
+  readonly priming: boolean;
+  readonly onerror: (error: Error) => void;
+}
+
+/**
+ * A stream of events that outlives its connections. Every message goes to the log first. A fast connection is written
+ * to directly. A slow or resuming connection reads the log until it has caught up, so a slow reader needs no memory
+ * except the log, which is limited. If its position was dropped from the log, it continues after the gap. Responses are
+ * kept until they are sent, so a connected reader gets them whatever the log dropped.
+ */
+export class EventStream {
+  readonly id: StreamId;
+  readonly #options: EventStreamOptions;
+  /** The last event of the stream. The first is the priming event, which every stream has in the log. */
+  #last: EventId | undefined;
+  /** The last event that was sent on a connection. */
+  #sent: EventId | undefined;
+  /** Runs appends, and everything that must not happen between two of them, one after the other. */
+  #tail: Promise<void>;
+  /** Newest last. Each message goes only to the newest (2025-11-25, transports: Multiple Connections, 2). */
+  readonly #connections: SseConnection[] = [];
+  /** The newest connection, once it has read everything in the log. */
+  #live: SseConnection | undefined;
+  /** Responses that the newest connection has not received. Their bytes are counted for that connection. */
+  #unsent: Unsent[] = [];
+  /** Counts the reads of the log. A new read ends the previous one. */
+  #turn = 0;
+  #ended = false;
+
+  constructor(options: EventStreamOptions) {
+    this.id = options.id;
+    this.#options = options;
+    this.#tail = options.log
+      .append(options.session, options.id, undefined)
+      .then((id) => {
+        this.#last = this.#sent = id;
+      })
+      .catch(options.onerror);
+  }
+
+  get connected(): boolean {
+    return this.#connections.length > 0;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /**
+   * Resolves when the message is in the log and the connection, if any, can take more.
+   *
+   * @throws at once if the message cannot be written as JSON.
+   */
+  send(message: Message): Promise<void> {
+    const { log, session, id: stream, onerror } = this.#options;
+    const json = stringify(message);
+    const sent = this.#tail.then(async () => {
+      // The log has removed a session that ended. Do not add to it again.
+      if (this.#ended) return;
+      const id = await log.append(session, stream, message);
+      this.#last = id;
+      if (!this.#live) {
+        if (isResponse(message)) this.#keepResponse(id, json);
+        return;
+      }
+      this.#live.write(messageEvent(json, id));
+      this.#sent = id;
+      if (this.#live.full) this.#follow(this.#live, id);
+    });
+    this.#tail = sent.catch(onerror);
+    return sent.then(() => this.#connections.at(-1)?.drained());
+  }
+
+  /** No more messages will come. Each connection ends when it has received everything. */
+  end(): void {
+    this.#tail = this.#tail.then(() => {
+      this.#ended = true;
+      // A connection that still reads the log ends when it has read everything.
+      this.#live?.end();
+    });
+  }
+
+  /**
+   * Adds a connection, which becomes the one that messages go to.
+   *
+   * @param after the event to resume after. Without it, the connection begins with what no connection has received.
+   * @param limit the most connections at a time. Beyond it the oldest is closed.
+   */
+  attach(connection: SseConnection, after: EventId | undefined, limit: number): void {
+    this.#live = undefined;
+    this.#connections.push(connection);
+    if (this.#connections.length > limit) this.#connections[0]!.end();
+    this.#tail = this.#tail.then(() => {
+      const from = after ?? this.#sent;
+      if (from === undefined || connection.closed) return connection.end();
+      if (this.#options.priming && after === undefined) connection.write(primingEvent(from));
+      this.#follow(connection, from);
+    });
+  }
+
+  /** Must be called when a connection is gone. */
+  detach(connection: SseConnection): void {
+    const index = this.#connections.indexOf(connection);
+    if (index < 0) return;
+    const newest = index === this.#connections.length - 1;
+    this.#connections.splice(index, 1);
+    if (!this.connected) this.#letGo(() => true);
+    if (!newest) return;
+    this.#live = undefined;
+    const next = this.#connections.at(-1);
+    if (next && this.#sent !== undefined) this.#follow(next, this.#sent);
+  }
+
+  /**
+   * Ends connections and tells the clients when to reconnect. The stream continues (2025-11-25, transports: Sending
+   * Messages, 6).
+   *
+   * @param only the connection to end. Default: all.
+   */
+  pause(retry: number, only?: SseConnection): void {
+    const connections = only ? [only] : [...this.#connections];
+    // Queued, so that each connection has received an event id to reconnect with.
+    this.#tail = this.#tail.then(() => {
+      for (const connection of connections) {
+        connection.write(retryField(retry));
+        connection.end();
+      }
+    });
+  }
+
+  /**
+   * Ends the stream and its connections. Everything sent before is written to the log. A slow reader loses the rest.
+   */
+  close(): Promise<void> {
+    this.#tail = this.#tail.then(() => {
+      this.#ended = true;
+      for (const connection of [...this.#connections]) connection.end();
+    });
+    return this.#tail;
+  }
+
+  /** Lets a connection read the log from `from` until it has caught up and is live. */
+  #follow(connection: SseConnection, from: EventId): void {
+    this.#live = undefined;
+    this.#turn += 1;
+    this.#read(connection, from).catch((error: unknown) => {
+      this.#options.onerror(error as Error);
+      connection.destroy();
+    });
+  }
+
+  async #read(connection: SseConnection, from: EventId): Promise<void> {
+    const turn = this.#turn;
+    const current = (): boolean => !connection.closed && this.#turn === turn && this.#connections.at(-1) === connection;
+    let place = from;
+    while (current()) {
+      if (connection.full) {
+        await connection.drained();
+      } else if (place === this.#last) {
+        this.#writeUnsent(connection);
+        if (this.#ended) connection.end();
+        else if (connection.full) continue;
+        else this.#live = connection;
+        return;
+      } else {
+        const next = await this.#readOn(connection, place, current);
+        // The log may deliver an event before its writer knows the id.
+        if (next === place) await this.#tail;
+        place = next;
+      }
+    }
+  }
+
+  /** Writes the events after `place` from the log until the connection is full. Returns the new position. */
+  async #readOn(connection: SseConnection, place: EventId, current: () => boolean): Promise<EventId> {
+    const { log, session, onerror } = this.#options;
+    try {
+      for await (const { id, message } of log.after(session, place)) {
+        if (!current()) return place;
+        this.#letGo((response) => response.id === id);
+        if (message) connection.write(messageEvent(stringify(message), id));
+        this.#sent = place = id;
+        if (connection.full) break;
+      }
+      return place;
+    } catch (error) {
+      if (!(error instanceof EventsPurged)) throw error;
+      // A client that asks for a dropped position gets an error. A slow reader continues after the gap.
+      onerror(error);
+      const { until = this.#last ?? place } = error;
+      return (this.#sent = until);
+    }
+  }
+
+  #keepResponse(id: EventId, json: string): void {
+    const connection = this.#connections.at(-1);
+    if (!connection) return;
+    this.#unsent.push({ id, json, connection });
+    connection.keep(json.length);
+  }
+
+  /** Removes some of these responses. */
+  #letGo(which: (response: Unsent) => boolean): void {
+    const gone = this.#unsent.filter(which);
+    if (gone.length === 0) return;
+    this.#unsent = this.#unsent.filter((response) => !which(response));
+    for (const { connection, json } of gone) connection.keep(-json.length);
+  }
+
+  #writeUnsent(connection: SseConnection): void {
+    const unsent = this.#unsent;
+    this.#letGo(() => true);
+    for (const { id, json } of unsent) connection.write(messageEvent(json, id));
+  }
+}

@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest';
+import { TestHttp, openRaw, type TestSession } from '../../../../../test/support/http.ts';
+import { deferred, listening, scripted, settled } from '../../../../../test/support/service.ts';
+import type { Exchange } from '../../../../core/exchange.ts';
+import type { EventLog } from '../../../../store/event-log.ts';
+import { memoryEventLog } from '../../../../store/memory.ts';
+
+const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
+
+/** A session and what its service listens with. */
+async function listened(
+  revision = '2025-11-25',
+  methods = {},
+  options = {},
+): Promise<{ session: TestSession; heard: Exchange[] }> {
+  const heard: Exchange[] = [];
+  const { service } = scripted({ 'subscriptions/listen': listening(heard), ...methods });
+  const session = await new TestHttp(service, options).open(revision);
+  await settled();
+  return { session, heard };
+}
+
+const numbered = (n: number) => ({ jsonrpc: '2.0' as const, method: 'notifications/n', params: { n } });
+
+test('what belongs to no request goes on the GET stream', async () => {
+  const { session, heard } = await listened();
+  const events = await session.events();
+  await heard[0]!.notify('notifications/tools/list_changed');
+  expect(await events.message()).toEqual(changed);
+});
+
+test('what was said before the first GET is not lost', async () => {
+  const { session, heard } = await listened();
+  await heard[0]!.notify('notifications/tools/list_changed');
+  await heard[0]!.notify('notifications/prompts/list_changed');
+  const events = await session.events();
+  expect(await events.message()).toEqual(changed);
+  expect(await events.message()).toMatchObject({ method: 'notifications/prompts/list_changed' });
+});
+
+test('what was said between two connections is not lost', async () => {
+  const { session, server } = await openRaw();
+  const first = await session.events();
+  await server.send(numbered(1));
+  expect(await first.message()).toEqual(numbered(1));
+  await first.cancel();
+  await server.send(numbered(2));
+  const second = await session.events();
+  expect(await second.message()).toEqual(numbered(2));
+});
+
+test('of several GET streams the newest has each message, and the others none', async () => {
+  const { session, server } = await openRaw();
+  const older = await session.events();
+  const newer = await session.events();
+  await server.send(numbered(1));
+  expect(await newer.message()).toEqual(numbered(1));
+  await newer.cancel();
+  await server.send(numbered(2));
+  expect(await older.message()).toEqual(numbered(2));
+});
+
+test('of more than eight GET streams the oldest is closed', async () => {
+  const { session } = await openRaw();
+  const streams = [];
+  for (let count = 0; count < 9; count += 1) streams.push(await session.events());
+  expect((await streams[0]!.rest()).map(({ data }) => data)).toEqual(['']);
+});
+
+test('a message of a request in flight is on its stream and not on the GET stream, its response likewise', async () => {
+  const go = deferred();
+  const { session, heard } = await listened('2025-11-25', {
+    work: async (exchange: Exchange) => {
+      await exchange.notify('notifications/message', { level: 'info', data: 'mine' });
+      await go.promise;
+      return { done: true };
+    },
+  });
+  const events = await session.events();
+  const reply = await session.call(1, 'work');
+  go.resolve();
+  const text = await reply.text();
+  expect(text).toContain('"mine"');
+  expect(text).toContain('"done":true');
+  await heard[0]!.notify('notifications/tools/list_changed');
+  expect(await events.message()).toEqual(changed);
+});
+
+test('what a request says after its answer goes on the GET stream', async () => {
+  const { service, seen } = scripted();
+  const session = await new TestHttp(service).open();
+  const events = await session.events();
+  await session.call(1, 'echo');
+  await seen.at(-1)!.notify('notifications/message', { level: 'info', data: 'later' });
+  // Progress must stop with the answer.
+  await seen.at(-1)!.notify('notifications/progress', { progressToken: 1, progress: 1 });
+  await seen.at(-1)!.notify('notifications/message', { level: 'info', data: 'last' });
+  expect(await events.message()).toMatchObject({ params: { data: 'later' } });
+  expect(await events.message()).toMatchObject({ params: { data: 'last' } });
+});
+
+test('where more was said than is kept before the first GET, the stream begins with what is still there', async () => {
+  const errors: Error[] = [];
+  const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }) });
+  server.onerror = (error: Error) => errors.push(error);
+  for (let n = 1; n <= 10; n += 1) await server.send(numbered(n));
+  const events = await session.events();
+  for (const n of [8, 9, 10]) expect(await events.message()).toEqual(numbered(n));
+  expect(errors.map(({ name }) => name)).toEqual(['EventsPurged']);
+  await server.send(numbered(11));
+  expect(await events.message()).toEqual(numbered(11));
+});
+
+test('a session that has ended keeps nothing', async () => {
+  const appended: string[] = [];
+  const dropped: string[] = [];
+  const log: EventLog = memoryEventLog();
+  const eventLog: EventLog = {
+    append: (session, stream, message) => {
+      appended.push(dropped.includes(session) ? 'late' : 'in time');
+      return log.append(session, stream, message);
+    },
+    after: (session, id) => log.after(session, id),
+    streamOf: (session, id) => log.streamOf(session, id),
+    drop: (session) => {
+      dropped.push(session);
+      return log.drop(session);
+    },
+  };
+  const { server, session } = await openRaw({ eventLog });
+  const sent = [server.send(numbered(1)), server.send(numbered(2))];
+  await session.delete();
+  await Promise.all(sent);
+  expect(dropped).toHaveLength(1);
+  expect(appended).not.toContain('late');
+  await expect(server.send(numbered(3))).rejects.toThrow('closed');
+});
+
+test('a log that fails breaks neither the handler nor the other sessions', async () => {
+  const log = memoryEventLog();
+  let broken = true;
+  const eventLog: EventLog = {
+    append: (...event) => (broken ? Promise.reject(new Error('disk full')) : log.append(...event)),
+    after: (session, id) => log.after(session, id),
+    streamOf: (session, id) => log.streamOf(session, id),
+    drop: (session) => log.drop(session),
+  };
+  const errors: Error[] = [];
+  const { server, session } = await openRaw({ eventLog });
+  server.onerror = (error) => void errors.push(error);
+  await expect(server.send(numbered(1))).rejects.toThrow('disk full');
+  expect((await (await session.events()).rest()).length).toBe(0);
+  expect(errors.length).toBeGreaterThan(0);
+  broken = false;
+  const other = await session.http.open();
+  const events = await other.events();
+  expect(await events.next()).toEqual({ id: expect.any(String), data: '' });
+});

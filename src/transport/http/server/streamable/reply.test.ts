@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Events, TestHttp, initialize } from '../../../../../test/support/http.ts';
+import { aborted, deferred, scripted, settled } from '../../../../../test/support/service.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const log = (data: string) => ({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data } });
+
+test('a result that comes first and soon is plain JSON', async () => {
+  const session = await new TestHttp(scripted().service).open();
+  const response = await session.call(0, 'echo', { a: 1 });
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(await response.text()).toBe('{"jsonrpc":"2.0","id":0,"result":{"params":{"a":1}}}');
+});
+
+test('an error is plain JSON with status 200', async () => {
+  const session = await new TestHttp(scripted().service).open();
+  const response = await session.call('', 'unheard/of');
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({
+    jsonrpc: '2.0',
+    id: '',
+    error: { code: -32601, message: expect.any(String) },
+  });
+});
+
+test('a notification that comes first makes the reply a stream', async () => {
+  const { service } = scripted({
+    work: async (exchange) => {
+      await exchange.notify('notifications/message', { level: 'info', data: 'one' });
+      return { done: true };
+    },
+  });
+  const session = await new TestHttp(service).open();
+  const response = await session.call(1, 'work');
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  expect(response.headers.get('cache-control')).toContain('no-cache');
+  const [priming, ...messages] = await new Events(response).rest();
+  expect(priming).toEqual({ id: expect.any(String), data: '' });
+  expect(messages.map(({ event, data }) => [event, JSON.parse(data!)])).toEqual([
+    ['message', log('one')],
+    ['message', { jsonrpc: '2.0', id: 1, result: { done: true } }],
+  ]);
+  expect(new Set([priming, ...messages].map((event) => event!.id)).size).toBe(3);
+});
+
+test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('there is no priming event in %s', async (revision) => {
+  const { service } = scripted({
+    work: async (exchange) => {
+      await exchange.notify('notifications/message', { level: 'info', data: 'one' });
+      return {};
+    },
+  });
+  const session = await new TestHttp(service).open(revision);
+  const events = await new Events(await session.call(1, 'work')).rest();
+  expect(events.every(({ data }) => data !== '')).toBe(true);
+  expect(events).toHaveLength(2);
+});
+
+test('a result that takes longer than the grace period comes on a stream', async () => {
+  const answer = deferred();
+  const { service } = scripted({ work: () => answer.promise.then(() => ({ late: true })) });
+  const session = await new TestHttp(service, { grace: 50 }).open('2025-06-18');
+  const pending = session.call(1, 'work');
+  await vi.advanceTimersByTimeAsync(60);
+  const events = new Events(await pending);
+  expect(events.response.headers.get('content-type')).toBe('text/event-stream');
+  answer.resolve();
+  expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 1, result: { late: true } });
+  expect(await events.next()).toBeUndefined();
+});
+
+test('initialize that takes longer than the grace period names the session in the head of its stream', async () => {
+  const ready = deferred();
+  const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
+  const http = new TestHttp(service, { grace: 50 });
+  const pending = http.post(initialize());
+  await vi.advanceTimersByTimeAsync(60);
+  const events = new Events(await pending);
+  const id = events.response.headers.get('mcp-session-id');
+  expect(id).toMatch(/^[\x21-\x7e]{20,}$/);
+  ready.resolve();
+  expect(await events.message()).toMatchObject({ id: 'init', result: { protocolVersion: '2025-11-25' } });
+  const pong = await http.post({ jsonrpc: '2.0', id: 1, method: 'ping' }, { 'mcp-session-id': id! });
+  expect(await pong.json()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+});
+
+test('initialize that fails opens no session', async () => {
+  const { service } = scripted({ 'server/discover': () => Promise.reject(new Error('not today')) });
+  const http = new TestHttp(service);
+  const response = await http.post(initialize());
+  expect(response.headers.get('mcp-session-id')).toBeNull();
+  expect(await response.json()).toMatchObject({ id: 'init', error: { message: 'not today' } });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(http.handler.sessions).toBe(0);
+});
+
+test('a session that the application refuses is 500', async () => {
+  const http = new TestHttp(scripted().service, { onsession: () => Promise.reject(new Error('no')) });
+  expect((await http.post(initialize())).status).toBe(500);
+  expect(http.handler.sessions).toBe(0);
+  expect(http.errors.map(String)).toEqual(['Error: no']);
+});
+
+const cycle: Record<string, unknown> = {};
+cycle['self'] = cycle;
+
+test.each([
+  ['a BigInt', () => ({ n: 1n })],
+  ['a cycle', () => cycle],
+])('a result with %s becomes an error, as JSON and on a stream', async (_, result) => {
+  const { service } = scripted({
+    quick: () => result(),
+    streamed: async (exchange) => {
+      await exchange.notify('notifications/message', { level: 'info', data: 'one' });
+      return result();
+    },
+  });
+  const session = await new TestHttp(service).open('2025-06-18');
+  const error = { code: -32603, message: expect.any(String) };
+  expect(await (await session.call(1, 'quick')).json()).toEqual({ jsonrpc: '2.0', id: 1, error });
+  const events = await new Events(await session.call(1, 'streamed')).rest();
+  expect(JSON.parse(events.at(-1)!.data!)).toEqual({ jsonrpc: '2.0', id: 1, error });
+});
+
+test('initialize whose answer cannot be written fails and opens no session', async () => {
+  const { service } = scripted({ 'server/discover': () => ({ capabilities: { n: 1n } }) });
+  const http = new TestHttp(service);
+  const response = await http.post(initialize());
+  expect(await response.json()).toMatchObject({ id: 'init', error: { code: -32603 } });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(http.handler.sessions).toBe(0);
+});
+
+test('error data that cannot be written is left out', async () => {
+  const { service } = scripted({
+    fail: () => Promise.reject(Object.assign(new Error('odd'), { code: -32005, data: cycle })),
+  });
+  const session = await new TestHttp(service).open();
+  expect(await (await session.call(1, 'fail')).json()).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    error: { code: -32005, message: 'odd' },
+  });
+});
+
+test('a cancelled request is not answered: its reply is an empty stream, and its id is free again', async () => {
+  const { service, seen } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
+  const session = await new TestHttp(service).open('2025-06-18');
+  const pending = session.call(1, 'work');
+  await settled();
+  expect((await session.notify('notifications/cancelled', { requestId: 1, reason: 'enough' })).status).toBe(202);
+  expect(await new Events(await pending).rest()).toEqual([]);
+  expect(seen.at(-1)!.signal.aborted).toBe(true);
+  expect((await session.call(1, 'echo')).status).toBe(200);
+});
+
+test('an id in flight is refused and the first request is answered all the same', async () => {
+  const answer = deferred();
+  const { service } = scripted({ work: () => answer.promise.then(() => ({ first: true })) });
+  const session = await new TestHttp(service).open();
+  const first = session.call(1, 'work');
+  await settled();
+  const second = await session.call(1, 'echo');
+  expect(second.status).toBe(400);
+  expect(await second.json()).toMatchObject({ error: { code: -32600 } });
+  // A string is another id than the number.
+  expect((await session.call('1', 'echo')).status).toBe(200);
+  answer.resolve();
+  expect(await (await first).json()).toEqual({ jsonrpc: '2.0', id: 1, result: { first: true } });
+});
+
+test('a closed connection is not a cancellation', async () => {
+  const answer = deferred();
+  const { service, seen } = scripted({
+    work: async (exchange) => {
+      await exchange.notify('notifications/message', { level: 'info', data: 'one' });
+      await answer.promise;
+      return { survived: true };
+    },
+  });
+  const session = await new TestHttp(service).open();
+  const events = new Events(await session.call(1, 'work'));
+  const priming = await events.next();
+  await events.cancel();
+  expect(seen.at(-1)!.signal.aborted).toBe(false);
+  answer.resolve();
+  await settled();
+  const resumed = await session.events(priming!.id);
+  expect(await resumed.message()).toEqual(log('one'));
+  expect(await resumed.message()).toEqual({ jsonrpc: '2.0', id: 1, result: { survived: true } });
+  expect(await resumed.next()).toBeUndefined();
+});
+
+test('a session that ends answers what is still open with 404', async () => {
+  const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
+  const session = await new TestHttp(service).open();
+  const pending = session.call(1, 'work');
+  await settled();
+  expect((await session.delete()).status).toBe(204);
+  expect((await pending).status).toBe(404);
+});

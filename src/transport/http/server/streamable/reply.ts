@@ -1,0 +1,115 @@
+import { errorResponse, isResponse, type Message, type Response } from '../../../../jsonrpc/message.ts';
+import type { HttpCall, HttpHeaders } from '../call.ts';
+import type { EventStream } from './event-stream.ts';
+import type { GraceLine, Waiting } from './reply-deadlines.ts';
+import { TAKEN } from '../../../transport.ts';
+import { JSON_HEADERS, REFUSED } from '../access/refusals.ts';
+import { encode } from '../../../../jsonrpc/stringify.ts';
+
+/** What a reply needs from its session. */
+export interface ReplyOwner {
+  /** Deadlines after which replies become streams. */
+  readonly grace: GraceLine;
+  /** Opens a stream and connects the call to it. */
+  openReplyStream(reply: Reply): EventStream;
+}
+
+/**
+ * The response to one POST with requests. It is plain JSON if the responses come first and soon. It becomes a stream if
+ * another message comes first, or if nothing comes for a while (2025-11-25, transports: Sending Messages, 5 leaves the
+ * choice to the server).
+ */
+export class Reply implements Waiting {
+  readonly call: HttpCall;
+  /** Sent with the response. May be changed until it begins. */
+  headers: HttpHeaders = JSON_HEADERS;
+  stream: EventStream | undefined;
+  readonly due: number;
+  before: Waiting | undefined = undefined;
+  after: Waiting | undefined = undefined;
+  readonly #owner: ReplyOwner;
+  /** The number of requests without a response. */
+  #open: number;
+  /** The responses so far, if the requests came as a batch and get one response. */
+  readonly #batch: Response[] | undefined;
+
+  /**
+   * @param open the number of requests in the POST.
+   * @param batch responses of a batch that are already known. Undefined for a single request.
+   */
+  constructor(owner: ReplyOwner, call: HttpCall, open: number, batch: Response[] | undefined) {
+    this.#owner = owner;
+    this.call = call;
+    this.#open = open;
+    this.#batch = batch;
+    this.due = owner.grace.due();
+    owner.grace.join(this);
+  }
+
+  /** Called when the responses did not come soon. */
+  expire(): void {
+    this.#begin();
+  }
+
+  /** Sends a message that belongs to one of the requests. */
+  send(message: Message): Promise<void> {
+    if (!isResponse(message)) return this.#begin().send(message);
+    if (this.stream) {
+      const sent = this.stream.send(message);
+      this.#close();
+      return sent;
+    }
+    // If the message cannot be written as JSON, fail here, while the request can still get another response.
+    const body = encode(message);
+    if (this.#batch) {
+      this.#batch.push(message);
+      if (this.#open === 1) this.#respondBatch(this.#batch);
+      this.#close();
+    } else {
+      this.#close();
+      this.call.respond(200, this.headers, body);
+    }
+    return TAKEN;
+  }
+
+  /** One request was cancelled, so it gets no response. */
+  abandon(): void {
+    if (!this.stream && this.#open === 1) {
+      if (this.#batch?.length) this.#respondBatch(this.#batch);
+      else this.#begin();
+    }
+    this.#close();
+  }
+
+  /** Ends the connection so that the client reconnects. See `EventStream.pause`. */
+  pause(retry: number): void {
+    this.#begin().pause(retry);
+  }
+
+  /** The session has ended and closes its streams. A call without a response gets this one. */
+  end(status: number, message: string): void {
+    this.#owner.grace.leave(this);
+    if (this.stream) return;
+    this.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: REFUSED, message })));
+  }
+
+  #respondBatch(responses: Response[]): void {
+    this.call.respond(200, this.headers, JSON.stringify(responses));
+  }
+
+  #begin(): EventStream {
+    if (!this.stream) {
+      this.#owner.grace.leave(this);
+      this.stream = this.#owner.openReplyStream(this);
+      for (const response of this.#batch ?? []) this.stream.send(response).catch(() => {});
+    }
+    return this.stream;
+  }
+
+  #close(): void {
+    this.#open -= 1;
+    if (this.#open > 0) return;
+    this.#owner.grace.leave(this);
+    this.stream?.end();
+  }
+}

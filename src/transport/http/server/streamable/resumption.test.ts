@@ -1,0 +1,252 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Events, openRaw, type RawSession } from '../../../../../test/support/http.ts';
+import { deferred, settled } from '../../../../../test/support/service.ts';
+import type { EventLog } from '../../../../store/event-log.ts';
+import { memoryEventLog } from '../../../../store/memory.ts';
+import type { Message } from '../../../../jsonrpc/message.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const numbered = (n: number) => ({ jsonrpc: '2.0' as const, method: 'notifications/n', params: { n } });
+const answer = (id: number) => ({ jsonrpc: '2.0' as const, id, result: { id } });
+
+/** Begins a request whose reply is a stream that says `n`s first. */
+async function streaming({ session, server }: RawSession, id: number, ns: number[]): Promise<Events> {
+  const pending = session.call(id, 'work');
+  await settled();
+  for (const n of ns) await server.send(numbered(n), { relatedRequestId: id });
+  return new Events(await pending);
+}
+
+const messages = (events: { data?: string }[]): Message[] =>
+  events.filter(({ data }) => data).map(({ data }) => JSON.parse(data!));
+
+test('Last-Event-ID replays what came after it on that stream, and from no other', async () => {
+  const wire = await openRaw();
+  const standalone = await wire.session.events();
+  const one = await streaming(wire, 1, [11, 12]);
+  const two = await streaming(wire, 2, [21]);
+  await wire.server.send(numbered(99));
+  const ids = [(await one.next())!.id, (await one.next())!.id];
+  await one.cancel();
+  await wire.server.send(numbered(13), { relatedRequestId: 1 });
+  await wire.server.send(answer(1));
+  await wire.server.send(answer(2));
+
+  expect(messages(await (await wire.session.events(ids[1])).rest())).toEqual([numbered(12), numbered(13), answer(1)]);
+  expect(messages(await (await wire.session.events(ids[0])).rest())).toEqual([
+    numbered(11),
+    numbered(12),
+    numbered(13),
+    answer(1),
+  ]);
+  expect(messages(await two.rest())).toEqual([numbered(21), answer(2)]);
+  expect(await standalone.message()).toEqual(numbered(99));
+});
+
+test('a resumed stream goes on with what comes', async () => {
+  const wire = await openRaw();
+  const events = await streaming(wire, 1, [1]);
+  const { id } = (await events.next())!;
+  await events.cancel();
+  const resumed = await wire.session.events(id);
+  expect(await resumed.message()).toEqual(numbered(1));
+  await wire.server.send(numbered(2), { relatedRequestId: 1 });
+  expect(await resumed.message()).toEqual(numbered(2));
+  await wire.server.send(answer(1));
+  expect(await resumed.message()).toEqual(answer(1));
+  expect(await resumed.next()).toBeUndefined();
+});
+
+test('the standalone stream is resumed by Last-Event-ID too', async () => {
+  const { session, server } = await openRaw();
+  const events = await session.events();
+  await server.send(numbered(1));
+  await server.send(numbered(2));
+  await events.next();
+  const { id } = (await events.next())!;
+  await events.cancel();
+  await server.send(numbered(3));
+  const resumed = await session.events(id);
+  expect(await resumed.message()).toEqual(numbered(2));
+  expect(await resumed.message()).toEqual(numbered(3));
+  await server.send(numbered(4));
+  expect(await resumed.message()).toEqual(numbered(4));
+});
+
+test('a stream that has ended and was had in full is 204, so that nobody comes back to it for ever', async () => {
+  const wire = await openRaw();
+  const events = await streaming(wire, 1, [1]);
+  await wire.server.send(answer(1));
+  const last = (await events.rest()).at(-1)!;
+  expect((await wire.session.get(last.id)).status).toBe(204);
+});
+
+test('an event id of another session replays nothing of it', async () => {
+  const ours = await openRaw();
+  const theirs = await openRaw();
+  const events = await streaming(theirs, 1, [1, 2]);
+  const { id } = (await events.next())!;
+  expect((await ours.session.get(id)).status).toBe(410);
+  // Where it names an event of our own, it is ours that we get.
+  await streaming(ours, 1, [8, 9]);
+  expect(await (await ours.session.events(id)).message()).toEqual(numbered(8));
+});
+
+test.each(['nonsense', '1-999', '0-0', '-', '9-1'])('an event id that was never given out (%s) is 410', async (id) => {
+  const { session } = await openRaw();
+  await session.events();
+  const response = await session.get(id);
+  expect(response.status).toBe(410);
+  expect(await response.json()).toEqual({ jsonrpc: '2.0', error: { code: -32000, message: expect.any(String) } });
+});
+
+test('an event after which some were dropped is 410', async () => {
+  const wire = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }) });
+  const events = await streaming(wire, 1, [1]);
+  const { id } = (await events.next())!;
+  await events.cancel();
+  for (let n = 2; n < 8; n += 1) await wire.server.send(numbered(n), { relatedRequestId: 1 });
+  expect((await wire.session.get(id)).status).toBe(410);
+});
+
+test('a stream closed at will says when to come back, and goes on where it was', async () => {
+  const wire = await openRaw({ retry: 250 });
+  const events = await streaming(wire, 1, [1]);
+  wire.extras.get(1)!.closeSSEStream!();
+  const [priming, first, retry, ...more] = await events.rest();
+  expect(priming).toEqual({ id: expect.any(String), data: '' });
+  expect(JSON.parse(first!.data!)).toEqual(numbered(1));
+  expect(retry).toEqual({ retry: '250' });
+  expect(more).toEqual([]);
+  await wire.server.send(answer(1));
+  expect(messages(await (await wire.session.events(first!.id)).rest())).toEqual([answer(1)]);
+});
+
+test('a stream may be closed before anything was said on it', async () => {
+  const wire = await openRaw();
+  const pending = wire.session.call(1, 'work');
+  await settled();
+  wire.extras.get(1)!.closeSSEStream!();
+  const [priming, retry] = await new Events(await pending).rest();
+  expect(priming).toEqual({ id: expect.any(String), data: '' });
+  expect(retry).toEqual({ retry: '1000' });
+  await wire.server.send(answer(1));
+  expect(messages(await (await wire.session.events(priming!.id)).rest())).toEqual([answer(1)]);
+});
+
+test('the standalone stream may be closed at will', async () => {
+  const wire = await openRaw();
+  const events = await wire.session.events();
+  wire.extras.get('init')!.closeStandaloneSSEStream!();
+  expect(await events.rest()).toEqual([{ id: expect.any(String), data: '' }, { retry: '1000' }]);
+  await wire.server.send(numbered(1));
+  expect(await (await wire.session.events()).message()).toEqual(numbered(1));
+});
+
+test('before 2025-11-25 no stream is closed at will', async () => {
+  const wire = await openRaw({}, '2025-06-18');
+  const pending = wire.session.call(1, 'work');
+  await settled();
+  expect(wire.extras.get(1)!.closeSSEStream).toBeUndefined();
+  expect(wire.extras.get(1)!.closeStandaloneSSEStream).toBeUndefined();
+  await wire.server.send(answer(1));
+  await (await pending).text();
+});
+
+test('with a streamDuration, a connection is ended for the client to come back', async () => {
+  const wire = await openRaw({ streamDuration: 5000, keepAlive: 0 });
+  const events = await streaming(wire, 1, [1]);
+  await vi.advanceTimersByTimeAsync(5000);
+  const all = await events.rest();
+  expect(all.at(-1)).toEqual({ retry: '1000' });
+  const resumed = await wire.session.events(all[1]!.id);
+  await wire.server.send(answer(1));
+  expect(await resumed.message()).toEqual(answer(1));
+});
+
+test('a streamDuration counts for each connection by itself', async () => {
+  const { session } = await openRaw({ streamDuration: 5000, keepAlive: 0 });
+  const first = await session.events();
+  await vi.advanceTimersByTimeAsync(4000);
+  const second = await session.events();
+  await vi.advanceTimersByTimeAsync(1500);
+  expect((await first.rest()).at(-1)).toEqual({ retry: '1000' });
+  let ended = false;
+  const rest = second.rest().then((events) => {
+    ended = true;
+    return events;
+  });
+  await vi.advanceTimersByTimeAsync(3000);
+  expect(ended).toBe(false);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect((await rest).at(-1)).toEqual({ retry: '1000' });
+});
+
+test('of many streams that have ended, the oldest are forgotten', async () => {
+  const wire = await openRaw();
+  const first = (await (await streaming(wire, 1000, [1])).next())!;
+  await wire.server.send(answer(1000));
+  for (let id = 0; id < 70; id += 1) {
+    const events = await streaming(wire, id, [id]);
+    await wire.server.send(answer(id));
+    await events.rest();
+  }
+  expect((await wire.session.get(first.id)).status).toBe(410);
+});
+
+test('of many streams that have ended, one that is still being read is not forgotten', async () => {
+  const wire = await openRaw();
+  const slow = await streaming(wire, 1000, [1]);
+  const { id } = (await slow.next())!;
+  void wire.server.send({ ...answer(1000), result: { text: 'x'.repeat(1_000_000) } });
+  for (let other = 0; other < 70; other += 1) {
+    const events = await streaming(wire, other, [other]);
+    await wire.server.send(answer(other));
+    await events.rest();
+  }
+  expect((await wire.session.get(id)).status).toBe(200);
+});
+
+test('a slow log loses nothing, doubles nothing and keeps the order', async () => {
+  const log: EventLog = memoryEventLog();
+  const eventLog: EventLog = {
+    append: async (...event) => {
+      await settled();
+      return log.append(...event);
+    },
+    after: (session, id) => log.after(session, id),
+    streamOf: (session, id) => log.streamOf(session, id),
+    drop: (session) => log.drop(session),
+  };
+  const { session, server } = await openRaw({ eventLog });
+  const started = deferred();
+  const sending = (async () => {
+    for (let n = 0; n < 50; n += 1) {
+      await server.send(numbered(n));
+      if (n === 10) started.resolve();
+    }
+  })();
+  await started.promise;
+  const got: unknown[] = [];
+  let lastId: string | undefined;
+  while (got.length < 50) {
+    // Comes back again and again, in the middle of what is being sent.
+    const events = await session.events(lastId);
+    for (let count = 0; count < 7 && got.length < 50;) {
+      const event = await events.next();
+      lastId = event!.id;
+      if (!event!.data) continue;
+      got.push(JSON.parse(event!.data).params.n);
+      count += 1;
+    }
+    await events.cancel();
+  }
+  await sending;
+  expect(got).toEqual(Array.from({ length: 50 }, (_, n) => n));
+});

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Events, openRaw } from '../../../../../test/support/http.ts';
+import { settled } from '../../../../../test/support/service.ts';
+import { memoryEventLog } from '../../../../store/memory.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const KB = 'x'.repeat(1024);
+const kilobytes = (n: number, count: number) => ({
+  jsonrpc: '2.0' as const,
+  method: 'notifications/n',
+  params: { n, filler: KB.repeat(count) },
+});
+
+/** Whether a promise is settled by now. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  promise.then(
+    () => (done = true),
+    () => (done = true),
+  );
+  await settled();
+  return done;
+}
+
+test('a slow reader holds the writer back, and lets it go on when it reads', async () => {
+  const { session, server } = await openRaw();
+  const events = await session.events();
+  expect(await isSettled(server.send(kilobytes(1, 1)))).toBe(true);
+  const held = server.send(kilobytes(2, 100));
+  expect(await isSettled(held)).toBe(false);
+  expect((await events.message()).params.n).toBe(1);
+  expect((await events.message()).params.n).toBe(2);
+  expect(await isSettled(held)).toBe(true);
+});
+
+test('what a slow reader has not had stays in the log, and comes in order when it reads', async () => {
+  const { session, server } = await openRaw();
+  const events = await session.events();
+  const sent = Array.from({ length: 30 }, (_, n) => server.send(kilobytes(n, 20)));
+  for (let n = 0; n < 30; n += 1) expect((await events.message()).params.n).toBe(n);
+  await Promise.all(sent);
+});
+
+test('a reader that takes nothing is cut off, and its stream stays resumable', async () => {
+  const { session, server } = await openRaw({ stallTimeout: 5000, keepAlive: 0 });
+  const first = await session.events();
+  const { id } = (await first.next())!;
+  const held = server.send(kilobytes(1, 100));
+  await vi.advanceTimersByTimeAsync(4900);
+  expect(await isSettled(held)).toBe(false);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await isSettled(held)).toBe(true);
+  await expect(first.rest()).rejects.toThrow('broken off');
+  await server.send(kilobytes(2, 1));
+  const second = await session.events(id);
+  expect((await second.message()).params.n).toBe(1);
+  expect((await second.message()).params.n).toBe(2);
+});
+
+test('a slow reader whose place the log has dropped goes on behind the gap; one that asks for the place is told', async () => {
+  const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }), keepAlive: 0 });
+  const errors: Error[] = [];
+  server.onerror = (error: Error) => errors.push(error);
+  const events = await session.events();
+  const { id } = (await events.next())!;
+  for (let n = 1; n < 10; n += 1) void server.send(kilobytes(n, 100));
+  await settled();
+  for (const n of [1, 7, 8, 9]) expect((await events.message()).params.n).toBe(n);
+  expect(errors.map(({ name }) => name)).toEqual(['EventsPurged']);
+  expect((await session.get(id)).status).toBe(410);
+});
+
+test('the response reaches a slow reader, whatever the log has dropped', async () => {
+  const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }), keepAlive: 0 });
+  const pending = session.call(7, 'work');
+  await settled();
+  const answer = { jsonrpc: '2.0' as const, id: 7, result: { filler: KB } };
+  for (let n = 1; n < 10; n += 1) void server.send(kilobytes(n, 100), { relatedRequestId: 7 });
+  void server.send(answer);
+  await settled();
+  // Others push even the response out of the log.
+  for (let n = 1; n < 10; n += 1) void server.send(kilobytes(n, 1));
+  await settled();
+  const messages = (await new Events(await pending).rest()).flatMap(({ data }) => (data ? [JSON.parse(data)] : []));
+  expect(messages.at(-1)).toEqual(answer);
+});
+
+test('a slow reader gets no comments to keep it alive', async () => {
+  const { session, server } = await openRaw({ keepAlive: 1000, stallTimeout: 10_000 });
+  const events = await session.events();
+  void server.send(kilobytes(1, 100));
+  await vi.advanceTimersByTimeAsync(5000);
+  await events.next();
+  expect((await events.message()).params.n).toBe(1);
+  const next = events.next();
+  expect(await isSettled(next)).toBe(false);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await next).toEqual({ comment: 'keep-alive' });
+});

@@ -1,0 +1,319 @@
+import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
+import {
+  errorResponse,
+  isRequest,
+  isResponse,
+  type Message,
+  type Request,
+  type RequestId,
+  type Response,
+} from '../../../../jsonrpc/message.ts';
+import { ErrorCode } from '../../../../jsonrpc/errors.ts';
+import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
+import type { EventId, EventLog } from '../../../../store/event-log.ts';
+import type { SendOptions, Transport } from '../../../transport.ts';
+import type { HttpCall } from '../call.ts';
+import { SseConnection, type OpenConnections } from '../connection.ts';
+import { CallExtra } from '../extra.ts';
+import { EventStream } from './event-stream.ts';
+import type { GraceLine } from './reply-deadlines.ts';
+import { JSON_HEADERS } from '../access/refusals.ts';
+import { Reply, type ReplyOwner } from './reply.ts';
+import { SSE_HEADERS } from '../sse.ts';
+
+export interface StreamableSessionOptions {
+  readonly log: EventLog;
+  readonly connections: OpenConnections;
+  /** Deadlines after which replies become streams. */
+  readonly grace: GraceLine;
+  /** How long a client is told to wait before it reconnects to a paused stream. Milliseconds. */
+  readonly retry: number;
+  /**
+   * Milliseconds after which the connection of a stream is closed so that the client reconnects (2025-11-25); 0 for
+   * never.
+   */
+  readonly streamDuration: number;
+  readonly onend: (session: StreamableSession) => void;
+}
+
+/** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
+const MAX_ENDED_STREAMS = 64;
+/** The most connections to the session's own stream. Beyond this the oldest is closed. */
+const MAX_STANDALONE = 8;
+const STANDALONE = '0';
+/** The most messages that wait until the session is served. */
+const MAX_HELD = 100;
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
+
+/**
+ * What the transport's owner gets with a message. The two functions have the names and the meaning of the official
+ * SDK's.
+ */
+class Extra extends CallExtra {
+  readonly #session: StreamableSession;
+  readonly #id: RequestId | undefined;
+
+  constructor(session: StreamableSession, call: HttpCall, among: number, id: RequestId | undefined) {
+    super(call, among);
+    this.#session = session;
+    this.#id = id;
+  }
+
+  get closeSSEStream(): (() => void) | undefined {
+    const id = this.#id;
+    return id !== undefined && this.#session.profile?.primingEvent ? () => this.#session.pauseStream(id) : undefined;
+  }
+
+  get closeStandaloneSSEStream(): (() => void) | undefined {
+    return this.#session.profile?.primingEvent ? () => this.#session.pauseStream() : undefined;
+  }
+}
+
+/**
+ * The server's end of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
+ * Streamable HTTP).
+ */
+export class StreamableSession implements Transport, ReplyOwner {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onerror: Transport['onerror'];
+  readonly sessionId: string;
+  /** Undefined until the response to `initialize` has been sent. */
+  profile: RevisionProfile | undefined;
+  /** Who opened the session. */
+  readonly principal: string | undefined;
+  /** When the client's last message came, by `Date.now()`. */
+  lastSeen = Date.now();
+
+  readonly #options: StreamableSessionOptions;
+  readonly #replies = new Map<RequestId, Reply>();
+  /** Streams by id, for resumption: the session's own stream and those of replies. */
+  #streams: Map<string, EventStream> | undefined;
+  #streamCount = 0;
+  #initializing: RequestId | undefined;
+  #queue: (() => void)[] | undefined = [];
+  #heldBytes = 0;
+  #closed = false;
+
+  constructor(id: string, principal: string | undefined, options: StreamableSessionOptions) {
+    this.sessionId = id;
+    this.principal = principal;
+    this.#options = options;
+  }
+
+  get grace(): GraceLine {
+    return this.#options.grace;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Whether any stream of the session has a connection. */
+  get connected(): boolean {
+    for (const stream of this.#streams?.values() ?? []) if (stream.connected) return true;
+    return false;
+  }
+
+  start(): Promise<void> {
+    const queue = this.#queue ?? [];
+    this.#queue = undefined;
+    for (const deliver of queue) deliver();
+    return Promise.resolve();
+  }
+
+  send(message: Message, options?: SendOptions): Promise<void> {
+    if (this.#closed) return Promise.reject(new Error('The session is closed'));
+    try {
+      if (!isResponse(message)) {
+        const related = options?.relatedRequestId;
+        const reply = related === undefined ? undefined : this.#replies.get(related);
+        return reply ? reply.send(message) : this.#standalone().send(message);
+      }
+      const reply = message.id === undefined ? undefined : this.#replies.get(message.id);
+      if (!reply)
+        return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
+      // The session is not opened.
+      if (message.id === this.#initializing && 'error' in message) reply.headers = JSON_HEADERS;
+      const sent = reply.send(message);
+      this.#replies.delete(message.id!);
+      if (message.id === this.#initializing) this.#initialized(message);
+      return sent;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#end(404, 'The session has ended');
+  }
+
+  /** Closes a session that the application did not accept. */
+  refuse(message: string): Promise<void> {
+    return this.#end(500, message);
+  }
+
+  #end(status: number, message: string): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#closed = true;
+    for (const reply of new Set(this.#replies.values())) reply.end(status, message);
+    this.#replies.clear();
+    this.#options.onend(this);
+    const forgotten = this.#forget([...(this.#streams?.values() ?? [])]);
+    try {
+      this.onclose?.();
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+    return forgotten;
+  }
+
+  /** Waits until the streams have written everything, then removes them from the log. */
+  async #forget(streams: readonly EventStream[]): Promise<void> {
+    if (streams.length === 0) return;
+    await Promise.all(streams.map((stream) => stream.close()));
+    await this.#options.log.drop(this.sessionId);
+  }
+
+  /** Whether a request in flight has this id. */
+  inUse(id: RequestId): boolean {
+    return this.#replies.has(id);
+  }
+
+  /** Handles a POST with one request. The call is answered with the response. */
+  request(call: HttpCall, message: Request): void {
+    this.#replies.set(message.id, new Reply(this, call, 1, undefined));
+    this.deliver(message, call);
+  }
+
+  /** Handles a batch with requests. The call is answered when all of them are. */
+  batch(call: HttpCall, { messages, requests, errors }: OpenedBatch): void {
+    const reply = new Reply(this, call, requests.length, errors);
+    for (const message of messages) {
+      // One by one: a cancellation only affects requests before it.
+      if (isRequest(message)) this.#replies.set(message.id, reply);
+      this.deliver(message, call, messages.length);
+    }
+  }
+
+  /**
+   * Like `request`, for the request that opens the session. Its response carries the session id and sets the revision.
+   */
+  initialize(call: HttpCall, message: Request): void {
+    this.#initializing = message.id;
+    const reply = new Reply(this, call, 1, undefined);
+    // Set at once, because a slow response begins its stream before it is complete.
+    reply.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
+    this.#replies.set(message.id, reply);
+    this.deliver(message, call);
+  }
+
+  /** @param among the number of messages in the body of the call. */
+  deliver(message: Message, call: HttpCall, among = 1): void {
+    if (this.#queue) return this.#hold(this.#queue, message, call, among);
+    try {
+      this.onmessage?.(message, new Extra(this, call, among, isRequest(message) ? message.id : undefined));
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+    // A cancelled request gets no response (basic/utilities/cancellation: Behavior Requirements).
+    if ('method' in message && message.method === 'notifications/cancelled')
+      this.#abandon(message.params?.['requestId']);
+  }
+
+  /** Keeps a message until the session is served. */
+  #hold(queue: (() => void)[], message: Message, call: HttpCall, among: number): void {
+    this.#heldBytes += call.bodyBytes / among;
+    if (queue.length < MAX_HELD && this.#heldBytes < MAX_HELD_BYTES) {
+      queue.push(() => this.deliver(message, call, among));
+    } else if (isRequest(message)) {
+      const error = { code: ErrorCode.InternalError, message: 'The session is not being served yet' };
+      this.send(errorResponse(message.id, error)).catch((failure: Error) => this.onerror?.(failure));
+    }
+  }
+
+  /** Answers a GET: opens the session's own stream, or resumes the stream of `lastEventId`. */
+  listen(call: HttpCall, stream: EventStream | undefined, lastEventId: EventId | undefined): void {
+    this.#connect(call, stream ?? this.#standalone(), lastEventId);
+  }
+
+  /** The stream that an event id of this session belongs to, if it is still known. */
+  async streamOf(lastEventId: EventId): Promise<EventStream | undefined> {
+    const id = await this.#options.log.streamOf(this.sessionId, lastEventId);
+    return id === undefined ? undefined : this.#streams?.get(id);
+  }
+
+  /**
+   * Ends the connection of a stream, so that the client reconnects (2025-11-25, transports: Sending Messages, 6). Only
+   * for revisions with a priming event: other clients would not reconnect.
+   *
+   * @param id the request that the stream belongs to. Default: the session's own stream.
+   */
+  pauseStream(id?: RequestId): void {
+    const paused = id === undefined ? this.#streams?.get(STANDALONE) : this.#replies.get(id);
+    paused?.pause(this.#options.retry);
+  }
+
+  #initialized(response: Response): void {
+    this.#initializing = undefined;
+    if ('result' in response) this.profile = profileOf(response.result['protocolVersion']);
+    else setImmediate(() => void this.close().catch((error: Error) => this.onerror?.(error)));
+  }
+
+  #abandon(id: RequestId): void {
+    const reply = this.#replies.get(id);
+    if (!reply || id === this.#initializing) return;
+    this.#replies.delete(id);
+    reply.abandon();
+  }
+
+  #standalone(): EventStream {
+    return this.#streams?.get(STANDALONE) ?? this.#addStream(STANDALONE);
+  }
+
+  openReplyStream(reply: Reply): EventStream {
+    const stream = this.#addStream(String(++this.#streamCount));
+    this.#connect(reply.call, stream, undefined, reply.headers);
+    return stream;
+  }
+
+  #addStream(id: string): EventStream {
+    this.#streams ??= new Map();
+    for (const [old, { ended, connected }] of this.#streams) {
+      if (this.#streams.size <= MAX_ENDED_STREAMS) break;
+      if (ended && !connected) this.#streams.delete(old);
+    }
+    const stream = new EventStream({
+      log: this.#options.log,
+      session: this.sessionId,
+      id,
+      priming: this.profile?.primingEvent ?? false,
+      onerror: (error) => this.onerror?.(error),
+    });
+    this.#streams.set(id, stream);
+    return stream;
+  }
+
+  #connect(
+    call: HttpCall,
+    stream: EventStream,
+    after: EventId | undefined,
+    headers?: Readonly<Record<string, string>>,
+  ): void {
+    const connection = new SseConnection(
+      call.stream(200, { ...headers, ...SSE_HEADERS }),
+      this.#options.connections,
+      () => {
+        clearTimeout(timer);
+        this.lastSeen = Date.now();
+        stream.detach(connection);
+      },
+    );
+    const { streamDuration } = this.#options;
+    const timer =
+      streamDuration > 0 && this.profile?.primingEvent
+        ? setTimeout(() => stream.pause(this.#options.retry, connection), streamDuration)
+        : undefined;
+    stream.attach(connection, after, MAX_STANDALONE);
+  }
+}

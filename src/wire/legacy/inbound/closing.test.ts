@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { TestExchange } from '../../../../test/support/exchange.ts';
+import { deferred, settled } from '../../../../test/support/service.ts';
+import { Peer } from '../../../../test/support/wire.ts';
+import type { RpcError } from '../../../jsonrpc/errors.ts';
+import { memoryTransportPair } from '../../../transport/memory.ts';
+import { connectLegacy } from '../outbound/outbound.ts';
+
+/** A connection on which nothing can be said any more from a moment on; it takes its time to be gone. */
+async function connected() {
+  const [near, far] = memoryTransportPair();
+  const server = new Peer(far);
+  await far.start();
+  const { send, close } = near;
+  const gone = deferred();
+  let broken = false;
+  near.send = (message) => (broken ? Promise.reject(new Error('Nothing can be sent')) : send.call(near, message));
+  near.close = () => {
+    broken = true;
+    return gone.promise.then(() => close.call(near));
+  };
+  const errors: string[] = [];
+  const connecting = connectLegacy(near, {
+    clientInfo: { name: 'us', version: '1' },
+    onerror: ({ message }) => void errors.push(message),
+  });
+  await settled();
+  const serverInfo = { name: 'them', version: '2' };
+  await server.send({ id: server.next().id, result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo } });
+  const upstream = await connecting;
+  const exchange = new TestExchange('tools/call', { name: 't' });
+  const result = upstream.service(exchange).catch(({ code }: RpcError) => code);
+  await settled();
+  return { upstream, exchange, result, gone, errors, breakOff: () => void (broken = true) };
+}
+
+test('whoever closes a connection does not hear that a call could not be cancelled any more', async () => {
+  const { upstream, exchange, result, gone, errors } = await connected();
+  const closed = upstream.close();
+  exchange.abort();
+  await settled();
+  gone.resolve();
+  await closed;
+  expect(await result).toBe(-32603);
+  expect(errors).toEqual([]);
+});
+
+test('of a connection that breaks by itself that is told', async () => {
+  const { exchange, result, errors, breakOff } = await connected();
+  breakOff();
+  exchange.abort();
+  expect(await result).toBe(-32603);
+  await settled();
+  expect(errors).toEqual(['Nothing can be sent']);
+});

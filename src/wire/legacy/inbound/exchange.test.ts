@@ -1,0 +1,73 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test, vi } from 'vitest';
+import { deferred, scripted, settled, unhandled } from '../../../../test/support/service.ts';
+import { opened } from '../../../../test/support/wire.ts';
+import type { Exchange } from '../../../core/exchange.ts';
+
+// No transport takes it: parameters are objects.
+const lost = (exchange: Exchange): Promise<void> => exchange.notify('notifications/vendor', [] as never);
+
+test('a notification that is lost and that nobody awaits is reported, and ends nothing', async () => {
+  const rejections = unhandled();
+  const { service } = scripted({
+    work: (exchange) => {
+      void lost(exchange);
+      return {};
+    },
+    'notifications/note': (exchange) => {
+      void lost(exchange);
+      return {};
+    },
+  });
+  const { client, errors } = await opened(service);
+  expect(await client.request(1, 'work')).toMatchObject({ result: {} });
+  await client.send({ method: 'notifications/note' });
+  expect(await rejections()).toEqual([]);
+  expect(errors.map(String)).toEqual(Array(2).fill(expect.stringContaining('"params" must be an object')));
+});
+
+test('nor do many in one go', async () => {
+  const rejections = unhandled();
+  const { service } = scripted({
+    work: (exchange) => {
+      for (let n = 0; n < 300; n += 1) void lost(exchange);
+      return {};
+    },
+  });
+  const { client, errors } = await opened(service);
+  expect(await client.request(1, 'work')).toMatchObject({ result: {} });
+  expect(await rejections()).toEqual([]);
+  expect(errors).toHaveLength(300);
+});
+
+test('whoever awaits a notification hears that it is lost', async () => {
+  const { service } = scripted({ work: (exchange) => lost(exchange).then(() => ({})) });
+  const { client } = await opened(service);
+  expect(await client.request(1, 'work')).toMatchObject({
+    error: { message: expect.stringContaining('"params" must be an object') },
+  });
+});
+
+test('a request that goes on keeps nothing of the questions that were answered', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const asked: WeakRef<AbortSignal>[] = [];
+  const go = deferred();
+  const ask = async (exchange: Exchange): Promise<void> => {
+    const { signal } = new AbortController();
+    asked.push(new WeakRef(signal));
+    await exchange.ask('roots/list', {}, { signal });
+  };
+  const { service } = scripted({ work: (exchange) => ask(exchange).then(() => go.promise.then(() => ({}))) });
+  const { client } = await opened(service, { capabilities: { roots: {} } });
+  await client.send({ id: 1, method: 'work' });
+  await client.send({ id: client.next().id, result: { roots: [] } });
+  await vi.waitFor(() => {
+    collect();
+    expect(asked.map((signal) => signal.deref() === undefined)).toEqual([true]);
+  });
+  go.resolve();
+  await settled();
+  expect(client.take()).toMatchObject([{ id: 1, result: {} }]);
+});

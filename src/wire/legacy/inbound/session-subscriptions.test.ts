@@ -1,0 +1,340 @@
+import { expect, test } from 'vitest';
+import { aborted, deferred, listening, scripted, settled } from '../../../../test/support/service.ts';
+import { opened } from '../../../../test/support/wire.ts';
+import type { Exchange } from '../../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
+import { LOG_LEVELS } from '../../../protocol/logging.ts';
+
+const capabilities = { logging: {}, resources: { subscribe: true } };
+const uri = 'x://y';
+
+function listenable(methods = {}): ReturnType<typeof scripted> & { heard: Exchange[] } {
+  const heard: Exchange[] = [];
+  return { heard, ...scripted({ 'subscriptions/listen': listening(heard), ...methods }, capabilities) };
+}
+
+const log = (level: string) => ({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data: level } });
+
+test('a session listens once it is initialized, and hears what the service says', async () => {
+  const { service, heard } = listenable();
+  const { client } = await opened(service);
+  await client.send({ method: 'notifications/initialized' });
+  expect(heard.map(({ params }) => params)).toEqual([
+    { notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true } },
+  ]);
+  await heard[0]!.notify('notifications/tools/list_changed');
+  await heard[0]!.notify('notifications/vendor', {
+    a: 1,
+    _meta: { 'io.modelcontextprotocol/subscriptionId': 's', mine: 1 },
+  });
+  await heard[0]!.notify('notifications/vendor', { _meta: { 'io.modelcontextprotocol/subscriptionId': 's' } });
+  await settled();
+  // The acknowledgement, and the id of the subscription, are not for clients of these revisions.
+  expect(client.take()).toEqual([
+    { jsonrpc: '2.0', method: 'notifications/tools/list_changed' },
+    { jsonrpc: '2.0', method: 'notifications/vendor', params: { a: 1, _meta: { mine: 1 } } },
+    { jsonrpc: '2.0', method: 'notifications/vendor', params: {} },
+  ]);
+});
+
+test('a service without subscriptions is fine', async () => {
+  const { client, errors } = await opened(scripted().service);
+  expect(await client.request(1, 'ping')).toMatchObject({ id: 1 });
+  expect(errors).toEqual([]);
+});
+
+test('subscribing opens an exchange for the resource, and is answered once that is acknowledged', async () => {
+  const acknowledge = deferred();
+  const heard: Exchange[] = [];
+  const { service } = scripted(
+    {
+      'subscriptions/listen': async (exchange) => {
+        heard.push(exchange);
+        await acknowledge.promise;
+        return listening([])(exchange);
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  await client.send({ id: 1, method: 'resources/subscribe', params: { uri } });
+  expect(heard.at(-1)!.params).toEqual({ notifications: { resourceSubscriptions: [uri] } });
+  expect(client.take()).toEqual([]);
+  acknowledge.resolve();
+  await settled();
+  expect(client.next()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+  await heard.at(-1)!.notify('notifications/resources/updated', { uri });
+  await settled();
+  expect(client.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
+});
+
+test('subscribing twice is subscribing once, unsubscribing ends it, twice as well', async () => {
+  const { service, heard } = listenable();
+  const { client } = await opened(service);
+  expect(await client.request(1, 'resources/subscribe', { uri })).toMatchObject({ result: {} });
+  expect(await client.request(2, 'resources/subscribe', { uri })).toMatchObject({ result: {} });
+  expect(heard).toHaveLength(2);
+  expect(await client.request(3, 'resources/unsubscribe', { uri })).toMatchObject({ result: {} });
+  expect(heard).toHaveLength(1);
+  expect(await client.request(4, 'resources/unsubscribe', { uri })).toMatchObject({ result: {} });
+});
+
+test('a resource that the service does not watch is refused', async () => {
+  const { service } = scripted(
+    {
+      'subscriptions/listen': async (exchange) => {
+        await exchange.notify('notifications/subscriptions/acknowledged', { notifications: {} });
+        await aborted(exchange.signal);
+        return {};
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  expect(await client.request(1, 'resources/subscribe', { uri })).toMatchObject({
+    error: { code: -32602, message: expect.stringContaining(uri) },
+  });
+});
+
+test('subscribing needs a URI and the capability', async () => {
+  const { client } = await opened(listenable().service);
+  expect(await client.request(1, 'resources/subscribe', {})).toMatchObject({ error: { code: -32602 } });
+  const bare = await opened(scripted().service);
+  expect(await bare.client.request(1, 'resources/subscribe', { uri })).toMatchObject({ error: { code: -32601 } });
+  expect(await bare.client.request(2, 'logging/setLevel', { level: 'info' })).toMatchObject({
+    error: { code: -32601 },
+  });
+});
+
+test('a session may subscribe to no more than 1000 resources', async () => {
+  const { client } = await opened(listenable().service);
+  for (let n = 0; n < 1000; n += 1)
+    await client.transport.send({ jsonrpc: '2.0', id: n, method: 'resources/subscribe', params: { uri: `x://${n}` } });
+  await settled();
+  expect(await client.request('more', 'resources/subscribe', { uri: 'x://more' })).toMatchObject({
+    error: { code: -32600 },
+  });
+});
+
+test('every log message comes until a level is set, then those that reach it', async () => {
+  const { service } = listenable({
+    work: async (exchange: Exchange) => {
+      for (const level of LOG_LEVELS) await exchange.notify('notifications/message', { level, data: level });
+      return {};
+    },
+  });
+  const { client } = await opened(service);
+  await client.send({ id: 1, method: 'work' });
+  expect(client.take().slice(0, -1)).toEqual(LOG_LEVELS.map(log));
+  expect(await client.request(2, 'logging/setLevel', { level: 'error' })).toEqual({
+    jsonrpc: '2.0',
+    id: 2,
+    result: {},
+  });
+  await client.send({ id: 3, method: 'work' });
+  expect(client.take().slice(0, -1)).toEqual(['error', 'critical', 'alert', 'emergency'].map(log));
+});
+
+test.each([undefined, 'loud', 5])('log level %j is −32602', async (level) => {
+  const { client } = await opened(listenable().service);
+  expect(await client.request(1, 'logging/setLevel', { level })).toMatchObject({ error: { code: -32602 } });
+});
+
+test('a new level is seen by the service that is listened to, and nothing is missed or doubled', async () => {
+  const { service, heard } = listenable();
+  const { client } = await opened(service);
+  const [before] = heard;
+  await client.request(1, 'logging/setLevel', { level: 'warning' });
+  expect(before!.signal.aborted).toBe(true);
+  expect(heard).toHaveLength(1);
+  expect(heard[0]).not.toBe(before);
+  expect(heard[0]!.caller.logLevel).toBe('warning');
+  await before!.notify('notifications/tools/list_changed');
+  await heard[0]!.notify('notifications/tools/list_changed');
+  await settled();
+  expect(client.take()).toHaveLength(1);
+});
+
+test('closing the connection ends all that listens', async () => {
+  const { service, heard } = listenable();
+  const { client } = await opened(service);
+  await client.request(1, 'resources/subscribe', { uri });
+  expect(heard).toHaveLength(2);
+  await client.transport.close();
+  await settled();
+  expect(heard).toEqual([]);
+});
+
+test('a level that the service refuses changes nothing: what listened before goes on', async () => {
+  const heard: Exchange[] = [];
+  let refuse = false;
+  const { service } = scripted(
+    {
+      'subscriptions/listen': (exchange) => {
+        if (refuse) throw new RpcError(ErrorCode.MethodNotFound, 'no levels here');
+        return listening(heard)(exchange);
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  await client.request(1, 'logging/setLevel', { level: 'warning' });
+  refuse = true;
+  expect(await client.request(2, 'logging/setLevel', { level: 'debug' })).toMatchObject({ error: { code: -32601 } });
+  expect(heard).toHaveLength(1);
+  expect(heard[0]!.signal.aborted).toBe(false);
+  expect(heard[0]!.caller.logLevel).toBe('warning');
+  await heard[0]!.notify('notifications/tools/list_changed');
+  await settled();
+  expect(client.take()).toHaveLength(1);
+  refuse = false;
+  expect(await client.request(3, 'logging/setLevel', { level: 'debug' })).toMatchObject({ result: {} });
+  expect(heard.map(({ caller }) => caller.logLevel)).toEqual(['debug']);
+});
+
+test('of two levels that are set at once, the one that the service takes stays', async () => {
+  const answers = [deferred(), deferred()];
+  const gates = [...answers];
+  let opening = false;
+  const heard: Exchange[] = [];
+  const { service } = scripted(
+    {
+      'subscriptions/listen': async (exchange) => {
+        if (opening) await gates.shift()!.promise;
+        return listening(heard)(exchange);
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  opening = true;
+  await client.send({ id: 1, method: 'logging/setLevel', params: { level: 'debug' } });
+  await client.send({ id: 2, method: 'logging/setLevel', params: { level: 'error' } });
+  answers[0]!.reject(new Error('not now'));
+  await settled();
+  expect(client.take()).toMatchObject([{ id: 1, error: { message: 'not now' } }]);
+  answers[1]!.resolve();
+  await settled();
+  expect(client.take()).toMatchObject([{ id: 2, result: {} }]);
+  expect(heard.map(({ caller }) => caller.logLevel)).toEqual(['error']);
+});
+
+test('a service with logging and without subscriptions takes levels', async () => {
+  const { client, errors } = await opened(scripted({}, capabilities).service);
+  await client.send(
+    { id: 1, method: 'logging/setLevel', params: { level: 'debug' } },
+    { id: 2, method: 'logging/setLevel', params: { level: 'error' } },
+  );
+  expect(client.take()).toMatchObject([
+    { id: 1, result: {} },
+    { id: 2, result: {} },
+  ]);
+  expect(errors).toEqual([]);
+});
+
+test.each(['ends', 'rejects'])(
+  'a subscription that the service %s is made anew by the next resources/subscribe',
+  async (how) => {
+    const ends: ReturnType<typeof deferred<void>>[] = [];
+    const { service } = scripted(
+      {
+        'subscriptions/listen': async (exchange) => {
+          if (!exchange.params['notifications'].resourceSubscriptions) return listening([])(exchange);
+          const end = deferred();
+          ends.push(end);
+          await exchange.notify('notifications/subscriptions/acknowledged', exchange.params);
+          await end.promise;
+          return {};
+        },
+      },
+      capabilities,
+    );
+    const { client, errors } = await opened(service);
+    await client.request(1, 'resources/subscribe', { uri });
+    if (how === 'ends') ends[0]!.resolve();
+    else ends[0]!.reject(new Error('lost'));
+    await settled();
+    expect(errors.map(({ message }) => message)).toEqual(how === 'ends' ? [] : ['lost']);
+    expect(await client.request(2, 'resources/subscribe', { uri })).toMatchObject({ result: {} });
+    expect(ends).toHaveLength(2);
+  },
+);
+
+test('a session whose server was lost listens again with its next request', async () => {
+  let lost = true;
+  const heard: Exchange[] = [];
+  const { service } = scripted(
+    {
+      'subscriptions/listen': (exchange) => {
+        if (lost) throw new RpcError(CONNECTION_CLOSED, 'The server is being started again');
+        return listening(heard)(exchange);
+      },
+    },
+    capabilities,
+  );
+  const { client, errors } = await opened(service);
+  expect(errors.map(({ message }) => message)).toEqual(['The server is being started again']);
+  lost = false;
+  await client.request(1, 'echo');
+  await client.request(2, 'echo');
+  expect(heard).toHaveLength(1);
+  await heard[0]!.notify('notifications/tools/list_changed');
+  await settled();
+  expect(client.take()).toEqual([{ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }]);
+});
+
+test('a level is told to a service that has ended what listened to it', async () => {
+  let end = deferred();
+  const levels: unknown[] = [];
+  const { service } = scripted(
+    {
+      'subscriptions/listen': async (exchange) => {
+        levels.push(exchange.caller.logLevel);
+        await exchange.notify('notifications/subscriptions/acknowledged', exchange.params);
+        await end.promise;
+        return {};
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  end.resolve();
+  await settled();
+  end = deferred();
+  expect(await client.request(1, 'logging/setLevel', { level: 'error' })).toMatchObject({ result: {} });
+  expect(levels).toEqual([undefined, 'error']);
+});
+
+test.each([
+  ['takes', (uris: string[]) => ({ resourceSubscriptions: uris }), { result: {} }],
+  ['refuses', () => ({}), { error: { code: -32602 } }],
+])('a second subscription waits for the first, which the service %s', async (_, honour, answer) => {
+  const acknowledge = deferred();
+  let opening = 0;
+  const { service } = scripted(
+    {
+      'subscriptions/listen': async (exchange) => {
+        const uris = exchange.params['notifications'].resourceSubscriptions;
+        if (!uris) return listening([])(exchange);
+        opening += 1;
+        await acknowledge.promise;
+        await exchange.notify('notifications/subscriptions/acknowledged', { notifications: honour(uris) });
+        await aborted(exchange.signal);
+        return {};
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  const params = { uri };
+  await client.send({ id: 1, method: 'resources/subscribe', params }, { id: 2, method: 'resources/subscribe', params });
+  expect(client.take()).toEqual([]);
+  acknowledge.resolve();
+  await settled();
+  expect(client.take()).toMatchObject([
+    { id: 1, ...answer },
+    { id: 2, ...answer },
+  ]);
+  expect(opening).toBe(1);
+});

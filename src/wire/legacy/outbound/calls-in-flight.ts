@@ -1,0 +1,92 @@
+import type { Exchange } from '../../../core/exchange.ts';
+import { IdTable } from '../../../jsonrpc/id-table.ts';
+import type { RequestId } from '../../../jsonrpc/message.ts';
+import { MAY_ASK, Method } from '../../../protocol/methods.ts';
+import { Newest } from '../../../base/newest.ts';
+import type { NoticeQueue } from '../../notice-queue.ts';
+
+/** A request that waits for the server's answer. */
+export interface CallInFlight {
+  readonly exchange: Exchange;
+  /** The progress token that the caller gave. */
+  readonly token: RequestId | undefined;
+  /** The progress token that the server got for it. */
+  readonly upstreamToken: RequestId | undefined;
+  /** Created when the server first sends something that belongs to the call. */
+  notices: NoticeQueue | undefined;
+}
+
+/** The calls in flight of one connection. Finds a call by its id, by its progress token, or by how new it is. */
+export class CallsInFlight {
+  /** Oldest first. */
+  readonly #calls = new IdTable<RequestId, CallInFlight>();
+  readonly #byExchange = new Map<Exchange, CallInFlight>();
+  readonly #byToken = new Map<RequestId, RequestId>();
+  readonly #askable = new Newest<CallInFlight>();
+  readonly #tools = new Newest<CallInFlight>();
+  /** Calls that want log messages and come from callers without a session. */
+  readonly #wanting = new Newest<CallInFlight>();
+  readonly #ofSessions = new Set<CallInFlight>();
+
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  add(id: RequestId, call: CallInFlight): void {
+    const { exchange, upstreamToken } = call;
+    const { session, logLevel } = exchange.caller;
+    this.#calls.set(id, call);
+    this.#byExchange.set(exchange, call);
+    if (upstreamToken !== undefined) this.#byToken.set(upstreamToken, id);
+    if (canAsk(exchange)) this.#askable.add(call);
+    if (exchange.method === Method.CallTool) this.#tools.add(call);
+    if (session) this.#ofSessions.add(call);
+    else if (logLevel !== undefined) this.#wanting.add(call);
+  }
+
+  delete(id: RequestId, call: CallInFlight): void {
+    this.#calls.delete(id);
+    if (this.#byExchange.get(call.exchange) === call) this.#byExchange.delete(call.exchange);
+    if (call.upstreamToken !== undefined) this.#byToken.delete(call.upstreamToken);
+    this.#askable.delete(call);
+    this.#tools.delete(call);
+    this.#wanting.delete(call);
+    this.#ofSessions.delete(call);
+  }
+
+  /** The call with this id. Undefined if the id is undefined. */
+  get(id: RequestId | undefined): CallInFlight | undefined {
+    return id === undefined ? undefined : this.#calls.get(id);
+  }
+
+  of(exchange: Exchange): CallInFlight | undefined {
+    return this.#byExchange.get(exchange);
+  }
+
+  /** The id of the call that uses this progress token towards the server. */
+  idOf(upstreamToken: unknown): RequestId | undefined {
+    return this.#byToken.get(upstreamToken as RequestId);
+  }
+
+  get only(): CallInFlight | undefined {
+    return this.#calls.size === 1 ? this.#calls.values()[0] : undefined;
+  }
+
+  /** The newest `tools/call`. If there is none, the newest other call that can carry a question. */
+  get newestAskable(): CallInFlight | undefined {
+    return this.#tools.last ?? this.#askable.last;
+  }
+
+  /**
+   * The newest call that wants log messages. Undefined if any caller has a session, because the session gets the
+   * messages.
+   */
+  get newestWanting(): CallInFlight | undefined {
+    return this.#ofSessions.size > 0 ? undefined : this.#wanting.last;
+  }
+}
+
+/** Whether a request can carry a question. Without a session, only some methods can (2026-07-28, patterns/mrtr). */
+export function canAsk({ caller, method }: Exchange): boolean {
+  return caller.session !== undefined || MAY_ASK.has(method);
+}

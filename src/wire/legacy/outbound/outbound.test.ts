@@ -1,0 +1,657 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { TestExchange, type TestExchangeOptions } from '../../../../test/support/exchange.ts';
+import { deferred, settled } from '../../../../test/support/service.ts';
+import { Peer } from '../../../../test/support/wire.ts';
+import { NotAsked } from '../../../core/exchange.ts';
+import { RpcError } from '../../../jsonrpc/errors.ts';
+import type { JsonObject } from '../../../jsonrpc/message.ts';
+import { memoryTransportPair } from '../../../transport/memory.ts';
+import { connectLegacy, type OutboundOptions } from './outbound.ts';
+import type { Upstream } from '../../upstream.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const clientInfo = { name: 'us', version: '1' };
+const everything = { tools: { listChanged: true }, resources: { subscribe: true, listChanged: true }, logging: {} };
+
+interface Wire {
+  server: Peer;
+  upstream: Promise<Upstream>;
+  errors: Error[];
+  transport: ReturnType<typeof memoryTransportPair>[0];
+}
+
+/** Begins to connect to a server that is spoken by hand. */
+async function connecting(options: Partial<OutboundOptions> = {}): Promise<Wire> {
+  const [near, far] = memoryTransportPair();
+  const server = new Peer(far);
+  await far.start();
+  const errors: Error[] = [];
+  const upstream = connectLegacy(near, { clientInfo, onerror: (error) => void errors.push(error), ...options });
+  upstream.catch(() => {});
+  await settled();
+  return { server, upstream, errors, transport: near };
+}
+
+const welcome = (protocolVersion: unknown = '2025-11-25', capabilities: JsonObject = everything) => ({
+  protocolVersion,
+  capabilities,
+  serverInfo: { name: 'them', version: '2' },
+  instructions: 'Hello.',
+});
+
+async function connected(options: Partial<OutboundOptions> = {}) {
+  const { server, upstream, errors, transport } = await connecting(options);
+  await server.send({ id: server.next().id, result: welcome() });
+  const { service } = await upstream;
+  /** Starts an exchange and lets the request go out. */
+  const start = async (method: string, params: JsonObject = {}, exchangeOptions: TestExchangeOptions = {}) => {
+    const exchange = new TestExchange(method, params, exchangeOptions);
+    const result = service(exchange);
+    result.catch(() => {});
+    await settled();
+    return { exchange, result };
+  };
+  return { server, upstream: await upstream, errors, start, service, transport };
+}
+
+/** The same, past notifications/initialized. */
+async function ready(options: Partial<OutboundOptions> = {}) {
+  const wire = await connected(options);
+  await wire.start('notifications/first');
+  wire.server.take();
+  return wire;
+}
+
+describe('the handshake', () => {
+  test('asks for the newest revision in the name of the client', async () => {
+    const { server } = await connecting({ capabilities: { roots: {} } });
+    expect(server.next()).toEqual({
+      jsonrpc: '2.0',
+      id: expect.anything(),
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: { roots: {} }, clientInfo },
+    });
+  });
+
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
+    'goes on in %s where the server says so',
+    async (revision) => {
+      const { server, upstream } = await connecting();
+      await server.send({ id: server.next().id, result: welcome(revision) });
+      expect(await upstream).toMatchObject({
+        revision,
+        discovered: {
+          supportedVersions: [revision],
+          capabilities: everything,
+          instructions: 'Hello.',
+          _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'them', version: '2' } },
+        },
+      });
+    },
+  );
+
+  test.each(['2026-07-28', '1999-01-01', undefined, 5])(
+    'fails where the server answers with revision %j',
+    async (revision) => {
+      const { server, upstream } = await connecting();
+      await server.send({ id: server.next().id, result: { ...welcome(), protocolVersion: revision } });
+      await expect(upstream).rejects.toThrow('which this client does not');
+      expect(server.closed).toBe(true);
+    },
+  );
+
+  test('fails with the error of the server', async () => {
+    const { server, upstream } = await connecting();
+    await server.send({ id: server.next().id, error: { code: -32602, message: 'no such revision' } });
+    await expect(upstream).rejects.toMatchObject({ code: -32602 });
+    expect(server.closed).toBe(true);
+  });
+
+  test('fails where it takes too long, and is not cancelled', async () => {
+    const { server, upstream } = await connecting({ handshakeTimeout: 1000 });
+    server.take();
+    await vi.advanceTimersByTimeAsync(1000);
+    await expect(upstream).rejects.toMatchObject({ code: -32001 });
+    expect(server.take()).toEqual([]);
+    expect(server.closed).toBe(true);
+  });
+
+  test('fails where the server goes away, and says why', async () => {
+    const { server, upstream } = await connecting({ closeReason: () => new Error('exit code 3') });
+    await server.transport.close();
+    await expect(upstream).rejects.toMatchObject({ code: -32000, message: 'Connection closed: exit code 3' });
+  });
+
+  test('finds that a server of before 2025-03-26, which had no word for it, may complete what it has', async () => {
+    const capabilitiesOf = async (revision: string, capabilities: JsonObject): Promise<JsonObject> => {
+      const { server, upstream } = await connecting();
+      await server.send({ id: server.next().id, result: welcome(revision, capabilities) });
+      return (await upstream).discovered.capabilities;
+    };
+    expect(await capabilitiesOf('2024-11-05', { prompts: {} })).toEqual({ prompts: {}, completions: {} });
+    expect(await capabilitiesOf('2024-11-05', { tools: {} })).toEqual({ tools: {} });
+    expect(await capabilitiesOf('2025-03-26', { prompts: {} })).toEqual({ prompts: {} });
+  });
+
+  test('answers a ping in the middle of it', async () => {
+    const { server } = await connecting();
+    server.take();
+    await server.send({ id: 'p', method: 'ping' });
+    expect(server.take()).toEqual([{ jsonrpc: '2.0', id: 'p', result: {} }]);
+  });
+
+  test('notifications/initialized goes out once, before the first exchange', async () => {
+    const { server, start } = await connected();
+    expect(server.take()).toEqual([]);
+    await start('server/discover');
+    expect(server.take()).toEqual([]);
+    await start('tools/list');
+    await start('tools/list');
+    expect(server.take().map((message) => 'method' in message && message.method)).toEqual([
+      'notifications/initialized',
+      'tools/list',
+      'tools/list',
+    ]);
+  });
+});
+
+describe('calls', () => {
+  test('go out under ids of their own and are answered by theirs', async () => {
+    const { server, start } = await ready();
+    const one = await start('tools/call', { name: 'a' });
+    const two = await start('vendor/odd', { b: [2] });
+    const [first, second] = [server.next(), server.next()];
+    expect(first).toEqual({ jsonrpc: '2.0', id: first.id, method: 'tools/call', params: { name: 'a' } });
+    expect(second).toEqual({ jsonrpc: '2.0', id: second.id, method: 'vendor/odd', params: { b: [2] } });
+    await server.send(
+      { id: second.id, error: { code: -5, message: 'no', data: [1] } },
+      { id: first.id, result: { a: 1 } },
+    );
+    expect(await one.result).toEqual({ a: 1 });
+    await expect(two.result).rejects.toMatchObject({ code: -5, message: 'no', data: [1] });
+  });
+
+  test('cancelled by the caller, the server is told and the answer is not waited for', async () => {
+    const { server, start, errors } = await ready();
+    const { exchange, result } = await start('tools/call', { _meta: { progressToken: 'mine' } });
+    const { id, params } = server.next();
+    exchange.abort();
+    await expect(result).rejects.toThrow('aborted');
+    await settled();
+    expect(server.take()).toEqual([
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id, reason: expect.any(String) } },
+    ]);
+    // What was on its way when the server heard of it is no fault.
+    const { progressToken } = params['_meta'];
+    await server.send({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
+    await server.send({ id, result: {} });
+    expect(errors).toEqual([]);
+  });
+
+  test('cancelled before they begin, nothing is sent', async () => {
+    const { server, service } = await ready();
+    const exchange = new TestExchange('tools/call');
+    exchange.abort();
+    await expect(service(exchange)).rejects.toThrow('aborted');
+    expect(server.take()).toEqual([]);
+  });
+
+  test('that are not answered run out of time, and the server is told', async () => {
+    const { server, start } = await ready({ timeout: 1000 });
+    const { result } = await start('tools/call');
+    const { id } = server.next();
+    await vi.advanceTimersByTimeAsync(1000);
+    await expect(result).rejects.toMatchObject({ code: -32001 });
+    expect(server.take()).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: id } }]);
+  });
+
+  test('do not say what a caller of 2026-07-28 says of itself: the server would take them for its own requests', async () => {
+    const { server, start } = await ready();
+    const sender = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'caller', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+      'io.modelcontextprotocol/logLevel': 'info',
+    };
+    await start('tools/call', { name: 'x', _meta: { ...sender, progressToken: 'mine', other: 1 } });
+    expect(server.next().params['_meta']).toEqual({ progressToken: expect.any(Number), other: 1 });
+    await start('tools/call', { name: 'x', _meta: sender });
+    expect(server.next().params).toEqual({ name: 'x' });
+    await start('notifications/custom', { x: 1, _meta: sender });
+    expect(server.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/custom', params: { x: 1 } });
+    expect(server.take()).toEqual([]);
+  });
+
+  test('hear their progress under the token of their caller, and it extends their time', async () => {
+    const { server, start, errors } = await ready({ timeout: 1000, maxTimeout: 2500 });
+    // Callers do not know of one another, and chose the same token.
+    const one = await start('tools/call', { _meta: { progressToken: 'mine', other: 1 } });
+    const two = await start('tools/call', { _meta: { progressToken: 'mine' } });
+    const [first, second] = [server.next(), server.next()];
+    const { progressToken } = first.params['_meta'];
+    expect(first.params['_meta'].other).toBe(1);
+    expect(second.params['_meta'].progressToken).not.toBe(progressToken);
+    await vi.advanceTimersByTimeAsync(900);
+    await server.send({
+      method: 'notifications/progress',
+      params: { progressToken, progress: 1, total: 2, message: 'm' },
+    });
+    expect(one.exchange.notified).toEqual([
+      { method: 'notifications/progress', params: { progressToken: 'mine', progress: 1, total: 2, message: 'm' } },
+    ]);
+    expect(two.exchange.notified).toEqual([]);
+    await vi.advanceTimersByTimeAsync(900);
+    await expect(two.result).rejects.toMatchObject({ code: -32001 });
+    await server.send({ id: first.id, result: {} });
+    expect(await one.result).toEqual({});
+    await server.send({ method: 'notifications/progress', params: { progressToken, progress: 2 } });
+    expect(errors.at(-1)!.message).toContain('no active request');
+  });
+
+  test('do not pile up the progress that a slow reader has not taken, and have the newest before their result', async () => {
+    const { server, start } = await ready();
+    const order: unknown[] = [];
+    const { result } = await start(
+      'tools/call',
+      { _meta: { progressToken: 'mine' } },
+      {
+        onnotify: (_method, params) => {
+          order.push(params!['progress']);
+          return new Promise(() => {});
+        },
+      },
+    );
+    void result.then(() => order.push('result'));
+    const { id, params } = server.next();
+    const { progressToken } = params['_meta'];
+    for (let progress = 1; progress <= 5000; progress += 1)
+      void server.transport.send({
+        jsonrpc: '2.0',
+        method: 'notifications/progress',
+        params: { progressToken, progress },
+      });
+    await settled();
+    const before = order.length;
+    expect(before).toBeLessThan(100);
+    await server.send({ id, result: {} });
+    expect(order.slice(before)).toEqual([5000, 'result']);
+  });
+
+  test('fail with an error without an id where just one is in flight', async () => {
+    const { server, start, errors } = await ready();
+    const error = { code: -32700, message: 'Parse error' };
+    const one = await start('tools/call');
+    await server.send({ error });
+    await expect(one.result).rejects.toMatchObject(error);
+    expect(errors).toEqual([]);
+    const [two, three] = [await start('tools/call'), await start('tools/call')];
+    await server.send({ error });
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('Parse error')]);
+    server.next();
+    for (const { result } of [two, three]) {
+      await server.send({ id: server.next().id, result: {} });
+      expect(await result).toEqual({});
+    }
+  });
+
+  test('fail when the connection closes, and so do later ones', async () => {
+    const { server, start, upstream } = await ready({ closeReason: () => new Error('killed by SIGKILL') });
+    const closed = deferred();
+    upstream.onclose = closed.resolve;
+    const { result } = await start('tools/call');
+    await server.transport.close();
+    await closed.promise;
+    const lost = { code: -32000, message: 'Connection closed: killed by SIGKILL' };
+    await expect(result).rejects.toMatchObject(lost);
+    await expect((await start('tools/list')).result).rejects.toMatchObject(lost);
+    expect(upstream.closed).toBe(true);
+  });
+
+  test('leave nothing at the signal of their caller', async () => {
+    const { server, start } = await ready();
+    const { exchange, result } = await start('tools/call');
+    await server.send({ id: server.next().id, result: {} });
+    await result;
+    expect(getEventListeners(exchange.signal, 'abort')).toEqual([]);
+  });
+
+  test('notifications of the caller are passed on', async () => {
+    const { server, start } = await ready();
+    await start('notifications/roots/list_changed', {});
+    expect(server.take()).toEqual([{ jsonrpc: '2.0', method: 'notifications/roots/list_changed', params: {} }]);
+  });
+});
+
+describe('questions of the server', () => {
+  const answering = (name: string): TestExchangeOptions => ({ onask: (method, params) => ({ name, method, params }) });
+
+  test('belong to the call in flight', async () => {
+    const { server, start } = await ready();
+    await start('prompts/get', {}, answering('call'));
+    server.take();
+    await server.send({ id: 's1', method: 'roots/list' });
+    expect(server.take()).toEqual([
+      { jsonrpc: '2.0', id: 's1', result: { name: 'call', method: 'roots/list', params: {} } },
+    ]);
+  });
+
+  test('belong to the newest tools/call where there are several calls, else to the newest call, else to who listens', async () => {
+    const { server, start } = await ready();
+    const asked = async (): Promise<string> => {
+      await server.send({ id: 'q', method: 'roots/list' });
+      const answer: any = server.take().at(-1);
+      return answer.result.name;
+    };
+    const session = { id: 's', signal: new AbortController().signal };
+    const listener = await start('subscriptions/listen', {}, { ...answering('listener'), caller: { session } });
+    server
+      .take()
+      .forEach(
+        (message) => 'id' in message && void server.transport.send({ jsonrpc: '2.0', id: message.id!, result: {} }),
+      );
+    await settled();
+    expect(await asked()).toBe('listener');
+    await start('prompts/get', {}, answering('prompt'));
+    expect(await asked()).toBe('prompt');
+    await start('tools/call', {}, answering('tool 1'));
+    await start('tools/call', {}, answering('tool 2'));
+    await start('resources/read', {}, answering('resource'));
+    expect(await asked()).toBe('tool 2');
+    listener.exchange.abort();
+  });
+
+  test('that come before any call are asked with the first that can carry them', async () => {
+    const { server, start } = await ready();
+    await server.send({ id: 's1', method: 'roots/list' });
+    // Without a session a caller cannot be asked in the middle of a list.
+    await start('tools/list', {}, answering('list'));
+    await start('tools/call', {}, answering('call'));
+    expect(server.take().at(-1)).toMatchObject({ id: 's1', result: { name: 'call' } });
+  });
+
+  test('go out with another call where the one that they went out with was answered before its caller was asked', async () => {
+    const { server, start } = await ready();
+    await start('tools/call', { name: 'older' }, answering('older'));
+    const newer = deferred<JsonObject>();
+    await start('tools/call', { name: 'newer' }, { onask: () => newer.promise });
+    const [, call] = server.take();
+    await server.send({ id: 's1', method: 'roots/list' }, { id: (call as { id: number }).id, result: {} });
+    newer.reject(new NotAsked('roots/list', 'tools/call'));
+    await settled();
+    expect(server.take()).toMatchObject([{ id: 's1', result: { name: 'older' } }]);
+  });
+
+  test('that nobody is there to answer are refused after half a minute', async () => {
+    const { server } = await ready();
+    await server.send({ id: 's1', method: 'roots/list' });
+    expect(server.take()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(server.take()).toEqual([
+      { jsonrpc: '2.0', id: 's1', error: { code: -32603, message: expect.stringContaining('roots/list') } },
+    ]);
+  });
+
+  test('are not asked of a call that was answered before', async () => {
+    const { server, start } = await ready();
+    const { exchange } = await start('tools/call', {}, answering('call'));
+    await server.send({ id: server.next().id, result: {} });
+    await server.send({ id: 's1', method: 'roots/list' });
+    expect(exchange.asked).toEqual([]);
+  });
+
+  test('are over for their caller when the connection closes', async () => {
+    const { server, start } = await ready();
+    let signal: AbortSignal | undefined;
+    const { exchange } = await start('tools/call');
+    exchange.ask = (_method, _params, options) => {
+      signal = options?.signal;
+      return new Promise(() => {});
+    };
+    await server.send({ id: 's1', method: 'roots/list' });
+    expect(signal!.aborted).toBe(false);
+    await server.transport.close();
+    expect(signal!.reason).toMatchObject({ code: -32000, message: 'Connection closed' });
+  });
+
+  test('are bounded in number: what is more is refused until one of them is answered', async () => {
+    const { server, start } = await ready();
+    const first = deferred<JsonObject>();
+    let asked = 0;
+    const onask = (): Promise<JsonObject> => ((asked += 1) === 1 ? first.promise : new Promise(() => {}));
+    await start('tools/call', {}, { onask });
+    server.take();
+    const ask = (n: number) => ({ id: `s${n}`, method: 'roots/list' });
+    await server.send(...Array.from({ length: 1001 }, (_, n) => ask(n)));
+    const refusal = { code: -32603, message: expect.stringContaining('1000 questions') };
+    expect([asked, server.take()]).toEqual([1000, [{ jsonrpc: '2.0', id: 's1000', error: refusal }]]);
+    first.resolve({ roots: [] });
+    await settled();
+    server.take();
+    await server.send(ask(1001));
+    expect([asked, server.take()]).toEqual([1001, []]);
+  });
+
+  test("fail with the caller's error", async () => {
+    const { server, start } = await ready();
+    await start('tools/call', {}, { onask: () => Promise.reject(new RpcError(-1, 'declined', { data: 5 })) });
+    server.take();
+    await server.send({ id: 's1', method: 'sampling/createMessage', params: {} });
+    expect(server.take()).toEqual([{ jsonrpc: '2.0', id: 's1', error: { code: -1, message: 'declined', data: 5 } }]);
+  });
+
+  test('that the server takes back are not answered, and the caller is told', async () => {
+    const { server, start } = await ready();
+    const answer = deferred<JsonObject>();
+    let signal: AbortSignal | undefined;
+    const { exchange } = await start('tools/call');
+    exchange.ask = (_method, _params, options) => {
+      signal = options?.signal;
+      return answer.promise;
+    };
+    server.take();
+    await server.send({ id: 's1', method: 'roots/list' });
+    await server.send({ method: 'notifications/cancelled', params: { requestId: 's1', reason: 'never mind' } });
+    expect(signal!.aborted).toBe(true);
+    expect(String(signal!.reason)).toContain('never mind');
+    answer.resolve({});
+    await settled();
+    expect(server.take()).toEqual([]);
+  });
+
+  test('under an id in flight are refused without one', async () => {
+    const { server, start } = await ready();
+    await start('tools/call', {}, { onask: () => new Promise(() => {}) });
+    server.take();
+    await server.send({ id: 1, method: 'roots/list' }, { id: 1, method: 'roots/list' });
+    const [refusal, ...more] = server.take();
+    expect(refusal).toEqual({ jsonrpc: '2.0', error: { code: -32600, message: expect.any(String) } });
+    expect(more).toEqual([]);
+  });
+});
+
+describe('listening', () => {
+  const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+
+  /** Answers all requests that have come with an empty result, and says which they were. */
+  async function answerAll(server: Peer): Promise<string[]> {
+    const said: string[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      for (const message of server.take()) {
+        if (!('method' in message)) continue;
+        said.push(message.params?.['uri'] ? `${message.method} ${message.params['uri']}` : message.method);
+        if ('id' in message) await server.send({ id: message.id, result: {} });
+      }
+    }
+    return said;
+  }
+
+  test('is acknowledged first, with what the server can do', async () => {
+    const { server, start } = await ready();
+    const { exchange } = await start('subscriptions/listen', { notifications: all });
+    await answerAll(server);
+    expect(exchange.notified).toEqual([
+      {
+        method: 'notifications/subscriptions/acknowledged',
+        params: { notifications: { toolsListChanged: true, resourcesListChanged: true } },
+      },
+    ]);
+  });
+
+  test('hears what was asked for, until it ends', async () => {
+    const { server, start } = await ready();
+    const { exchange, result } = await start('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    exchange.notified.length = 0;
+    const say = (method: string, params: JsonObject = {}): Promise<void> => server.send({ method, params });
+    await say('notifications/tools/list_changed');
+    await say('notifications/resources/list_changed');
+    await say('notifications/resources/updated', { uri: 'x://y' });
+    await say('notifications/vendor');
+    expect(exchange.notified.map(({ method }) => method)).toEqual([
+      'notifications/tools/list_changed',
+      'notifications/vendor',
+    ]);
+    exchange.abort();
+    expect(await result).toEqual({});
+    await say('notifications/tools/list_changed');
+    expect(exchange.notified).toHaveLength(2);
+  });
+
+  test('to a resource subscribes once, however many listen, and unsubscribes with the last', async () => {
+    const { server, start } = await ready();
+    const params = { notifications: { resourceSubscriptions: ['x://y'] } };
+    const one = await start('subscriptions/listen', params);
+    expect(await answerAll(server)).toEqual(['resources/subscribe x://y']);
+    const two = await start('subscriptions/listen', params);
+    expect(await answerAll(server)).toEqual([]);
+    await server.send({ method: 'notifications/resources/updated', params: { uri: 'x://y' } });
+    for (const { exchange } of [one, two])
+      expect(exchange.notified.at(-1)!.method).toBe('notifications/resources/updated');
+    one.exchange.abort();
+    await settled();
+    expect(await answerAll(server)).toEqual([]);
+    two.exchange.abort();
+    await settled();
+    expect(await answerAll(server)).toEqual(['resources/unsubscribe x://y']);
+  });
+
+  test('to a resource that the server refuses fails', async () => {
+    const { server, start } = await ready();
+    const { result } = await start('subscriptions/listen', { notifications: { resourceSubscriptions: ['x://y'] } });
+    await server.send({ id: server.next().id, error: { code: -32002, message: 'no such resource' } });
+    await expect(result).rejects.toMatchObject({ code: -32002 });
+  });
+
+  test('asks for the least severe level that anyone wants', async () => {
+    const { server, start } = await ready();
+    await start('subscriptions/listen', {}, { caller: { logLevel: 'error' } });
+    const first = server.next();
+    expect([first.method, first.params]).toEqual(['logging/setLevel', { level: 'error' }]);
+    await server.send({ id: first.id, result: {} });
+    await start('subscriptions/listen', {}, { caller: { logLevel: 'info' } });
+    expect(server.next().params).toEqual({ level: 'info' });
+  });
+
+  test('a log message is that of the only call, else of the session', async () => {
+    const { server, start } = await ready();
+    const listener = await start('subscriptions/listen', {});
+    const call = await start('tools/call');
+    await server.send({ method: 'notifications/message', params: { level: 'info', data: 1 } });
+    await start('tools/call');
+    await server.send({ method: 'notifications/message', params: { level: 'info', data: 2 } });
+    expect(call.exchange.notified.map(({ params }) => params!['data'])).toEqual([1]);
+    expect(listener.exchange.notified.slice(1).map(({ params }) => params!['data'])).toEqual([2]);
+  });
+
+  test('whose a log message is takes no longer to know where many calls are in flight', async () => {
+    const { server, start, transport } = await ready();
+    const calls = await Promise.all(
+      Array.from({ length: 4000 }, () => start('tools/call', {}, { caller: { logLevel: 'info' } })),
+    );
+    server.take();
+    const before = process.cpuUsage();
+    for (let data = 0; data < 12_000; data += 1) {
+      transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data } }, {});
+    }
+    // To look through all calls for each of them took several seconds; this takes less than 100 ms.
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(1500);
+    await settled();
+    expect(calls.at(-1)!.exchange.notified.length).toBeGreaterThan(0);
+    expect(calls.slice(0, -1).every(({ exchange }) => exchange.notified.length === 0)).toBe(true);
+  });
+
+  test('a notification that nobody here knows is that of the only call of a caller without a session', async () => {
+    const { server, start } = await ready();
+    const listener = await start('subscriptions/listen', {});
+    const say = (n: number): Promise<void> => server.send({ method: 'notifications/vendor', params: { n } });
+    const call = await start('tools/call');
+    await say(1);
+    // Whoever hears of changes hears of no call's.
+    await server.send({ method: 'notifications/tools/list_changed' });
+    await start('tools/call');
+    await say(2);
+    expect(call.exchange.notified).toEqual([{ method: 'notifications/vendor', params: { n: 1 } }]);
+    expect(listener.exchange.notified.slice(1)).toEqual([{ method: 'notifications/vendor', params: { n: 2 } }]);
+  });
+
+  test('what comes on the stream of a call is that of the call, though a session listens', async () => {
+    const { server, start, transport } = await ready();
+    const options = { caller: { session: { id: 's', signal: new AbortController().signal } } };
+    const listener = await start('subscriptions/listen', {}, options);
+    const call = await start('tools/call', {}, options);
+    const { id } = server.take().find((message) => 'method' in message && message.method === 'tools/call') as any;
+    const notice = { jsonrpc: '2.0', method: 'notifications/vendor' } as const;
+    transport.onmessage?.(notice, { relatedRequestId: id });
+    transport.onmessage?.(notice, {});
+    await settled();
+    expect(call.exchange.notified).toHaveLength(1);
+    expect(listener.exchange.notified.slice(1)).toHaveLength(1);
+  });
+
+  test('a log message that comes on another stream, right behind the answer, is still that of its call', async () => {
+    const { server, start } = await ready({ streams: true });
+    const { exchange, result } = await start('tools/call', {}, { caller: { logLevel: 'info' } });
+    const level = server.next();
+    await server.send({ id: level.id, result: {} });
+    await server.send({ id: server.next().id, result: { done: true } });
+    await server.send({ method: 'notifications/message', params: { level: 'info', data: 1 } });
+    expect(exchange.notified.map(({ method }) => method)).toEqual(['notifications/message']);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(await result).toEqual({ done: true });
+  });
+
+  test('anew in a session, nothing is lost that a slow reader has not had from the exchange before', async () => {
+    const { server, start } = await ready();
+    const session = { id: 's', signal: new AbortController().signal };
+    const options = { caller: { session } };
+    const stuck = {
+      ...options,
+      onnotify: (method: string) => (method.endsWith('acknowledged') ? undefined : new Promise<void>(() => {})),
+    };
+    const filter = { notifications: { toolsListChanged: true } };
+    const one = await start('subscriptions/listen', filter, stuck);
+    for (let n = 0; n < 100; n += 1) void server.send({ method: 'notifications/vendor', params: { n } });
+    await server.send({ method: 'notifications/tools/list_changed' });
+    const had = one.exchange.notified.length;
+    expect(had).toBeLessThan(100);
+    const two = await start('subscriptions/listen', filter, options);
+    one.exchange.abort();
+    await settled();
+    expect(two.exchange.notified.map(({ method }) => method)).toContain('notifications/tools/list_changed');
+    expect(two.exchange.notified.at(-2)!.params).toEqual({ n: 99 });
+  });
+
+  test('fails when the connection closes', async () => {
+    const { server, start } = await ready();
+    const { result } = await start('subscriptions/listen', {});
+    await server.transport.close();
+    await expect(result).rejects.toMatchObject({ code: -32000 });
+  });
+});

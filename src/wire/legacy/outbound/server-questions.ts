@@ -1,0 +1,89 @@
+import { NotAsked } from '../../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import {
+  errorResponse,
+  resultResponse,
+  type JsonObject,
+  type Message,
+  type Request,
+  type RequestId,
+} from '../../../jsonrpc/message.ts';
+import { Method } from '../../../protocol/methods.ts';
+import type { Attribution } from './attribution.ts';
+import type { CallsInFlight } from './calls-in-flight.ts';
+
+/** Questions of the server that may be open at a time. */
+const MAX_QUESTIONS = 1000;
+
+/** The questions of a server (sampling, roots, elicitation, ping), each asked through a call of the client it is for. */
+export class ServerQuestions {
+  readonly #calls: CallsInFlight;
+  readonly #attribution: Attribution;
+  readonly #reply: (response: Message) => void;
+  readonly #open = new Map<RequestId, AbortController>();
+
+  constructor(calls: CallsInFlight, attribution: Attribution, reply: (response: Message) => void) {
+    this.#calls = calls;
+    this.#attribution = attribution;
+    this.#reply = reply;
+  }
+
+  /** @param related the request on whose stream the question came. */
+  receive({ id, method, params = {} }: Request, related: RequestId | undefined): void {
+    if (method === Method.Ping) return this.#reply(resultResponse(id, {}));
+    if (this.#open.has(id)) {
+      const message = `Invalid request: id ${JSON.stringify(id)} is still in use`;
+      return this.#reply(errorResponse(undefined, { code: ErrorCode.InvalidRequest, message }));
+    }
+    if (this.#open.size >= MAX_QUESTIONS) {
+      const message = `${method} was not asked: ${MAX_QUESTIONS} questions of the server are open; wait until some are answered`;
+      return this.#reply(errorResponse(id, { code: ErrorCode.InternalError, message }));
+    }
+    const controller = new AbortController();
+    this.#open.set(id, controller);
+    this.#ask(method, params, related, controller.signal).then(
+      (result) => this.#answer(id, resultResponse(id, result)),
+      (error: unknown) => this.#answer(id, errorResponse(id, RpcError.from(error).toObject())),
+    );
+  }
+
+  /** The server takes a question back. */
+  cancel(id: RequestId, reason: RpcError): void {
+    const controller = this.#open.get(id);
+    this.#open.delete(id);
+    controller?.abort(reason);
+  }
+
+  /** The connection is over: nobody waits for the answers. */
+  close(reason: Error): void {
+    for (const controller of this.#open.values()) controller.abort(reason);
+    this.#open.clear();
+  }
+
+  /** Not answered where the server took the question back meanwhile. */
+  #answer(id: RequestId, response: Message): void {
+    if (this.#open.delete(id)) this.#reply(response);
+  }
+
+  async #ask(
+    method: string,
+    params: JsonObject,
+    related: RequestId | undefined,
+    signal: AbortSignal,
+  ): Promise<JsonObject> {
+    // Where a bridge guessed on whose stream it sends the question, another call may have asked it.
+    const own = this.#calls.get(related)?.exchange;
+    if (own) return own.ask(method, params, { signal, outlivesRequest: this.#calls.size > 1 });
+    for (;;) {
+      const exchange = await this.#attribution.question(signal, method);
+      signal.throwIfAborted();
+      // Any of several calls may have asked, so the question does not end with the call that carries it.
+      const guessed = this.#calls.size > 1;
+      try {
+        return await exchange.ask(method, params, { signal, outlivesRequest: guessed });
+      } catch (error) {
+        if (!guessed || !(error instanceof NotAsked) || this.#calls.size === 0) throw error;
+      }
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { TestExchange } from '../../../../test/support/exchange.ts';
+import { askedServer } from '../../../../test/support/own-requests.ts';
+import { deferred, settled } from '../../../../test/support/service.ts';
+import type { JsonObject } from '../../../jsonrpc/message.ts';
+import type { OwnRequest } from './own-request.ts';
+import { UpstreamListeners } from './upstream-listeners.ts';
+
+const params = { notifications: { resourceSubscriptions: ['x://y'] } };
+const capabilities = { resources: { subscribe: true } };
+
+/** Somebody who listens to a resource; whether the server hears that nobody does any more is in `gone`. */
+async function listening() {
+  const errors: Error[] = [];
+  const sent: string[] = [];
+  const gone = deferred<JsonObject>();
+  const request = (method: string): OwnRequest => {
+    sent.push(method);
+    return { result: method === 'resources/unsubscribe' ? gone.promise : Promise.resolve({}), cancel: () => {} };
+  };
+  const listeners = new UpstreamListeners(request, (error) => void errors.push(error));
+  const exchange = new TestExchange('subscriptions/listen', params);
+  const over = listeners.listen(exchange, capabilities);
+  await settled();
+  return { errors, sent, gone, listeners, exchange, over };
+}
+
+test('a server that does not let go of a subscription is reported', async () => {
+  const { errors, sent, gone, exchange, over } = await listening();
+  exchange.abort();
+  await settled();
+  gone.reject(new Error('never heard of it'));
+  expect(await over).toEqual({});
+  expect(sent).toEqual(['resources/subscribe', 'resources/unsubscribe']);
+  expect(errors.map(({ message }) => message)).toEqual(['never heard of it']);
+});
+
+test('one whose connection ends meanwhile is not', async () => {
+  const { errors, gone, listeners, exchange, over } = await listening();
+  exchange.abort();
+  await settled();
+  listeners.retire();
+  gone.reject(new Error('The connection is closed'));
+  expect(await over).toEqual({});
+  expect(errors).toEqual([]);
+});
+
+test('and one whose connection is about to end is not told', async () => {
+  const { sent, listeners, exchange, over } = await listening();
+  listeners.retire();
+  exchange.abort();
+  expect(await over).toEqual({});
+  expect(sent).toEqual(['resources/subscribe']);
+});
+
+test.each([
+  ['resources/subscribe', params, capabilities],
+  ['logging/setLevel', { notifications: {} }, { logging: {} }],
+])('a listener that gives up while %s is unanswered swallows nothing', async (method, filter, able) => {
+  const server = askedServer();
+  const listeners = new UpstreamListeners(server.send, () => {});
+  const session = { id: 's', signal: new AbortController().signal };
+  const first = new TestExchange('subscriptions/listen', {}, { caller: { session } });
+  void listeners.listen(first, {});
+  const second = new TestExchange('subscriptions/listen', filter, { caller: { session, logLevel: 'info' } });
+  const over = listeners.listen(second, able);
+  await settled();
+  expect(listeners.newest).toBe(second);
+  second.abort();
+  expect(listeners.newest).toBe(first);
+  listeners.deliver('notifications/message', { level: 'error', data: 'fire' });
+  expect(first.notified.at(-1)).toMatchObject({ method: 'notifications/message' });
+  await settled();
+  expect(server.asked()).toContain(`cancelled ${method}`);
+  if (method === 'resources/subscribe') server.answer();
+  expect(await over).toEqual({});
+  expect(second.notified).toEqual([]);
+});
+
+test('a reader that does not take the acknowledgement is not waited for when it is gone', async () => {
+  const server = askedServer();
+  const listeners = new UpstreamListeners(server.send, () => {});
+  const exchange = new TestExchange('subscriptions/listen', {}, { onnotify: () => new Promise<void>(() => {}) });
+  const over = listeners.listen(exchange, {});
+  await settled();
+  exchange.abort();
+  expect(await over).toEqual({});
+});
+
+test('an update of a part of a resource is told to who listens to the whole, and to nobody else', async () => {
+  const { listeners, exchange } = await listening();
+  const tell = (uri: unknown): void => listeners.deliver('notifications/resources/updated', { uri });
+  exchange.notified.length = 0;
+  for (const uri of ['x://y', 'x://y/a.txt', 'x://yz', 'x://', undefined]) tell(uri);
+  expect(exchange.notified.map(({ params: told }) => told!['uri'])).toEqual(['x://y', 'x://y/a.txt']);
+});

@@ -1,0 +1,181 @@
+import type { JsonObject } from '../../../jsonrpc/message.ts';
+import { isAborted } from '../../../core/base-exchange.ts';
+import { untilAborted } from '../../../base/wait.ts';
+import type { Exchange, Session } from '../../../core/exchange.ts';
+import { LOG_LEVELS, reaches, type LogLevel } from '../../../protocol/logging.ts';
+import { Notice } from '../../../protocol/methods.ts';
+import { isWithin, LIST_CHANGES } from '../../../protocol/subscriptions.ts';
+import type { SubscriptionFilter } from '../../../protocol/types.ts';
+import { NoticeQueue } from '../../notice-queue.ts';
+import type { SendRequest } from './own-request.ts';
+import { UpstreamLevel } from './upstream-level.ts';
+import { UpstreamSubscriptions, type UpstreamSubscription } from './upstream-subscriptions.ts';
+
+interface Listener {
+  readonly exchange: Exchange;
+  readonly filter: SubscriptionFilter;
+  readonly notices: NoticeQueue;
+  readonly end: (error?: Error) => void;
+}
+
+const LIST_FILTERS = new Map(LIST_CHANGES.map(([filter, notice]) => [notice as string, filter]));
+
+/**
+ * The listeners of a server of a handshake revision. The server sends everything to the whole connection. Change
+ * notifications go to the listeners that asked for them. Everything else goes once to each session. Several listeners
+ * share one resource subscription. The connection's log level is the least severe that any listener wants.
+ */
+export class UpstreamListeners {
+  readonly #listeners = new Set<Listener>();
+  readonly #subscriptions: UpstreamSubscriptions;
+  readonly #level: UpstreamLevel;
+  readonly #onerror: (error: Error) => void;
+  /** The least severe level that any call without a session has wanted. */
+  #ofCalls: LogLevel | undefined;
+
+  constructor(request: SendRequest, onerror: (error: Error) => void) {
+    this.#subscriptions = new UpstreamSubscriptions(request, onerror);
+    this.#level = new UpstreamLevel(request, () => leastSevere(this.#wantedLevels()));
+    this.#onerror = onerror;
+  }
+
+  /** The listener that began last. */
+  get newest(): Exchange | undefined {
+    let newest: Exchange | undefined;
+    for (const { exchange } of this.#listeners) if (!isAborted(exchange)) newest = exchange;
+    return newest;
+  }
+
+  /** The session of the listeners, if they all belong to one. */
+  get onlySession(): Session | undefined {
+    const sessions = new Set([...this.#listeners].map(({ exchange }) => exchange.caller.session));
+    sessions.delete(undefined);
+    return sessions.size === 1 ? sessions.values().next().value : undefined;
+  }
+
+  /** Serves one `subscriptions/listen`, until its signal fires. Rejects when the connection closes. */
+  async listen(exchange: Exchange, capabilities: JsonObject): Promise<JsonObject> {
+    const filter: SubscriptionFilter = exchange.params['notifications'] ?? {};
+    const uris = capabilities['resources']?.['subscribe'] ? (filter.resourceSubscriptions ?? []) : [];
+    const { signal } = exchange;
+    let end!: Listener['end'];
+    const over = new Promise<void>((resolve, reject) => {
+      end = (error) => (error ? reject(error) : resolve());
+    });
+    over.catch(() => {});
+    const listener: Listener = { exchange, filter, notices: new NoticeQueue(exchange, this.#onerror), end };
+    const stop = (): void => {
+      this.#remove(listener);
+      end();
+    };
+    this.#listeners.add(listener);
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
+    const joined: UpstreamSubscription[] = [];
+    try {
+      if (capabilities['logging']) await this.#level.adjust(signal);
+      for (const uri of uris) {
+        if (signal.aborted) break;
+        const subscription = this.#subscriptions.join(uri);
+        joined.push(subscription);
+        await untilAborted(subscription.made, signal);
+      }
+      if (!signal.aborted) {
+        const acknowledgement = { notifications: honoured(filter, uris, capabilities) };
+        await untilAborted(exchange.notify(Notice.Acknowledged, acknowledgement), signal);
+      }
+      await over;
+      return {};
+    } finally {
+      this.#remove(listener);
+      signal.removeEventListener('abort', stop);
+      await Promise.all(joined.map((subscription) => this.#subscriptions.leave(subscription)));
+    }
+  }
+
+  /** Sends a notification to the listeners that asked for it, or only to the given session. */
+  deliver(method: string, params: JsonObject, session?: Session): void {
+    this.#deliver(method, params, session ? this.#ofSession(session) : this.#listeners);
+  }
+
+  #ofSession(session: Session): Listener[] {
+    return [...this.#listeners].filter(({ exchange }) => exchange.caller.session === session);
+  }
+
+  #deliver(method: string, params: JsonObject, listeners: Iterable<Listener>): void {
+    const list = LIST_FILTERS.get(method);
+    const sessions = new Set<unknown>();
+    // Newest first: when a session listens again, its older exchange is about to end.
+    for (const { exchange, filter, notices } of [...listeners].toReversed()) {
+      if (list) {
+        if (!filter[list]) continue;
+      } else if (method === Notice.ResourceUpdated) {
+        if (!filter.resourceSubscriptions?.some((uri) => isWithin(params['uri'], uri))) continue;
+      } else {
+        const whose = exchange.caller.session ?? exchange;
+        if (sessions.has(whose)) continue;
+        sessions.add(whose);
+      }
+      notices.push(method, params);
+    }
+  }
+
+  /** Removes a listener. Notifications that a slow reader has not received move to the session's newer listener. */
+  #remove(listener: Listener): void {
+    if (!this.#listeners.delete(listener)) return;
+    const { exchange, notices } = listener;
+    const { session } = exchange.caller;
+    if (!session) return;
+    for (const { method, params } of notices.take()) this.#deliver(method, params, this.#ofSession(session));
+  }
+
+  /** The connection is about to close, so unsubscribe requests are no longer sent. */
+  retire(): void {
+    this.#subscriptions.retire();
+  }
+
+  close(error: Error): void {
+    this.retire();
+    for (const { end } of this.#listeners) end(error);
+  }
+
+  /**
+   * Makes the server send messages of this level too. If the server refuses, that is reported.
+   *
+   * @param signal fires when the caller no longer waits.
+   */
+  lower(level: LogLevel, signal: AbortSignal): Promise<void> | undefined {
+    if (this.#ofCalls !== undefined && reaches(level, this.#ofCalls)) return undefined;
+    this.#ofCalls = level;
+    return this.#level.adjust(signal).catch(this.#onerror);
+  }
+
+  /** A session without a level wants all messages. A caller without a session and without a level wants none. */
+  #wantedLevels(): (LogLevel | undefined)[] {
+    const levels = [...this.#listeners]
+      .map(({ exchange }) => exchange.caller)
+      .filter(({ session, logLevel }) => session !== undefined || logLevel !== undefined)
+      .map(({ logLevel }) => logLevel);
+    if (this.#ofCalls !== undefined) levels.push(this.#ofCalls);
+    return levels;
+  }
+}
+
+/** The part of a filter that the server's capabilities support. */
+function honoured(filter: SubscriptionFilter, uris: string[], capabilities: JsonObject): SubscriptionFilter {
+  return {
+    ...(filter.toolsListChanged && capabilities['tools']?.['listChanged'] ? { toolsListChanged: true } : {}),
+    ...(filter.promptsListChanged && capabilities['prompts']?.['listChanged'] ? { promptsListChanged: true } : {}),
+    ...(filter.resourcesListChanged && capabilities['resources']?.['listChanged']
+      ? { resourcesListChanged: true }
+      : {}),
+    ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
+  };
+}
+
+/** The level that serves all listeners: everything, if any of them named no level. Undefined if none named one. */
+function leastSevere(levels: readonly (LogLevel | undefined)[]): LogLevel | undefined {
+  if (levels.every((level) => level === undefined)) return undefined;
+  if (levels.includes(undefined)) return 'debug';
+  return LOG_LEVELS[Math.min(...levels.map((level) => LOG_LEVELS.indexOf(level!)))];
+}

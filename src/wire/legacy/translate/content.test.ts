@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { REVISIONS } from '../../../protocol/revisions.ts';
+import { shapeContent } from './content.ts';
+
+const text = { type: 'text', text: 'hello' };
+const audio = { type: 'audio', data: '', mimeType: 'audio/wav', annotations: { priority: 1 } };
+const link = { type: 'resource_link', uri: 'file:///a', name: 'a' };
+const spoken = { type: 'text', text: '[audio, audio/wav]', annotations: { priority: 1 } };
+const linked = { type: 'text', text: 'a: file:///a' };
+
+test.each([
+  ['2024-11-05', [text, spoken, linked]],
+  ['2025-03-26', [text, audio, linked]],
+  ['2025-06-18', [text, audio, link]],
+  ['2025-11-25', [text, audio, link]],
+] as const)('%s gets the content blocks that it knows', (revision, content) => {
+  const result = { content: [text, audio, link], isError: false };
+  expect(shapeContent(result, REVISIONS[revision])).toEqual({ content, isError: false });
+});
+
+test('the messages of a prompt are shaped too', () => {
+  const result = { description: 'd', messages: [{ role: 'user', content: link }] };
+  const messages = [{ role: 'user', content: linked }];
+  expect(shapeContent(result, REVISIONS['2024-11-05'])).toEqual({ description: 'd', messages });
+});
+
+test('what needs no shaping stays the same object', () => {
+  for (const result of [
+    {},
+    { content: [text] },
+    { messages: [{ role: 'user', content: text }] },
+    { content: [null, 'x'] },
+  ]) {
+    expect(shapeContent(result, REVISIONS['2024-11-05'])).toBe(result);
+  }
+});

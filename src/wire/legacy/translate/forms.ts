@@ -1,0 +1,119 @@
+import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
+import { without } from '../../../jsonrpc/shape.ts';
+
+/** A form with plain fields only, and a function that converts its content back to the original form. */
+export interface PlainForm {
+  readonly schema: JsonObject;
+  readonly restore: (content: JsonObject) => JsonObject;
+}
+
+/** A multiple choice, asked as one boolean field for each option. */
+interface Several {
+  readonly name: string;
+  readonly required: boolean;
+  /** Whether an empty selection is allowed. */
+  readonly mayBeEmpty: boolean;
+  /** The fields, each with the option that it represents. */
+  readonly fields: readonly (readonly [field: string, value: string])[];
+}
+
+interface Option {
+  readonly value: string;
+  readonly title: string;
+}
+
+/**
+ * Converts a form to the types that exist before 2025-11-25 (2025-06-18, client/elicitation: Requested Schema). A
+ * choice with titles becomes `enum` with `enumNames`. A multiple choice becomes one boolean for each option. Only
+ * booleans keep their default. The answers are converted back.
+ *
+ * @throws RpcError −32603 if a multiple choice lists no options.
+ */
+export function plainForm(schema: JsonObject): PlainForm {
+  const { properties, required } = schema;
+  if (!isObject(properties)) return { schema, restore: (content) => content };
+  const demanded: readonly unknown[] = Array.isArray(required) ? required : [];
+  const taken = new Set(Object.keys(properties));
+  const fields: [string, unknown][] = [];
+  const choices: Several[] = [];
+  for (const [name, field] of Object.entries<unknown>(properties)) {
+    if (!isObject(field) || field['type'] !== 'array') {
+      fields.push([name, isObject(field) ? plainField(field) : field]);
+      continue;
+    }
+    const made = booleans(name, field, taken);
+    for (const one of made) fields.push(one);
+    choices.push({
+      name,
+      required: demanded.includes(name),
+      mayBeEmpty: !(field['minItems'] > 0),
+      fields: optionsOf(name, field).map(({ value }, index) => [made[index]![0], value] as const),
+    });
+  }
+  const chosen = new Set<unknown>(choices.map(({ name }) => name));
+  const left = demanded.filter((name) => !chosen.has(name));
+  const plain: JsonObject = { ...schema, properties: Object.fromEntries(fields) };
+  if (left.length > 0) plain['required'] = left;
+  else delete plain['required'];
+  return { schema: plain, restore: (content) => putTogether(content, choices) };
+}
+
+function plainField(field: JsonObject): JsonObject {
+  const shown = field['type'] === 'boolean' ? field : without(field, ['default']);
+  const options = titled(shown['oneOf']);
+  if (options === undefined) return shown;
+  const { oneOf: _options, ...rest } = shown;
+  return { ...rest, enum: options.map(({ value }) => value), enumNames: options.map(({ title }) => title) };
+}
+
+/** One boolean field for each option, with a name and title that show the question and the option. */
+function booleans(name: string, field: JsonObject, taken: Set<string>): [string, JsonObject][] {
+  const { title = name, description, default: chosen } = field;
+  const preset = Array.isArray(chosen) ? new Set<unknown>(chosen) : undefined;
+  return optionsOf(name, field).map((option) => {
+    let own = `${name}.${option.value}`;
+    while (taken.has(own)) own += '_';
+    taken.add(own);
+    const shown: JsonObject = { type: 'boolean', title: `${String(title)}: ${option.title}` };
+    if (description !== undefined) shown['description'] = description;
+    if (preset) shown['default'] = preset.has(option.value);
+    return [own, shown];
+  });
+}
+
+/** The options of a choice, without duplicates. */
+function optionsOf(name: string, field: JsonObject): readonly Option[] {
+  return [...new Map(listedOptions(name, field).map((option) => [option.value, option])).values()];
+}
+
+function listedOptions(name: string, { items }: JsonObject): readonly Option[] {
+  const listed: unknown = isObject(items) ? items['enum'] : undefined;
+  if (Array.isArray(listed)) return listed.map((value: unknown) => ({ value: String(value), title: String(value) }));
+  const options = isObject(items) ? titled(items['anyOf'] ?? items['oneOf']) : undefined;
+  if (options !== undefined) return options;
+  throw new RpcError(
+    ErrorCode.InternalError,
+    `elicitation/create was not sent: field ${JSON.stringify(name)} is a list of what is no choice`,
+  );
+}
+
+/** Options with titles, each written as a schema (2025-11-25, client/elicitation: Requested Schema). */
+function titled(options: unknown): readonly Option[] | undefined {
+  if (!Array.isArray(options)) return undefined;
+  return options.filter(isObject).map(({ const: value, title = value }) => {
+    return { value: String(value), title: String(title) };
+  });
+}
+
+function putTogether(content: JsonObject, choices: readonly Several[]): JsonObject {
+  const own = new Set(choices.flatMap(({ fields }) => fields.map(([field]) => field)));
+  const entries = Object.entries<unknown>(content).filter(([key]) => !own.has(key));
+  for (const { name, required, mayBeEmpty, fields } of choices) {
+    const answered = fields.some(([field]) => content[field] !== undefined);
+    const chosen = fields.filter(([field]) => content[field] === true).map(([, value]) => value);
+    // The field is optional but must not be empty. Nothing was selected, so leave the field out.
+    if (chosen.length > 0 || required || (answered && mayBeEmpty)) entries.push([name, chosen]);
+  }
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { LEGACY_REVISIONS, REVISIONS } from '../../../protocol/revisions.ts';
+import { shapeTool } from './lists.ts';
+import { shapeOutput } from './output.ts';
+
+const profile = REVISIONS['2025-11-25'];
+const plain = { name: 'plain', inputSchema: { type: 'object' } };
+const array = { ...plain, outputSchema: { type: 'array' } };
+const union = { ...plain, outputSchema: { anyOf: [{ type: 'object' }, { type: 'string' }] } };
+const said = [{ type: 'text', text: 'said' }];
+
+test.each(LEGACY_REVISIONS)('%s gets no output schema that is not about an object', (revision) => {
+  for (const tool of [array, union]) expect(shapeTool(tool, REVISIONS[revision])).toEqual(plain);
+});
+
+test.each(['2025-06-18', '2025-11-25'] as const)('%s gets an output schema that is about an object', (revision) => {
+  const record = { ...plain, outputSchema: { type: 'object' } };
+  expect(shapeTool(record, REVISIONS[revision])).toBe(record);
+});
+
+test.each([[[1, 2]], ['text'], [3], [true], [null]])(
+  'a structured value that is no object is left out: %j',
+  (value) => {
+    expect(shapeOutput({ content: said, structuredContent: value }, profile)).toEqual({ content: said });
+  },
+);
+
+test.each(['2024-11-05', '2025-03-26'] as const)('%s gets no structured value at all', (revision) => {
+  const result = { content: said, structuredContent: { a: 1 }, isError: false };
+  expect(shapeOutput(result, REVISIONS[revision])).toEqual({ content: said, isError: false });
+});
+
+const image = { type: 'image', data: '', mimeType: 'image/png' };
+test.each([
+  ['no content', undefined, []],
+  ['empty content', [], []],
+  ['an image alone', [image], [image]],
+])('a value that is left out becomes text where there is %s', (_, content, kept) => {
+  const text = { type: 'text', text: '{"a":1}' };
+  expect(shapeOutput({ content, structuredContent: { a: 1 } }, REVISIONS['2025-03-26'])).toEqual({
+    content: [...kept, text],
+  });
+});
+
+test('the newest revision gets all as it is', () => {
+  const newest = REVISIONS['2026-07-28'];
+  const result = { content: [], structuredContent: [] };
+  expect(shapeOutput(result, newest)).toBe(result);
+  expect(shapeTool(array, newest)).toBe(array);
+});
+
+test('what needs no shaping stays the same object', () => {
+  for (const result of [{}, { content: [], structuredContent: {} }]) expect(shapeOutput(result, profile)).toBe(result);
+});

@@ -1,0 +1,50 @@
+import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
+import { Method } from '../../../protocol/methods.ts';
+import type { RevisionProfile } from '../../../protocol/revisions.ts';
+import { shapeBlock, shapeContent } from './content.ts';
+import { shapeTool } from './lists.ts';
+import { shapeOutput } from './output.ts';
+import { each, inside, put, without } from '../../../jsonrpc/shape.ts';
+
+/**
+ * Converts the parameters of `sampling/createMessage` to their form in a revision. If a message may have only one
+ * content block, a message with several becomes several messages of the same role. Often returns the same object.
+ *
+ * @throws RpcError −32601 if the messages use tools and the revision does not have tools in sampling.
+ */
+export function shapeSampling(params: JsonObject, profile: RevisionProfile): JsonObject {
+  const bare = without(params, profile.unknown.properties.CreateMessageParams);
+  if (profile.samplingFeatures) {
+    const tools = each(bare['tools'], (tool) => shapeTool(tool, profile));
+    const messages = each(bare['messages'], (message) => withKnownResults(message, profile));
+    return put(put(bare, 'tools', tools), 'messages', messages);
+  }
+  const { messages } = bare;
+  if (!Array.isArray(messages)) return bare;
+  const several = messages.some((message) => isObject(message) && Array.isArray(message['content']));
+  const apart = several ? messages.flatMap(takenApart) : messages;
+  const known = each(apart, (message) => inside(message, 'content', (block) => plainBlock(block, profile)));
+  return put(bare, 'messages', known);
+}
+
+/** A message with one block or a list. Tool results in it are converted like those of calls. */
+function withKnownResults(message: JsonObject, profile: RevisionProfile): JsonObject {
+  const shape = (block: JsonObject): JsonObject =>
+    block['type'] === 'tool_result' ? shapeContent(shapeOutput(block, profile), profile) : block;
+  return inside(put(message, 'content', each(message['content'], shape)), 'content', shape);
+}
+
+function takenApart(message: unknown): unknown {
+  if (!isObject(message) || !Array.isArray(message['content'])) return message;
+  return message['content'].map((content: unknown) => ({ ...message, content }));
+}
+
+function plainBlock(block: JsonObject, profile: RevisionProfile): JsonObject {
+  const { type } = block;
+  if (type !== 'tool_use' && type !== 'tool_result') return shapeBlock(block, profile);
+  throw new RpcError(
+    ErrorCode.MethodNotFound,
+    `${Method.CreateMessage} was not sent: revision ${profile.revision} has no ${type} content`,
+  );
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { RpcError } from '../../../jsonrpc/errors.ts';
+import type { JsonObject } from '../../../jsonrpc/message.ts';
+import { McpErrorCode } from '../../../protocol/errors.ts';
+import { afterVisits, visitsOf } from './url-required.ts';
+
+const visited = { 'visit-1': { action: 'accept' } };
+
+function refused(run: () => unknown): RpcError {
+  try {
+    run();
+  } catch (error) {
+    return error as RpcError;
+  }
+  throw new Error('It was not refused');
+}
+
+test('what a caller brings back from its visits is not for the server', () => {
+  expect(afterVisits('tools/call', { name: 't', inputResponses: visited })).toEqual({ name: 't' });
+  expect(afterVisits('tools/call', { name: 't' })).toEqual({ name: 't' });
+});
+
+test('a visit that was declined is no visit', () => {
+  const inputResponses = { ...visited, 'visit-2': { action: 'decline' } };
+  expect(refused(() => afterVisits('tools/call', { inputResponses })).code).toBe(-32600);
+});
+
+test.each<[string, JsonObject]>([
+  ['by itself', {}],
+  ['with answers, which would be taken for visits otherwise', { inputResponses: visited }],
+])('a state that no server with a handshake gives is refused, %s: the call is not made twice', (_, params) => {
+  const error = refused(() => afterVisits('tools/call', { name: 't', requestState: 'ew1.changed', ...params }));
+  expect(error.code).toBe(-32602);
+  expect(error.message).toContain('call again without it');
+});
+
+test('an error that names addresses is as many questions, and any other stays one', () => {
+  const data = { elicitations: [{ mode: 'url', elicitationId: '1', url: 'https://a.example/', message: 'Log in' }] };
+  const code = McpErrorCode.UrlElicitationRequired;
+  expect(visitsOf(new RpcError(code, 'First', { data }))).toEqual({
+    resultType: 'input_required',
+    inputRequests: {
+      'visit-1': {
+        method: 'elicitation/create',
+        params: { mode: 'url', url: 'https://a.example/', message: 'Log in' },
+      },
+    },
+  });
+  for (const error of [new RpcError(code, 'First', { data: { elicitations: [] } }), new RpcError(-32603, 'x')])
+    expect(refused(() => visitsOf(error))).toBe(error);
+});

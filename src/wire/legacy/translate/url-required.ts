@@ -1,0 +1,55 @@
+import type { Exchange } from '../../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
+import { McpErrorCode } from '../../../protocol/errors.ts';
+import { MAY_ASK, Method } from '../../../protocol/methods.ts';
+import { REVISIONS } from '../../../protocol/revisions.ts';
+
+/**
+ * Whether a call needs the URL elicitation conversion: its caller speaks 2026-07-28 and its server 2025-11-25. Such a
+ * server answers with an error if a URL must be visited before the call is repeated (2025-11-25, client/elicitation:
+ * URL Elicitation Required Error). The caller gets the URL as an ordinary question, and its retry repeats the call.
+ */
+export function visitsFirst({ method, caller }: Exchange): boolean {
+  return MAY_ASK.has(method) && REVISIONS[caller.revision].era === 'modern';
+}
+
+/**
+ * Removes the caller's answers to URL elicitations from the parameters of the call.
+ *
+ * @throws RpcError −32600 if the caller visited none. −32602 if the caller sends a `requestState`: a legacy server
+ * issues none, so the state was changed, or its call is forgotten and must not run twice (2026-07-28,
+ * basic/patterns/mrtr: Server Requirements).
+ */
+export function afterVisits(method: string, params: JsonObject): JsonObject {
+  const { inputResponses, requestState, ...bare } = params;
+  if (requestState !== undefined) {
+    throw new RpcError(
+      ErrorCode.InvalidParams,
+      'Invalid params: "requestState" is of no request that is waiting for answers; call again without it',
+    );
+  }
+  for (const answer of Object.values<unknown>(isObject(inputResponses) ? inputResponses : {})) {
+    if (isObject(answer) && answer['action'] === 'accept') continue;
+    throw new RpcError(ErrorCode.InvalidRequest, `${method} needs a visit to an address, which was declined`);
+  }
+  return inputResponses === undefined ? params : bare;
+}
+
+/** The URL questions in an error. Rethrows any other error. */
+export function visitsOf(error: unknown): JsonObject {
+  if (!(error instanceof RpcError) || error.code !== McpErrorCode.UrlElicitationRequired) throw error;
+  const elicitations: unknown = isObject(error.data) ? error.data['elicitations'] : undefined;
+  const visits = (Array.isArray(elicitations) ? elicitations : []).filter(
+    (each: unknown): each is JsonObject => isObject(each) && typeof each['url'] === 'string',
+  );
+  if (visits.length === 0) throw error;
+  const questions = visits.map(({ url, message }, index): [string, JsonObject] => [
+    `visit-${index + 1}`,
+    {
+      method: Method.Elicit,
+      params: { mode: 'url', url, message: typeof message === 'string' ? message : error.message },
+    },
+  ]);
+  return { resultType: 'input_required', inputRequests: Object.fromEntries(questions) };
+}

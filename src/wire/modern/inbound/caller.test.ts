@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest';
+import { meta, MODERN } from '../../../../test/support/modern.ts';
+import type { Caller } from '../../../core/exchange.ts';
+import type { JsonObject, Request } from '../../../jsonrpc/message.ts';
+import type { MessageExtra } from '../../../transport/transport.ts';
+import { readCaller } from './caller.ts';
+import { Refusal } from '../../../core/refusal.ts';
+
+const PREFIX = 'io.modelcontextprotocol/';
+const SUPPORTED = [MODERN, '2025-11-25'];
+
+const request = (params?: JsonObject, method = 'tools/list'): Request =>
+  params ? { jsonrpc: '2.0', id: 1, method, params } : { jsonrpc: '2.0', id: 1, method };
+
+const read = (message: Request, extra?: MessageExtra, supported = SUPPORTED): Caller =>
+  readCaller(message, extra, supported);
+
+/** What a message is refused with. */
+function refusal(message: Request, extra?: MessageExtra, supported?: string[]): JsonObject {
+  try {
+    read(message, extra, supported);
+  } catch (error) {
+    if (error instanceof Refusal) return error.toObject();
+    throw error;
+  }
+  throw new Error('it was not refused');
+}
+
+/** `_meta` with a field that is another, or missing. */
+function saying(field: string, value: unknown): Request {
+  const said = meta();
+  if (value === undefined) delete said[PREFIX + field];
+  else said[PREFIX + field] = value;
+  return request({ _meta: said });
+}
+
+describe('a caller', () => {
+  test('is what its request says, with what the transport knows', () => {
+    const auth = { principal: 'ada', scopes: ['a'] };
+    const said = meta({ roots: {} }, { [`${PREFIX}logLevel`]: 'warning' });
+    const caller = read(request({ _meta: said }), { principal: 'ada', auth });
+    expect({ ...caller }).toEqual({
+      revision: MODERN,
+      clientInfo: { name: 'test', version: '1' },
+      capabilities: { roots: {} },
+      logLevel: 'warning',
+      principal: 'ada',
+      auth,
+    });
+    expect(caller.session).toBeUndefined();
+  });
+
+  test('may keep its name and its wishes to itself', () => {
+    const said = { [`${PREFIX}protocolVersion`]: MODERN, [`${PREFIX}clientCapabilities`]: {} };
+    const { clientInfo, logLevel, principal } = read(request({ _meta: said }));
+    expect([clientInfo, logLevel, principal]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('is nobody by its own word', () => {
+    const said = meta({}, { principal: 'root', auth: { principal: 'root' }, session: 'x' });
+    const { principal, auth, session } = read(request({ _meta: said, principal: 'root' }));
+    expect([principal, auth, session]).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe('a request is malformed', () => {
+  test.each([undefined, {}, { _meta: null }, { _meta: [] }, { _meta: 'x' }, { _meta: {} }])(
+    'with params %j',
+    (params) => {
+      expect(refusal(request(params)).code).toBe(-32602);
+    },
+  );
+
+  test.each([
+    ['protocolVersion', undefined],
+    ['protocolVersion', null],
+    ['protocolVersion', 20260728],
+    ['protocolVersion', [MODERN]],
+    ['clientCapabilities', undefined],
+    ['clientCapabilities', null],
+    ['clientCapabilities', []],
+    ['clientCapabilities', true],
+    ['clientInfo', null],
+    ['clientInfo', {}],
+    ['clientInfo', { name: 'a' }],
+    ['clientInfo', { name: 1, version: '1' }],
+    ['clientInfo', []],
+    ['logLevel', null],
+    ['logLevel', 'loud'],
+    ['logLevel', 'Debug'],
+    ['logLevel', 7],
+    ['logLevel', '__proto__'],
+  ])('with the %s %j, and is told which', (field, value) => {
+    const { code, message } = refusal(saying(field, value));
+    expect(code).toBe(-32602);
+    expect(message).toContain(PREFIX + field);
+  });
+});
+
+describe('a revision', () => {
+  test.each(['2025-11-25', '2024-11-05', '2099-01-01', '', '__proto__', 'constructor', `${MODERN} `])(
+    '%j is not one of this side, and those that are served are named',
+    (requested) => {
+      expect(refusal(saying('protocolVersion', requested))).toEqual({
+        code: -32022,
+        message: expect.any(String),
+        data: { supported: SUPPORTED, requested },
+      });
+    },
+  );
+
+  test('that is known and not served is refused too', () => {
+    expect(refusal(request({ _meta: meta() }), undefined, ['2025-11-25']).code).toBe(-32022);
+  });
+});
+
+describe('over HTTP', () => {
+  const over = (headers: Record<string, string>): MessageExtra => ({ header: (name) => headers[name] });
+  const good = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/list' };
+
+  test('headers that say the same are taken', () => {
+    expect(read(request({ _meta: meta() }), over(good)).revision).toBe(MODERN);
+  });
+
+  test.each([
+    ['no revision', { 'mcp-method': 'tools/list' }],
+    ['another revision', { ...good, 'mcp-protocol-version': '2025-11-25' }],
+    ['the revision twice', { ...good, 'mcp-protocol-version': `${MODERN}, ${MODERN}` }],
+    ['no method', { 'mcp-protocol-version': MODERN }],
+    ['another method', { ...good, 'mcp-method': 'tools/call' }],
+  ])('with %s in the headers a request is −32020', (_, headers) => {
+    expect(refusal(request({ _meta: meta() }), over(headers)).code).toBe(-32020);
+  });
+
+  test('a mismatch goes before the revision: what is routed by must be what is refused', () => {
+    const message = saying('protocolVersion', '2099-01-01');
+    expect(refusal(message, over(good)).code).toBe(-32020);
+    expect(refusal(message, over({ ...good, 'mcp-protocol-version': '2099-01-01' })).code).toBe(-32022);
+  });
+
+  test('a message that says no revision itself is refused by that of its header, where it is not served', () => {
+    for (const message of [request({}), request({ _meta: {} })]) {
+      expect(refusal(message, over({ 'mcp-protocol-version': '2025-11-25' }))).toMatchObject({
+        code: -32022,
+        data: { supported: SUPPORTED, requested: '2025-11-25' },
+      });
+      for (const headers of [good, {}]) expect(refusal(message, over(headers)).code).toBe(-32602);
+    }
+  });
+
+  test('a notification needs the header of the revision alone', () => {
+    const note = { jsonrpc: '2.0', method: 'notifications/odd', params: { _meta: meta() } } as const;
+    expect(readCaller(note, over({ 'mcp-protocol-version': MODERN }), SUPPORTED).revision).toBe(MODERN);
+    expect(() => readCaller(note, over({}), SUPPORTED)).toThrow(Refusal);
+  });
+});

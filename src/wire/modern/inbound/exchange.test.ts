@@ -1,0 +1,251 @@
+import { describe, expect, test } from 'vitest';
+import { meta, TestReply } from '../../../../test/support/modern.ts';
+import { settled } from '../../../../test/support/service.ts';
+import type { JsonObject, RequestId } from '../../../jsonrpc/message.ts';
+import { readCaller } from './caller.ts';
+import { ModernExchange, progressTokenOf, type Round } from './exchange.ts';
+
+const LEVEL = 'io.modelcontextprotocol/logLevel';
+
+interface TestRound extends Round {
+  readonly reply: TestReply;
+}
+
+function round(id: RequestId, said: JsonObject = {}, principal?: string): TestRound {
+  const params = { _meta: meta({}, said) };
+  const extra = { principal };
+  const caller = readCaller({ jsonrpc: '2.0', id, method: 'x', params }, extra, ['2026-07-28']);
+  return { id, caller, extra, reply: new TestReply(), progressToken: progressTokenOf(params) };
+}
+
+function opened(method = 'tools/call', said?: JsonObject, params: JsonObject = {}) {
+  const first = round(1, said);
+  const exchange = new ModernExchange(method, params, first, () => Promise.reject(new Error('nobody answers')));
+  return { exchange, first };
+}
+
+const log = (level: string, data = level): [string, JsonObject] => ['notifications/message', { level, data }];
+const heard = ({ reply }: TestRound): unknown[] =>
+  reply.notifications.map(({ method, params }) => [method.replace('notifications/', ''), params]);
+
+describe('on the stream of a request', () => {
+  test('there are no log messages unless they are asked for', async () => {
+    const { exchange, first } = opened();
+    await exchange.notify(...log('emergency'));
+    expect(heard(first)).toEqual([]);
+  });
+
+  test('there are those that are severe enough', async () => {
+    const { exchange, first } = opened('tools/call', { [LEVEL]: 'warning' });
+    for (const level of ['debug', 'info', 'notice', 'warning', 'error']) await exchange.notify(...log(level));
+    expect(heard(first)).toEqual([
+      ['message', { level: 'warning', data: 'warning' }],
+      ['message', { level: 'error', data: 'error' }],
+    ]);
+  });
+
+  test('there is progress under the token that the request named, whatever the service says, and else none', async () => {
+    const { exchange, first } = opened('tools/call', { progressToken: 'mine' });
+    await exchange.notify('notifications/progress', { progressToken: 'yours', progress: 1 });
+    await exchange.notify('notifications/progress', { progress: 2 });
+    expect(heard(first)).toEqual([
+      ['progress', { progressToken: 'mine', progress: 1 }],
+      ['progress', { progressToken: 'mine', progress: 2 }],
+    ]);
+    const silent = opened();
+    await silent.exchange.notify('notifications/progress', { progressToken: 'yours', progress: 1 });
+    expect(heard(silent.first)).toEqual([]);
+  });
+
+  test.each([
+    'subscriptions/acknowledged',
+    'tools/list_changed',
+    'prompts/list_changed',
+    'resources/list_changed',
+    'resources/updated',
+  ])('there is no %s: that belongs to a subscription', async (kind) => {
+    const { exchange, first } = opened();
+    await exchange.notify(`notifications/${kind}`, {});
+    expect(heard(first)).toEqual([]);
+  });
+
+  test('there is what nobody here knows', async () => {
+    const { exchange, first } = opened();
+    await exchange.notify('notifications/vendor/odd', { a: 1 });
+    await exchange.notify('notifications/vendor/bare');
+    expect(heard(first)).toEqual([
+      ['vendor/odd', { a: 1 }],
+      ['vendor/bare', {}],
+    ]);
+  });
+});
+
+describe('on the stream of a subscription', () => {
+  const everything = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['a'], taskIds: ['t'] };
+  const subscribed = (said?: JsonObject) => opened('subscriptions/listen', said, { notifications: everything });
+  const acknowledge = (exchange: ModernExchange, notifications: JsonObject = everything): Promise<void> =>
+    exchange.notify('notifications/subscriptions/acknowledged', { notifications });
+  const names = (first: TestRound): unknown[] => heard(first).map((each) => (each as unknown[])[0]);
+
+  test('everything carries its id, and keeps what else it says', async () => {
+    const { exchange, first } = subscribed();
+    await acknowledge(exchange);
+    await exchange.notify('notifications/tools/list_changed');
+    await exchange.notify('notifications/resources/updated', { uri: 'a', _meta: { b: 1 } });
+    const subscription = { 'io.modelcontextprotocol/subscriptionId': 1 };
+    expect(heard(first)).toEqual([
+      ['subscriptions/acknowledged', { notifications: everything, _meta: subscription }],
+      ['tools/list_changed', { _meta: subscription }],
+      ['resources/updated', { uri: 'a', _meta: { b: 1, ...subscription } }],
+    ]);
+  });
+
+  test('there are neither log messages nor progress, even where they were asked for', async () => {
+    const { exchange, first } = subscribed({ [LEVEL]: 'debug', progressToken: 'p' });
+    await acknowledge(exchange);
+    await exchange.notify(...log('error'));
+    await exchange.notify('notifications/progress', { progress: 1 });
+    expect(names(first)).toEqual(['subscriptions/acknowledged']);
+  });
+
+  test('nothing goes out before the acknowledgement; what changed until then goes right after it, once', async () => {
+    const { exchange, first } = subscribed();
+    for (let n = 0; n < 3; n += 1) {
+      await exchange.notify('notifications/tools/list_changed');
+      await exchange.notify('notifications/resources/updated', { uri: 'a', n });
+    }
+    await exchange.notify('notifications/tasks', { taskId: 't' });
+    expect(heard(first)).toEqual([]);
+    await acknowledge(exchange);
+    expect(names(first)).toEqual(['subscriptions/acknowledged', 'tools/list_changed', 'resources/updated', 'tasks']);
+    expect(heard(first)[2]).toMatchObject(['resources/updated', { n: 2 }]);
+  });
+
+  test('what changes before the acknowledgement is bounded', async () => {
+    const { exchange, first } = subscribed();
+    for (let n = 0; n < 1000; n += 1) await exchange.notify('notifications/resources/updated', { uri: `a/${n}` });
+    await acknowledge(exchange);
+    expect(heard(first)).toHaveLength(101);
+    expect(heard(first).at(-1)).toMatchObject(['resources/updated', { uri: 'a/999' }]);
+  });
+
+  test('there is only what was acknowledged, whether it came before or after', async () => {
+    const { exchange, first } = subscribed();
+    const say = async (): Promise<void> => {
+      await exchange.notify('notifications/tools/list_changed');
+      await exchange.notify('notifications/prompts/list_changed');
+      await exchange.notify('notifications/resources/list_changed');
+      await exchange.notify('notifications/resources/updated', { uri: 'a' });
+      await exchange.notify('notifications/tasks', { taskId: 'u' });
+      await exchange.notify('notifications/tasks/status', { taskId: 't' });
+      await exchange.notify('notifications/elicitation/complete', {});
+      await exchange.notify('notifications/vendor', {});
+    };
+    await say();
+    await acknowledge(exchange, { promptsListChanged: true });
+    await say();
+    expect(names(first)).toEqual(['subscriptions/acknowledged', 'prompts/list_changed', 'prompts/list_changed']);
+  });
+
+  test('what nobody here knows goes to who asked for something that nobody here knows', async () => {
+    const { exchange, first } = opened('subscriptions/listen', {}, { notifications: { 'vendor/odd': true } });
+    await acknowledge(exchange, { 'vendor/odd': true });
+    await exchange.notify('notifications/vendor/odd', {});
+    expect(names(first)).toEqual(['subscriptions/acknowledged', 'vendor/odd']);
+  });
+});
+
+describe('while the caller is away', () => {
+  test('log messages are kept for the next round, the newest hundred, and all else is dropped', async () => {
+    const { exchange } = opened('tools/call', { [LEVEL]: 'debug', progressToken: 'p1' });
+    exchange.park();
+    for (let n = 0; n < 105; n += 1) await exchange.notify(...log('info', String(n)));
+    await exchange.notify('notifications/progress', { progress: 1 });
+    await exchange.notify('notifications/vendor/odd');
+    const next = round(2, { [LEVEL]: 'debug', progressToken: 'p2' });
+    exchange.resume(next);
+    await settled();
+    expect(heard(next)).toEqual(
+      Array.from({ length: 100 }, (_, n) => ['message', { level: 'info', data: String(n + 5) }]),
+    );
+    await exchange.notify('notifications/progress', { progress: 2 });
+    expect(heard(next).at(-1)).toEqual(['progress', { progressToken: 'p2', progress: 2 }]);
+  });
+
+  test('log messages are kept up to 256 KiB, the newest, and one that is larger by itself is dropped alone', async () => {
+    const { exchange } = opened('tools/call', { [LEVEL]: 'debug' });
+    exchange.park();
+    const large = (n: number): string => String(n).padEnd(100 * 1024, '.');
+    for (let n = 0; n < 5; n += 1) await exchange.notify(...log('info', large(n)));
+    await exchange.notify(...log('info', 'x'.repeat(256 * 1024)));
+    await exchange.notify(...log('info', 'last'));
+    const next = round(2, { [LEVEL]: 'debug' });
+    exchange.resume(next);
+    await settled();
+    const data = [large(3), large(4), 'last'];
+    expect(heard(next)).toEqual(data.map((each) => ['message', { level: 'info', data: each }]));
+    exchange.park();
+    for (let n = 0; n < 2; n += 1) await exchange.notify(...log('info', large(n)));
+    const third = round(3, { [LEVEL]: 'debug' });
+    exchange.resume(third);
+    await settled();
+    expect(heard(third)).toHaveLength(2);
+    exchange.park();
+    await expect(exchange.notify('notifications/message', { level: 'info', data: 1n })).rejects.toThrow('BigInt');
+  });
+
+  test('it is for the next round to say what is severe enough', async () => {
+    const { exchange } = opened('tools/call', { [LEVEL]: 'debug' });
+    exchange.park();
+    await exchange.notify(...log('info'));
+    await exchange.notify(...log('error'));
+    const next = round(2, { [LEVEL]: 'error' });
+    exchange.resume(next);
+    await settled();
+    expect(heard(next)).toEqual([['message', { level: 'error', data: 'error' }]]);
+  });
+
+  test('the caller is still known, and is the next one after', () => {
+    const { exchange, first } = opened();
+    exchange.park();
+    expect(exchange.caller).toBe(first.caller);
+    const next = round(2, {}, 'ada');
+    exchange.resume(next);
+    expect(exchange.caller.principal).toBe('ada');
+  });
+});
+
+describe('after its end', () => {
+  test('nothing is sent and nothing is asked', async () => {
+    const { exchange, first } = opened();
+    exchange.answered();
+    await exchange.notify('notifications/vendor/odd');
+    await expect(exchange.ask('roots/list', {})).rejects.toThrow('has ended');
+    expect(heard(first)).toEqual([]);
+  });
+
+  test('its signal has fired, for who looks at it late too, and an answer alone does not fire it', () => {
+    const { exchange } = opened();
+    const { signal } = exchange;
+    exchange.answered();
+    expect(signal.aborted).toBe(false);
+    exchange.abort(new Error('closing'));
+    expect(signal.reason).toEqual(new Error('closing'));
+    exchange.abort(new Error('later'));
+    expect(signal.reason).toEqual(new Error('closing'));
+    const late = opened().exchange;
+    late.abort(new Error('gone'));
+    expect(late.signal.reason).toEqual(new Error('gone'));
+  });
+});
+
+test('a question that was taken back before it is asked is not asked', async () => {
+  const { exchange } = opened();
+  const signal = AbortSignal.abort(new Error('never mind'));
+  await expect(exchange.ask('roots/list', {}, { signal })).rejects.toThrow('never mind');
+});
+
+test.each([[undefined], [null], [1.5], [{}], [true]])('%j is no token of progress', (progressToken) => {
+  expect(progressTokenOf({ _meta: { progressToken } })).toBeUndefined();
+  expect(progressTokenOf({ _meta: progressToken })).toBeUndefined();
+});

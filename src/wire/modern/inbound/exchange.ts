@@ -1,0 +1,226 @@
+import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import { isObject, isRequestId, notification, type JsonObject, type RequestId } from '../../../jsonrpc/message.ts';
+import { BaseExchange } from '../../../core/base-exchange.ts';
+import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../../core/exchange.ts';
+import { inTurn } from '../../../base/turn.ts';
+import { reaches } from '../../../protocol/logging.ts';
+import { Meta, Method, Notice } from '../../../protocol/methods.ts';
+import { asksFor } from '../../../protocol/subscriptions.ts';
+import type { SubscriptionFilter } from '../../../protocol/types.ts';
+import { TAKEN, type MessageExtra, type ReplyChannel } from '../../../transport/transport.ts';
+
+/** One HTTP request or one line of an exchange that can be answered now. */
+export interface Round {
+  readonly id: RequestId;
+  readonly caller: Caller;
+  readonly extra: MessageExtra | undefined;
+  readonly reply: ReplyChannel;
+  readonly progressToken: RequestId | undefined;
+}
+
+interface Held {
+  readonly method: string;
+  readonly params: JsonObject;
+  /** The length of its JSON, in characters. */
+  readonly length: number;
+}
+
+/** Asks the caller on behalf of an exchange. */
+export type Asker = (
+  exchange: ModernExchange,
+  method: string,
+  params: JsonObject,
+  options: AskOptions | undefined,
+) => Promise<JsonObject>;
+
+/** The most notifications that are held while no request can carry them, or before the acknowledgement. */
+const MAX_HELD = 100;
+/** The most characters of JSON in these. */
+const MAX_HELD_LENGTH = 256 * 1024;
+/** Created once, because creating an error for each response is slow. */
+const ANSWERED = new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
+/** Notifications that only subscriptions carry. */
+const CHANGES: ReadonlySet<string> = new Set([
+  Notice.Acknowledged,
+  Notice.ToolsListChanged,
+  Notice.PromptsListChanged,
+  Notice.ResourcesListChanged,
+  Notice.ResourceUpdated,
+]);
+
+/**
+ * A request without a session. It lives as long as its handler works on it. While questions to the caller are open, it
+ * has no round. The caller's next request with its state becomes its round.
+ */
+export class ModernExchange extends BaseExchange implements Exchange {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly #ask: Asker;
+  #round: Round | undefined;
+  #last: Round;
+  #held: Held[] | undefined;
+  #heldLength = 0;
+  /** The filter that the subscription's acknowledgement named. */
+  #acknowledged: SubscriptionFilter | undefined;
+  /** Called once when the exchange is aborted. */
+  onabort: ((reason: Error) => void) | undefined;
+
+  constructor(method: string, params: JsonObject, round: Round, ask: Asker) {
+    super();
+    this.method = method;
+    this.params = params;
+    this.#round = this.#last = round;
+    this.#ask = ask;
+  }
+
+  /** The sender of the newest request that this exchange answers. */
+  get caller(): Caller {
+    return this.#last.caller;
+  }
+
+  get header(): ((name: string) => string | undefined) | undefined {
+    return this.#last.extra?.header;
+  }
+
+  /** The request that can be answered now. Undefined while the exchange is suspended. */
+  get round(): Round | undefined {
+    return this.#round;
+  }
+
+  /** Suspends the exchange until the caller sends answers. */
+  park(): void {
+    this.#round = undefined;
+  }
+
+  /** Continues with the caller's next request. */
+  resume(round: Round): void {
+    this.#round = this.#last = round;
+    this.#release();
+  }
+
+  /** The request has been answered. Nothing may follow the response. */
+  answered(): void {
+    this.#round = undefined;
+    if (!this.ended) this.settle(ANSWERED);
+  }
+
+  /**
+   * Aborts the handler: the caller has cancelled or is gone, or the request was answered while the handler is still
+   * working.
+   */
+  override abort(reason: Error): void {
+    if (this.ended && this.ended !== ANSWERED) return;
+    this.#round = undefined;
+    this.fire(reason);
+    this.onabort?.(reason);
+  }
+
+  notify(method: string, params?: JsonObject): Promise<void> {
+    if (this.ended) return inTurn(TAKEN);
+    if (this.method === Method.Listen) return this.#toSubscriber(method, params);
+    const shaped = this.#toRequest(method, params);
+    if (!shaped) return inTurn(TAKEN);
+    if (!this.#round) {
+      return method === Notice.Message ? this.#hold(method, shaped) : inTurn(TAKEN);
+    }
+    return this.#send(this.#round, method, shaped);
+  }
+
+  #send({ reply }: Round, method: string, params: JsonObject): Promise<void> {
+    const sent = reply.notify(notification(method, params));
+    // Code that awaits it gets the error. If nothing awaits it, the rejection must not end the process. The reply
+    // reports the failure.
+    if (sent !== TAKEN) sent.catch(() => {});
+    return inTurn(sent);
+  }
+
+  ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
+    if (this.ended) return Promise.reject(new NotAsked(method, this.method));
+    if (options?.signal?.aborted) return Promise.reject(options.signal.reason);
+    return this.#ask(this, method, params, options);
+  }
+
+  /**
+   * Sends to a subscription, each message with the id of the request. The acknowledgement comes first, and then only
+   * what it named (2026-07-28, patterns/subscriptions: Opening a Stream; Acknowledgment).
+   */
+  #toSubscriber(method: string, params: JsonObject = {}): Promise<void> {
+    const first = method === Notice.Acknowledged;
+    if (!first) {
+      if (!asksFor(this.#acknowledged ?? filterOf(this.params), method, params)) return inTurn(TAKEN);
+      if (!this.#acknowledged) return this.#hold(method, params);
+    }
+    if (!this.#round) return inTurn(TAKEN);
+    const meta: unknown = params['_meta'];
+    const named = { ...(isObject(meta) ? meta : {}), [Meta.SubscriptionId]: this.#last.id };
+    const sent = this.#send(this.#round, method, { ...params, _meta: named });
+    if (first) {
+      this.#acknowledged = filterOf(params);
+      this.#release();
+    }
+    return sent;
+  }
+
+  /**
+   * The parameters of a notification that may go on this request's stream, which carries only related messages
+   * (2026-07-28, transports: Receiving Messages).
+   */
+  #toRequest(method: string, params: JsonObject = {}): JsonObject | undefined {
+    if (method === Notice.Message) {
+      // A request without a log level wants no log messages (2026-07-28, server/utilities/logging: Per-request log
+      // level).
+      const { logLevel } = this.#last.caller;
+      return logLevel !== undefined && reaches(params['level'], logLevel) ? params : undefined;
+    }
+    if (method === Notice.Progress) {
+      // Each request has its own token, which ends with the request (2026-07-28, patterns/progress).
+      const progressToken = this.#round?.progressToken;
+      return progressToken === undefined ? undefined : { ...params, progressToken };
+    }
+    return CHANGES.has(method) ? undefined : params;
+  }
+
+  #hold(method: string, params: JsonObject): Promise<void> {
+    let length: number;
+    try {
+      ({ length } = JSON.stringify(params));
+    } catch (error) {
+      const failed = Promise.reject(error);
+      // If nothing awaits it, the rejection must not end the process.
+      failed.catch(() => {});
+      return failed;
+    }
+    if (length > MAX_HELD_LENGTH) return inTurn(TAKEN);
+    const held = (this.#held ??= []);
+    // The newest change notification replaces the older ones of the same thing.
+    const older = method === Notice.Message ? -1 : held.findIndex((each) => isSame(each, method, params));
+    if (older >= 0) this.#heldLength -= held.splice(older, 1)[0]!.length;
+    while (held.length >= MAX_HELD || this.#heldLength + length > MAX_HELD_LENGTH) {
+      this.#heldLength -= held.shift()!.length;
+    }
+    held.push({ method, params, length });
+    this.#heldLength += length;
+    return inTurn(TAKEN);
+  }
+
+  #release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    this.#heldLength = 0;
+    for (const { method, params } of held) void this.notify(method, params);
+  }
+}
+
+function filterOf({ notifications }: JsonObject): SubscriptionFilter {
+  return isObject(notifications) ? notifications : {};
+}
+
+/** Whether two change notifications are about the same thing. */
+function isSame(held: Held, method: string, { uri, taskId }: JsonObject): boolean {
+  return held.method === method && held.params['uri'] === uri && held.params['taskId'] === taskId;
+}
+
+export function progressTokenOf({ _meta: meta }: JsonObject): RequestId | undefined {
+  const token: unknown = isObject(meta) ? meta[Meta.ProgressToken] : undefined;
+  return isRequestId(token) ? token : undefined;
+}

@@ -1,0 +1,250 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { ModernClient, ModernHttp, type Answered, type TestReply } from '../../../../test/support/modern.ts';
+import { aborted, deferred, listening, scripted, settled, unhandled } from '../../../../test/support/service.ts';
+import type { Exchange, Service } from '../../../core/exchange.ts';
+import type { JsonObject } from '../../../jsonrpc/message.ts';
+
+const CALL = { name: 'tool', arguments: { a: 1 } };
+const tool = (handler: (exchange: Exchange) => Promise<JsonObject>): Service =>
+  scripted({ 'tools/call': handler }).service;
+const retry = (answered: Answered, inputResponses?: JsonObject, params: JsonObject = CALL): JsonObject => ({
+  ...params,
+  requestState: answered.response.result.requestState,
+  inputResponses,
+});
+
+/** A value nested so deep that it can be read from JSON, but not written. */
+function deep(levels = 200_000): unknown {
+  return JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+}
+
+afterEach(() => void vi.useRealTimers());
+
+describe('what is nested too deep to be written', () => {
+  const asking = tool((exchange) => exchange.ask('roots/list', {}));
+
+  test('in the parameters of a call that asks is an error of that call', async () => {
+    const failures = unhandled();
+    const client = new ModernClient(asking);
+    const error = await client.error('tools/call', { ...CALL, arguments: { a: deep() } });
+    expect(error).toMatchObject({ code: expect.any(Number) });
+    expect(client.inbound.suspended).toBe(0);
+    expect(await failures()).toEqual([]);
+  });
+
+  test('in a retry is an error of the retry', async () => {
+    const client = new ModernClient(asking);
+    const first = await client.request('tools/call', CALL);
+    const params = retry(first, { 'roots-1': { roots: [] } }, { ...CALL, arguments: { a: deep() } });
+    expect(await client.error('tools/call', params)).toMatchObject({ code: expect.any(Number) });
+    expect(client.inbound.suspended).toBe(1);
+  });
+
+  test('in an answer that would travel on does not travel', async () => {
+    const twice = tool(async (exchange) => {
+      await exchange.ask('roots/list', {});
+      await exchange.ask('roots/list', {});
+      return { done: true };
+    });
+    const client = new ModernClient(twice, { safeToRerun: () => true });
+    const first = await client.request('tools/call', CALL);
+    const second = await client.request('tools/call', retry(first, { 'roots-1': { roots: [deep()] } }));
+    const result = await client.result('tools/call', retry(second, { 'roots-2': { roots: [] } }));
+    expect(result).toMatchObject({ done: true });
+  });
+
+  test('in what a request says of itself is refused', async () => {
+    const http = new ModernHttp(scripted().service, {}, { maxRequests: 1 });
+    const text = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":';
+    for (const levels of [100, 3000, 100_000]) {
+      const body = `${text}${'['.repeat(levels)}${']'.repeat(levels)}}}`;
+      const response = await http.post(body, {
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2026-07-28',
+      });
+      expect(await response.json()).toMatchObject({ id: 1, error: { code: expect.any(Number) } });
+    }
+    expect((await http.call('echo')).status).toBe(200);
+  });
+});
+
+describe('close', () => {
+  test('lets what is being answered finish', async () => {
+    const go = deferred();
+    const client = new ModernClient(tool(() => go.promise.then(() => ({ done: true }))));
+    const answered = client.request('tools/call', CALL);
+    const closing = client.inbound.close(5000);
+    go.resolve();
+    expect((await answered).response.result).toMatchObject({ done: true });
+    await closing;
+  });
+
+  test('lets a request finish whose caller has come again with answers', async () => {
+    const go = deferred();
+    const client = new ModernClient(
+      tool(async (exchange) => {
+        await exchange.ask('roots/list', {});
+        await go.promise;
+        return { done: true };
+      }),
+    );
+    const first = await client.request('tools/call', CALL);
+    const answered = client.request('tools/call', retry(first, { 'roots-1': { roots: [] } }));
+    const closed = vi.fn<() => void>();
+    const closing = client.inbound.close(5000).then(closed);
+    await settled();
+    expect(closed).not.toHaveBeenCalled();
+    go.resolve();
+    expect((await answered).response.result).toMatchObject({ done: true });
+    await closing;
+  });
+
+  test('refuses what comes after it', async () => {
+    const scripts = scripted();
+    const client = new ModernClient(scripts.service);
+    await client.inbound.close(0);
+    expect(await client.error('echo')).toMatchObject({ message: 'The server is shutting down' });
+    expect(scripts.seen).toEqual([]);
+  });
+
+  test('answers the rest after its time, and tells the handlers', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const seen: Exchange[] = [];
+    const client = new ModernClient(
+      tool((exchange) => {
+        seen.push(exchange);
+        void exchange.signal;
+        return new Promise(() => {});
+      }),
+    );
+    const answered = client.request('tools/call', CALL);
+    let closed = false;
+    const closing = client.inbound.close(5000).then(() => (closed = true));
+    await vi.advanceTimersByTimeAsync(4900);
+    expect([closed, seen[0]!.signal.aborted]).toEqual([false, false]);
+    await vi.advanceTimersByTimeAsync(100);
+    await closing;
+    expect((await answered).response.error).toMatchObject({ message: expect.stringContaining('shutting down') });
+    expect(seen[0]!.signal.aborted).toBe(true);
+    expect(seen[0]!.signal.reason).toMatchObject({ message: expect.stringContaining('shutting down') });
+  });
+
+  test('ends subscriptions with their response, and tells the service', async () => {
+    const heard: Exchange[] = [];
+    const client = new ModernClient(scripted({ 'subscriptions/listen': listening(heard) }).service);
+    const reply = client.send('subscriptions/listen', { notifications: {} });
+    await settled();
+    expect(heard).toHaveLength(1);
+    await client.inbound.close(0);
+    expect(reply.response).toMatchObject({
+      result: { resultType: 'complete', _meta: { 'io.modelcontextprotocol/subscriptionId': 1 } },
+    });
+    await settled();
+    expect(heard).toEqual([]);
+  });
+
+  test('gives up what waits for its caller, and what would come to wait', async () => {
+    const go = deferred();
+    const reasons: string[] = [];
+    const client = new ModernClient(
+      tool(async (exchange) => {
+        if (exchange.params['arguments'].late) await go.promise;
+        return exchange.ask('roots/list', {}).catch((error: Error) => {
+          reasons.push(error.message);
+          throw error;
+        });
+      }),
+    );
+    await client.request('tools/call', CALL);
+    const late = client.request('tools/call', { ...CALL, arguments: { late: true } });
+    const closing = client.inbound.close(5000);
+    await settled();
+    expect(reasons).toEqual([expect.stringContaining('shutting down')]);
+    go.resolve();
+    expect((await late).response.error).toMatchObject({ message: expect.stringContaining('shutting down') });
+    await closing;
+    expect(client.inbound.suspended).toBe(0);
+    expect(reasons).toHaveLength(2);
+  });
+
+  test('may be called again while it waits', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const go = deferred();
+    const client = new ModernClient(tool(() => go.promise.then(() => ({}))));
+    const answered = client.request('tools/call', CALL);
+    const closing = Promise.all([client.inbound.close(5000), client.inbound.close(5000)]);
+    go.resolve();
+    await answered;
+    await closing;
+  });
+});
+
+test('initialize that says its revision itself is no method of that revision', async () => {
+  const client = new ModernClient(scripted().service);
+  expect(await client.error('initialize', { protocolVersion: '2025-11-25' })).toMatchObject({
+    code: -32601,
+    message: 'Method not found: initialize is not part of revision 2026-07-28',
+  });
+});
+
+describe('a request taken up by another process', () => {
+  const options = { stateKey: 'a secret of both of them', safeToRerun: () => true };
+  const asking = tool(async (exchange) => ({ roots: (await exchange.ask('roots/list', {}))['roots'] }));
+
+  test('with an answer that is none is refused, and can be tried again', async () => {
+    const first = await new ModernClient(asking, options).request('tools/call', CALL);
+    const other = new ModernClient(asking, options);
+    for (const wrong of [{}, { roots: 5 }]) {
+      const refused = await other.request('tools/call', retry(first, { 'roots-1': wrong }));
+      expect(refused).toMatchObject({ status: 400, response: { error: { code: -32602 } } });
+    }
+    const good = await other.result('tools/call', retry(first, { 'roots-1': { roots: [] } }));
+    expect(good).toMatchObject({ roots: [] });
+  });
+});
+
+test('what was logged while the caller was away and cannot be sent does no harm to the next round', async () => {
+  const failures = unhandled();
+  const client = new ModernClient(
+    tool(async (exchange) => {
+      const answer = exchange.ask('roots/list', {});
+      await new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
+      await exchange.notify('notifications/message', { level: 'info', data: 1n }).catch(() => {});
+      return { roots: (await answer)['roots'] };
+    }),
+  );
+  const logged = { _meta: { 'io.modelcontextprotocol/logLevel': 'debug' } };
+  const first = await client.request('tools/call', { ...CALL, ...logged });
+  await new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
+  const result = await client.result('tools/call', { ...retry(first, { 'roots-1': { roots: [] } }), ...logged });
+  expect(result).toMatchObject({ roots: [] });
+  expect(await failures()).toEqual([]);
+});
+
+test.each([Infinity, 2 ** 32, 0])(
+  'with an askTimeout of %d a request waits for as long as a timer may',
+  async (askTimeout) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    const asking = tool(async (exchange) => ({ roots: (await exchange.ask('roots/list', {}))['roots'] }));
+    const client = new ModernClient(asking, { askTimeout });
+    const first = await client.request('tools/call', CALL);
+    await vi.advanceTimersByTimeAsync(24 * 3_600_000);
+    const result = await client.result('tools/call', retry(first, { 'roots-1': { roots: [] } }));
+    expect(result).toMatchObject({ roots: [] });
+  },
+);
+
+test('subscriptions are bounded, for each principal too, and what ends makes room', async () => {
+  const { service } = scripted({ 'subscriptions/listen': ({ signal }) => aborted(signal).then(() => ({})) });
+  const client = new ModernClient(service, { maxSubscriptions: 3, maxSubscriptionsPerPrincipal: 1 });
+  const listen = (principal?: string): TestReply =>
+    client.send('subscriptions/listen', { notifications: {} }, { principal });
+  const own = listen('ada');
+  const refused = { error: { message: expect.stringContaining('Too many subscriptions') } };
+  expect(listen('ada').response).toMatchObject(refused);
+  listen('eve');
+  listen();
+  expect(listen().response).toMatchObject(refused);
+  own.onclose!();
+  expect(listen('ada').response).toBeUndefined();
+});

@@ -1,0 +1,273 @@
+import { Refusal } from '../../../core/refusal.ts';
+import { randomUUID } from 'node:crypto';
+import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import type { JsonObject } from '../../../jsonrpc/message.ts';
+import { NotAsked, type AskOptions } from '../../../core/exchange.ts';
+import { Method } from '../../../protocol/methods.ts';
+import { weightOf } from '../../../jsonrpc/weight.ts';
+import { checkAnswer } from './answers.ts';
+import { digest } from './digest.ts';
+import type { ModernExchange, Round } from './exchange.ts';
+import type { Parked, Parking } from './suspended-requests.ts';
+import type { RequestState } from './sealed-state.ts';
+
+/** What is known of earlier rounds if this process did not ask the questions. */
+export interface Recollection {
+  /** Answers by question key, each with the digest of its question. */
+  readonly answers: ReadonlyMap<string, readonly [digest: string, answer: JsonObject]>;
+}
+
+interface Question {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly digest: string;
+  /** See `AskOptions`. */
+  readonly outlivesRequest: boolean;
+  resolve(answer: JsonObject): void;
+  reject(error: Error): void;
+}
+
+/** Sends the open questions to the caller as the response to its request. */
+export type Inquirer = (conversation: Conversation, questions: JsonObject) => void;
+
+/**
+ * The largest record that travels with the caller, in characters. With a larger record, no other process can resume the
+ * request.
+ */
+const MAX_RECORD = 64 * 1024;
+
+const NAMES: Readonly<Record<string, string>> = {
+  [Method.Elicit]: 'elicitation',
+  [Method.CreateMessage]: 'sampling',
+  [Method.ListRoots]: 'roots',
+};
+
+/**
+ * The questions and answers of one exchange. Questions that are asked in one turn of the event loop go out together.
+ * Then the exchange waits, without a request, until its caller retries with answers (2026-07-28, patterns/mrtr).
+ */
+export class Conversation implements Parked {
+  readonly id = randomUUID();
+  readonly exchange: ModernExchange;
+  readonly principal: string | undefined;
+  readonly address: string | undefined;
+  readonly #requestBytes: number;
+  #answerBytes = 0;
+  /** The bytes of the questions that were sent last. */
+  #questionBytes = 0;
+  /** Counts how often questions were sent. A `requestState` is valid for the newest round only. */
+  round = 0;
+  readonly #parking: Parking<Conversation>;
+  readonly #inquire: Inquirer;
+  readonly #recollection: Recollection | undefined;
+  readonly #open = new Map<string, Question>();
+  readonly #answered = new Map<string, readonly [digest: string, answer: JsonObject]>();
+  #count = 0;
+  #scheduled = false;
+  /** Answers the next request at once. Set when the handler has finished while no request was open. */
+  #outcome: (() => void) | undefined;
+
+  constructor(
+    exchange: ModernExchange,
+    parking: Parking<Conversation>,
+    inquire: Inquirer,
+    recollection: Recollection | undefined,
+  ) {
+    this.exchange = exchange;
+    const { extra } = exchange.round ?? {};
+    this.principal = exchange.caller.principal;
+    this.address = extra?.address;
+    this.#requestBytes = extra?.bytes ?? 0;
+    this.#parking = parking;
+    this.#inquire = inquire;
+    this.#recollection = recollection;
+  }
+
+  /** About the bytes of the request, the answers so far and the questions. Constant while the exchange is suspended. */
+  get bytes(): number {
+    return this.#requestBytes + this.#answerBytes + this.#questionBytes;
+  }
+
+  ask(
+    method: string,
+    params: JsonObject,
+    { key: given, signal, outlivesRequest = false }: AskOptions = {},
+  ): Promise<JsonObject> {
+    const key = given ?? this.#name(method);
+    if (this.#open.has(key) || this.#answered.has(key)) {
+      const message = `${method} was not asked: the request has another question named ${JSON.stringify(key)}`;
+      return Promise.reject(new RpcError(ErrorCode.InternalError, message));
+    }
+    const asked = digest(method, params);
+    const known = this.#recollection?.answers.get(key);
+    if (known?.[0] === asked) {
+      try {
+        checkAnswer(key, method, known[1]);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      this.#answered.set(key, known);
+      return Promise.resolve(known[1]);
+    }
+    const answer = new Promise<JsonObject>((resolve, reject) => {
+      const takeBack = (): void => {
+        if (this.#open.delete(key)) reject(signal!.reason);
+      };
+      const settled = (): void => signal?.removeEventListener('abort', takeBack);
+      signal?.addEventListener('abort', takeBack, { once: true });
+      this.#open.set(key, {
+        method,
+        params,
+        digest: asked,
+        outlivesRequest,
+        resolve: (response) => {
+          settled();
+          resolve(response);
+        },
+        reject: (error) => {
+          settled();
+          reject(error);
+        },
+      });
+      this.#schedule();
+    });
+    // The handler may not await the answer. The rejection must not end the process then.
+    answer.catch(() => {});
+    return answer;
+  }
+
+  /**
+   * Continues with the caller's next request. Only called while the exchange is suspended.
+   *
+   * @throws Refusal if the state is not of the newest round, or if an answer does not fit its question. Nothing has
+   * changed then.
+   */
+  resume(round: Round, number: number | undefined, responses: JsonObject): void {
+    if (number !== this.round) {
+      throw Refusal.params('"requestState" is of a round that has been answered already');
+    }
+    // Answers to other questions are ignored (2026-07-28, patterns/mrtr: Error Handling).
+    const answers = [...this.#open].filter(([key]) => Object.hasOwn(responses, key));
+    for (const [key, { method }] of answers) checkAnswer(key, method, responses[key]);
+    this.#parking.delete(this);
+    // The bytes beyond those of the first round are answers, which are kept.
+    this.#answerBytes += Math.max(0, (round.extra?.bytes ?? 0) - this.#requestBytes);
+    this.exchange.resume(round);
+    for (const [key, question] of answers) {
+      this.#open.delete(key);
+      this.#answered.set(key, [question.digest, responses[key]]);
+      question.resolve(responses[key]);
+    }
+    if (this.#outcome) {
+      this.#giveBack();
+      return this.#outcome();
+    }
+    // Questions without an answer are asked again, unless the handler can continue without them.
+    this.#schedule();
+  }
+
+  /**
+   * The handler has finished. Returns whether the exchange is suspended. If so, the outcome waits for the caller's
+   * retry.
+   */
+  finish(outcome: () => void): boolean {
+    const away = !this.exchange.round && !this.exchange.ended;
+    // When the caller retries for the outcome, it may still answer a question of another call.
+    this.#giveBack((question) => !(away && question.outlivesRequest));
+    if (!away) return false;
+    this.#outcome = outcome;
+    return true;
+  }
+
+  /** Ends the exchange because no caller waits for it any more. */
+  giveUp(reason: Error): void {
+    this.exchange.abort(reason);
+  }
+
+  /** The exchange is over. */
+  end(reason: Error): void {
+    this.#parking.delete(this);
+    this.#dismiss(reason);
+  }
+
+  /**
+   * The state that the caller sends back with its retry.
+   *
+   * @param replayable whether another process may resume the request.
+   */
+  state(replayable: boolean): RequestState {
+    const base = { exchange: this.id, round: this.round };
+    if (!replayable) return base;
+    const record: JsonObject = {
+      answers: Object.fromEntries(this.#answered),
+      open: Object.fromEntries([...this.#open].map(([key, question]) => [key, question.digest])),
+    };
+    const { noted } = this.exchange;
+    const state = { ...base, record, ...(noted && noted.size > 0 ? { notes: [...noted] } : {}) };
+    return travels(state) ? state : base;
+  }
+
+  #name(method: string): string {
+    let key: string;
+    do key = `${NAMES[method] ?? 'question'}-${++this.#count}`;
+    while (this.#open.has(key) || this.#answered.has(key));
+    return key;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // Wait for the questions and decisions of this turn of the event loop.
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#sendAway();
+    });
+  }
+
+  #sendAway(): void {
+    if (this.#open.size === 0 || !this.exchange.round) return;
+    this.#questionBytes = 0;
+    for (const { params } of this.#open.values()) this.#questionBytes += weightOf(params);
+    try {
+      this.#parking.add(this);
+    } catch (error) {
+      return this.#dismiss(error as Error);
+    }
+    this.round += 1;
+    const questions = [...this.#open].map(([key, { method, params }]) => [key, { method, params }] as const);
+    this.#inquire(this, Object.fromEntries(questions));
+  }
+
+  /** Rejects open questions with an error that allows asking them through another call. */
+  #giveBack(which: (question: Question) => boolean = () => true): void {
+    for (const [key, question] of [...this.#open]) {
+      if (!which(question)) continue;
+      this.#open.delete(key);
+      question.reject(new NotAsked(question.method, this.exchange.method));
+    }
+  }
+
+  #dismiss(reason: Error): void {
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    for (const question of open) question.reject(reason);
+  }
+}
+
+/** Whether a state is small enough to send to the caller, and not nested too deep to be written. */
+function travels(state: RequestState): boolean {
+  try {
+    return JSON.stringify(state).length <= MAX_RECORD;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads earlier rounds from a state, and adds the answers of the newest. */
+export function recollect({ record }: RequestState, responses: JsonObject): Recollection {
+  const answers = new Map<string, readonly [string, JsonObject]>(Object.entries(record?.['answers'] ?? {}));
+  for (const [key, asked] of Object.entries<string>(record?.['open'] ?? {})) {
+    if (Object.hasOwn(responses, key)) answers.set(key, [asked, responses[key]]);
+  }
+  return { answers };
+}

@@ -1,0 +1,329 @@
+import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import { isObject, isRequestId, type JsonObject, type Notification, type RequestId } from '../../../jsonrpc/message.ts';
+import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
+import type { TimeLimits } from '../../../base/deadline.ts';
+import { abortReason, isAborted, offAbort, onAbort } from '../../../core/base-exchange.ts';
+import { Lifetime } from '../../../base/lifetime.ts';
+import { waitFor } from '../../../base/wait.ts';
+import type { Caller, Exchange, Service } from '../../../core/exchange.ts';
+import { McpErrorCode } from '../../../protocol/errors.ts';
+import { encodeHeaderValue } from '../../../protocol/header-value.ts';
+import { isNotificationMethod, Meta, Method, Notice } from '../../../protocol/methods.ts';
+import { mirroredArguments } from '../../../protocol/param-headers.ts';
+import { REVISIONS, type Revision } from '../../../protocol/revisions.ts';
+import { declaresTasks } from '../../../protocol/tasks.ts';
+import type { DiscoverResult, Implementation } from '../../../protocol/types.ts';
+import type { Carrier } from '../../../transport/carrier.ts';
+import { NoticeQueue } from '../../notice-queue.ts';
+import type { ToolCatalog } from '../../tool-catalog.ts';
+import type { Upstream } from '../../upstream.ts';
+import { Deadline } from '../../../base/deadline.ts';
+import { discover, discoveryError, isDiscoverResult, type Discovery } from './discover.ts';
+import { NAMED } from '../translate/headers.ts';
+import { checkedResult } from './outbound-results.ts';
+import { subscribe } from './subscription.ts';
+import { callsTool, headerCatalog, type ToolHeaders } from './tool-headers.ts';
+
+export interface ModernOutboundOptions {
+  readonly clientInfo: Implementation;
+  /** Which kinds of questions the server may ask. Default: what the caller of each exchange declared. */
+  readonly capabilities?: JsonObject | undefined;
+  /** If set, requests carry the client information of their exchange's caller in place of this side's own. */
+  readonly onBehalfOf?: Revision | undefined;
+  /** The one revision to speak. Default: the newest that both sides speak. */
+  readonly revision?: Revision | undefined;
+  /**
+   * How long a request waits for its response. Progress restarts the time. Milliseconds, default 10 minutes; 0 for no
+   * limit.
+   */
+  readonly timeout?: number | undefined;
+  /** The longest time for a request, whatever its progress. Milliseconds, default 1 hour; 0 for no limit. */
+  readonly maxTimeout?: number | undefined;
+  /**
+   * How long this side's own requests may take: the first `server/discover`, a list of tools read for their headers,
+   * and the acknowledgment of a subscription. Milliseconds, default 60 000.
+   */
+  readonly handshakeTimeout?: number | undefined;
+  /** Receives errors that cannot be reported to a caller. Default: none. */
+  readonly onerror?: ((error: Error) => void) | undefined;
+}
+
+/**
+ * Connects to a server of 2026-07-28 and returns it as a `Service`. First sends `server/discover`.
+ *
+ * Each exchange becomes one request that describes its sender. An `input_required` result is passed on unchanged, and
+ * so is the `requestState` of the retry. A caller's notifications cannot be sent to the server: those of older
+ * revisions are dropped, and others are refused with −32601.
+ *
+ * @param carrier is closed if this fails.
+ * @throws RpcError if the server does not speak this revision, or does not answer in time.
+ */
+export async function connectModern(carrier: Carrier, options: ModernOutboundOptions): Promise<Upstream> {
+  const { clientInfo, capabilities = {}, revision, handshakeTimeout: timeout = HANDSHAKE_TIMEOUT } = options;
+  try {
+    const found = await discover(carrier, { clientInfo, capabilities, revision, timeout });
+    if (found.outcome !== 'agreed') throw discoveryError(found);
+    return modernUpstream(carrier, found, options);
+  } catch (error) {
+    await carrier.close();
+    throw RpcError.from(error);
+  }
+}
+
+/** The same for a server that has already answered `server/discover`. */
+export function modernUpstream(
+  carrier: Carrier,
+  { revision, discovered }: Extract<Discovery, { outcome: 'agreed' }>,
+  options: ModernOutboundOptions,
+): Upstream {
+  return new ModernOutbound(carrier, revision, discovered, options);
+}
+
+const HANDSHAKE_TIMEOUT = 60_000;
+/** Notifications of older revisions, or about a request that has ended. They need no action. */
+const DROPPED: ReadonlySet<string> = new Set([
+  Notice.Initialized,
+  Notice.Cancelled,
+  Notice.Progress,
+  Notice.RootsListChanged,
+]);
+/** Notifications that only subscriptions carry. */
+const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set([
+  Notice.Acknowledged,
+  Notice.Cancelled,
+  Notice.ToolsListChanged,
+  Notice.PromptsListChanged,
+  Notice.ResourcesListChanged,
+  Notice.ResourceUpdated,
+  Notice.Task,
+]);
+
+class ModernOutbound implements Upstream {
+  onclose: (() => void) | undefined;
+  readonly revision: Revision;
+  readonly #carrier: Carrier;
+  readonly #options: ModernOutboundOptions;
+  readonly #limits: TimeLimits;
+  readonly #handshakeTimeout: number;
+  readonly #onerror: (error: Error) => void;
+  readonly #tools: ToolCatalog<ToolHeaders>;
+  #discovered: DiscoverResult;
+  #lastToken = 0;
+
+  constructor(carrier: Carrier, revision: Revision, discovered: DiscoverResult, options: ModernOutboundOptions) {
+    this.#carrier = carrier;
+    this.revision = revision;
+    this.#discovered = discovered;
+    this.#options = options;
+    this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
+    this.#handshakeTimeout = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
+    this.#onerror = options.onerror ?? (() => {});
+    this.#tools = headerCatalog({
+      list: (params, lifetime) => this.#listTools(params, lifetime),
+      timeout: this.#handshakeTimeout,
+      onerror: this.#onerror,
+    });
+    carrier.onclose = () => this.onclose?.();
+  }
+
+  /** The server's newest description of itself. */
+  get discovered(): DiscoverResult {
+    return this.#discovered;
+  }
+
+  get closed(): boolean {
+    return this.#carrier.closed;
+  }
+
+  get closeReason(): Error | undefined {
+    return this.#carrier.closeReason;
+  }
+
+  close(): Promise<void> {
+    return this.#carrier.close();
+  }
+
+  readonly service: Service = (exchange) => {
+    const { method, params } = exchange;
+    if (isAborted(exchange)) return Promise.reject(abortReason(exchange));
+    if (method === Method.Listen) return this.#listen(exchange);
+    if (isNotificationMethod(method)) return this.#drop(method);
+    if (this.#carrier.mirrorsHeaders && callsTool(method, params)) return this.#callTool(exchange);
+    return this.#call(exchange);
+  };
+
+  /**
+   * Only requests may be sent to a server of this revision (2026-07-28, basic/transports/streamable-http: Sending
+   * Messages).
+   */
+  #drop(method: string): Promise<JsonObject> {
+    if (DROPPED.has(method)) return Promise.resolve({});
+    const message = `Method not found: revision ${this.revision} has no notification ${method} of clients`;
+    return Promise.reject(new RpcError(ErrorCode.MethodNotFound, message));
+  }
+
+  /** 2026-07-28, basic/transports/streamable-http: Client Behavior. */
+  async #callTool(exchange: Exchange): Promise<JsonObject> {
+    const name: string = exchange.params['name'];
+    const known = this.#tools.known(name) ?? (await waitFor(this.#tools.read(name), exchange));
+    try {
+      return await this.#call(exchange, known);
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.code !== McpErrorCode.HeaderMismatch) throw error;
+      // The definition may have changed. A call that is refused for this reason has not run.
+      this.#tools.forget();
+      return this.#call(exchange, await waitFor(this.#tools.read(name), exchange));
+    }
+  }
+
+  async #call(exchange: Exchange, toolHeaders?: ToolHeaders): Promise<JsonObject> {
+    const { method, params, caller } = exchange;
+    if (toolHeaders instanceof Error) throw new RpcError(ErrorCode.InvalidParams, toolHeaders.message);
+    const given: unknown = params['_meta']?.[Meta.ProgressToken];
+    const token = isRequestId(given) ? ++this.#lastToken : undefined;
+    const sent = { ...params, _meta: this.#meta(params['_meta'], caller, token) };
+    const lifetime = new Lifetime();
+    const cancel = (): void => lifetime.abort(RpcError.from(abortReason(exchange)));
+    if (isAborted(exchange)) cancel();
+    else onAbort(exchange, cancel);
+    const deadline = new Deadline(this.#limits, (limit) =>
+      lifetime.abort(new RpcError(REQUEST_TIMEOUT, `Request timed out: ${method} was not answered within ${limit} ms`)),
+    );
+    let notices: NoticeQueue | undefined;
+    const onnotification = (notification: Notification): void => {
+      const { method: notice } = notification;
+      let told = notification.params ?? {};
+      if (notice === Notice.Progress) {
+        if (token === undefined || told['progressToken'] !== token) return this.#stray(notification);
+        deadline.extend();
+        told = { ...told, progressToken: given as RequestId };
+      } else if (OF_SUBSCRIPTIONS.has(notice)) return this.#stray(notification);
+      notices ??= new NoticeQueue(exchange, this.#onerror);
+      notices.push(notice, told);
+    };
+    try {
+      const response = await this.#carrier.request({
+        method,
+        params: sent,
+        headers: this.#carrier.mirrorsHeaders ? this.#headers(method, params, toolHeaders) : undefined,
+        lifetime,
+        onnotification,
+      });
+      if ('error' in response) throw RpcError.fromObject(response.error, response.failure);
+      return this.#take(method, checkedResult(method, response.result, declaresTasks(this.#capabilities(caller))));
+    } catch (error) {
+      throw this.#failure(error, lifetime);
+    } finally {
+      offAbort(exchange, cancel);
+      deadline.clear();
+      notices?.flush();
+    }
+  }
+
+  #listen(exchange: Exchange): Promise<JsonObject> {
+    const { params, caller } = exchange;
+    return subscribe(
+      exchange,
+      async (lifetime, onnotification) => {
+        const response = await this.#carrier.request({
+          method: Method.Listen,
+          params: { ...params, _meta: this.#meta(params['_meta'], caller, undefined) },
+          headers: this.#headers(Method.Listen, params, undefined),
+          lifetime,
+          onnotification,
+        });
+        if ('error' in response) throw RpcError.fromObject(response.error, response.failure);
+        return response.result;
+      },
+      {
+        timeout: this.#handshakeTimeout,
+        onchange: (method) => {
+          if (method === Notice.ToolsListChanged) this.#tools.forget();
+        },
+        onerror: this.#onerror,
+      },
+    );
+  }
+
+  /** Reads one page of the list, for the headers of tools. */
+  async #listTools(params: JsonObject, lifetime: Lifetime): Promise<JsonObject> {
+    const response = await this.#carrier.request({
+      method: Method.ListTools,
+      params: { ...params, _meta: this.#meta(undefined, undefined, undefined) },
+      headers: this.#headers(Method.ListTools, params, undefined),
+      lifetime,
+      onnotification: () => {},
+    });
+    if ('error' in response) throw RpcError.fromObject(response.error);
+    return checkedResult(Method.ListTools, response.result, false);
+  }
+
+  /** Remembers what this side needs from a result, and returns what the caller gets. */
+  #take(method: string, result: JsonObject): JsonObject {
+    if (method === Method.ListTools && this.#carrier.mirrorsHeaders) return this.#tools.learn(result);
+    if (method === Method.Discover && isDiscoverResult(result)) this.#discovered = result;
+    return result;
+  }
+
+  /**
+   * The `_meta` that describes a request's sender. The caller's own values are not passed on (2026-07-28, basic:
+   * _meta).
+   */
+  #meta(given: unknown, caller: Caller | undefined, token: RequestId | undefined): JsonObject {
+    const meta: JsonObject = {
+      ...(isObject(given) ? given : {}),
+      [Meta.ProtocolVersion]: this.revision,
+      [Meta.ClientInfo]: this.#clientInfo(caller),
+      [Meta.ClientCapabilities]: this.#capabilities(caller),
+    };
+    delete meta[Meta.SubscriptionId];
+    put(meta, Meta.LogLevel, caller && this.#logLevel(caller));
+    put(meta, Meta.ProgressToken, token);
+    return meta;
+  }
+
+  #clientInfo(caller: Caller | undefined): Implementation {
+    const { onBehalfOf, clientInfo } = this.#options;
+    return (onBehalfOf && caller?.clientInfo) ?? clientInfo;
+  }
+
+  #capabilities(caller: Caller | undefined): JsonObject {
+    const { onBehalfOf, capabilities } = this.#options;
+    return (onBehalfOf && caller?.capabilities) ?? capabilities ?? caller?.capabilities ?? {};
+  }
+
+  /**
+   * In this revision, no level means no messages (2026-07-28, server/utilities/logging). In older revisions it means
+   * all.
+   */
+  #logLevel({ logLevel, revision }: Caller): string | undefined {
+    if (logLevel !== undefined || REVISIONS[revision].era === 'modern') return logLevel;
+    return isObject(this.#discovered.capabilities['logging']) ? 'debug' : undefined;
+  }
+
+  /** 2026-07-28, basic/transports/streamable-http: Request Metadata. */
+  #headers(method: string, params: JsonObject, tool: ToolHeaders | undefined): Record<string, string> {
+    const headers: Record<string, string> = { 'mcp-protocol-version': this.revision, 'mcp-method': method };
+    const name: unknown = Object.hasOwn(NAMED, method) ? params[NAMED[method]!] : undefined;
+    if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name);
+    const args: unknown = params['arguments'];
+    if (!tool || tool instanceof Error || !isObject(args)) return headers;
+    return Object.assign(headers, mirroredArguments(tool, args));
+  }
+
+  #stray({ method }: Notification): void {
+    this.#onerror(new Error(`${method} came, and belongs to no request in flight: it was ignored`));
+  }
+
+  #failure(error: unknown, lifetime: Lifetime): RpcError {
+    if (error instanceof RpcError) return error;
+    if (lifetime.ended) return RpcError.from(lifetime.ended);
+    if (!this.#carrier.closed) return RpcError.from(error);
+    return new RpcError(CONNECTION_CLOSED, (error as Error).message, { cause: error });
+  }
+}
+
+function put(meta: JsonObject, key: string, value: unknown): void {
+  if (value === undefined) delete meta[key];
+  else meta[key] = value;
+}

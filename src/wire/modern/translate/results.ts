@@ -1,0 +1,46 @@
+import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
+import { constant, isConstant } from '../../../jsonrpc/stringify.ts';
+import { CACHEABLE, Meta, Method } from '../../../protocol/methods.ts';
+import type { Implementation } from '../../../protocol/types.ts';
+
+export interface ResultFrame {
+  readonly serverInfo: Implementation | undefined;
+  readonly supportedVersions: readonly string[];
+}
+
+/**
+ * Adds the fields that this revision requires in each result (2026-07-28, basic: Result Responses, Per-response
+ * protocol fields). A constant result is converted once.
+ */
+export class ResultShaper {
+  readonly #frame: ResultFrame;
+  readonly #made = new WeakMap<JsonObject, JsonObject>();
+
+  constructor(frame: ResultFrame) {
+    this.#frame = frame;
+  }
+
+  shape(result: JsonObject, method: string): JsonObject {
+    const known = this.#made.get(result);
+    if (known) return known;
+    const made = this.#make(result, method);
+    if (isConstant(result)) this.#made.set(result, constant(made));
+    return made;
+  }
+
+  #make(result: JsonObject, method: string): JsonObject {
+    const { serverInfo, supportedVersions } = this.#frame;
+    const made: JsonObject = { resultType: 'complete', ...result };
+    if (serverInfo) {
+      const meta: unknown = result['_meta'];
+      made['_meta'] = isObject(meta) ? { [Meta.ServerInfo]: serverInfo, ...meta } : { [Meta.ServerInfo]: serverInfo };
+    }
+    if (made['resultType'] === 'complete' && CACHEABLE.has(method)) {
+      made['ttlMs'] ??= 0;
+      made['cacheScope'] ??= 'private';
+    }
+    // This side decides which revisions can be spoken, whatever the service says.
+    if (method === Method.Discover) made['supportedVersions'] = supportedVersions;
+    return made;
+  }
+}
