@@ -1,7 +1,7 @@
 import { derive } from '../core/derive.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { Method, Notice } from '../protocol/methods.ts';
+import { Method, NotificationMethod } from '../protocol/methods.ts';
 import { checkHeaders } from './header-check.ts';
 import { QuestionAttribution, type ClientOf } from './question-attribution.ts';
 import { ReopenedUpstream, type ReopenedUpstreamOptions } from './upstream.ts';
@@ -53,7 +53,7 @@ export class Connection {
     // In 2026-07-28, a server's question is the result of the request that it belongs to.
     if (upstream.era === 'modern') return upstream.service(exchange);
     // A server has one set of roots per connection, and one client's roots do not apply to all clients.
-    if (exchange.method === Notice.RootsListChanged) return {};
+    if (exchange.method === NotificationMethod.RootsListChanged) return {};
     return this.attribution.answer(upstream.service, exchange);
   }
 
@@ -64,7 +64,7 @@ export class Connection {
       agree = resolve;
     });
     const notify: Exchange['notify'] = (method, params) => {
-      if (method === Notice.Acknowledged) agree();
+      if (method === NotificationMethod.Acknowledged) agree();
       return exchange.notify(method, params);
     };
     const over = this.upstream.service(derive(exchange, { notify }));

@@ -6,7 +6,7 @@ import {
   type HttpHandlerOptions,
   type HttpPage,
 } from '../transport/http/server/handler.ts';
-import { PassedCall } from '../transport/http/server/rewritten-call.ts';
+import { RewrittenCall } from '../transport/http/server/rewritten-call.ts';
 import { createInbound, type Inbound, type InboundOptions } from '../wire/serve.ts';
 
 export interface MountsOptions {
@@ -130,7 +130,7 @@ async function end({ inbound, handler }: Mount, timeout: number): Promise<void> 
 }
 
 /** A request whose Host and Origin are already checked: the next handler does not check them again. */
-class MountedCall extends PassedCall {
+class MountedCall extends RewrittenCall {
   override header(name: string): string | undefined {
     if (name === 'host') return 'localhost';
     return name === 'origin' ? undefined : super.header(name);

@@ -15,7 +15,7 @@ import type { Observer } from './bridge-observer.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
 import { Failure } from './failure.ts';
 import { announce, serveStdio } from './run.ts';
-import { sayThrough, scrubWith } from './say.ts';
+import { printStatusThrough, scrubWith } from './print-status.ts';
 import { atEnd } from './shutdown.ts';
 
 /** The service: one server, or many as one. */
@@ -38,12 +38,12 @@ export interface ServedMembers {
 export async function bridgeLog({ log: { level, format }, secrets }: BridgeSettings): Promise<CleanLog> {
   const log = await createLog({ level, format, secrets });
   scrubWith((text) => log.scrub(text));
-  if (format === 'json') sayThrough((line) => log.write('error', line));
+  if (format === 'json') printStatusThrough((line) => log.write('error', line));
   return log;
 }
 
 /**
- * Serves a bridge as the settings say, until the process gets a signal or, over stdio, the client disconnects.
+ * Serves a bridge as the settings printStatus, until the process gets a signal or, over stdio, the client disconnects.
  *
  * @throws Error if it cannot listen.
  */

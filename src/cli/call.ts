@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { ClientFlags } from './client-options.ts';
-import { converse } from './converse.ts';
+import { withClient } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { suggestion } from '../base/nearest.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
@@ -18,7 +18,7 @@ export async function call(words: SplitWords, flags: CallFlags): Promise<void> {
   const [name, ...args] = rest;
   if (name === undefined) throw Failure.usage('the name of a tool is missing; see everwire list');
   const base = flags.argsJson === undefined ? {} : await readArguments(flags.argsJson);
-  return converse(target, flags, async ({ client, output, terminal, limits }) => {
+  return withClient(target, flags, async ({ client, output, terminal, limits }) => {
     const tools = await client.listTools(limits);
     const tool = tools.find((each) => each.name === name);
     if (!tool) {

@@ -1,5 +1,5 @@
 import type { ClientFlags } from './client-options.ts';
-import { converse } from './converse.ts';
+import { withClient } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { pairs } from './pairs.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
@@ -17,7 +17,7 @@ export async function complete(words: SplitWords, flags: ClientFlags): Promise<v
   const ref = /^[a-z][a-z\d+.-]*:/i.test(reference)
     ? { type: 'ref/resource' as const, uri: reference }
     : { type: 'ref/prompt' as const, name: reference };
-  return converse(target, flags, async ({ client, output, limits }) => {
+  return withClient(target, flags, async ({ client, output, limits }) => {
     const context = settled.length === 0 ? undefined : Object.fromEntries(settled);
     const completion = await client.complete(ref, { name, value }, { ...limits, context });
     if (output.json) await output.value(completion);

@@ -1,7 +1,7 @@
 import { isObject } from '../jsonrpc/message.ts';
 import { Meta } from '../protocol/methods.ts';
 import type { ClientFlags } from './client-options.ts';
-import { converse } from './converse.ts';
+import { withClient } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { wordsOf } from './screen.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
@@ -10,7 +10,7 @@ import { takeTarget, type SplitWords } from './take-target.ts';
 export async function discover(words: SplitWords, flags: ClientFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   if (rest.length > 0) throw Failure.usage('discover takes only a target');
-  return converse(target, flags, async ({ client, output, limits }) => {
+  return withClient(target, flags, async ({ client, output, limits }) => {
     const discovered = await client.discover(limits);
     const { revision } = client;
     if (output.json) {

@@ -2,7 +2,7 @@ import { filledIn } from '../client/form-answer.ts';
 import type { FormRequest } from '../client/handlers.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { ElicitResult } from '../protocol/types.ts';
-import { yesOrNo, type Person } from './person.ts';
+import { yesOrNo, type Prompter } from './prompter.ts';
 import { oneLine, wordsOf } from './screen.ts';
 
 /** The value of a field. */
@@ -25,7 +25,7 @@ type Typed = { readonly value: Value } | 'nothing' | 'decline' | 'cancel';
  * @throws the signal's reason if it fires first.
  */
 export async function fillIn(
-  person: Person,
+  person: Prompter,
   server: string,
   request: FormRequest,
   signal: AbortSignal,
@@ -54,7 +54,11 @@ export async function fillIn(
 }
 
 /** Whether to send the values. The user can review and change them first (2025-11-25, client/elicitation). */
-async function review(person: Person, filled: boolean, signal: AbortSignal): Promise<ElicitResult['action'] | 'edit'> {
+async function review(
+  person: Prompter,
+  filled: boolean,
+  signal: AbortSignal,
+): Promise<ElicitResult['action'] | 'edit'> {
   for (;;) {
     const line = await person.ask(filled ? 'Send this? [Y/n, e to edit] ' : 'Agree? [Y/n] ', signal);
     if (line === undefined) return 'cancel';
@@ -66,7 +70,7 @@ async function review(person: Person, filled: boolean, signal: AbortSignal): Pro
 }
 
 async function askField(
-  person: Person,
+  person: Prompter,
   name: string,
   schema: JsonObject,
   preset: Value | undefined,

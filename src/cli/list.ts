@@ -2,7 +2,7 @@ import type { Client } from '../client/client.ts';
 import type { RequestOptions } from '../client/options.ts';
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/types.ts';
 import type { ClientFlags } from './client-options.ts';
-import { converse } from './converse.ts';
+import { withClient } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { bytes, wordsOf } from './screen.ts';
 import { suggestion } from '../base/nearest.ts';
@@ -81,7 +81,7 @@ export async function list(words: SplitWords, flags: ClientFlags): Promise<void>
       `there is no list of ${JSON.stringify(unknown)}${suggestion(unknown, known)}; there are ${known.join(', ')}`,
     );
   }
-  return converse(target, flags, async ({ client, output, limits }) => {
+  return withClient(target, flags, async ({ client, output, limits }) => {
     const found: Record<string, readonly unknown[]> = {};
     for (const [name, { title, capability, key, get }] of Object.entries(LISTS)) {
       if (rest.length > 0 ? !rest.includes(name) : client.serverCapabilities[capability] === undefined) continue;

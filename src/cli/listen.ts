@@ -2,7 +2,7 @@ import type { Change } from '../client/handlers.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import type { ClientFlags } from './client-options.ts';
-import { converse } from './converse.ts';
+import { withClient } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 
@@ -17,7 +17,7 @@ export interface ListenFlags extends ClientFlags {
 /** `everwire listen`: prints one line for each change at a server, until it is interrupted. */
 export async function listen(words: SplitWords, flags: ListenFlags): Promise<void> {
   const { target, rest: uris } = takeTarget(words, flags);
-  return converse(target, flags, async ({ client, output, terminal, signal }) => {
+  return withClient(target, flags, async ({ client, output, terminal, signal }) => {
     const filter = filterOf(uris, flags, client.serverCapabilities);
     const { count = Infinity } = flags;
     let left = count;

@@ -7,7 +7,7 @@ import { demo } from './demo.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { withAddressOptions, withSessionOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
-import { say } from './say.ts';
+import { printStatus } from './print-status.ts';
 import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
 
 /** The longest line of a help text, in columns, and the longest term that keeps its description on the same line. */
@@ -31,7 +31,7 @@ function program(target: string[] | undefined): Command {
     })
     .exitOverride()
     .configureOutput({
-      outputError: (text) => say(text.replace(/^error: /, '').trimEnd()),
+      outputError: (text) => printStatus(text.replace(/^error: /, '').trimEnd()),
       getOutHelpWidth: () => Math.min(HELP_WIDTH, process.stdout.columns ?? HELP_WIDTH),
     });
 
@@ -62,7 +62,7 @@ function program(target: string[] | undefined): Command {
 /** The default command takes no argument, so a word there is an unknown command. */
 function unknownCommand(word: string): never {
   const message = `there is no command ${JSON.stringify(word)}; see everwire --help`;
-  say(message);
+  printStatus(message);
   throw new CommanderError(ExitCode.Usage, 'everwire.unknownCommand', message);
 }
 
@@ -71,7 +71,7 @@ process.stdout.on('error', (error) => {
   if (isReaderGone(error)) return;
   process.once('exit', () => {
     if (process.exitCode) return;
-    say(`cannot write the output: ${error.message}`);
+    printStatus(`cannot write the output: ${error.message}`);
     process.exitCode = ExitCode.Refused;
   });
 });
@@ -91,7 +91,7 @@ program(command)
     }
     const interrupted = error instanceof Failure && error.exitCode === ExitCode.Interrupted;
     // The user interrupted it and needs no message.
-    if (!interrupted) say((error as Error).message);
+    if (!interrupted) printStatus((error as Error).message);
     process.exitCode = error instanceof Failure ? error.exitCode : 1;
     void stop();
   });

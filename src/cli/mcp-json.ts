@@ -5,7 +5,7 @@ import path from 'node:path';
 import { ConfigError, ConfigFile } from '../bridge/config/config.ts';
 import { suggestion } from '../base/nearest.ts';
 import { Failure } from './failure.ts';
-import { say } from './say.ts';
+import { printStatus } from './print-status.ts';
 import type { Target } from './target.ts';
 
 /** Where to look for files, and where variables get their values. */
@@ -73,7 +73,7 @@ function opened(file: string, wanted: boolean, { env, home }: Surroundings): Con
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     if (wanted) throw Failure.usage(`cannot use ${error.message}`);
-    say(`ignored ${error.message}`);
+    printStatus(`ignored ${error.message}`);
     return undefined;
   }
 }

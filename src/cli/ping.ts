@@ -1,5 +1,5 @@
 import type { ClientFlags } from './client-options.ts';
-import { converse } from './converse.ts';
+import { withClient } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 
@@ -7,7 +7,7 @@ import { takeTarget, type SplitWords } from './take-target.ts';
 export async function ping(words: SplitWords, flags: ClientFlags): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   if (rest.length > 0) throw Failure.usage('ping takes only a target');
-  return converse(target, flags, async ({ client, output, limits }) => {
+  return withClient(target, flags, async ({ client, output, limits }) => {
     const begun = performance.now();
     await client.ping(limits);
     const ms = Math.round((performance.now() - begun) * 100) / 100;

@@ -1,6 +1,6 @@
 import type { Prompt } from '../protocol/types.ts';
 import type { ClientFlags } from './client-options.ts';
-import { converse } from './converse.ts';
+import { withClient } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { suggestion } from '../base/nearest.ts';
 import { pairs } from './pairs.ts';
@@ -13,7 +13,7 @@ export async function prompt(words: SplitWords, flags: ClientFlags): Promise<voi
   const [name, ...args] = rest;
   if (name === undefined) throw Failure.usage('the name of a prompt is missing; see everwire list');
   const given = pairs(args);
-  return converse(target, flags, async ({ client, output, limits }) => {
+  return withClient(target, flags, async ({ client, output, limits }) => {
     const prompts = await client.listPrompts(limits);
     const found = prompts.find((each) => each.name === name);
     if (!found) {

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { UrlRequest } from '../client/handlers.ts';
 import type { SampleParams } from '../protocol/sampling.ts';
 import { fillIn } from './form.ts';
-import type { Person } from './person.ts';
+import type { Prompter } from './prompter.ts';
 import { answerByHand } from './sample.ts';
-import { visit } from './visit.ts';
+import { offerUrl } from './offer-url.ts';
 
 /** A person who says one line after another, and then nothing more. */
-class Scripted implements Person {
+class Scripted implements Prompter {
   readonly heard: string[] = [];
   readonly #lines: string[];
 
@@ -39,7 +39,7 @@ describe('a form', () => {
     message: 'Please tell',
     requestedSchema: { type: 'object', properties, required },
   });
-  const fill = (person: Person, properties: Record<string, object>, required: string[] = []) =>
+  const fill = (person: Prompter, properties: Record<string, object>, required: string[] = []) =>
     fillIn(person, 'the shop', form(properties, required), signal);
 
   test('says who asks, and goes through the fields in order', async () => {
@@ -155,13 +155,13 @@ describe('a form', () => {
 describe('an address', () => {
   const request = (url: string): UrlRequest => ({ mode: 'url', message: 'Sign in', url });
   const opened: string[] = [];
-  const go = async (person: Person, url: string, works = true) => {
+  const go = async (person: Prompter, url: string, works = true) => {
     opened.length = 0;
     const open = async (address: URL): Promise<boolean> => {
       opened.push(address.href);
       return works;
     };
-    return visit(person, 'the shop', request(url), open, signal);
+    return offerUrl(person, 'the shop', request(url), open, signal);
   };
 
   test('is shown in full, and opened where the person says so', async () => {

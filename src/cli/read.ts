@@ -1,5 +1,5 @@
 import type { ClientFlags } from './client-options.ts';
-import { converse } from './converse.ts';
+import { withClient } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 
@@ -9,7 +9,7 @@ export async function read(words: SplitWords, flags: ClientFlags): Promise<void>
   const [uri, ...more] = rest;
   if (uri === undefined) throw Failure.usage('the URI of a resource is missing; see everwire list');
   if (more.length > 0) throw Failure.usage('read takes one URI');
-  return converse(target, flags, async ({ client, output, terminal, limits }) => {
+  return withClient(target, flags, async ({ client, output, terminal, limits }) => {
     const onprogress = (progress: { progress: number }): void => terminal.progress(progress);
     const result = await client.readResource(uri, { ...limits, onprogress }).finally(() => terminal.done());
     if (output.json) await output.value(result);

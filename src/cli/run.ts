@@ -2,7 +2,7 @@ import type { HttpListener, ListenOptions } from '../transport/http/server/liste
 import type { Transport } from '../transport/transport.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
-import { say } from './say.ts';
+import { printStatus } from './print-status.ts';
 import { atEnd, stop } from './shutdown.ts';
 
 /** What can be served over both stdio and HTTP, such as an `McpServer`. */
@@ -12,7 +12,7 @@ export interface Servable {
 }
 
 /**
- * Serves as the flags say, until the process gets a signal or, over stdio, the client disconnects.
+ * Serves as the flags printStatus, until the process gets a signal or, over stdio, the client disconnects.
  *
  * @param name the server's name in the client configuration.
  */
@@ -49,9 +49,9 @@ export async function serveStdio(served: Pick<Servable, 'connect'>): Promise<voi
  * @param members whether each server behind it has its own path.
  */
 export function announce(name: string, { url, sseUrl }: HttpListener, members = false): void {
-  say(`listening on ${url}`);
-  if (sseUrl) say(`HTTP+SSE, for clients of 2024-11-05, on ${sseUrl}`);
-  if (members) say(`each server by itself on ${url.replace(/(?<=\/\/[^/]+)(?=\/)/, '/servers/<name>')}`);
-  say('client configuration:');
+  printStatus(`listening on ${url}`);
+  if (sseUrl) printStatus(`HTTP+SSE, for clients of 2024-11-05, on ${sseUrl}`);
+  if (members) printStatus(`each server by itself on ${url.replace(/(?<=\/\/[^/]+)(?=\/)/, '/servers/<name>')}`);
+  printStatus('client configuration:');
   process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url } } }, null, 2)}\n`);
 }

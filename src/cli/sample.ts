@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { SampleParams, SampleResult, SamplingMessage } from '../protocol/sampling.ts';
-import { agrees, type Person } from './person.ts';
+import { agrees, type Prompter } from './prompter.ts';
 import { bytes, oneLine } from './screen.ts';
 
 /** The error code if the user refuses (2025-11-25, client/sampling: Error Handling). */
@@ -13,7 +13,7 @@ const REJECTED = -1;
  * @throws RpcError −1 if the user refuses; the signal's reason if it fires first.
  */
 export async function answerByHand(
-  person: Person,
+  person: Prompter,
   server: string,
   params: SampleParams,
   signal: AbortSignal,

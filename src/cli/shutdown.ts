@@ -1,4 +1,4 @@
-import { say } from './say.ts';
+import { printStatus } from './print-status.ts';
 
 type Release = () => Promise<void>;
 
@@ -48,7 +48,7 @@ async function releaseAll(): Promise<void> {
     try {
       await release();
     } catch (error) {
-      say((error as Error).message);
+      printStatus((error as Error).message);
       process.exitCode = 1;
     }
   }

@@ -1,9 +1,9 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { LogMessage } from '../client/handlers.ts';
 import type { Task } from '../protocol/tasks.ts';
-import type { Person } from './person.ts';
+import type { Prompter } from './prompter.ts';
 import { ProgressBar, type Progress } from './progress-bar.ts';
-import { shown } from './say.ts';
+import { shown } from './print-status.ts';
 import { oneLine, wordsOf } from './screen.ts';
 
 type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
@@ -13,7 +13,7 @@ type Screen = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly colum
  * Shows everything except the result: the server's log, progress, and questions. All of it goes to stderr, so that
  * stdout has only the result.
  */
-export class Terminal implements Person {
+export class Terminal implements Prompter {
   /** Whether there is a user who can be asked. */
   readonly interactive: boolean;
   /** Whether stderr is a terminal. */

@@ -1,5 +1,5 @@
 import type { Exchange } from '../core/exchange.ts';
-import { Notice } from '../protocol/methods.ts';
+import { NotificationMethod } from '../protocol/methods.ts';
 import { changesOf } from '../protocol/subscriptions.ts';
 
 /**
@@ -9,8 +9,8 @@ import { changesOf } from '../protocol/subscriptions.ts';
 export function acknowledgedOnce(exchange: Exchange): Exchange['notify'] {
   let acknowledged = false;
   return async (method, params) => {
-    if (method !== Notice.Acknowledged || !acknowledged) {
-      acknowledged ||= method === Notice.Acknowledged;
+    if (method !== NotificationMethod.Acknowledged || !acknowledged) {
+      acknowledged ||= method === NotificationMethod.Acknowledged;
       return exchange.notify(method, params);
     }
     for (const [change, details] of changesOf(params?.['notifications'])) await exchange.notify(change, details);

@@ -3,7 +3,7 @@ import type { Middleware, Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
-import { isNotificationMethod, Meta, Method, Notice } from '../protocol/methods.ts';
+import { isNotificationMethod, Meta, Method, NotificationMethod } from '../protocol/methods.ts';
 import { REVISIONS, type Revision } from '../protocol/revisions.ts';
 import type {
   CallToolResult,
@@ -296,7 +296,7 @@ export class Client {
    */
   async rootsChanged(): Promise<void> {
     if (this.#requester.era === 'legacy' && this.#requester.options.onroots) {
-      await this.#requester.notify(Notice.RootsListChanged, {});
+      await this.#requester.notify(NotificationMethod.RootsListChanged, {});
     }
   }
 

@@ -2,7 +2,7 @@ import { derive } from '../core/derive.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import { isTemporary, transportFailure } from '../jsonrpc/error-chain.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { Notice } from '../protocol/methods.ts';
+import { NotificationMethod } from '../protocol/methods.ts';
 import { acknowledgedOnce } from './acknowledged-once.ts';
 import { ConnectionError, InvalidResultError } from './errors.ts';
 import type { Link } from './link.ts';
@@ -36,7 +36,7 @@ export async function keepListening(
   let acknowledged = false;
   const through = derive(exchange, {
     notify: (method, params) => {
-      if (method === Notice.Acknowledged) {
+      if (method === NotificationMethod.Acknowledged) {
         acknowledged = true;
         resubscription.acknowledged();
         link.interrupted.delete(exchange);

@@ -12,7 +12,7 @@ import { stderrReport } from '../core/stderr-report.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
-import { CACHEABLE, MAY_ASK, Meta, Method, Notice } from '../protocol/methods.ts';
+import { CACHEABLE, MAY_ASK, Meta, Method, NotificationMethod } from '../protocol/methods.ts';
 import { MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
 import { TASKS_EXTENSION, type DetailedTask } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
@@ -58,9 +58,9 @@ const READS: ReadonlySet<string> = new Set([
 ]);
 
 const CHANGES: Readonly<Record<string, Change>> = {
-  [Notice.ToolsListChanged]: { type: 'tools' },
-  [Notice.PromptsListChanged]: { type: 'prompts' },
-  [Notice.ResourcesListChanged]: { type: 'resources' },
+  [NotificationMethod.ToolsListChanged]: { type: 'tools' },
+  [NotificationMethod.PromptsListChanged]: { type: 'prompts' },
+  [NotificationMethod.ResourcesListChanged]: { type: 'resources' },
 };
 
 /**
@@ -329,15 +329,15 @@ export class Requester implements CallHost {
   #hear(call: Call, method: string, params: JsonObject): void {
     const { onprogress, onacknowledged } = call.hears;
     switch (method) {
-      case Notice.Progress: {
+      case NotificationMethod.Progress: {
         call.extend();
         if (typeof params['progress'] !== 'number') throw new InvalidResultError('Progress came without a number');
         const { progressToken: _token, ...progress } = params;
         return onprogress?.(progress as { progress: number });
       }
-      case Notice.Message:
+      case NotificationMethod.Message:
         return this.options.onlog?.(params as LogMessage);
-      case Notice.Acknowledged:
+      case NotificationMethod.Acknowledged:
         return onacknowledged?.(isObject(params['notifications']) ? params['notifications'] : {});
     }
     const change = changeOf(method, params);
@@ -367,10 +367,10 @@ export class Requester implements CallHost {
 }
 
 function changeOf(method: string, params: JsonObject): Change | undefined {
-  if (method === Notice.ResourceUpdated) {
+  if (method === NotificationMethod.ResourceUpdated) {
     if (typeof params['uri'] !== 'string') throw new InvalidResultError('An update of a resource came without its uri');
     return { type: 'resource', uri: params['uri'] };
   }
-  if (method === Notice.Task) return { type: 'task', task: params as DetailedTask };
+  if (method === NotificationMethod.Task) return { type: 'task', task: params as DetailedTask };
   return Object.hasOwn(CHANGES, method) ? CHANGES[method] : undefined;
 }

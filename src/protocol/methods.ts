@@ -41,7 +41,7 @@ export const MAY_ASK: ReadonlySet<string> = new Set([Method.CallTool, Method.Get
 export const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);
 
 /** Names of notifications that this package acts on. */
-export const Notice = {
+export const NotificationMethod = {
   Initialized: 'notifications/initialized',
   Cancelled: 'notifications/cancelled',
   Progress: 'notifications/progress',
@@ -60,7 +60,7 @@ export const Notice = {
 
 /** The notifications that some revision has. */
 export const KNOWN_NOTICES: ReadonlySet<string> = new Set([
-  ...Object.values(Notice),
+  ...Object.values(NotificationMethod),
   'notifications/elicitation/complete',
 ]);
 

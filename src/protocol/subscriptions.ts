@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { KNOWN_NOTICES, Notice } from './methods.ts';
+import { KNOWN_NOTICES, NotificationMethod } from './methods.ts';
 import type { SubscriptionFilter } from './types.ts';
 
 /** List-change notifications, by the filter member that requests them (2026-07-28, patterns/subscriptions). */
 export const LIST_CHANGES = [
-  ['toolsListChanged', Notice.ToolsListChanged],
-  ['promptsListChanged', Notice.PromptsListChanged],
-  ['resourcesListChanged', Notice.ResourcesListChanged],
+  ['toolsListChanged', NotificationMethod.ToolsListChanged],
+  ['promptsListChanged', NotificationMethod.PromptsListChanged],
+  ['resourcesListChanged', NotificationMethod.ResourcesListChanged],
 ] as const;
 
 const MEMBERS: ReadonlySet<string> = new Set([...LIST_CHANGES.map(([key]) => key), 'resourceSubscriptions', 'taskIds']);
@@ -17,9 +17,9 @@ const MEMBERS: ReadonlySet<string> = new Set([...LIST_CHANGES.map(([key]) => key
  */
 export function asksFor(filter: SubscriptionFilter, method: string, params: JsonObject): boolean {
   switch (method) {
-    case Notice.ResourceUpdated:
+    case NotificationMethod.ResourceUpdated:
       return Array.isArray(filter.resourceSubscriptions) && filter.resourceSubscriptions.length > 0;
-    case Notice.Task:
+    case NotificationMethod.Task:
       return Array.isArray(filter.taskIds) && filter.taskIds.includes(params['taskId']);
     default:
       return KNOWN_NOTICES.has(method)
@@ -34,7 +34,7 @@ export function* changesOf(filter: unknown): Iterable<[method: string, params: J
   const { resourceSubscriptions }: SubscriptionFilter = filter;
   for (const [key, notice] of LIST_CHANGES) if (filter[key] === true) yield [notice, {}];
   if (Array.isArray(resourceSubscriptions))
-    for (const uri of resourceSubscriptions) yield [Notice.ResourceUpdated, { uri }];
+    for (const uri of resourceSubscriptions) yield [NotificationMethod.ResourceUpdated, { uri }];
 }
 
 /**

@@ -11,7 +11,7 @@ import {
 } from '../jsonrpc/message.ts';
 import type { Service } from '../core/exchange.ts';
 import { IdleWaiters } from '../base/idle.ts';
-import { Notice } from '../protocol/methods.ts';
+import { NotificationMethod } from '../protocol/methods.ts';
 import { saysItsRevision } from '../protocol/own-revision.ts';
 import { TAKEN, type MessageExtra, type ReplyChannel, type Transport } from '../transport/transport.ts';
 import { LegacyInbound, type LegacyInboundOptions } from './legacy/inbound/inbound.ts';
@@ -119,7 +119,7 @@ export class Connection {
 
   /** Handles a cancellation of a request that named its revision itself. Returns whether the message was one. */
   #cancel(message: Message): boolean {
-    if (!('method' in message) || message.method !== Notice.Cancelled) return false;
+    if (!('method' in message) || message.method !== NotificationMethod.Cancelled) return false;
     const { requestId, reason } = message.params ?? {};
     const reply = this.#replies.get(requestId);
     reply?.cancel(typeof reason === 'string' ? reason : undefined);

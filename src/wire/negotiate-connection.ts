@@ -138,7 +138,7 @@ class ConnectionNegotiation {
   async #probe(timeout: number): Promise<NegotiatedUpstream | Exclude<Discovery, { outcome: 'agreed' }>> {
     const connection = this.#connection;
     const { clientInfo, capabilities = {}, onerror } = this.#negotiation;
-    const carrier = new TransportCarrier(connection.lane(), {
+    const carrier = new TransportCarrier(connection.probe(), {
       lastId: connection.lastId,
       closeReason: () => connection.closeReason,
       onerror,
@@ -157,9 +157,9 @@ class ConnectionNegotiation {
   /** Returns the error if the handshake failed. */
   async #handshake(revision?: Revision): Promise<NegotiatedUpstream | RpcError> {
     const connection = this.#connection;
-    const lane = connection.lane();
+    const probe = connection.probe();
     try {
-      const upstream = await connectLegacy(lane, {
+      const upstream = await connectLegacy(probe, {
         ...legacyOptions(this.#negotiation, () => connection.closeReason),
         ...(revision === undefined ? {} : { revision }),
         openTimeout: this.#leftOrLeast(),

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Exchange } from '../core/exchange.ts';
-import { Notice } from '../protocol/methods.ts';
+import { NotificationMethod } from '../protocol/methods.ts';
 import { TAKEN } from '../transport/transport.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 
@@ -22,10 +22,10 @@ type Keys = Set<unknown>;
 
 /** Notifications that replace older ones of the same kind. */
 const CHANGES: ReadonlySet<string> = new Set([
-  Notice.ToolsListChanged,
-  Notice.PromptsListChanged,
-  Notice.ResourcesListChanged,
-  Notice.ResourceUpdated,
+  NotificationMethod.ToolsListChanged,
+  NotificationMethod.PromptsListChanged,
+  NotificationMethod.ResourcesListChanged,
+  NotificationMethod.ResourceUpdated,
 ]);
 
 /**
@@ -113,8 +113,8 @@ export class NoticeQueue {
   /** Undefined if it is never dropped. There are at most as many list changes as lists. */
   #kind(method: string): Keys | undefined {
     const [logs, unknown, others] = (this.#droppable ??= [new Set(), new Set(), new Set()]);
-    if (method === Notice.Message) return logs;
-    if (method === Notice.Progress || method === Notice.ResourceUpdated) return others;
+    if (method === NotificationMethod.Message) return logs;
+    if (method === NotificationMethod.Progress || method === NotificationMethod.ResourceUpdated) return others;
     return CHANGES.has(method) ? undefined : unknown;
   }
 
@@ -139,7 +139,8 @@ export class NoticeQueue {
 /** The key under which a newer notification replaces this one. */
 function keyOf(method: string, params: JsonObject): unknown {
   // A call has one progress token. A session has one for each of its tasks.
-  if (method === Notice.Progress) return `${method} ${typeof params['progressToken']} ${params['progressToken']}`;
-  if (method === Notice.ResourceUpdated) return `${method} ${params['uri']}`;
+  if (method === NotificationMethod.Progress)
+    return `${method} ${typeof params['progressToken']} ${params['progressToken']}`;
+  if (method === NotificationMethod.ResourceUpdated) return `${method} ${params['uri']}`;
   return CHANGES.has(method) ? method : Symbol();
 }

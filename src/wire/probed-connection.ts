@@ -6,12 +6,12 @@ export type ReasonedTransport = Transport & { readonly closeReason?: Error | und
 
 /**
  * One connection on which a server is spoken to in one era after the other, until one turns out to be its own. Each try
- * gets a lane, which is a transport: it starts the connection where that was not done yet, and its end is not the end of the
- * connection unless the lane is kept.
+ * gets a transport of its own: it starts the connection where that was not done yet, and its end is not the end of the
+ * connection unless that transport is kept.
  */
 export class ProbedConnection {
   readonly #transport: ReasonedTransport;
-  #lane: Lane | undefined;
+  #current: ProbeTransport | undefined;
   #started: Promise<void> | undefined;
   #closed = false;
   /** The last request id that was used. */
@@ -37,19 +37,19 @@ export class ProbedConnection {
     return this.#late;
   }
 
-  /** Takes the place of the lane before it. */
-  lane(): Transport {
-    return new Lane(this.#transport, {
-      attach: (lane) => this.#attach(lane),
-      detach: (lane) => {
-        if (this.#lane === lane) this.#lane = undefined;
+  /** Takes the place of the transport before it. */
+  probe(): Transport {
+    return new ProbeTransport(this.#transport, {
+      attach: (probe) => this.#attach(probe),
+      detach: (probe) => {
+        if (this.#current === probe) this.#current = undefined;
       },
     });
   }
 
   /** The newest try has succeeded. Its transport is the connection from now on. */
   keep(): void {
-    this.#lane?.keep();
+    this.#current?.keep();
   }
 
   /** The response to this request must not be taken for the response to another. */
@@ -61,16 +61,16 @@ export class ProbedConnection {
     return this.#transport.close();
   }
 
-  #attach(lane: Lane): Promise<void> {
+  #attach(probe: ProbeTransport): Promise<void> {
     if (this.#closed) return Promise.reject(this.closeReason ?? new Error('The connection is closed'));
-    this.#lane = lane;
+    this.#current = probe;
     if (this.#started) return this.#started;
     const transport = this.#transport;
     transport.onmessage = (message: Message, extra) => this.#receive(message, extra);
-    transport.onerror = (error) => this.#lane?.onerror?.(error);
+    transport.onerror = (error) => this.#current?.onerror?.(error);
     transport.onclose = () => {
       this.#closed = true;
-      this.#lane?.onclose?.();
+      this.#current?.onclose?.();
     };
     this.#started = transport.start();
     return this.#started;
@@ -82,24 +82,24 @@ export class ProbedConnection {
       this.#late = message;
       return;
     }
-    this.#lane?.onmessage?.(message, extra);
+    this.#current?.onmessage?.(message, extra);
   }
 }
 
-interface LaneOwner {
-  attach(lane: Lane): Promise<void>;
-  detach(lane: Lane): void;
+interface ProbeOwner {
+  attach(probe: ProbeTransport): Promise<void>;
+  detach(probe: ProbeTransport): void;
 }
 
-class Lane implements Transport {
+class ProbeTransport implements Transport {
   onmessage: Transport['onmessage'];
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
   readonly #transport: Transport;
-  readonly #owner: LaneOwner;
+  readonly #owner: ProbeOwner;
   #kept = false;
 
-  constructor(transport: Transport, owner: LaneOwner) {
+  constructor(transport: Transport, owner: ProbeOwner) {
     this.#transport = transport;
     this.#owner = owner;
   }

@@ -1,7 +1,7 @@
 import { derive } from '../core/derive.ts';
 import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { Method, Notice } from '../protocol/methods.ts';
+import { Method, NotificationMethod } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { backgroundListExchange } from './background-list.ts';
 import { ToolCatalog } from './tool-catalog.ts';
@@ -54,7 +54,7 @@ class Rerunnable {
 
   #forgetting(exchange: Exchange): Exchange['notify'] {
     return (method, params) => {
-      if (method === Notice.ToolsListChanged) this.#tools.forget();
+      if (method === NotificationMethod.ToolsListChanged) this.#tools.forget();
       return exchange.notify(method, params);
     };
   }

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { Notice } from '../../protocol/methods.ts';
+import { NotificationMethod } from '../../protocol/methods.ts';
 import { taskIdOf } from './ids.ts';
 import type { ListKind } from './kinds.ts';
 import type { FleetMember, Members } from './members.ts';
@@ -135,5 +135,5 @@ function invalidCursor(): RpcError {
 
 function tellMissing(kind: ListKind, exchange: Exchange, missing: readonly string[]): void {
   const data = `${kind.key} come without those of ${missing.join(', ')}, which did not answer`;
-  exchange.notify(Notice.Message, { level: 'warning', logger: 'everwire', data }).catch(() => {});
+  exchange.notify(NotificationMethod.Message, { level: 'warning', logger: 'everwire', data }).catch(() => {});
 }

@@ -4,7 +4,7 @@ import { isFromPeer } from '../../jsonrpc/error-chain.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
-import { Method, Notice } from '../../protocol/methods.ts';
+import { Method, NotificationMethod } from '../../protocol/methods.ts';
 import { waitFor } from '../../base/wait.ts';
 import { checkHeaders } from '../header-check.ts';
 import { ChildExchange } from './child-exchange.ts';
@@ -216,7 +216,7 @@ function childOf(member: FleetMember, whole: Exchange, method: string, params: J
 
 /** Converts a server's notification: in log messages, the server's name is put before the logger's. */
 export function withServerName({ name }: FleetMember, method: string, params: JsonObject): JsonObject {
-  if (method !== Notice.Message) return params;
+  if (method !== NotificationMethod.Message) return params;
   const { logger } = params;
   return { ...params, logger: typeof logger === 'string' ? `${name}/${logger}` : name };
 }

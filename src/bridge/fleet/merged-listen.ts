@@ -1,7 +1,7 @@
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { Notice } from '../../protocol/methods.ts';
+import { NotificationMethod } from '../../protocol/methods.ts';
 import { changesOf, isWithin, LIST_CHANGES } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { untilAborted, waitFor } from '../../base/wait.ts';
@@ -143,7 +143,7 @@ export class MergedListen {
     const keptTasks = this.#filter.taskIds?.filter((id) => tasks.has(id)) ?? [];
     if (kept.length > 0) honoured.resourceSubscriptions = kept;
     if (keptTasks.length > 0) honoured.taskIds = keptTasks;
-    await this.#exchange.notify(Notice.Acknowledged, { notifications: honoured });
+    await this.#exchange.notify(NotificationMethod.Acknowledged, { notifications: honoured });
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
     for (const [method, params] of waiting) void this.#say(method, params);
@@ -166,7 +166,7 @@ export class MergedListen {
   #hear(member: FleetMember, method: string, params: JsonObject): Promise<void> {
     const change = LIST_CHANGES.find(([, notice]) => notice === method);
     if (change) return this.#filter[change[0]] ? this.#say(method, params) : Promise.resolve();
-    if (method === Notice.ResourceUpdated && typeof params['uri'] === 'string')
+    if (method === NotificationMethod.ResourceUpdated && typeof params['uri'] === 'string')
       return this.#say(method, { ...params, uri: this.#outwardUri(member, params['uri']) });
     const renamed = renameNotice(params, renamingFor(member, this.#members.naming));
     return this.#say(method, withServerName(member, method, renamed));

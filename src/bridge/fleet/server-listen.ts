@@ -4,7 +4,7 @@ import { RpcError } from '../../jsonrpc/errors.ts';
 import { isTemporary } from '../../jsonrpc/error-chain.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
-import { Method, Notice } from '../../protocol/methods.ts';
+import { Method, NotificationMethod } from '../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { ChildExchange } from './child-exchange.ts';
 import type { FleetMember, Members } from './members.ts';
@@ -77,7 +77,7 @@ export class ServerListen {
     const params = { notifications: this.#filter };
     const child = new ChildExchange(this.#whole, Method.Listen, params, (method, said = {}) => {
       if (signal.aborted) return Promise.resolve();
-      if (method !== Notice.Acknowledged) return onnotice(method, said);
+      if (method !== NotificationMethod.Acknowledged) return onnotice(method, said);
       if (acknowledged) return Promise.resolve();
       acknowledged = true;
       this.#resubscription.acknowledged();

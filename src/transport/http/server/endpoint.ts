@@ -1,7 +1,7 @@
 import type { EventLog } from '../../../store/event-log.ts';
 import { parseJson } from '../../../jsonrpc/parse.ts';
 import type { Transport } from '../../transport.ts';
-import type { Admission } from './access/scope-check.ts';
+import type { ScopeCheck } from './access/scope-check.ts';
 import type { HttpCall } from './call.ts';
 import type { OpenConnections } from './connection.ts';
 import { acceptGuard, mediaType } from './access/guards.ts';
@@ -19,7 +19,7 @@ export interface EndpointOptions {
   readonly onsession: ((transport: Transport) => void | Promise<void>) | undefined;
   readonly onerror: (error: Error) => void;
   /** Decides which requests may be dispatched. */
-  readonly admission: Admission;
+  readonly admission: ScopeCheck;
   /** Whether the handler refuses new sessions and requests. */
   readonly closed: () => boolean;
 }

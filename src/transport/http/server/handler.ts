@@ -2,7 +2,7 @@ import type { AuthInfo } from '../../../protocol/types.ts';
 import type { EventLog } from '../../../store/event-log.ts';
 import { memoryEventLog, type MemoryEventLog } from '../../../store/memory.ts';
 import type { RequestListener, Transport } from '../../transport.ts';
-import { Admission, type ScopesFor } from './access/scope-check.ts';
+import { ScopeCheck, type ScopesFor } from './access/scope-check.ts';
 import { AuthenticatedCall } from './access/authenticated-call.ts';
 import { BufferBudget } from './access/buffer-budget.ts';
 import type { HttpCall, HttpRefusal } from './call.ts';
@@ -11,7 +11,7 @@ import { CorsCall } from './access/cors.ts';
 import { respondDocument } from './document.ts';
 import type { EndpointOptions } from './endpoint.ts';
 import type { Authenticator, AuthRefusal } from './access/authenticator.ts';
-import { GraceLine } from './streamable/reply-deadlines.ts';
+import { ReplyDeadlines } from './streamable/reply-deadlines.ts';
 import { hostGuard, namedOriginGuard, originGuard, type HostRules } from './access/guards.ts';
 import { failed, NO_HEADERS, refuse, shuttingDown, turnAway, unchecked } from './access/refusals.ts';
 import { SessionTable } from './sessions.ts';
@@ -207,10 +207,10 @@ class Handler implements HttpHandler {
       maxBodyBytes,
       onsession,
       onerror,
-      admission: new Admission(auth, scopesFor),
+      admission: new ScopeCheck(auth, scopesFor),
       closed: () => !this.#open,
     };
-    const line = new GraceLine(grace);
+    const line = new ReplyDeadlines(grace);
     const stateless = onrequest && new StatelessEndpoint({ ...shared, grace: line, onrequest, maxRequests });
     this.#stateless = stateless;
     this.#streamable = new StreamableEndpoint({ ...shared, grace: line, stateless, retry, streamDuration });

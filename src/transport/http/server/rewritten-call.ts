@@ -2,7 +2,7 @@ import type { AuthInfo } from '../../../protocol/types.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 
 /** Wraps a call. A subclass overrides what it changes. */
-export class PassedCall implements HttpCall {
+export class RewrittenCall implements HttpCall {
   readonly method: string;
   readonly path: string;
   readonly query: string;

@@ -1,7 +1,7 @@
 import { BaseExchange } from '../../../core/base-exchange.ts';
 import type { JsonObject, RequestId } from '../../../jsonrpc/message.ts';
 import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../../core/exchange.ts';
-import { Meta, Method, Notice } from '../../../protocol/methods.ts';
+import { Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import type { AuthInfo, SubscriptionFilter } from '../../../protocol/types.ts';
 import type { MessageExtra } from '../../../transport/transport.ts';
 import { withoutMeta } from '../translate/meta.ts';
@@ -107,7 +107,7 @@ export class RequestExchange extends ConnectionExchange {
   notify(method: string, params?: JsonObject): Promise<void> {
     // Progress MUST stop after completion (basic/utilities/progress: Behavior Requirements). A cancelled call has no
     // receiver.
-    if (this.ended || (this.#answered && method === Notice.Progress)) return Promise.resolve();
+    if (this.ended || (this.#answered && method === NotificationMethod.Progress)) return Promise.resolve();
     return this.connection.notify(method, params, this.stream);
   }
 
@@ -186,7 +186,7 @@ export class ListenExchange extends NoticeExchange {
 
   override notify(method: string, params?: JsonObject): Promise<void> {
     if (this.ended) return Promise.resolve();
-    if (method === Notice.Acknowledged) {
+    if (method === NotificationMethod.Acknowledged) {
       this.#settle?.resolve(params?.['notifications'] ?? {});
       this.#settle = undefined;
       return Promise.resolve();

@@ -20,7 +20,7 @@ import { completeRounds, needsInput } from '../../../core/rounds.ts';
 import { inTurn } from '../../../base/turn.ts';
 import { missingCapability } from '../../../protocol/capabilities.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../../protocol/logging.ts';
-import { isNotificationMethod, Meta, Method, Notice } from '../../../protocol/methods.ts';
+import { isNotificationMethod, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, REVISIONS, type RevisionProfile } from '../../../protocol/revisions.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../../transport/transport.ts';
 import { Recent } from '../../../base/recent.ts';
@@ -262,14 +262,14 @@ export class LegacyInbound implements Connection {
       return this.#onerror(new Error(`${method} came before initialize and was ignored`));
     }
     switch (method) {
-      case Notice.Initialized:
+      case NotificationMethod.Initialized:
         if (!this.#subscriptions.begun) this.#subscriptions.listen().catch(this.#onerror);
         for (const send of this.#held?.values() ?? []) send();
         this.#held = undefined;
         return;
-      case Notice.Cancelled:
+      case NotificationMethod.Cancelled:
         return this.#cancel(params);
-      case Notice.Progress: {
+      case NotificationMethod.Progress: {
         const question = this.#tokens?.get(params['progressToken']);
         if (question !== undefined) this.#questions.extend(question);
         break;
@@ -409,7 +409,8 @@ export class LegacyInbound implements Connection {
 
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void> {
     if (this.#phase === 'closed') return inTurn(TAKEN);
-    if (method === Notice.Message && !reaches(params?.['level'], this.caller.logLevel)) return inTurn(TAKEN);
+    if (method === NotificationMethod.Message && !reaches(params?.['level'], this.caller.logLevel))
+      return inTurn(TAKEN);
     const profile = this.#profile;
     if (!knowsNotice(method, profile)) return inTurn(TAKEN);
     const message = notification(method, toLegacyNotice(method, params, profile));
@@ -476,7 +477,7 @@ export class LegacyInbound implements Connection {
   #withdraw(id: RequestId, reason: string, related: RequestId | undefined): void {
     if (this.#held?.delete(id)) return;
     (this.#withdrawn ??= new Recent()).add(id);
-    void this.notify(Notice.Cancelled, { requestId: id, reason }, related);
+    void this.notify(NotificationMethod.Cancelled, { requestId: id, reason }, related);
   }
 
   /** Answers all requests in flight with this error. */

@@ -207,7 +207,7 @@ const answers: Record<string, JsonObject> = {
   'roots/list': { roots: [{ uri: 'file:///a' }] },
 };
 
-interface Conversation {
+interface InputRounds {
   readonly sent: JsonObject[];
   readonly received: JsonObject[];
   /** The response to the request that was sent under an id. */
@@ -229,7 +229,7 @@ const CALLS = [
 ];
 
 /** Asks a server for all that it has, in some revision, and answers what it asks. */
-async function conversation(revision: Revision): Promise<Conversation> {
+async function conversation(revision: Revision): Promise<InputRounds> {
   const { client } = await served(service);
   const sent: JsonObject[] = [];
   const received: JsonObject[] = [];
@@ -263,8 +263,8 @@ async function conversation(revision: Revision): Promise<Conversation> {
   };
 }
 
-const conversations = new Map<Revision, Promise<Conversation>>();
-function inRevision(revision: Revision): Promise<Conversation> {
+const conversations = new Map<Revision, Promise<InputRounds>>();
+function inRevision(revision: Revision): Promise<InputRounds> {
   if (!conversations.has(revision)) conversations.set(revision, conversation(revision));
   return conversations.get(revision)!;
 }

@@ -13,7 +13,7 @@ import {
 } from '../../../jsonrpc/message.ts';
 import { abortReason, isAborted, offAbort, onAbort } from '../../../core/base-exchange.ts';
 import type { Exchange, Service } from '../../../core/exchange.ts';
-import { isNotificationMethod, KNOWN_NOTICES, Meta, Method, Notice } from '../../../protocol/methods.ts';
+import { isNotificationMethod, KNOWN_NOTICES, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, type Revision, type RevisionProfile } from '../../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../../transport/transport.ts';
@@ -187,7 +187,7 @@ class LegacyOutbound implements Upstream {
     if (this.#closed) return Promise.reject(this.#closed);
     if (!this.#initialized) {
       this.#initialized = true;
-      this.#notify(Notice.Initialized, undefined);
+      this.#notify(NotificationMethod.Initialized, undefined);
     }
     if (exchange.method === Method.Listen) return this.#listeners.listen(exchange, this.discovered.capabilities);
     if (!isNotificationMethod(exchange.method)) return this.#leveled(exchange);
@@ -277,7 +277,7 @@ class LegacyOutbound implements Upstream {
 
   #giveUp(id: RequestId, reason: string): void {
     this.#givenUp.requests.add(id);
-    this.#notify(Notice.Cancelled, { requestId: id, reason });
+    this.#notify(NotificationMethod.Cancelled, { requestId: id, reason });
   }
 
   #notify(method: string, params: JsonObject | undefined): void {
@@ -327,21 +327,21 @@ class LegacyOutbound implements Upstream {
 
   #notice({ method, params = {} }: Notification, related: RequestId | undefined): void {
     switch (method) {
-      case Notice.Progress:
+      case NotificationMethod.Progress:
         return this.#progress(params);
-      case Notice.Cancelled: {
+      case NotificationMethod.Cancelled: {
         const { requestId, reason } = params;
         if (!isRequestId(requestId)) return;
         const why = typeof reason === 'string' ? reason : 'Cancelled by the server';
         return this.#questions.cancel(requestId, new RpcError(ErrorCode.InternalError, why));
       }
-      case Notice.TaskStatus: {
+      case NotificationMethod.TaskStatus: {
         this.#tasks.said(params);
         const session = this.#taskSessions.of(params['taskId'], this.#listeners.onlySession);
         if (session) this.#listeners.deliver(method, params, session);
         return;
       }
-      case Notice.Message: {
+      case NotificationMethod.Message: {
         const whose = this.#calls.get(related) ?? this.#attributed();
         if (whose) return this.#tell(whose, method, params);
         break;
@@ -362,12 +362,17 @@ class LegacyOutbound implements Upstream {
     const call = this.#calls.get(id);
     if (id === undefined || !call) {
       const task = this.#tasks.of(token);
-      if (task) return this.#listeners.deliver(Notice.Progress, { ...params, progressToken: task.token }, task.session);
+      if (task)
+        return this.#listeners.deliver(
+          NotificationMethod.Progress,
+          { ...params, progressToken: task.token },
+          task.session,
+        );
       if (this.#givenUp.tokens.has(token)) return;
       return this.#onerror(new Error(`Progress came for ${JSON.stringify(token)}, which is no active request`));
     }
     this.#pending.extend(id);
-    this.#tell(call, Notice.Progress, { ...params, progressToken: call.token });
+    this.#tell(call, NotificationMethod.Progress, { ...params, progressToken: call.token });
   }
 
   #tell(call: CallInFlight, method: string, params: JsonObject): void {

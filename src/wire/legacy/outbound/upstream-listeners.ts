@@ -3,7 +3,7 @@ import { isAborted } from '../../../core/base-exchange.ts';
 import { untilAborted } from '../../../base/wait.ts';
 import type { Exchange, Session } from '../../../core/exchange.ts';
 import { LOG_LEVELS, reaches, type LogLevel } from '../../../protocol/logging.ts';
-import { Notice } from '../../../protocol/methods.ts';
+import { NotificationMethod } from '../../../protocol/methods.ts';
 import { isWithin, LIST_CHANGES } from '../../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
@@ -82,7 +82,7 @@ export class UpstreamListeners {
       }
       if (!signal.aborted) {
         const acknowledgement = { notifications: honoured(filter, uris, capabilities) };
-        await untilAborted(exchange.notify(Notice.Acknowledged, acknowledgement), signal);
+        await untilAborted(exchange.notify(NotificationMethod.Acknowledged, acknowledgement), signal);
       }
       await over;
       return {};
@@ -109,7 +109,7 @@ export class UpstreamListeners {
     for (const { exchange, filter, notices } of [...listeners].toReversed()) {
       if (list) {
         if (!filter[list]) continue;
-      } else if (method === Notice.ResourceUpdated) {
+      } else if (method === NotificationMethod.ResourceUpdated) {
         if (!filter.resourceSubscriptions?.some((uri) => isWithin(params['uri'], uri))) continue;
       } else {
         const whose = exchange.caller.session ?? exchange;

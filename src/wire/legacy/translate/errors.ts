@@ -5,7 +5,7 @@ import { McpErrorCode } from '../../../protocol/errors.ts';
 import { Method } from '../../../protocol/methods.ts';
 import type { RevisionProfile } from '../../../protocol/revisions.ts';
 import { errorIn } from '../../errors.ts';
-import { visit } from './questions.ts';
+import { withElicitationId } from './questions.ts';
 import { each, put } from '../../../jsonrpc/shape.ts';
 
 /**
@@ -21,7 +21,7 @@ export function toLegacyError(
   const { code, data } = error;
   if (isMissing(error, request)) return new RpcError(profile.resourceNotFound, error.message, { data, cause: error });
   if (code !== McpErrorCode.UrlElicitationRequired || !isObject(data)) return error;
-  const elicitations = each(data['elicitations'], (params) => visit(params, profile));
+  const elicitations = each(data['elicitations'], (params) => withElicitationId(params, profile));
   const named = put(data, 'elicitations', elicitations);
   return named === data ? error : new RpcError(code, error.message, { data: named, cause: error });
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../jsonrpc/message.ts';
-import { Notice } from '../../../protocol/methods.ts';
+import { NotificationMethod } from '../../../protocol/methods.ts';
 import type { RevisionProfile } from '../../../protocol/revisions.ts';
 import { without } from '../../../jsonrpc/shape.ts';
 
@@ -14,5 +14,5 @@ export function toLegacyNotice(
   params: JsonObject | undefined,
   { unknown: { properties } }: RevisionProfile,
 ): JsonObject | undefined {
-  return method === Notice.Progress && params ? without(params, properties.ProgressParams) : params;
+  return method === NotificationMethod.Progress && params ? without(params, properties.ProgressParams) : params;
 }

@@ -21,14 +21,14 @@ export interface LegacyQuestion {
 export function toLegacyQuestion(method: string, params: JsonObject, profile: RevisionProfile): LegacyQuestion {
   if (method === Method.CreateMessage) return { params: shapeSampling(params, profile) };
   if (method !== Method.Elicit) return { params };
-  return params['mode'] === 'url' ? { params: visit(params, profile) } : form(params, profile);
+  return params['mode'] === 'url' ? { params: withElicitationId(params, profile) } : form(params, profile);
 }
 
 /**
  * Adds the id that 2025-11-25 requires, and only that revision defines (client/elicitation: URL Mode Elicitation
  * Requests).
  */
-export function visit(params: JsonObject, { elicitationId }: RevisionProfile): JsonObject {
+export function withElicitationId(params: JsonObject, { elicitationId }: RevisionProfile): JsonObject {
   if (!elicitationId || params['elicitationId'] !== undefined) return params;
   return { ...params, elicitationId: crypto.randomUUID() };
 }

@@ -4,7 +4,7 @@ import { BaseExchange } from '../../../core/base-exchange.ts';
 import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../../core/exchange.ts';
 import { inTurn } from '../../../base/turn.ts';
 import { reaches } from '../../../protocol/logging.ts';
-import { Meta, Method, Notice } from '../../../protocol/methods.ts';
+import { Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { asksFor } from '../../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type ReplyChannel } from '../../../transport/transport.ts';
@@ -41,11 +41,11 @@ const MAX_HELD_LENGTH = 256 * 1024;
 const ANSWERED = new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
 /** Notifications that only subscriptions carry. */
 const CHANGES: ReadonlySet<string> = new Set([
-  Notice.Acknowledged,
-  Notice.ToolsListChanged,
-  Notice.PromptsListChanged,
-  Notice.ResourcesListChanged,
-  Notice.ResourceUpdated,
+  NotificationMethod.Acknowledged,
+  NotificationMethod.ToolsListChanged,
+  NotificationMethod.PromptsListChanged,
+  NotificationMethod.ResourcesListChanged,
+  NotificationMethod.ResourceUpdated,
 ]);
 
 /**
@@ -121,7 +121,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
     const shaped = this.#toRequest(method, params);
     if (!shaped) return inTurn(TAKEN);
     if (!this.#round) {
-      return method === Notice.Message ? this.#hold(method, shaped) : inTurn(TAKEN);
+      return method === NotificationMethod.Message ? this.#hold(method, shaped) : inTurn(TAKEN);
     }
     return this.#send(this.#round, method, shaped);
   }
@@ -145,7 +145,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
    * what it named (2026-07-28, patterns/subscriptions: Opening a Stream; Acknowledgment).
    */
   #toSubscriber(method: string, params: JsonObject = {}): Promise<void> {
-    const first = method === Notice.Acknowledged;
+    const first = method === NotificationMethod.Acknowledged;
     if (!first) {
       if (!asksFor(this.#acknowledged ?? filterOf(this.params), method, params)) return inTurn(TAKEN);
       if (!this.#acknowledged) return this.#hold(method, params);
@@ -166,13 +166,13 @@ export class ModernExchange extends BaseExchange implements Exchange {
    * (2026-07-28, transports: Receiving Messages).
    */
   #toRequest(method: string, params: JsonObject = {}): JsonObject | undefined {
-    if (method === Notice.Message) {
+    if (method === NotificationMethod.Message) {
       // A request without a log level wants no log messages (2026-07-28, server/utilities/logging: Per-request log
       // level).
       const { logLevel } = this.#last.caller;
       return logLevel !== undefined && reaches(params['level'], logLevel) ? params : undefined;
     }
-    if (method === Notice.Progress) {
+    if (method === NotificationMethod.Progress) {
       // Each request has its own token, which ends with the request (2026-07-28, patterns/progress).
       const progressToken = this.#round?.progressToken;
       return progressToken === undefined ? undefined : { ...params, progressToken };
@@ -193,7 +193,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
     if (length > MAX_HELD_LENGTH) return inTurn(TAKEN);
     const held = (this.#held ??= []);
     // The newest change notification replaces the older ones of the same thing.
-    const older = method === Notice.Message ? -1 : held.findIndex((each) => isSame(each, method, params));
+    const older = method === NotificationMethod.Message ? -1 : held.findIndex((each) => isSame(each, method, params));
     if (older >= 0) this.#heldLength -= held.splice(older, 1)[0]!.length;
     while (held.length >= MAX_HELD || this.#heldLength + length > MAX_HELD_LENGTH) {
       this.#heldLength -= held.shift()!.length;

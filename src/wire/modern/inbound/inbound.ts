@@ -13,18 +13,18 @@ import { IdleWaiters } from '../../../base/idle.ts';
 import { invoke } from '../../../core/invoke.ts';
 import { Refusal } from '../../../core/refusal.ts';
 import { needsInput } from '../../../core/rounds.ts';
-import { isNotificationMethod, MAY_ASK, Meta, Method, Notice } from '../../../protocol/methods.ts';
+import { isNotificationMethod, MAY_ASK, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { saysItsRevision } from '../../../protocol/own-revision.ts';
 import type { Implementation } from '../../../protocol/types.ts';
 import type { MessageExtra, ReplyChannel } from '../../../transport/transport.ts';
 import type { SafeToRerun } from '../../rerun.ts';
 import { readResponses } from './answers.ts';
 import { readCaller, unsupportedVersion } from './caller.ts';
-import { Conversation, recollect, type Recollection } from './input-rounds.ts';
+import { InputRounds, recollect, type Recollection } from './input-rounds.ts';
 import { requestDigest } from './digest.ts';
 import { modernError, statusOf } from '../translate/errors.ts';
 import { ModernExchange, progressTokenOf, type Round } from './exchange.ts';
-import { Parking } from './suspended-requests.ts';
+import { SuspendedRequests } from './suspended-requests.ts';
 import { checkQuestion } from './questions.ts';
 import { ResultShaper } from '../translate/results.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -63,7 +63,11 @@ const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
  * Notifications that mean nothing here, or came too late to mean anything. Behind the service a request of somebody else
  * may have the id, or a question the token, that they name.
  */
-const IGNORED: ReadonlySet<string> = new Set([Notice.Cancelled, Notice.Initialized, Notice.Progress]);
+const IGNORED: ReadonlySet<string> = new Set([
+  NotificationMethod.Cancelled,
+  NotificationMethod.Initialized,
+  NotificationMethod.Progress,
+]);
 
 /**
  * Serves callers of the revision without sessions (2026-07-28): each request says who sends it, and stands for itself.
@@ -75,11 +79,11 @@ export class ModernInbound {
   readonly #options: ModernInboundOptions;
   readonly #results: ResultShaper;
   readonly #seal: StateSeal;
-  readonly #parking: Parking<Conversation>;
+  readonly #parking: SuspendedRequests<InputRounds>;
   /** Being answered now; those that wait for their callers are not among them. */
   readonly #running = new Set<ModernExchange>();
   readonly #subscriptions: Subscriptions;
-  readonly #conversations = new WeakMap<ModernExchange, Conversation>();
+  readonly #inputRounds = new WeakMap<ModernExchange, InputRounds>();
   #closed = false;
   readonly #idle = new IdleWaiters();
 
@@ -89,7 +93,7 @@ export class ModernInbound {
     this.#results = new ResultShaper(options);
     this.#seal = new StateSeal(options.stateKey, options.askTimeout);
     this.#subscriptions = new Subscriptions(options.maxSubscriptions, options.maxSubscriptionsPerPrincipal);
-    this.#parking = new Parking({
+    this.#parking = new SuspendedRequests({
       lifetime: options.askTimeout,
       maxSuspended: options.maxSuspended,
       maxSuspendedPerPrincipal: options.maxSuspendedPerPrincipal,
@@ -258,13 +262,13 @@ export class ModernInbound {
 
   /** The handler has finished. */
   #settle(exchange: ModernExchange, answer: () => void): void {
-    if (!this.#conversations.get(exchange)?.finish(answer)) answer();
+    if (!this.#inputRounds.get(exchange)?.finish(answer)) answer();
   }
 
   /** Nothing more will be said in an exchange. */
   #over(exchange: ModernExchange, reason: Error): void {
     this.#subscriptions.delete(exchange);
-    this.#conversations.get(exchange)?.end(reason);
+    this.#inputRounds.get(exchange)?.end(reason);
     this.#rest(exchange);
   }
 
@@ -335,22 +339,22 @@ export class ModernInbound {
     }
   };
 
-  #converse(exchange: ModernExchange, recollection?: Recollection): Conversation {
-    let conversation = this.#conversations.get(exchange);
-    if (!conversation) {
-      conversation = new Conversation(exchange, this.#parking, this.#sendAway, recollection);
-      this.#conversations.set(exchange, conversation);
+  #converse(exchange: ModernExchange, recollection?: Recollection): InputRounds {
+    let rounds = this.#inputRounds.get(exchange);
+    if (!rounds) {
+      rounds = new InputRounds(exchange, this.#parking, this.#sendAway, recollection);
+      this.#inputRounds.set(exchange, rounds);
     }
-    return conversation;
+    return rounds;
   }
 
   /** Answers the request that is there with questions; the exchange waits. */
-  readonly #sendAway = (conversation: Conversation, inputRequests: JsonObject): void => {
-    const { exchange } = conversation;
+  readonly #sendAway = (rounds: InputRounds, inputRequests: JsonObject): void => {
+    const { exchange } = rounds;
     const { round, method, params } = exchange;
     if (!round) return;
     try {
-      const state = conversation.state(this.#options.safeToRerun(exchange));
+      const state = rounds.state(this.#options.safeToRerun(exchange));
       const binding = { principal: round.caller.principal, digest: requestDigest(method, params) };
       const requestState = this.#seal.seal(state, binding);
       const result = this.#results.shape({ resultType: 'input_required', inputRequests, requestState }, method);
@@ -359,7 +363,7 @@ export class ModernInbound {
       this.#rest(exchange);
     } catch (error) {
       // The handler hears of it: its question cannot be written as JSON, or what it is asked about is nested too deep.
-      conversation.end(RpcError.from(error));
+      rounds.end(RpcError.from(error));
     }
   };
 

@@ -8,7 +8,7 @@ import { weightOf } from '../../../jsonrpc/weight.ts';
 import { checkAnswer } from './answers.ts';
 import { digest } from './digest.ts';
 import type { ModernExchange, Round } from './exchange.ts';
-import type { Parked, Parking } from './suspended-requests.ts';
+import type { Parked, SuspendedRequests } from './suspended-requests.ts';
 import type { RequestState } from './sealed-state.ts';
 
 /** What is known of earlier rounds if this process did not ask the questions. */
@@ -28,7 +28,7 @@ interface Question {
 }
 
 /** Sends the open questions to the caller as the response to its request. */
-export type Inquirer = (conversation: Conversation, questions: JsonObject) => void;
+export type Inquirer = (rounds: InputRounds, questions: JsonObject) => void;
 
 /**
  * The largest record that travels with the caller, in characters. With a larger record, no other process can resume the
@@ -46,7 +46,7 @@ const NAMES: Readonly<Record<string, string>> = {
  * The questions and answers of one exchange. Questions that are asked in one turn of the event loop go out together.
  * Then the exchange waits, without a request, until its caller retries with answers (2026-07-28, patterns/mrtr).
  */
-export class Conversation implements Parked {
+export class InputRounds implements Parked {
   readonly id = randomUUID();
   readonly exchange: ModernExchange;
   readonly principal: string | undefined;
@@ -57,7 +57,7 @@ export class Conversation implements Parked {
   #questionBytes = 0;
   /** Counts how often questions were sent. A `requestState` is valid for the newest round only. */
   round = 0;
-  readonly #parking: Parking<Conversation>;
+  readonly #parking: SuspendedRequests<InputRounds>;
   readonly #inquire: Inquirer;
   readonly #recollection: Recollection | undefined;
   readonly #open = new Map<string, Question>();
@@ -69,7 +69,7 @@ export class Conversation implements Parked {
 
   constructor(
     exchange: ModernExchange,
-    parking: Parking<Conversation>,
+    parking: SuspendedRequests<InputRounds>,
     inquire: Inquirer,
     recollection: Recollection | undefined,
   ) {

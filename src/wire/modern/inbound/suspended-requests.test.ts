@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Parking, type Parked, type ParkingOptions } from './suspended-requests.ts';
+import { SuspendedRequests, type Parked, type ParkingOptions } from './suspended-requests.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -23,8 +23,8 @@ function waiting(principal?: string, bytes = 0): Waiting {
   };
 }
 
-const parking = (options: Partial<ParkingOptions> = {}): Parking<Waiting> =>
-  new Parking({ lifetime: 600_000, maxSuspended: 1000, maxSuspendedPerPrincipal: 100, ...options });
+const parking = (options: Partial<ParkingOptions> = {}): SuspendedRequests<Waiting> =>
+  new SuspendedRequests({ lifetime: 600_000, maxSuspended: 1000, maxSuspendedPerPrincipal: 100, ...options });
 
 test('what was added is found by its id until it is taken away', () => {
   const places = parking();

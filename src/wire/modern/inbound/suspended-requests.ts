@@ -38,7 +38,7 @@ interface Place<P extends Parked> {
  * waited longest, if that is at least a minute. Otherwise it drops the oldest exchange of the principal or address that
  * has the most, if the newcomer has fewer. Otherwise it refuses the newcomer.
  */
-export class Parking<P extends Parked> {
+export class SuspendedRequests<P extends Parked> {
   readonly #options: ParkingOptions;
   /** Oldest first. */
   readonly #places = new Map<string, Place<P>>();

@@ -8,7 +8,7 @@ import { waitFor } from '../../../base/wait.ts';
 import type { Caller, Exchange, Service } from '../../../core/exchange.ts';
 import { McpErrorCode } from '../../../protocol/errors.ts';
 import { encodeHeaderValue } from '../../../protocol/header-value.ts';
-import { isNotificationMethod, Meta, Method, Notice } from '../../../protocol/methods.ts';
+import { isNotificationMethod, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { mirroredArguments } from '../../../protocol/param-headers.ts';
 import { REVISIONS, type Revision } from '../../../protocol/revisions.ts';
 import { declaresTasks } from '../../../protocol/tasks.ts';
@@ -82,20 +82,20 @@ export function modernUpstream(
 const HANDSHAKE_TIMEOUT = 60_000;
 /** Notifications of older revisions, or about a request that has ended. They need no action. */
 const DROPPED: ReadonlySet<string> = new Set([
-  Notice.Initialized,
-  Notice.Cancelled,
-  Notice.Progress,
-  Notice.RootsListChanged,
+  NotificationMethod.Initialized,
+  NotificationMethod.Cancelled,
+  NotificationMethod.Progress,
+  NotificationMethod.RootsListChanged,
 ]);
 /** Notifications that only subscriptions carry. */
 const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set([
-  Notice.Acknowledged,
-  Notice.Cancelled,
-  Notice.ToolsListChanged,
-  Notice.PromptsListChanged,
-  Notice.ResourcesListChanged,
-  Notice.ResourceUpdated,
-  Notice.Task,
+  NotificationMethod.Acknowledged,
+  NotificationMethod.Cancelled,
+  NotificationMethod.ToolsListChanged,
+  NotificationMethod.PromptsListChanged,
+  NotificationMethod.ResourcesListChanged,
+  NotificationMethod.ResourceUpdated,
+  NotificationMethod.Task,
 ]);
 
 class ModernOutbound implements Upstream {
@@ -193,7 +193,7 @@ class ModernOutbound implements Upstream {
     const onnotification = (notification: Notification): void => {
       const { method: notice } = notification;
       let told = notification.params ?? {};
-      if (notice === Notice.Progress) {
+      if (notice === NotificationMethod.Progress) {
         if (token === undefined || told['progressToken'] !== token) return this.#stray(notification);
         deadline.extend();
         told = { ...told, progressToken: given as RequestId };
@@ -238,7 +238,7 @@ class ModernOutbound implements Upstream {
       {
         timeout: this.#handshakeTimeout,
         onchange: (method) => {
-          if (method === Notice.ToolsListChanged) this.#tools.forget();
+          if (method === NotificationMethod.ToolsListChanged) this.#tools.forget();
         },
         onerror: this.#onerror,
       },

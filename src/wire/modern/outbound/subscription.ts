@@ -2,7 +2,7 @@ import { RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, type JsonObject, type Notification } from '../../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
 import type { Exchange } from '../../../core/exchange.ts';
-import { Meta, Method, Notice } from '../../../protocol/methods.ts';
+import { Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { asksFor } from '../../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
@@ -39,7 +39,7 @@ export async function subscribe(
   const notices = new NoticeQueue(exchange, options.onerror);
   const filter: SubscriptionFilter = isObject(exchange.params['notifications']) ? exchange.params['notifications'] : {};
   const stream = new Stream(filter, options);
-  stream.onacknowledged = (honoured) => notices.push(Notice.Acknowledged, { notifications: honoured });
+  stream.onacknowledged = (honoured) => notices.push(NotificationMethod.Acknowledged, { notifications: honoured });
   stream.onnotice = (method, params) => {
     options.onchange(method);
     notices.push(method, params);
@@ -92,12 +92,12 @@ class Stream {
 
   #receive({ method, params = {} }: Notification): void {
     if (this.#lifetime.ended) return;
-    if (method === Notice.Cancelled) {
+    if (method === NotificationMethod.Cancelled) {
       // A server ends a subscription with this notification (2026-07-28, patterns/cancellation).
       this.#ended = true;
       return this.#lifetime.abort(new Error('The server has ended the subscription'));
     }
-    if (method === Notice.Acknowledged) {
+    if (method === NotificationMethod.Acknowledged) {
       if (this.#acknowledged) return;
       this.#acknowledged = true;
       this.#deadline?.clear();

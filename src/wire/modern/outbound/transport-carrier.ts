@@ -10,7 +10,7 @@ import {
   type Response,
 } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
-import { KNOWN_NOTICES, Meta, Method, Notice } from '../../../protocol/methods.ts';
+import { KNOWN_NOTICES, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import type { CarriedRequest, Carrier } from '../../../transport/carrier.ts';
 import type { MessageExtra, Transport } from '../../../transport/transport.ts';
 import { Newest } from '../../../base/newest.ts';
@@ -123,7 +123,7 @@ export class TransportCarrier implements Carrier {
     // A peer that did not answer the probe may not speak this revision. It would not understand the notification.
     if (this.#closed || entry.request.method === Method.Discover) return;
     const { message: reason } = RpcError.from(thrown);
-    this.#transport.send(notification(Notice.Cancelled, { requestId: id, reason })).catch(this.#onerror);
+    this.#transport.send(notification(NotificationMethod.Cancelled, { requestId: id, reason })).catch(this.#onerror);
   }
 
   #take(id: RequestId): Entry | undefined {
@@ -161,11 +161,11 @@ export class TransportCarrier implements Carrier {
   #notice(message: Notification): void {
     const { method, params = {} } = message;
     switch (method) {
-      case Notice.Progress:
+      case NotificationMethod.Progress:
         return this.#deliver(message, this.#tokens.get(params['progressToken']), params['progressToken']);
-      case Notice.Message:
+      case NotificationMethod.Message:
         return this.#deliver(message, this.#logged(), undefined);
-      case Notice.Cancelled:
+      case NotificationMethod.Cancelled:
         return this.#ended(message);
       default: {
         const id: RequestId | undefined = params['_meta']?.[Meta.SubscriptionId];
@@ -191,7 +191,7 @@ export class TransportCarrier implements Carrier {
 
   #wasGivenUp(method: string, name: unknown): boolean {
     const { requests, tokens } = this.#givenUp;
-    return (method === Notice.Progress ? tokens : requests).has(name);
+    return (method === NotificationMethod.Progress ? tokens : requests).has(name);
   }
 
   /**

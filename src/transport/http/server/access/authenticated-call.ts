@@ -1,9 +1,9 @@
 import type { AuthInfo } from '../../../../protocol/types.ts';
 import type { HttpCall } from '../call.ts';
-import { PassedCall } from '../rewritten-call.ts';
+import { RewrittenCall } from '../rewritten-call.ts';
 
 /** A call with a verified sender. It no longer exposes the credential. */
-export class AuthenticatedCall extends PassedCall {
+export class AuthenticatedCall extends RewrittenCall {
   readonly #credentials: ReadonlySet<string> | undefined;
 
   constructor(call: HttpCall, auth: AuthInfo, credentials: ReadonlySet<string> | undefined) {

@@ -1,5 +1,5 @@
 import type { HttpBody, HttpCall, HttpHeaders, HttpStream } from '../call.ts';
-import { PassedCall } from '../rewritten-call.ts';
+import { RewrittenCall } from '../rewritten-call.ts';
 
 const METHODS = 'GET, POST, DELETE';
 /**
@@ -24,7 +24,7 @@ const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate';
 const MAX_AGE = '600';
 
 /** A call from a page of an allowed origin. The page may read any response (Fetch, section 3.2: CORS). */
-export class CorsCall extends PassedCall {
+export class CorsCall extends RewrittenCall {
   readonly #headers: HttpHeaders;
 
   constructor(call: HttpCall, origin: string) {

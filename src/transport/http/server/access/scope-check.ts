@@ -15,7 +15,7 @@ const NO_SCOPES: readonly string[] = [];
  * Decides whether the requests in a body may be dispatched. If the caller may not make one of them, the whole body is
  * refused. Nothing then runs twice when the client repeats the body with a better credential.
  */
-export class Admission {
+export class ScopeCheck {
   readonly #authenticator: Authenticator | undefined;
   readonly #scopesFor: ScopesFor;
 

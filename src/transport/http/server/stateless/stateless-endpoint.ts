@@ -6,13 +6,13 @@ import type { RequestListener } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import { Endpoint, type EndpointOptions } from '../endpoint.ts';
 import { CallExtra } from '../extra.ts';
-import type { GraceLine } from '../streamable/reply-deadlines.ts';
+import type { ReplyDeadlines } from '../streamable/reply-deadlines.ts';
 import { NO_HEADERS, refuse, tooManyRequests } from '../access/refusals.ts';
 import { StatelessReply, type StatelessReplyOptions } from './stateless-reply.ts';
 
 export interface StatelessEndpointOptions extends EndpointOptions {
   readonly onrequest: RequestListener;
-  readonly grace: GraceLine;
+  readonly grace: ReplyDeadlines;
   /** The most requests in flight, subscriptions included. */
   readonly maxRequests: number;
 }

@@ -2,7 +2,7 @@ import { TAKEN, type ReplyChannel } from '../../../transport.ts';
 import type { Notification, Response } from '../../../../jsonrpc/message.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection, type OpenConnections } from '../connection.ts';
-import type { GraceLine, Waiting } from '../streamable/reply-deadlines.ts';
+import type { ReplyDeadlines, Waiting } from '../streamable/reply-deadlines.ts';
 import { JSON_HEADERS } from '../access/refusals.ts';
 import { messageEvent, SSE_HEADERS } from '../sse.ts';
 import { encode, stringify } from '../../../../jsonrpc/stringify.ts';
@@ -11,7 +11,7 @@ import { encode, stringify } from '../../../../jsonrpc/stringify.ts';
 const MAX_BEHIND = 1024 * 1024;
 
 export interface StatelessReplyOptions {
-  readonly grace: GraceLine;
+  readonly grace: ReplyDeadlines;
   readonly connections: OpenConnections;
   readonly onerror: (error: Error) => void;
   /** Called once, when the request was answered or its caller is gone. */

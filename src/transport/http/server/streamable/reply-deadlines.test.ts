@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { GraceLine, type Waiting } from './reply-deadlines.ts';
+import { ReplyDeadlines, type Waiting } from './reply-deadlines.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
 /** Something that waits, and counts how often its time was over. */
-function waiter(line: GraceLine, due = line.due()): Waiting & { expired: number } {
+function waiter(line: ReplyDeadlines, due = line.due()): Waiting & { expired: number } {
   const waiting = {
     due,
     before: undefined,
@@ -21,7 +21,7 @@ function waiter(line: GraceLine, due = line.due()): Waiting & { expired: number 
 }
 
 test('each that waits is over after its time, once', () => {
-  const line = new GraceLine(10);
+  const line = new ReplyDeadlines(10);
   const first = waiter(line);
   vi.advanceTimersByTime(5);
   const second = waiter(line);
@@ -37,14 +37,14 @@ test('each that waits is over after its time, once', () => {
 });
 
 test('what is due within the millisecond in which the timer fires is over with it', () => {
-  const line = new GraceLine(10);
+  const line = new ReplyDeadlines(10);
   const waiting = waiter(line, line.due() + 0.9);
   vi.advanceTimersByTime(10);
   expect(waiting.expired).toBe(1);
 });
 
 test('what has left is not over, however often it leaves', () => {
-  const line = new GraceLine(10);
+  const line = new ReplyDeadlines(10);
   const [first, second, third] = [waiter(line), waiter(line), waiter(line)];
   line.leave(first);
   line.leave(second);

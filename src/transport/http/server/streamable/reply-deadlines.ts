@@ -11,7 +11,7 @@ export interface Waiting {
  * A list of deadlines that all have the same length, so the oldest entry is due first. One timer serves all entries.
  * Adding and removing costs only a few pointer writes, because every reply does both.
  */
-export class GraceLine {
+export class ReplyDeadlines {
   /** Milliseconds. */
   readonly #span: number;
   readonly #head: Waiting = { due: 0, before: undefined, after: undefined, expire: () => {} };

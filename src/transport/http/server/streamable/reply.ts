@@ -1,7 +1,7 @@
 import { errorResponse, isResponse, type Message, type Response } from '../../../../jsonrpc/message.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import type { EventStream } from './event-stream.ts';
-import type { GraceLine, Waiting } from './reply-deadlines.ts';
+import type { ReplyDeadlines, Waiting } from './reply-deadlines.ts';
 import { TAKEN } from '../../../transport.ts';
 import { JSON_HEADERS, REFUSED } from '../access/refusals.ts';
 import { encode } from '../../../../jsonrpc/stringify.ts';
@@ -9,7 +9,7 @@ import { encode } from '../../../../jsonrpc/stringify.ts';
 /** What a reply needs from its session. */
 export interface ReplyOwner {
   /** Deadlines after which replies become streams. */
-  readonly grace: GraceLine;
+  readonly grace: ReplyDeadlines;
   /** Opens a stream and connects the call to it. */
   openReplyStream(reply: Reply): EventStream;
 }

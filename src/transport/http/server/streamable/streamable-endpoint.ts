@@ -7,7 +7,7 @@ import { EventsPurged, type EventId } from '../../../../store/event-log.ts';
 import { admitBatch, idInUse } from '../../../batches.ts';
 import type { HttpCall } from '../call.ts';
 import { Endpoint, type EndpointOptions } from '../endpoint.ts';
-import type { GraceLine } from './reply-deadlines.ts';
+import type { ReplyDeadlines } from './reply-deadlines.ts';
 import { acceptGuard } from '../access/guards.ts';
 import {
   failed,
@@ -24,7 +24,7 @@ import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-e
 import { StreamableSession } from './streamable-session.ts';
 
 export interface StreamableEndpointOptions extends EndpointOptions {
-  readonly grace: GraceLine;
+  readonly grace: ReplyDeadlines;
   /** Milliseconds. */
   readonly retry: number;
   /** Milliseconds; 0 for no limit. */

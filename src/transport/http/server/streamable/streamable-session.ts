@@ -16,7 +16,7 @@ import type { HttpCall } from '../call.ts';
 import { SseConnection, type OpenConnections } from '../connection.ts';
 import { CallExtra } from '../extra.ts';
 import { EventStream } from './event-stream.ts';
-import type { GraceLine } from './reply-deadlines.ts';
+import type { ReplyDeadlines } from './reply-deadlines.ts';
 import { JSON_HEADERS } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from '../sse.ts';
@@ -25,7 +25,7 @@ export interface StreamableSessionOptions {
   readonly log: EventLog;
   readonly connections: OpenConnections;
   /** Deadlines after which replies become streams. */
-  readonly grace: GraceLine;
+  readonly grace: ReplyDeadlines;
   /** How long a client is told to wait before it reconnects to a paused stream. Milliseconds. */
   readonly retry: number;
   /**
@@ -101,7 +101,7 @@ export class StreamableSession implements Transport, ReplyOwner {
     this.#options = options;
   }
 
-  get grace(): GraceLine {
+  get grace(): ReplyDeadlines {
     return this.#options.grace;
   }
 

@@ -1,17 +1,17 @@
 import type { UrlRequest } from '../client/handlers.ts';
 import type { ElicitResult } from '../protocol/types.ts';
-import { agrees, type Person } from './person.ts';
+import { agrees, type Prompter } from './prompter.ts';
 import { oneLine, wordsOf } from './screen.ts';
 
 /**
- * Shows the user the full URL that a server asks them to visit, and opens it if they agree (2026-07-28,
+ * Shows the user the full URL that a server asks them to offerUrl, and opens it if they agree (2026-07-28,
  * client/elicitation: Safe URL Handling). This process does not fetch the URL.
  *
  * @param open opens a URL in the browser; resolves with whether that worked.
  * @throws the signal's reason if it fires first.
  */
-export async function visit(
-  person: Person,
+export async function offerUrl(
+  person: Prompter,
   server: string,
   request: UrlRequest,
   open: (url: URL) => Promise<boolean>,

@@ -11,12 +11,12 @@ export function shown(text: string): string {
 }
 
 /** Prints a message to stderr, because stdout belongs to the protocol. Further lines are indented. */
-export function say(text: string): void {
+export function printStatus(text: string): void {
   write(text);
 }
 
 /** Sends all further messages to a log instead. */
-export function sayThrough(log: (text: string) => void): void {
+export function printStatusThrough(log: (text: string) => void): void {
   write = log;
 }
 

@@ -1,5 +1,5 @@
 /** The user at a terminal, who can read messages and type answers. */
-export interface Person {
+export interface Prompter {
   /** Writes a line. Characters that control a terminal are made visible. */
   tell(line: string): void;
   /**
@@ -13,7 +13,7 @@ export interface Person {
 
 /** Asks a yes-or-no question. Undefined if the user ended the input. */
 export async function agrees(
-  person: Person,
+  person: Prompter,
   question: string,
   otherwise: boolean,
   signal: AbortSignal,

@@ -16,19 +16,19 @@ import { Output } from './output.ts';
 import { answerByHand } from './sample.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { rootsOf } from './roots.ts';
-import { say, scrubWith } from './say.ts';
+import { printStatus, scrubWith } from './print-status.ts';
 import { secretsOf } from './secrets.ts';
 import { atEnd, stop } from './shutdown.ts';
 import { hasCredentials, nameOf, type Target } from './target.ts';
 import { Terminal } from './terminal.ts';
 import { fileEraCache } from './era-cache.ts';
-import { visit } from './visit.ts';
+import { offerUrl } from './offer-url.ts';
 
 /** If a stdio server does not respond for this many milliseconds, it is treated as a legacy server. */
 const PROBE_TIMEOUT = 5000;
 
 /** What a command gets once it is connected. */
-export interface Conversation {
+export interface InputRounds {
   readonly client: Client;
   readonly output: Output;
   readonly terminal: Terminal;
@@ -43,10 +43,10 @@ export interface Conversation {
  *
  * @throws Failure if that did not work. The connection is closed then.
  */
-export async function converse(
+export async function withClient(
   target: Target,
   flags: ClientFlags,
-  work: (conversation: Conversation) => Promise<ExitCode>,
+  work: (conversation: InputRounds) => Promise<ExitCode>,
 ): Promise<void> {
   scrubWith(scrubber(secretsOf(target)));
   const controller = new AbortController();
@@ -69,7 +69,7 @@ export async function converse(
     controller.abort(new Interrupted('nobody reads the output'));
   });
   // A server that sends the same wrong thing over and over does not fill the screen.
-  const warn = unrepeated(say);
+  const warn = unrepeated(printStatus);
   let client: Client | undefined;
   try {
     client = await open(target, flags, terminal, signal, (error) => {
@@ -81,7 +81,7 @@ export async function converse(
   } finally {
     working = false;
     terminal.close();
-    await client?.close().catch((error: unknown) => say((error as Error).message));
+    await client?.close().catch((error: unknown) => printStatus((error as Error).message));
     finish();
   }
   void stop();
@@ -136,7 +136,7 @@ function handlersOf(terminal: Terminal, name: string): Handlers {
   return {
     onelicit: {
       form: (form, { signal }) => terminal.exclusively(() => fillIn(terminal, name, form, signal)),
-      url: (request, { signal }) => terminal.exclusively(() => visit(terminal, name, request, openBrowser, signal)),
+      url: (request, { signal }) => terminal.exclusively(() => offerUrl(terminal, name, request, openBrowser, signal)),
     },
     onsample: (params, { signal }) => terminal.exclusively(() => answerByHand(terminal, name, params, signal)),
   };
