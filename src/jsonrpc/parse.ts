@@ -18,7 +18,7 @@ import { MessageSkim } from './skim.ts';
  */
 const MAX_DEPTH = 1000;
 /** How many values a large message may hold. Millions of small ones fit into 16 MiB, and `JSON.parse` takes seconds for them. */
-const MAX_VALUES = 250_000;
+const MAX_VALUES = 200_000;
 /** `JSON.parse` reads a text of this many characters in a tenth of a second, whatever it holds. */
 const ALWAYS_QUICK = 1_000_000;
 
@@ -58,7 +58,7 @@ function failureOf(message: string, id: RequestId | undefined): ErrorResponse | 
  *
  * @throws InvalidMessage with code −32700 where it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON.
  * With −32600, and the id of the message where it can be read, where it is nested deeper than 1000 values or holds more
- * than 250,000.
+ * than 200,000.
  */
 export function parseJson(text: Uint8Array | string): unknown {
   if (typeof text !== 'string') {

@@ -94,3 +94,12 @@ test.each([
   await expect(complete([])).rejects.toMatchObject({ code: -32600 });
   expect(await complete(['s'])).toMatchObject({ completion: { values: ['secret'] } });
 });
+
+test('refuses more arguments than any prompt has', async () => {
+  const { server, complete } = setUp();
+  server.prompt('p', { arguments: { a: { complete: [] } } }, () => 'x');
+  const given = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`a${index}`, '']));
+  await expect(
+    complete({ ref: prompt, argument: { name: 'a', value: '' }, context: { arguments: given } }),
+  ).rejects.toMatchObject({ code: -32602, message: '"context.arguments" must not have more than 1000 members' });
+});

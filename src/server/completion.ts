@@ -30,6 +30,8 @@ export type FindCompleters = (type: unknown, name: unknown) => Completers | unde
 
 /** 2025-11-25, server/utilities/completion: Completion Results. */
 const MOST = 100;
+/** More arguments than any prompt or template has. */
+const MAX_ARGUMENTS = 1000;
 
 /**
  * Answers `completion/complete`. An argument without a completer has no suggestions.
@@ -49,7 +51,11 @@ export async function complete(exchange: Exchange, find: FindCompleters): Promis
     throw new RpcError(ErrorCode.InvalidParams, `Unknown reference: ${JSON.stringify(ref)}`);
   const completer = completers.get(argument['name']);
   const settled = isObject(context) && isObject(context['arguments']) ? context['arguments'] : {};
-  if (!Object.values(settled).every((value) => typeof value === 'string')) {
+  const given = Object.values(settled);
+  if (given.length > MAX_ARGUMENTS) {
+    throw new RpcError(ErrorCode.InvalidParams, `"context.arguments" must not have more than ${MAX_ARGUMENTS} members`);
+  }
+  if (!given.every((value) => typeof value === 'string')) {
     throw new RpcError(ErrorCode.InvalidParams, '"context.arguments" must have string values');
   }
   const values =

@@ -5,7 +5,7 @@ import { isObject, isRequestId, type JsonObject } from '../jsonrpc/message.ts';
 import { missingCapability } from '../protocol/capabilities.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { reaches, type LogLevel } from '../protocol/logging.ts';
-import { Meta, Method, Notice } from '../protocol/methods.ts';
+import { Meta, Method, NotificationMethod } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { checkSampling } from '../protocol/sampling-rules.ts';
 import type { SampleParams, SampleResult } from '../protocol/sampling.ts';
@@ -109,7 +109,7 @@ export class Context {
     const params: JsonObject = { progressToken, progress };
     if (total !== undefined) params['total'] = total;
     if (message !== undefined) params['message'] = message;
-    return this.#notify(Notice.Progress, params);
+    return this.#notify(NotificationMethod.Progress, params);
   }
 
   /**
@@ -118,7 +118,7 @@ export class Context {
    */
   log(level: LogLevel, data: unknown, logger?: string): Promise<void> {
     if (!reaches(level, this.exchange.caller.logLevel)) return inTurn(DROPPED);
-    return this.#notify(Notice.Message, logger === undefined ? { level, data } : { level, logger, data });
+    return this.#notify(NotificationMethod.Message, logger === undefined ? { level, data } : { level, logger, data });
   }
 
   /**

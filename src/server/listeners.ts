@@ -1,7 +1,7 @@
 import type { Caller, Exchange } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { Notice } from '../protocol/methods.ts';
+import { NotificationMethod } from '../protocol/methods.ts';
 import type { DetailedTask } from '../protocol/tasks.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 
@@ -17,9 +17,9 @@ export interface TaskSource {
 }
 
 const CHANGED = {
-  tools: Notice.ToolsListChanged,
-  prompts: Notice.PromptsListChanged,
-  resources: Notice.ResourcesListChanged,
+  tools: NotificationMethod.ToolsListChanged,
+  prompts: NotificationMethod.PromptsListChanged,
+  resources: NotificationMethod.ResourcesListChanged,
 } as const;
 const KINDS = Object.keys(CHANGED) as ListKind[];
 
@@ -124,7 +124,7 @@ export class Listeners {
       this.#enter(listener);
       const acknowledged = filter.taskIds
         ? this.#acknowledgeTasks(listener, filter.taskIds, tasks!)
-        : exchange.notify(Notice.Acknowledged, { notifications: filter });
+        : exchange.notify(NotificationMethod.Acknowledged, { notifications: filter });
       acknowledged.catch((error: unknown) => {
         listener.end();
         reject(error);
@@ -141,14 +141,15 @@ export class Listeners {
 
   /** Announces that a resource has changed. */
   updated(uri: string): void {
-    for (const listener of this.#byUri.of(uri)) this.#deliver(listener, `uri ${uri}`, Notice.ResourceUpdated, { uri });
+    for (const listener of this.#byUri.of(uri))
+      this.#deliver(listener, `uri ${uri}`, NotificationMethod.ResourceUpdated, { uri });
   }
 
   /** Announces that a task of this principal has changed. */
   taskChanged(principal: string | undefined, task: DetailedTask): void {
     for (const listener of this.#byTask.of(task.taskId)) {
       if (listener.exchange.caller.principal !== principal) continue;
-      this.#deliver(listener, taskKey(task), Notice.Task, { ...task });
+      this.#deliver(listener, taskKey(task), NotificationMethod.Task, { ...task });
     }
   }
 
@@ -178,9 +179,10 @@ export class Listeners {
     // If a task has already ended or asks a question, there may be no further change: send its state now.
     for (const task of audible.values()) {
       const key = taskKey(task);
-      if (task.status !== 'working' && !listener.due.has(key)) listener.due.set(key, [Notice.Task, { ...task }]);
+      if (task.status !== 'working' && !listener.due.has(key))
+        listener.due.set(key, [NotificationMethod.Task, { ...task }]);
     }
-    await exchange.notify(Notice.Acknowledged, { notifications: filter });
+    await exchange.notify(NotificationMethod.Acknowledged, { notifications: filter });
     void this.#send(listener, take(listener.due));
   }
 

@@ -2,7 +2,7 @@ import type { AskOptions, Caller } from '../core/exchange.ts';
 import { inTurn } from '../base/turn.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type ErrorObject, type JsonObject } from '../jsonrpc/message.ts';
-import { Notice } from '../protocol/methods.ts';
+import { NotificationMethod } from '../protocol/methods.ts';
 import { isTerminal } from '../protocol/tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
 import { checkAnswer } from '../wire/modern/inbound/answers.ts';
@@ -111,7 +111,7 @@ export class RunningTask {
    * carry them (tasks extension: Task Status Notifications).
    */
   notify(method: string, params: JsonObject = {}): Promise<void> {
-    if (method === Notice.Progress) this.#progress(params);
+    if (method === NotificationMethod.Progress) this.#progress(params);
     return inTurn(Promise.resolve());
   }
 
