@@ -15,7 +15,7 @@ export {
   type Service,
   type Session,
 } from './core/exchange.ts';
-export { ErrorCode, isRpcError, RpcError } from './jsonrpc/errors.ts';
+export { ErrorCode, isRpcError, RpcError, type RpcErrorOptions } from './jsonrpc/errors.ts';
 export {
   isNotification,
   isRequest,

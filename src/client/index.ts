@@ -47,7 +47,7 @@ export type {
 } from '../transport/http/client/authorizer.ts';
 export type { ReconnectionOptions } from '../transport/http/client/reconnection.ts';
 export type { CachedEra, Era, EraCache, UpstreamRoute } from '../wire/era-cache.ts';
-export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+export { ErrorCode, RpcError, type RpcErrorOptions } from '../jsonrpc/errors.ts';
 export type { JsonObject } from '../jsonrpc/message.ts';
 export type { AskOptions, Caller, Exchange, Middleware, Service, Session } from '../core/exchange.ts';
 export type { LogLevel } from '../protocol/logging.ts';

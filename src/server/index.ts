@@ -28,7 +28,7 @@ export type { TasksOptions } from './task-rules.ts';
 export type { ToolConfig, ToolHandler, ToolReply } from './tools.ts';
 export type { TemplateVariables } from './uri-template.ts';
 export { UserError } from './user-error.ts';
-export { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+export { ErrorCode, RpcError, type RpcErrorOptions } from '../jsonrpc/errors.ts';
 export type { JsonObject } from '../jsonrpc/message.ts';
 export type { AskOptions, Caller, Exchange, Middleware, Service, Session } from '../core/exchange.ts';
 export type { LogLevel } from '../protocol/logging.ts';
