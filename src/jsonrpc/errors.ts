@@ -27,9 +27,13 @@ function isCodeOf(error: Error, code: unknown): code is number {
   return (code >= -32768 && code <= -32000) || NAMES.has(error.name);
 }
 
+/** What an `RpcError` carries beside its code and message. */
 export interface RpcErrorOptions {
+  /** Sent along as the error's `data`. */
   readonly data?: unknown;
+  /** Why it happened. Never sent. */
   readonly cause?: unknown;
+  /** Which side made the error. Default `'local'`. */
   readonly origin?: 'peer' | 'local';
 }
 
