@@ -21,6 +21,8 @@ export class OutputChecks {
     this.#onerror = onerror;
     this.catalog = new ToolCatalog<JsonObject>({
       keep: ({ outputSchema }) => (isObject(outputSchema) ? outputSchema : undefined),
+      ontoolarge: (name) =>
+        onerror(new Error(`Results of the tool ${name} are not checked: the output schemas of the list are too large`)),
     });
   }
 

@@ -28,6 +28,8 @@ export interface ToolCatalogOptions<Known extends Fact, Reader> {
   readonly absent?: Known | undefined;
   /** Milliseconds that reading the whole list may take. Default: any time. */
   readonly timeout?: number | undefined;
+  /** Called with the first tool of a list that is too large to remember. Default: none. */
+  readonly ontoolarge?: ((name: string) => void) | undefined;
   /** Called with definitions that cannot be used, and with errors of reading lists. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
@@ -75,7 +77,9 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
       const { name } = tool;
       const fact = this.#options.keep(tool, name, work);
       const before = this.known(name);
-      left -= this.#remember(name, fact, left);
+      const size = this.#remember(name, fact, left);
+      if (size > left && left > 0) this.#options.ontoolarge?.(name);
+      left = size > left ? 0 : left - size;
       if (!(fact instanceof Error)) return true;
       if (!(before instanceof Error)) this.#options.onerror?.(fact);
       return false;
