@@ -118,7 +118,7 @@ const sections: Record<string, () => Promise<void>> = {
     }
     progress('bridge: sessions');
     for (const [who, { bytes, children }] of Object.entries(await sessionCosts())) {
-      const what = `bridge, a session: kB of its own, and ${children.toFixed(0)} children`;
+      const what = `bridge, memory of a session, processes: ${children.toFixed(0)}`;
       rows.push([what, who, `${(bytes / 1000).toFixed(0)} kB`, '', '', '', '']);
     }
   },
@@ -239,7 +239,7 @@ async function imports(modules: Readonly<Record<string, string>>, what = ''): Pr
   const [empty, ...times] = await importTimes(['data:text/javascript,', ...Object.values(modules)]);
   for (const [index, [who, module]] of Object.entries(modules).entries()) {
     const milliseconds = (times[index]! - empty!).toFixed(1);
-    rows.push([`${what}import, beside an empty module`, who, `${milliseconds} ms`, '', '', '', '']);
+    rows.push([`${what}import, minus an empty module`, who, `${milliseconds} ms`, '', '', '', '']);
     const kilobytes = (await bundledSize(module)) / 1000;
     rows.push([`${what}bundled, minified, gzip`, who, `${kilobytes.toFixed(1)} kB`, '', '', '', '']);
   }

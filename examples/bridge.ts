@@ -7,8 +7,7 @@ export async function bridgeTo(target: string, port = 8000) {
   // Fail now, not with the first client, if the server cannot be reached.
   await bridge.check();
 
-  // The server protects its own request state, so the bridge does not seal it again.
-  const listener = await listen({ service: bridge.service, sealState: false, port });
+  const listener = await listen({ service: bridge.service, port });
 
   return {
     url: listener.url,

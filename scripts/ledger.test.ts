@@ -4,11 +4,11 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkLedger, countLedger, parseLedger } from './ledger.ts';
 
-const HEAD = ['| # | Level | What it asks | Proof |', '| --- | :-- | --- | --- |'];
+const HEAD = ['| # | Level | Statement | Proof |', '| --- | :-- | --- | --- |'];
 const page = (heading: string, ...rows: string[]): string => [`## ${heading}`, '', ...HEAD, ...rows, ''].join('\n');
 
 describe('reading a ledger', () => {
-  test('takes pages, statements and proofs apart', () => {
+  test('parses pages, statements and proofs', () => {
     const row = '| 1 | MUST | answer `a \\| b` | `test/a.test.ts › b › c`<br>`test/d.test.ts › e` |';
     expect(
       parseLedger(`# Title\n\nProse.\n\n${page('basic/a (2)', row, '| 2 | SHOULD NOT | sing | — binds a client |')}`),
@@ -20,14 +20,14 @@ describe('reading a ledger', () => {
           {
             number: '1',
             level: 'MUST',
-            asks: 'answer `a | b`',
+            text: 'answer `a | b`',
             proofs: [
               { file: 'test/a.test.ts', title: 'b › c' },
               { file: 'test/d.test.ts', title: 'e' },
             ],
             reason: undefined,
           },
-          { number: '2', level: 'SHOULD NOT', asks: 'sing', proofs: [], reason: 'binds a client' },
+          { number: '2', level: 'SHOULD NOT', text: 'sing', proofs: [], reason: 'binds a client' },
         ],
       },
     ]);
@@ -44,7 +44,7 @@ describe('reading a ledger', () => {
     expect(() => parseLedger(markdown)).toThrow(where);
   });
 
-  test('counts what is proven, what binds others and what is not followed', () => {
+  test('counts statements that are proven, that bind others and that are not followed', () => {
     const rows = ['`a.test.ts › b`', '— binds a client', '— Departure: nobody wants it', '— why'].map(
       (proof, i) => `| ${i + 1} | MUST | sing | ${proof} |`,
     );
@@ -74,7 +74,7 @@ describe('checking a ledger', () => {
 
   const one = '| [2000-01-01](ledger/2000-01-01.md) | 1 | 1 | 0 | 0 |';
 
-  test('passes what is right', () => {
+  test('accepts a correct ledger', () => {
     expect(check(page('basic/a (1)', '| 1 | MUST | sing | `src/a.test.ts › b`<br>`src/a.test.ts › c` |'), one)).toEqual(
       [],
     );
@@ -93,9 +93,9 @@ describe('checking a ledger', () => {
       '1 | MUST | sing | `src/a.test.ts › b`<br>`src/a.test.ts › b`',
       'basic/a 1: names a proof twice',
     ],
-    ['an unknown level', '1 | MAY | sing | `src/a.test.ts › b`', 'basic/a 1: "MAY" is no level'],
+    ['an unknown level', '1 | MAY | sing | `src/a.test.ts › b`', 'basic/a 1: "MAY" is not a level'],
     ['a wrong number', '2 | MUST | sing | `src/a.test.ts › b`', 'basic/a 2: should have the number 1'],
-    ['a statement that asks nothing', '1 | MUST |  | `src/a.test.ts › b`', 'basic/a 1: does not say what it asks'],
+    ['a statement without text', '1 | MUST |  | `src/a.test.ts › b`', 'basic/a 1: has no statement'],
   ])('finds %s', (_, row, problem) => {
     expect(check(page('basic/a (1)', `| ${row} |`), one)).toEqual([`docs/ledger/2000-01-01.md, ${problem}`]);
   });
@@ -117,7 +117,7 @@ describe('checking a ledger', () => {
   test('finds a statement that is there twice', () => {
     const rows = ['| 1 | MUST | sing | `src/a.test.ts › b` |', '| 2 | SHOULD | sing | `src/a.test.ts › b` |'];
     expect(check(page('basic/a (2)', ...rows), one.replace('1 | 1 |', '2 | 2 |'))).toEqual([
-      'docs/ledger/2000-01-01.md, basic/a 1 and 2: ask the same, "sing"',
+      'docs/ledger/2000-01-01.md, basic/a 1 and 2: have the same statement, "sing"',
     ]);
   });
 

@@ -15,9 +15,9 @@ export interface Statement {
   /** Counted from 1 within its page. */
   readonly number: string;
   readonly level: string;
-  /** What it asks, in our words. */
-  readonly asks: string;
-  /** The tests that prove it. Empty where it does not concern us: then there is a reason. */
+  /** The statement in our words. */
+  readonly text: string;
+  /** The tests that prove it. Empty if it does not bind this package; then there is a reason. */
   readonly proofs: readonly Proof[];
   /** Why no test proves it. */
   readonly reason: string | undefined;
@@ -27,7 +27,7 @@ export interface Statement {
 export interface Page {
   /** Below the revision's folder, without ending: `basic/lifecycle`. */
   readonly path: string;
-  /** How many statements its heading speaks of. */
+  /** The number of statements in its heading. */
   readonly count: number;
   readonly statements: readonly Statement[];
 }
@@ -35,7 +35,7 @@ export interface Page {
 const LEVELS = new Set(
   'MUST,MUST NOT,REQUIRED,SHALL,SHALL NOT,SHOULD,SHOULD NOT,RECOMMENDED,NOT RECOMMENDED'.split(','),
 );
-const HEADER = ['#', 'Level', 'What it asks', 'Proof'];
+const HEADER = ['#', 'Level', 'Statement', 'Proof'];
 const OVERVIEW = 'docs/ledger.md';
 const FOLDER = 'docs/ledger';
 
@@ -58,8 +58,8 @@ export function parseLedger(markdown: string): Page[] {
       if (cells.length !== HEADER.length) fail(`a row has the cells ${HEADER.join(', ')}`);
       if (cells.every((cell, i) => cell === HEADER[i]) || cells.every((cell) => /^:?-+:?$/.test(cell))) continue;
       const page = pages.at(-1) ?? fail('a row before the first heading');
-      const [number, level, asks, proof] = cells as [string, string, string, string];
-      page.statements.push({ number, level, asks, ...(parseProof(proof) ?? fail(PROOF_FORMAT)) });
+      const [number, level, text, proof] = cells as [string, string, string, string];
+      page.statements.push({ number, level, text, ...(parseProof(proof) ?? fail(PROOF_FORMAT)) });
     }
   }
   return pages;
@@ -78,20 +78,20 @@ function parseProof(cell: string): Pick<Statement, 'proofs' | 'reason'> | undefi
   return { proofs, reason: undefined };
 }
 
-/** The cells of a table's row. A vertical line inside of a cell is written `\|`. */
+/** The cells of a table row. A vertical line inside a cell is written `\|`. */
 function cellsOf(line: string): string[] {
   const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
   return cells.slice(1, -1);
 }
 
-/** What a ledger amounts to. */
+/** The totals of a ledger. */
 export interface Count {
   readonly statements: number;
-  /** Those that tests prove. */
+  /** Statements that tests prove. */
   readonly proven: number;
-  /** Those that bind somebody else, or ask for what we do not do. */
+  /** Statements that bind others, or concern an optional feature that is not supported. */
   readonly foreign: number;
-  /** Those that bind us and that we do not follow: their reason begins with `Departure:`. */
+  /** Statements that bind this package and are not followed: their reason begins with `Departure:`. */
   readonly departures: number;
 }
 
@@ -103,8 +103,8 @@ export function countLedger(pages: readonly Page[]): Count {
 }
 
 /**
- * Checks `docs/ledger/*.md` under `root`, and the counts in `docs/ledger.md`: every statement has a proof that exists or
- * a reason, and numbers are what they count. Returns what is wrong, each with the row that it is about.
+ * Checks `docs/ledger/*.md` under `root`, and the counts in `docs/ledger.md`: every statement has a reason or a proof that
+ * exists, and all numbers are right. Returns the problems, each with its row.
  */
 export function checkLedger(root: string): string[] {
   const titles = new Map<string, Set<string>>();
@@ -143,15 +143,15 @@ function checkPages(pages: readonly Page[]): string[] {
     if (count !== statements.length) {
       problems.push(`${page}: the heading counts ${count} statements, the table has ${statements.length}`);
     }
-    for (const [asks, same] of groups(statements, (statement) => statement.asks)) {
+    for (const [text, same] of groups(statements, (statement) => statement.text)) {
       const numbers = same.map(({ number }) => number).join(' and ');
-      if (same.length > 1) problems.push(`${page} ${numbers}: ask the same, "${asks}"`);
+      if (same.length > 1) problems.push(`${page} ${numbers}: have the same statement, "${text}"`);
     }
-    for (const [index, { number, level, asks, proofs, reason }] of statements.entries()) {
+    for (const [index, { number, level, text, proofs, reason }] of statements.entries()) {
       const where = `${page} ${number}`;
       if (number !== String(index + 1)) problems.push(`${where}: should have the number ${index + 1}`);
-      if (!LEVELS.has(level)) problems.push(`${where}: "${level}" is no level`);
-      if (asks === '') problems.push(`${where}: does not say what it asks`);
+      if (!LEVELS.has(level)) problems.push(`${where}: "${level}" is not a level`);
+      if (text === '') problems.push(`${where}: has no statement`);
       if (proofs.length === 0 && reason === undefined) problems.push(`${where}: has neither proof nor reason`);
       if (groups(proofs, ({ file, title }) => file + NESTED + title).size < proofs.length) {
         problems.push(`${where}: names a proof twice`);
@@ -174,7 +174,7 @@ function whyNoProof(root: string, { file, title }: Proof, titlesOf: (file: strin
   return titlesOf(file).has(title) ? undefined : `${file} has no test "${title}"`;
 }
 
-/** The overview has one row for each ledger, with its count, and no other. */
+/** The overview must have one row for each ledger, with its counts, and no other row. */
 function checkOverview(markdown: string, counts: readonly string[][]): string[] {
   const rows = markdown.split('\n').filter((line) => line.startsWith('| ['));
   const said = new Set(rows.map((line) => cellsOf(line).join(' | ')));

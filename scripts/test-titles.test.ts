@@ -34,7 +34,7 @@ test('a table has its template, and a title for each row of literals', () => {
   ).toEqual(['%j of %i', '"a" of 1', 'in %s › z', 'in x › z', 'in y › z', '100 %s']);
 });
 
-test('what is computed is given as written', () => {
+test('a computed title is given as written', () => {
   expect(titles('test(`${n} of ${m}`, () => {});', 'for (const { name, run } of cases) test(name, run);')).toEqual([
     '${n} of ${m}',
     '${name}',
@@ -47,6 +47,6 @@ test('other calls, comments and strings declare no test', () => {
   ).toEqual([]);
 });
 
-test('a source with an error is not passed over', () => {
+test('a syntax error is reported', () => {
   expect(() => titles("test('a', () => {")).toThrow('Expected');
 });

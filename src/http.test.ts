@@ -41,7 +41,7 @@ describe('a service', () => {
     await expect(connect(listener.url, { revision: '2025-11-25' })).rejects.toMatchObject({ name: 'ConnectionError' });
   });
 
-  test('has ended the subscriptions to it when what serves it is closed', async () => {
+  test('ends its subscriptions when the handler is closed', async () => {
     let ended = 0;
     const { service } = greeting();
     const handler = createHttpHandler({
@@ -67,9 +67,9 @@ describe('a service', () => {
   });
 });
 
-test('a service beside callbacks is a mistake', async () => {
+test('a service together with callbacks is a mistake', async () => {
   expect(() => createHttpHandler({ service: greeting().service, onsession: () => {} })).toThrow(TypeError);
   await expect(listen({ service: greeting().service, onrequest: () => undefined })).rejects.toThrow(
-    'Give either service, or onsession and onrequest',
+    'Set either service, or onsession and onrequest',
   );
 });

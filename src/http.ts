@@ -18,7 +18,7 @@ import {
 } from './transport/http/server/listen.ts';
 import { createInbound, type Inbound, type InboundOptions } from './wire/serve.ts';
 
-export type { BufferBudget, Holder } from './transport/http/server/access/buffer-budget.ts';
+export type { BufferBudget, Holder } from './base/buffer-budget.ts';
 export type {
   BodyRefusal,
   HttpBody,
@@ -46,11 +46,11 @@ export {
 export { memoryEventLog, type MemoryEventLog, type MemoryEventLogOptions } from './store/memory.ts';
 
 /**
- * What is served, at which paths, to whom, and the limits. Give either `service`, with the options of `createInbound`, or
- * `onsession` and `onrequest`.
+ * The service, its paths, its authentication and its limits. Give either `service`, with the options of
+ * `createInbound`, or `onsession` and `onrequest`.
  */
 export interface HttpHandlerOptions extends TransportOptions, Omit<InboundOptions, 'onerror'> {
-  /** The service: of a server, a bridge, a fleet or a connected client. It is served to clients of every revision. */
+  /** The service of a server, a bridge, a fleet or a connected client. It is served to clients of every revision. */
   readonly service?: Service | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface ListenOptions extends HttpHandlerOptions, Pick<Address, 'host' 
 /**
  * Answers HTTP requests: Streamable HTTP of every revision at one path, with sessions and without, and the HTTP+SSE
  * transport of 2024-11-05 beside it. `fetchListener` and `nodeListener` connect it to an HTTP server. With a `service`,
- * closing the handler also ends the subscriptions of the service, and gives what is being answered 5 seconds.
+ * closing the handler also ends the subscriptions of the service, and gives requests in flight 5 seconds to finish.
  *
  * A server of the official SDK is served with `onsession: (transport) => server.connect(transport)`. Its handlers get
  * neither `requestInfo` nor `authInfo`.
@@ -82,24 +82,24 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
 }
 
 /**
- * Serves HTTP on an address of its own. The head of a request may take 15 seconds, all of it 60 seconds, and an idle
- * connection is kept for 65 seconds. Requests of one connection are done one after the other; a connection may have 100
- * without a whole answer, and the next one is answered with 503 and ends it. A TLS handshake may take 15 seconds.
+ * Serves HTTP on its own port. The headers of a request may take 15 seconds, the complete request 60 seconds, and an
+ * idle connection is kept for 65 seconds. Pipelined requests run one after the other. At most 100 can wait; the next
+ * one is answered with 503 and ends the connection. A TLS handshake may take 15 seconds.
  *
- * With a `service`, closing the listener also closes the service to its clients: subscriptions end, and what is being
- * answered has until the timeout of `close`.
+ * With a `service`, closing the listener also closes the service to its clients: subscriptions end, and requests in
+ * flight may finish within the timeout of `close`.
  *
- * @throws Error with a sentence for people if the address cannot be used; TypeError as `createHttpHandler`.
+ * @throws Error with a readable message if the address cannot be used; TypeError as `createHttpHandler`.
  */
 export async function listen(options: ListenOptions): Promise<HttpListener> {
   const inbound = inboundOf(options);
   return inbound ? listenFor(inbound, listenAt, options) : listenAt(options);
 }
 
-/** Undefined where the options say themselves what takes sessions and requests. */
+/** Undefined if the options have `onsession` or `onrequest`. */
 function inboundOf(options: HttpHandlerOptions): Inbound | undefined {
   const { service, onsession, onrequest } = options;
   if (!service) return undefined;
-  if (onsession || onrequest) throw new TypeError('Give either service, or onsession and onrequest');
+  if (onsession || onrequest) throw new TypeError('Set either service, or onsession and onrequest');
   return createInbound(service, options);
 }

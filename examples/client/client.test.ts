@@ -28,7 +28,7 @@ describe('the client guide', () => {
     );
   });
 
-  test.each(files)('shows $file as it is', ({ shown, actual }) => {
+  test.each(files)('shows $file unchanged', ({ shown, actual }) => {
     expect(shown).toBe(actual);
   });
 });

@@ -35,7 +35,7 @@ describe('the guide', () => {
     );
   });
 
-  test.each(files)('shows $file as it is', ({ shown, actual }) => {
+  test.each(files)('shows $file unchanged', ({ shown, actual }) => {
     expect(shown).toBe(actual);
   });
 });
@@ -63,7 +63,7 @@ describe.each(eras)('in %s', (era) => {
     await expect(call(client, 'inventory')).rejects.toMatchObject({ code: -32000, data: { until: '2030-01-01' } });
   });
 
-  test('four kinds of schemas are listed and validated alike', async () => {
+  test('four kinds of schemas are listed and validated in the same way', async () => {
     const client = await reader(schemas.fetch, { era });
     const listed = await client.listTools();
     expect(listed.tools.map(({ name }) => name)).toEqual(['zod', 'valibot', 'arktype', 'plain']);
@@ -292,7 +292,7 @@ describe('as a process', () => {
   });
 });
 
-test('a step in once is not repeated by another process', async () => {
+test('a step in `once` is not repeated by another process', async () => {
   const processes = [createLibrary('k'.repeat(32)), createLibrary('k'.repeat(32))];
   let requests = 0;
   const balanced = (request: Request) => processes[requests++ % processes.length]!.fetch(request);

@@ -23,11 +23,11 @@ test.each([
   ['authorization', `Bearer ${ADA}`],
   ['authorization', `bearer ${ADA}`],
   ['x-api-key', ADA],
-])('a key in %s lets in', async (name, value) => {
+])('a key in %s is accepted', async (name, value) => {
   expect(await status(over({ keys }), { [name]: value })).toBe(200);
 });
 
-test('the header may have another name, and is hidden from the service all the same', async () => {
+test('the header may have another name, and is also hidden from the service', async () => {
   const http = over({ keys, header: 'X-My-Key' });
   const headers = { 'x-my-key': ADA };
   expect(await status(http, { 'x-api-key': ADA })).toBe(401);
@@ -93,7 +93,7 @@ test('a key has the scopes that it was given', async () => {
   expect(await status(over(options), { 'x-api-key': ADA })).toBe(200);
 });
 
-test('a key lets in until its end has come', async () => {
+test('a key is accepted until it expires', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 });
   onTestFinished(() => void vi.useRealTimers());
   const http = over({ keys: { [ADA]: { principal: 'ada', scopes: [], expiresAt: 2000 } } });
@@ -107,7 +107,7 @@ test.each([
   ['DELETE', '/mcp'],
   ['GET', '/mcp'],
   ['GET', '/page'],
-])('whoever lacks a scope that everything needs gets nowhere: %s %s', async (method, path) => {
+])('a caller without the scope of every request is refused: %s %s', async (method, path) => {
   const pages: HttpHandlerOptions['pages'] = (at) =>
     at === '/page' ? { requiresAuth: true, answer: (call) => call.respond(200, {}) } : undefined;
   const http = new TestHttp(service, { auth: apiKeyAuth({ keys, scopes: ['files:write'] }), pages });
@@ -119,7 +119,7 @@ test.each([
   expect((await http.send(method, path, { 'x-api-key': BOB })).status).not.toBe(403);
 });
 
-test('what is too long for a key is none', async () => {
+test('a key that is too long is refused', async () => {
   expect(await status(over({ keys }), { 'x-api-key': 'a'.repeat(16 * 1024) })).toBe(401);
   expect(await status(over({ keys }), { 'x-api-key': 'a'.repeat(16 * 1024 + 1) })).toBe(400);
   expect(() => apiKeyAuth({ keys: { ['a'.repeat(16 * 1024)]: 'ada' } })).not.toThrow();
@@ -154,7 +154,7 @@ test.each<[string, ApiKeyAuthOptions['verify']]>([
   expect(inspect(http.errors, { depth: Infinity, showHidden: true })).not.toContain(ADA);
 });
 
-test('the session of one key is none for another', async () => {
+test('a session opened with one key does not exist for another key', async () => {
   const http = over({ keys });
   const opened = await http.post(initialize(), { 'x-api-key': ADA });
   const session = { ...POST_HEADERS, 'mcp-session-id': opened.headers.get('mcp-session-id')! };
@@ -163,9 +163,9 @@ test('the session of one key is none for another', async () => {
 });
 
 test.each<[string, ApiKeyAuthOptions]>([
-  ['either', {}],
-  ['either', { keys, verify: () => undefined }],
-  ['name of a header', { keys, header: 'not a name' }],
+  ['Set exactly one', {}],
+  ['Set exactly one', { keys, verify: () => undefined }],
+  ['valid header name', { keys, header: 'not a name' }],
   ['must consist', { keys: { 'secret key': 'ada' } }],
   ['must consist', { keys: { '': 'ada' } }],
   ['no principal', { keys: { secret: '' } }],

@@ -45,9 +45,9 @@ class ApiKeyAuthenticator implements Authenticator {
 
   constructor(options: ApiKeyAuthOptions) {
     const { keys, verify, header = 'x-api-key' } = options;
-    if ((keys === undefined) === (verify === undefined)) throw new TypeError('Give either keys or verify');
+    if ((keys === undefined) === (verify === undefined)) throw new TypeError('Set exactly one of keys and verify');
     if (header !== false) {
-      if (!/^[\w-]+$/.test(header)) throw new TypeError('header must be the name of a header');
+      if (!/^[\w-]+$/.test(header)) throw new TypeError('header must be a valid header name');
       this.#header = header.toLowerCase();
       this.credentialHeaders = new Set([this.#header]);
     }
@@ -97,7 +97,7 @@ class ApiKeyAuthenticator implements Authenticator {
 function knownKeys(keys: Readonly<Record<string, string | AuthInfo>>): (key: string) => AuthInfo | undefined {
   const known = Object.entries(keys).map(([key, owner]) => {
     if (!KEY.test(key) || key.length > MAX_CREDENTIAL) {
-      throw new TypeError('A key must consist of letters, digits and -._~+/, with = at the end at most');
+      throw new TypeError('A key must consist of letters, digits and -._~+/, with = only at the end');
     }
     const auth = typeof owner === 'string' ? { principal: owner, scopes: [] } : owner;
     return { digest: digestOf(key), auth: checkAuthInfo(auth) };

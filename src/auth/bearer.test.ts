@@ -86,14 +86,14 @@ test('without a token a client learns where to get one and what to ask for', asy
   );
 });
 
-test('a token in the query is none', async () => {
+test('a token in the query is ignored', async () => {
   const { post } = await serving(jwt());
   const token = await issuer.token(RESOURCE, { scope: 'mcp' });
   const [status, challenge] = await told(await post(undefined, initialize(), `/mcp?access_token=${token}`));
   expect([status, challenge]).toEqual([401, `Bearer resource_metadata="${METADATA}", scope="mcp"`]);
 });
 
-test('a good token lets in, also for 2026-07-28', async () => {
+test('a valid token is accepted, also in 2026-07-28', async () => {
   const { post, errors } = await serving(jwt());
   const token = await issuer.token(RESOURCE, { scope: 'mcp' });
   expect((await post(`Bearer ${token}`)).status).toBe(200);
@@ -116,7 +116,7 @@ test.each<[string, () => Promise<string>, string]>([
   ]);
 });
 
-test('what is no one token is malformed', async () => {
+test('a header without exactly one token is malformed', async () => {
   const { post } = await serving(jwt());
   const why = 'The Authorization header must hold one Bearer token';
   const refusal = [
@@ -145,7 +145,7 @@ test('two Authorization headers are refused, where node:http would keep the firs
   expect(status).toBe(400);
 });
 
-test('a token without the scope of every request does not let in', async () => {
+test('a token without the scope of every request is refused', async () => {
   const { post } = await serving(jwt());
   expect(await told(await post(`Bearer ${await issuer.token(RESOURCE)}`))).toEqual([
     403,
@@ -154,7 +154,7 @@ test('a token without the scope of every request does not let in', async () => {
   ]);
 });
 
-test('a request that needs more is refused with all that it needs', async () => {
+test('a request that needs more scopes is refused with all scopes that it needs', async () => {
   const { post } = await serving(jwt());
   const token = await issuer.token(RESOURCE, { scope: 'mcp other' });
   expect(await told(await post(`Bearer ${token}`, modern('files/write')))).toEqual([
@@ -179,7 +179,7 @@ test('a broader scope does for a narrower one, and the service sees both', async
   });
 });
 
-test('an issuer that cannot be asked is no fault of the token', async () => {
+test('an unreachable issuer does not count as an invalid token', async () => {
   const down = await TestIssuer.start();
   const token = await down.token(RESOURCE, { scope: 'mcp' });
   const { post, errors } = await serving(jwt({ issuer: down.url }));
@@ -226,7 +226,7 @@ test('a HEAD of the metadata has no body', async () => {
   expect([response.status, await response.text()]).toEqual([200, '']);
 });
 
-test('the metadata of other paths is none of ours', async () => {
+test('the metadata at other paths is not served', async () => {
   const { base } = await serving(jwt());
   for (const path of ['/.well-known/oauth-protected-resource/other', '/.well-known/oauth-protected-resource/']) {
     expect((await fetch(base + path)).status).toBe(404);
@@ -252,7 +252,7 @@ test('a resource without a path has two names', async () => {
   }
 });
 
-test('a function of one’s own says whose a token is', async () => {
+test('a custom verifier returns the owner of a token', async () => {
   const asked: unknown[] = [];
   const { post } = await serving({
     resource: RESOURCE,
@@ -270,7 +270,7 @@ test('a function of one’s own says whose a token is', async () => {
   ]);
 });
 
-test('a token whose end has come is refused, whatever its verifier remembers', async () => {
+test('an expired token is refused, even if its verifier has cached it', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
   onTestFinished(() => void vi.useRealTimers());
   const expiresAt = 999_999_995;
@@ -281,7 +281,7 @@ test('a token whose end has come is refused, whatever its verifier remembers', a
   expect((await lenient.post('Bearer a')).status).toBe(200);
 });
 
-test('a verifier may fail with what is no error', async () => {
+test('a verifier may reject with something that is not an error', async () => {
   const verify = vi.fn<TokenVerifier>().mockRejectedValue('down');
   const { post, errors } = await serving({ resource: RESOURCE, ...SERVERS, verify });
   expect((await post('Bearer a')).status).toBe(503);
@@ -332,11 +332,11 @@ test.each<[string, Partial<BearerAuthOptions>]>([
   expect(() => bearerAuth({ resource: RESOURCE, ...SERVERS, verify, ...options })).toThrow(said);
 });
 
-test('without an issuer and without a verifier it is said what is missing', () => {
-  expect(() => bearerAuth({ resource: RESOURCE } as BearerAuthOptions)).toThrow('Give either issuer or verify');
+test('without an issuer and a verifier, the error names what is missing', () => {
+  expect(() => bearerAuth({ resource: RESOURCE } as BearerAuthOptions)).toThrow('Set exactly one of issuer and verify');
 });
 
-test('whoever lacks a scope that everything needs gets nowhere, with a request or without', async () => {
+test('a caller without the scope of every request is refused, with a request or without', async () => {
   const verify = (token: string) =>
     Promise.resolve({ principal: 'ada', scopes: token === 'good' ? ['mcp'] : ['other'] });
   const { base } = await serving({ resource: RESOURCE, ...SERVERS, verify, scopes: ['mcp'] });

@@ -53,7 +53,7 @@ class BearerAuthenticator implements Authenticator {
   readonly #failures = new WeakMap<object, Error>();
 
   constructor(options: BearerAuthOptions) {
-    if (!options.verify && !options.issuer) throw new TypeError('Give either issuer or verify');
+    if (!options.verify && !options.issuer) throw new TypeError('Set exactly one of issuer and verify');
     const servers = options.verify ? options.authorizationServers : (options.authorizationServers ?? [options.issuer]);
     this.#scopes = new Scopes(options);
     this.#resource = new ProtectedResource(options, servers, this.#scopes.base);

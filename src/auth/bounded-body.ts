@@ -1,6 +1,6 @@
 const MAX_BYTES = 1024 * 1024;
 
-/** Reads a response body of at most 1 MiB. @throws Error where it is larger. */
+/** Reads a response body of at most 1 MiB. @throws Error if it is larger. */
 export async function boundedBody(body: AsyncIterable<Uint8Array> | null): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -24,7 +24,7 @@ test.each([
   'Bearer a=b',
   'Bearer "a"',
   'Bearer ä',
-])('%j is no one credential', (header) => {
+])('%j does not contain exactly one credential', (header) => {
   expect(bearerCredential(header)).toBe(MALFORMED);
 });
 

@@ -20,7 +20,7 @@ test('a document is read', async () => {
   expect(await fetchJson(fetch, url)).toEqual({ accept: 'application/json' });
 });
 
-test('a document of 1 MiB is read, whatever its characters', async () => {
+test('a document of 1 MiB is read, with any characters', async () => {
   const text = `{"a":"${'ä'.repeat(1024 * 512 - 4)}"}`;
   const url = await serving((_, response) => response.end(text));
   expect(Buffer.byteLength(text)).toBe(1024 * 1024);

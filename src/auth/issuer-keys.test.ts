@@ -34,7 +34,7 @@ test('keys are found by the metadata of the issuer, once for many tokens at a ti
   expect(issuer.asked).toHaveLength(2);
 });
 
-test('where keys are may be said at once', async () => {
+test('the URL of the keys can be given directly', async () => {
   expect(await check(verifier({ jwksUri: `${issuer.origin}/keys` }), await issuer.token(AUDIENCE))).toBeDefined();
   expect(issuer.asked).toEqual(['/keys']);
 });
@@ -60,12 +60,12 @@ test.each([
     { jwks_uri: 'http://issuer.example/keys' },
     '/.well-known/oauth-authorization-server: jwks_uri must be an https URL',
   ],
-])('metadata that says %j is not used', async (metadata, said) => {
+])('metadata with %j is not used', async (metadata, said) => {
   issuer.metadata = metadata;
   await expect(check(verifier(), await issuer.token(AUDIENCE))).rejects.toThrow(said);
 });
 
-test('a key that came later is found, and one that is gone is given up with the age of the others', async () => {
+test('a new key is found, and a removed key is dropped when the others expire', async () => {
   const verify = verifier();
   const old = await issuer.token(AUDIENCE, { exp: Math.floor(Date.now() / 1000) + 3600 });
   await check(verify, old);
@@ -81,7 +81,7 @@ test('a key that came later is found, and one that is gone is given up with the 
   await expect(check(verify, old)).rejects.toThrow(InvalidToken);
 });
 
-test('a key that was withdrawn is not used for longer than 10 minutes', async () => {
+test('a revoked key is not used for longer than 10 minutes', async () => {
   const verify = verifier();
   const token = await issuer.token(AUDIENCE, { exp: Math.floor(Date.now() / 1000) + 3600 });
   await check(verify, token);
@@ -92,7 +92,7 @@ test('a key that was withdrawn is not used for longer than 10 minutes', async ()
   await expect(check(verify, token)).rejects.toThrow(InvalidToken);
 });
 
-test('tokens of unknown keys do not turn into requests to the issuer', async () => {
+test('tokens with unknown keys do not cause requests to the issuer', async () => {
   const verify = verifier();
   await check(verify, await issuer.token(AUDIENCE));
   later(31);
@@ -102,7 +102,7 @@ test('tokens of unknown keys do not turn into requests to the issuer', async () 
   expect(issuer.asked).toHaveLength(4);
 });
 
-test('an issuer that is not to be found is an error, and asked again after 5 seconds', async () => {
+test('an unreachable issuer is an error, and is asked again after 5 seconds', async () => {
   const verify = verifier();
   const token = await issuer.token(AUDIENCE);
   issuer.status = 503;
@@ -121,7 +121,7 @@ test('an issuer that is not to be found is an error, and asked again after 5 sec
   expect(await check(verify, token)).toBeDefined();
 });
 
-describe('where the issuer cannot be asked when its keys are due', () => {
+describe('if the issuer is unreachable when its keys expire', () => {
   const lasting = (): Promise<string> => issuer.token(AUDIENCE, { exp: Math.floor(Date.now() / 1000) + 3 * 3600 });
 
   test('they serve on for an hour, and each fetch that failed is reported once', async () => {
@@ -160,7 +160,7 @@ describe('where the issuer cannot be asked when its keys are due', () => {
     expect(await check(verify, token)).toBe(`${issuer.url}#alice`);
   });
 
-  test('a key that is not among them fails', async () => {
+  test('an unknown key fails', async () => {
     const verify = verifier({ onerror: () => {} });
     await check(verify, await lasting());
     issuer.status = 503;
@@ -184,7 +184,7 @@ describe('where the issuer cannot be asked when its keys are due', () => {
   });
 });
 
-test('keys that are none are the fault of the issuer, not of the token', async () => {
+test('invalid keys are an error of the issuer, not of the token', async () => {
   const fetch = (): Promise<Response> => Promise.resolve(new Response('{"keys":"none"}'));
   const verify = verifier({ jwksUri: 'https://issuer.example/keys', fetch });
   const failure = await check(verify, await issuer.token(AUDIENCE)).catch((error: unknown) => error);

@@ -19,7 +19,7 @@ async function check(token: string, options: Partial<JwtVerifierOptions> = {}): 
   return verify(token, {} as HttpCall);
 }
 
-test('a token says who calls, for which client, what was granted and until when', async () => {
+test('a token gives the caller, the client, the scopes and the expiry time', async () => {
   const exp = now() + 60;
   const auth = await check(
     await issuer.token(AUDIENCE, { exp, scope: 'files:read  files:write', email: 'a@b.example' }),
@@ -80,14 +80,14 @@ test.each(['at+jwt', 'application/at+jwt', 'AT+JWT', 'JWT', null])('a token of t
   expect(await check(await issuer.token(AUDIENCE, {}, { typ }))).toBeDefined();
 });
 
-test.each(['JWT', null])('where the type must be there, %j is refused', async (typ) => {
+test.each(['JWT', null])('if the type is required, %j is refused', async (typ) => {
   await expect(check(await issuer.token(AUDIENCE, {}, { typ }), { requireType: true })).rejects.toThrow(
     'no access token',
   );
   expect(await check(await issuer.token(AUDIENCE), { requireType: true })).toBeDefined();
 });
 
-test('a token may be for several, and a server may be known by several names', async () => {
+test('a token may have several audiences, and a server several names', async () => {
   expect(await check(await issuer.token(AUDIENCE, { aud: ['https://other.example', AUDIENCE] }))).toBeDefined();
   expect(await check(await issuer.token('api://mcp'), { audience: [AUDIENCE, 'api://mcp'] })).toBeDefined();
 });
@@ -103,7 +103,7 @@ test('a token without a signature is refused', async () => {
   await expect(check(new UnsecuredJWT(claims).encode())).rejects.toThrow(InvalidToken);
 });
 
-test('a token that is signed with what everyone knows is refused', async () => {
+test('a token signed with a public value is refused', async () => {
   const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'alice', exp: now() + 60 };
   const key = issuer.jwks.keys[0]!;
   for (const secret of [Buffer.from(JSON.stringify(key)), Buffer.from(key.x!, 'base64url')]) {
@@ -113,7 +113,7 @@ test('a token that is signed with what everyone knows is refused', async () => {
   }
 });
 
-test('a token that names its own key is refused', async () => {
+test('a token that contains its own key is refused', async () => {
   const other = await TestIssuer.start();
   const token = await other.token(AUDIENCE, { iss: issuer.url });
   await other.close();
@@ -121,13 +121,13 @@ test('a token that names its own key is refused', async () => {
 });
 
 test.each(['', 'garbage', 'a.b.c', 'a.b.c.d.e', '..', `${'a'.repeat(5000)}.b.c`])(
-  '%.20j is no token',
+  '%.20j is not a token',
   async (token) => {
     await expect(check(token)).rejects.toThrow(InvalidToken);
   },
 );
 
-test('a token may not say which key it is signed with', async () => {
+test('a token cannot choose the URL of its key', async () => {
   const several = await TestIssuer.start();
   const first = await several.token(AUDIENCE, {}, { kid: null });
   await several.rotate({ forget: false });
@@ -175,7 +175,7 @@ test.each([0, 300])('a clock tolerance may be %i seconds', (clockTolerance) => {
   expect(() => jwtVerifier({ issuer: 'https://issuer.example', audience: AUDIENCE, clockTolerance })).not.toThrow();
 });
 
-test('keys that are not given are fetched', async () => {
+test('missing keys are fetched', async () => {
   const asked: unknown[] = [];
   const fetch = (url: unknown): Promise<Response> => {
     asked.push(url);
@@ -186,7 +186,7 @@ test('keys that are not given are fetched', async () => {
   expect(asked).toEqual([new URL('https://issuer.example/keys')]);
 });
 
-test('a private key among the keys of an issuer is the fault of the issuer, not of the token', async () => {
+test('a private key among the keys is an error of the issuer, not of the token', async () => {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });
   const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'alice', exp: now() + 60 };
   const token = await new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);

@@ -54,7 +54,7 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   const { algorithms = [...ASYMMETRIC], fetch = globalThis.fetch, onerror = console.error } = options;
   identifierUrl(issuer, 'issuer');
   if (jwksUri !== undefined) secureUrl(jwksUri, 'jwksUri');
-  if (audience.length === 0) throw new TypeError('audience must name whom tokens are for');
+  if (audience.length === 0) throw new TypeError('audience must be the audience that tokens are issued for');
   for (const algorithm of algorithms) {
     if (!ASYMMETRIC.has(algorithm)) throw new TypeError(`Not an asymmetric signature: ${algorithm}`);
   }

@@ -26,7 +26,7 @@ describe('the metadata', () => {
     },
   );
 
-  test('has what the options say, which other members cannot replace', () => {
+  test('has the values of the options, which other members cannot replace', () => {
     const options = {
       scopesSupported: ['write'],
       resourceName: 'Files',
@@ -49,7 +49,7 @@ describe('the metadata', () => {
     });
   });
 
-  test('has of other members what no option says', () => {
+  test('keeps other members that no option sets', () => {
     const metadata = {
       scopes_supported: ['all'],
       resource_name: 'Files',
@@ -58,7 +58,7 @@ describe('the metadata', () => {
     expect(resource({ metadata }, []).document(PATHS[0]!)).toMatchObject(metadata);
   });
 
-  test('names no scopes where there are none', () => {
+  test('names no scopes if there are none', () => {
     expect(resource({}, []).document(PATHS[0]!)).not.toHaveProperty('scopes_supported');
   });
 });
@@ -101,7 +101,7 @@ describe('a refusal', () => {
 test.each<[string, Partial<ResourceOptions>, string[], string[]]>([
   ['resource must be an absolute URL', { resource: 'mcp.example.com' }, [ISSUER], []],
   ['resource must not have a query', { resource: `${RESOURCE}?a` }, [ISSUER], []],
-  ['Name at least one authorization server', {}, [], []],
+  ['Set at least one authorization server', {}, [], []],
   ['An authorization server must be an https URL', {}, [ISSUER, 'http://issuer.example'], []],
   ['Not a scope: "a b"', {}, [ISSUER], ['a b']],
   ['Not a scope: "a b"', { scopesSupported: ['a b'] }, [ISSUER], []],

@@ -37,7 +37,7 @@ export class ProtectedResource {
     const url = identifierUrl(resource, 'resource');
     checkScopes(scopesSupported);
     // 2026-07-28, basic/authorization: Authorization Server Location.
-    if (authorizationServers.length === 0) throw new TypeError('Name at least one authorization server');
+    if (authorizationServers.length === 0) throw new TypeError('Set at least one authorization server');
     for (const server of authorizationServers) identifierUrl(server, 'An authorization server');
     this.metadataUrl = wellKnown(url, SUFFIX);
     // Clients look for it at both paths (2026-07-28, basic/authorization: Protected Resource Metadata Discovery).

@@ -18,7 +18,7 @@ test('of an error and its causes only the words are left', () => {
   expect(error.stack).toMatch(/^TypeError: POST .*\[redacted\] failed\n +at introspect /);
 });
 
-test('an error may have neither a message nor a stack', () => {
+test('an error may have no message and no stack', () => {
   const error = withoutSecret(Object.assign(new TypeError(), { stack: undefined }), SECRET);
   expect(error.message).toBe('The credential cannot be checked: TypeError');
   expect(error.stack).toContain('redact.test.ts');
@@ -26,14 +26,14 @@ test('an error may have neither a message nor a stack', () => {
 
 test.each([
   [`no ${SECRET}`, 'no [redacted]'],
-  [{ token: SECRET }, 'something that is no error was thrown'],
-  [undefined, 'something that is no error was thrown'],
-])('what is thrown may be no error: %j', (thrown, said) => {
+  [{ token: SECRET }, 'a value that is not an error was thrown'],
+  [undefined, 'a value that is not an error was thrown'],
+])('the thrown value may not be an error: %j', (thrown, said) => {
   const error = withoutSecret(thrown, SECRET);
   expect(error.message).toBe(`The credential cannot be checked: ${said}`);
 });
 
-test('causes that lead in a circle come to an end', () => {
+test('circular causes end', () => {
   const error = new Error('round');
   error.cause = error;
   expect(withoutSecret(error, SECRET).message).toContain('round: round');

@@ -7,7 +7,7 @@ import { scrubber } from './scrub.ts';
  */
 export function withoutSecret(thrown: unknown, secret: string): Error {
   const texts = [...errorChain(thrown)].map(({ message, name }) => message || name);
-  if (texts.length === 0) texts.push(typeof thrown === 'string' ? thrown : 'something that is no error was thrown');
+  if (texts.length === 0) texts.push(typeof thrown === 'string' ? thrown : 'a value that is not an error was thrown');
   const scrub = scrubber([secret]);
   const error = new Error(scrub(`The credential cannot be checked: ${texts.join(': ')}`));
   if (thrown instanceof Error && thrown.stack !== undefined) error.stack = scrub(thrown.stack);

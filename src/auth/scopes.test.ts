@@ -3,7 +3,7 @@ import { Scopes, suffices } from './scopes.ts';
 
 const granted = (...scopes: string[]) => ({ principal: 'ada', scopes });
 
-test('a scope implies narrower ones, and what these imply', () => {
+test('a scope includes narrower ones, and those that they include', () => {
   const scopes = new Scopes({ implies: { admin: ['write'], write: ['read'], read: ['admin'] } });
   expect(scopes.expand(granted('write', 'other')).scopes.toSorted()).toEqual(['admin', 'other', 'read', 'write']);
   const plain = granted('other');
@@ -26,7 +26,7 @@ test('a caller needs all scopes that are needed', () => {
   expect(suffices(granted(), [])).toBe(true);
 });
 
-test('what a request needs comes beside what every one does', () => {
+test('the scopes of a request are added to those of every request', () => {
   const scopes = new Scopes({ scopes: ['mcp', 'read'] });
   expect(scopes.of([])).toEqual(['mcp', 'read']);
   expect(scopes.of(['write', 'read'])).toEqual(['mcp', 'read', 'write']);
@@ -38,7 +38,7 @@ test.each([
   ['a"b', String.raw`Not a scope: "a\"b"`],
   ['a\\b', String.raw`Not a scope: "a\\b"`],
   ['ä', 'Not a scope: "ä"'],
-  ['offline_access', 'offline_access is no scope of a resource: do not ask for it'],
+  ['offline_access', 'offline_access is not a scope of a resource: remove it'],
 ])('%j cannot be asked for', (scope, message) => {
   const error = new TypeError(message);
   expect(() => new Scopes({ scopes: [scope] })).toThrow(error);

@@ -61,6 +61,6 @@ export function checkScopes(scopes: readonly string[]): void {
     // RFC 6749, section 3.3.
     if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) throw new TypeError(`Not a scope: ${JSON.stringify(scope)}`);
     // 2026-07-28, basic/authorization: Refresh Tokens.
-    if (scope === 'offline_access') throw new TypeError('offline_access is no scope of a resource: do not ask for it');
+    if (scope === 'offline_access') throw new TypeError('offline_access is not a scope of a resource: remove it');
   }
 }

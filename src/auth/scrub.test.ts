@@ -26,20 +26,53 @@ describe('a secret is taken out', () => {
     ['a slash', 'c2l0/ZW4+', String.raw`c2l0\/ZW4+`],
     ['what HTML has', '<pass&word>', String.raw`\u003cpass\u0026word\u003e`],
     ['what no address has', 'pass word%', 'pass%20word%25'],
+    ['lower-case escapes', 'päss/word', 'p%c3%a4ss%2fword'],
+    ['a plus for a space', 'pass word&1', 'pass+word%261'],
+    ['what only forms escape', "pass word's", 'pass+word%27s'],
     ['half of a pair', 'password\ud83d', String.raw`password\ud83d`],
     ['half of a pair, in an address', 'password\ud83d', 'password%EF%BF%BD'],
-  ])('as it is and as others write it, with %s in it', (_, secret, written) => {
+  ])('unchanged and in other encodings, with %s in it', (_, secret, written) => {
     expect(scrubber([secret])(`a ${secret} b ${written} c`)).toBe('a [redacted] b [redacted] c');
   });
 
-  test('whole, where another is a part of it', () => {
+  test('completely, if another secret is part of it', () => {
     expect(scrubber(['s3cret-key', 's3cret-key\nand-more'])('s3cret-key\nand-more s3cret-key')).toBe(
       '[redacted] [redacted]',
     );
   });
 });
 
-test('a word of a few letters stays, on a line of its own too', () => {
+describe('a secret that is cut is taken out', () => {
+  const secret = 'sk-0123456789abcdef';
+  const scrub = scrubber([secret]);
+  const kept = 8;
+
+  test('where its beginning ends a line', () => {
+    for (let length = kept; length < secret.length; length += 1) {
+      const cut = secret.slice(0, length);
+      for (const end of ['', '\n', '\r\nmore', '…']) expect(scrub(`key=${cut}${end}`)).toBe(`key=[redacted]${end}`);
+      expect(scrub(`${cut}${cut}`)).toBe(`${cut}[redacted]`);
+      expect(scrub(`${cut} follows`)).toBe(`${cut} follows`);
+    }
+  });
+
+  test('where its end begins a line', () => {
+    for (let length = kept; length < secret.length; length += 1) {
+      const cut = secret.slice(-length);
+      for (const before of ['', 'a\n', '…']) expect(scrub(`${before}${cut} b`)).toBe(`${before}[redacted] b`);
+      expect(scrub(`a ${cut}`)).toBe(`a ${cut}`);
+    }
+  });
+
+  test('from very many lines in little time', () => {
+    const text = `${secret.slice(0, 12)}\n${secret.slice(-12)} ${secret.slice(0, 12)} \n`.repeat(20_000);
+    const started = process.cpuUsage();
+    expect(scrub(text)).not.toContain('abcdef ');
+    expect(process.cpuUsage(started).user).toBeLessThan(250_000);
+  });
+});
+
+test('a secret of a few letters is kept, even as a single line', () => {
   const text = 'a short word: short';
   expect(scrubber(['short', 'word\nshort\n', ''])(text)).toBe(text);
 });
@@ -59,11 +92,11 @@ test.each([
   ['DPoP a.b-c_d~e+f/g=; dpop 12345678=', 'DPoP [redacted]; dpop [redacted]'],
   ['the bearer of good news', 'the bearer of good news'],
   ['Bearer abcdefg', 'Bearer abcdefg'],
-])('what follows the name of a scheme is taken out: %s', (text, clean) => {
+])('the value after an authentication scheme is removed: %s', (text, clean) => {
   expect(scrubber([])(text)).toBe(clean);
 });
 
-test('the queries of URLs are taken out, and nothing else of them', () => {
+test('only the queries of URLs are removed', () => {
   const text = 'https://a.example/b?c=d&e=?f#g "h2+x-1.y://i?j", k?l m://n';
   expect(withoutQueries(text)).toBe('https://a.example/b?[redacted]#g "h2+x-1.y://i?[redacted]", k?l m://n');
 });

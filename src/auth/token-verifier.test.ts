@@ -17,6 +17,6 @@ test.each([
   expect(() => checkAuthInfo(auth as unknown as AuthInfo)).toThrow(new TypeError(message));
 });
 
-test('a token that is no good says what it is in logs', () => {
+test('an InvalidToken error has a useful name in logs', () => {
   expect(String(new InvalidToken('revoked'))).toBe('InvalidToken: revoked');
 });

@@ -13,8 +13,8 @@ test.each([
   ['/path', 'It must be an absolute URL'],
   ['http://a.example/b?c=d', 'It must be an https URL, or http on loopback: http://a.example'],
   ['ws://localhost/', 'It must be an https URL, or http on loopback: ws://localhost'],
-  ['https://ada@a.example', 'It must not hold credentials'],
-  ['https://:secret@a.example', 'It must not hold credentials'],
+  ['https://ada@a.example', 'It must not contain credentials'],
+  ['https://:secret@a.example', 'It must not contain credentials'],
   ['https://a.example/#', 'It must not have a fragment'],
 ])('%s is refused', (text, message) => {
   expect(() => secureUrl(text, 'It')).toThrow(new TypeError(message));

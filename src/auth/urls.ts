@@ -14,7 +14,7 @@ export function secureUrl(text: string, name: string): URL {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
     throw new TypeError(`${name} must be an https URL, or http on loopback: ${url.origin}`);
   }
-  if (url.username !== '' || url.password !== '') throw new TypeError(`${name} must not hold credentials`);
+  if (url.username !== '' || url.password !== '') throw new TypeError(`${name} must not contain credentials`);
   if (text.includes('#')) throw new TypeError(`${name} must not have a fragment`);
   return url;
 }

@@ -4,34 +4,72 @@ import { startTimer, type Timer } from './timer.ts';
 export interface TimeLimits {
   /** How long to wait for the response. Progress restarts it. */
   readonly timeout: number;
-  /** The longest wait, regardless of progress. */
-  readonly maxTimeout: number;
+  /** The longest wait, regardless of progress. Default 0. */
+  readonly maxTimeout?: number | undefined;
 }
+
+const NEVER = (): number => 0;
 
 /** A timeout that progress restarts, with a hard maximum. */
 export class Deadline {
   readonly #limits: TimeLimits;
   readonly #onexpired: (limit: number) => void;
+  readonly #pausedUntil: () => number;
   readonly #started: number;
+  #held = 0;
   #timer: Timer;
 
-  /** @param onexpired called once with the limit that was reached, in milliseconds. */
-  constructor(limits: TimeLimits, onexpired: (limit: number) => void) {
+  /**
+   * @param onexpired called once with the limit that was reached, in milliseconds.
+   * @param pausedUntil when the last pause ended, as in `Date.now()`; Infinity during a pause. Pauses count for the
+   * maximum only.
+   */
+  constructor(limits: TimeLimits, onexpired: (limit: number) => void, pausedUntil = NEVER) {
     this.#limits = limits;
     this.#onexpired = onexpired;
-    this.#started = limits.maxTimeout > 0 ? Date.now() : 0;
+    this.#pausedUntil = pausedUntil;
+    this.#started = limits.maxTimeout ? Date.now() : 0;
     this.extend();
   }
 
+  /** Whether only the maximum counts now. */
+  get held(): boolean {
+    return this.#held > 0;
+  }
+
   extend(): void {
-    clearTimeout(this.#timer);
-    const { timeout, maxTimeout } = this.#limits;
-    const remaining = maxTimeout > 0 ? Math.max(1, this.#started + maxTimeout - Date.now()) : Infinity;
-    const wait = Math.min(timeout > 0 ? timeout : Infinity, remaining);
-    this.#timer = startTimer(wait, () => this.#onexpired(wait === remaining ? maxTimeout : timeout));
+    this.#arm(this.#limits.timeout);
+  }
+
+  /** From now on only the maximum counts, until as many calls of `release`. */
+  hold(): void {
+    this.#held += 1;
+    this.extend();
+  }
+
+  release(): void {
+    this.#held -= 1;
+    this.extend();
   }
 
   clear(): void {
     clearTimeout(this.#timer);
+  }
+
+  #arm(timeout: number): void {
+    clearTimeout(this.#timer);
+    const { maxTimeout = 0 } = this.#limits;
+    const remaining = maxTimeout > 0 ? Math.max(1, this.#started + maxTimeout - Date.now()) : Infinity;
+    const wait = Math.min(timeout > 0 && !this.held ? timeout : Infinity, remaining);
+    this.#timer = startTimer(wait, () => (wait === remaining ? this.#onexpired(maxTimeout) : this.#expire(wait)));
+  }
+
+  #expire(waited: number): void {
+    const { timeout } = this.#limits;
+    const now = Date.now();
+    const until = this.#pausedUntil();
+    const left = until > now - waited ? Math.min(timeout, until + timeout - now) : 0;
+    if (left > 0) this.#arm(left);
+    else this.#onexpired(timeout);
   }
 }

@@ -24,7 +24,7 @@ test('the signal fires with the reason, whether it was wanted before or after', 
   expect(after.ended).toBe(reason);
 });
 
-test('what is settled ends without a word to who works on it', () => {
+test('a settled lifetime ends without notifying its listeners', () => {
   const work = new Work();
   const { signal } = work;
   work.settle(new Error('answered'));

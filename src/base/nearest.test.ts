@@ -9,7 +9,7 @@ test.each([
   ['LIMIT', 'limit'],
   ['sortby', 'sort_by'],
   ['limits', 'limit'],
-  ['b', 'a'],
+  ['ab', 'a'],
 ])('%s means %s', (word, meant) => {
   expect(nearest(word, known)).toBe(meant);
 });

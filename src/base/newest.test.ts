@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Newest } from './newest.ts';
 
-test('the newest of those that are there is known, in whatever order they go', () => {
+test('finds the newest present item, in any order of removal', () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 50 }), { maxLength: 500 }), (steps) => {
       const newest = new Newest<object>();
@@ -24,7 +24,7 @@ test('the newest of those that are there is known, in whatever order they go', (
   );
 });
 
-test('what is not there is not missed', () => {
+test('removing a missing item has no effect', () => {
   const newest = new Newest<string>();
   newest.delete('a');
   newest.add('b');

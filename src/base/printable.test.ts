@@ -28,11 +28,22 @@ describe.each(Object.entries(UNSAFE))('%s', (_, codes) => {
   );
 });
 
-test('tags, which have no width, are made visible', () => {
+test('all that shows nothing is made visible', () => {
+  const ignorable = /^\p{Default_Ignorable_Code_Point}$/u;
+  const all = range(0, 0x10ffff)
+    .map((code) => String.fromCodePoint(code))
+    .filter((character) => ignorable.test(character));
+  expect(all.length).toBeGreaterThan(4000);
+  expect(all.filter((character) => !/^a(\\u[0-9a-f]{4}){1,2}b$/.test(printable(`a${character}b`)))).toEqual([]);
   expect(printable('a\u{e0041}b')).toBe(String.raw`a\udb40\udc41b`);
 });
 
-test('line breaks and tabs stay, where there is more than one line', () => {
+test('of the variation selectors, only the one after an emoji stays', () => {
+  expect(printable('⚠️ ❤️')).toBe('⚠️ ❤️');
+  expect(printable('⚠️\ufe0f ⚠\ufe0e a\ufe0f \ufe0f')).toBe(String.raw`⚠️\ufe0f ⚠\ufe0e a\ufe0f \ufe0f`);
+});
+
+test('line breaks and tabs stay in text of several lines', () => {
   expect(printable('a\r\nb\nc\td')).toBe('a\nb\nc\td');
   expect(printableLine('a\r\nb\nc\td')).toBe(String.raw`a\nb\nc\td`);
 });
@@ -41,18 +52,18 @@ test.each(['Grüße, 你好, שלום', 'می‌خواهم', 'क्‍ष', '�
   expect(printable(text)).toBe(text);
 });
 
-test('pairs of surrogates stay, wherever they stand in a long text', () => {
+test('surrogate pairs stay, anywhere in a long text', () => {
   for (const before of ['\u001b', '\u001b\u001b']) {
     const emoji = '😀'.repeat(10_000);
     expect(printable(before + emoji)).toBe(String.raw`\u001b`.repeat(before.length) + emoji);
   }
 });
 
-describe('whatever stands beside a character', () => {
+describe('with any neighbouring character', () => {
   /** The same rules as patterns, which are slow. */
   const unsafe =
     // oxlint-disable-next-line no-control-regex -- they are what is looked for
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]/gu;
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\ufff9-\ufffb\p{Surrogate}]|(?<!\p{Extended_Pictographic})\ufe0f|(?!\u200c|\u200d|\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
   const strayJoiner =
     /(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Script=Arabic}\p{Mark}])[\u200c\u200d]|[\u200c\u200d](?![\p{Extended_Pictographic}\p{Lo}])/gu;
   const escaped = (text: string): string =>
@@ -60,8 +71,25 @@ describe('whatever stands beside a character', () => {
   const expected = (text: string): string =>
     text.replaceAll('\r\n', '\n').replace(unsafe, escaped).replace(strayJoiner, escaped);
 
-  const characters = ['a', '\u001b', '\n', '\r', '\t', '\u061c', '\u200c', '\u200d', '\ufeff', 'م', 'क', '\u094d'];
-  const pairs = ['👩', '\u{1f3fd}', '\u{10000}', '\u{10ffff}', '\u{e007f}', '\u{e0080}'];
+  const characters = [
+    'a',
+    '⚠',
+    '\ufe0f',
+    '\ufe00',
+    '\u034f',
+    '\u001b',
+    '\n',
+    '\r',
+    '\t',
+    '\u061c',
+    '\u200c',
+    '\u200d',
+    '\ufeff',
+    'م',
+    'क',
+    '\u094d',
+  ];
+  const pairs = ['👩', '\u{1f3fd}', '\u{10000}', '\u{10ffff}', '\u{e007f}', '\u{e0080}', '\u{e0100}', '\u{1d173}'];
   const all = [...characters, ...pairs, '\ud800', '\udb40', '\udbff', '\udc00', '\udfff'];
 
   test.each(all.map((first) => [JSON.stringify(first), first]))('it is escaped by the same rule: %s', (_, first) => {

@@ -1,19 +1,26 @@
 /**
  * Characters that can control a terminal or mislead its reader: control characters (C0, DEL, C1), marks and overrides of
- * writing direction, line and paragraph separators, characters without width. First and last of each range.
+ * writing direction, line and paragraph separators, and characters that show nothing (Unicode's Default_Ignorable_Code_Point
+ * below U+10000). First and last of each range.
  */
 const UNSAFE_RANGES = [
   [0x00, 0x1f],
   [0x7f, 0x9f],
   [0xad, 0xad],
+  [0x034f, 0x034f],
   [0x061c, 0x061c],
-  [0x180e, 0x180e],
+  [0x115f, 0x1160],
+  [0x17b4, 0x17b5],
+  [0x180b, 0x180f],
   [0x200b, 0x200b],
   [0x200e, 0x200f],
   [0x2028, 0x202e],
   [0x2060, 0x206f],
+  [0x3164, 0x3164],
+  [0xfe00, 0xfe0e],
   [0xfeff, 0xfeff],
-  [0xfff9, 0xfffb],
+  [0xffa0, 0xffa0],
+  [0xfff0, 0xfffb],
 ] as const;
 
 const TAB = 0x09;
@@ -25,8 +32,10 @@ const UNSAFE = 1;
 const TAB_OR_BREAK = 2;
 /** Joiners have no width, but emoji and Arabic or Indic scripts need them. */
 const JOINER = 3;
-/** Unsafe if unpaired, and in the surrogate pairs of tag characters, which have no width. */
+/** Unsafe if unpaired, and in the pairs of characters that show nothing. */
 const SURROGATE = 4;
+/** Variation selector 16 shows nothing either, but emoji need it. */
+const EMOJI_STYLE = 5;
 
 /** The kind of each UTF-16 code unit. */
 const KINDS = new Uint8Array(0x1_0000);
@@ -34,8 +43,10 @@ for (const [first, last] of UNSAFE_RANGES) KINDS.fill(UNSAFE, first, last + 1);
 KINDS.fill(TAB_OR_BREAK, TAB, LINE_FEED + 1);
 KINDS.fill(JOINER, 0x200c, 0x200d + 1);
 KINDS.fill(SURROGATE, 0xd800, 0xdfff + 1);
+KINDS[0xfe0f] = EMOJI_STYLE;
 
 const JOINS_BEFORE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Script=Arabic}\p{Mark}]$/u;
+const PICTOGRAPH_BEFORE = /\p{Extended_Pictographic}$/u;
 const JOINS_AFTER = /^[\p{Extended_Pictographic}\p{Lo}]/u;
 
 /** Code units per piece. */
@@ -87,7 +98,7 @@ function writePiece(text: string, start: number, inOneLine: boolean): number {
     if (kind === TAB_OR_BREAK && inOneLine) {
       units[length++] = 0x5c;
       units[length++] = unit === TAB ? 0x74 : 0x6e;
-    } else if (kind === SAFE || kind === TAB_OR_BREAK || isSafeHere(text, at)) {
+    } else if (kind === SAFE || kind === TAB_OR_BREAK || (kind !== UNSAFE && isSafeHere(text, at, kind))) {
       units[length++] = unit;
     } else if (unit !== CARRIAGE_RETURN || text.charCodeAt(at + 1) !== LINE_FEED) {
       units[length++] = 0x5c;
@@ -105,20 +116,40 @@ function hexDigit(value: number): number {
   return value + (value < 10 ? 0x30 : 0x57);
 }
 
-/** Whether a joiner or a surrogate is safe between its neighbours. */
-function isSafeHere(text: string, at: number): boolean {
-  const unit = text.charCodeAt(at);
-  if (KINDS[unit] === JOINER) {
-    const before = KINDS[text.charCodeAt(at - 1)];
-    return (
-      (before === SAFE || before === SURROGATE) &&
-      JOINS_BEFORE.test(text.slice(Math.max(0, at - 2), at)) &&
-      JOINS_AFTER.test(text.slice(at + 1, at + 3))
-    );
+/** Whether a joiner, variation selector 16 or a surrogate is safe between its neighbours. */
+function isSafeHere(text: string, at: number, kind: number | undefined): boolean {
+  if (kind === SURROGATE) return isShownPair(text, at);
+  if (!followsShown(text, at, kind)) return false;
+  const before = text.slice(Math.max(0, at - 2), at);
+  if (kind === EMOJI_STYLE) return PICTOGRAPH_BEFORE.test(before);
+  return JOINS_BEFORE.test(before) && JOINS_AFTER.test(text.slice(at + 1, at + 3));
+}
+
+/** Whether the character before is not escaped. Only joiners may follow variation selector 16. */
+function followsShown(text: string, at: number, kind: number | undefined): boolean {
+  switch (KINDS[text.charCodeAt(at - 1)]) {
+    case SAFE:
+      return true;
+    case SURROGATE:
+      return isShownPair(text, at - 1);
+    case EMOJI_STYLE:
+      return kind === JOINER && isSafeHere(text, at - 1, EMOJI_STYLE);
+    default:
+      return false;
   }
+}
+
+function isShownPair(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at);
   const isHigh = unit < 0xdc00;
   const high = isHigh ? unit : text.charCodeAt(at - 1);
   const low = isHigh ? text.charCodeAt(at + 1) : unit;
-  const isTag = high === 0xdb40 && low < 0xdc80;
-  return high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low <= 0xdfff && !isTag;
+  return high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low <= 0xdfff && !showsNothing(high, low);
+}
+
+/** Default_Ignorable_Code_Point from U+10000 on: tags and variation selectors, marks of shorthand and of music. */
+function showsNothing(high: number, low: number): boolean {
+  if (high >= 0xdb40 && high <= 0xdb43) return true;
+  if (high === 0xd82f) return low >= 0xdca0 && low <= 0xdca3;
+  return high === 0xd834 && low >= 0xdd73 && low <= 0xdd7a;
 }

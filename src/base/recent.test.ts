@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Recent } from './recent.ts';
 
-test('what was given up last is remembered, and no more of it than is bounded', () => {
+test('remembers the latest ids, up to the limit', () => {
   const recent = new Recent();
   for (let id = 0; id < 300; id += 1) recent.add(id);
   expect(recent.has(299)).toBe(true);
@@ -9,7 +9,7 @@ test('what was given up last is remembered, and no more of it than is bounded', 
   expect(recent.has(44)).toBe(true);
 });
 
-test('what was kept with one is taken once', () => {
+test('a stored value can be taken once', () => {
   const recent = new Recent<string>();
   recent.add(1, 'one');
   expect(recent.get(1)).toBe('one');

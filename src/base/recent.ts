@@ -1,9 +1,12 @@
+import { Oldest } from './oldest.ts';
+
 /**
  * The most recently ended entries, usually cancelled ones. The peer may still send messages about them until it learns
  * of the end. Those must be ignored (basic/utilities/cancellation: Behavior Requirements).
  */
 export class Recent<Value = undefined> {
   readonly #entries = new Map<unknown, Value>();
+  readonly #oldest = new Oldest(this.#entries);
   readonly #max: number;
 
   /** @param max how many entries are remembered. Default 256. */
@@ -14,9 +17,7 @@ export class Recent<Value = undefined> {
   /** @param kept a value to store with the entry. */
   add(entry: unknown, ...kept: Value extends undefined ? [] : [Value]): void {
     this.#entries.set(entry, kept[0] as Value);
-    if (this.#entries.size <= this.#max) return;
-    const [oldest] = this.#entries.keys();
-    this.#entries.delete(oldest);
+    if (this.#entries.size > this.#max) this.#entries.delete(this.#oldest.take());
   }
 
   has(entry: unknown): boolean {

@@ -13,7 +13,7 @@ test.each([1, 1000, MAX_TIMER])('a limit is over when its time is: %d', (limit) 
   expect(onexpired).toHaveBeenCalledOnce();
 });
 
-test.each([0, MAX_TIMER + 1, Infinity])('what is for ever sets no timer: %d', (limit) => {
+test.each([0, MAX_TIMER + 1, Infinity])('an infinite time sets no timer: %d', (limit) => {
   expect(startTimer(limit, () => {})).toBeUndefined();
   expect(vi.getTimerCount()).toBe(0);
 });

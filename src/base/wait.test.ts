@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { untilAborted, waitFor } from './wait.ts';
 
-test('work is waited for until it is done, fails, or is not wanted any more', async () => {
+test('waits until the work completes, fails or is cancelled', async () => {
   const controller = new AbortController();
   const { signal } = controller;
   await untilAborted(Promise.resolve(), signal);

@@ -41,3 +41,8 @@ export async function untilAborted(work: Promise<unknown>, signal: AbortSignal):
     if (!signal.aborted) throw error;
   }
 }
+
+/** Waits for some milliseconds, or until the signal fires. */
+export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return waitFor(new Promise<void>(() => {}), { signal, timeout: milliseconds }).catch(() => {});
+}

@@ -123,7 +123,7 @@ test('everything of one revision passes through', async () => {
   expect(errors).toEqual([]);
 });
 
-test('a cancelled call is cancelled behind the bridge', async () => {
+test('a cancelled call is also cancelled at the server', async () => {
   const { service, seen } = scripted({ wait: ({ signal }) => aborted(signal).then(() => ({})) });
   const { bridge, received } = bridged(to(service));
   const { client } = await opened(bridge.service);
@@ -139,7 +139,7 @@ test('a cancelled call is cancelled behind the bridge', async () => {
   expect(client.take()).toEqual([]);
 });
 
-test('each session has a server of its own, in the name of its client, that ends with it', async () => {
+test('each session has its own server process with its client’s identity, which ends with it', async () => {
   const { service } = scripted();
   const { bridge, received, opened: ends } = bridged(to(service));
   const one = await opened(bridge.service, { revision: '2024-11-05', capabilities: { roots: {} } });
@@ -171,7 +171,7 @@ test('a shared server is one for all', async () => {
   expect((await two.client.request(2, 'echo')).result).toEqual({ params: {} });
 });
 
-test('a server that is lost fails what is in flight, and is started again for the next request', async () => {
+test('a lost server fails requests in flight and is started again for the next request', async () => {
   const { service } = scripted({ wait: () => new Promise(() => {}) });
   const { bridge, errors, opened: ends, received } = bridged(to(service));
   const { client } = await opened(bridge.service);
@@ -193,7 +193,7 @@ test('a server that is lost fails what is in flight, and is started again for th
   ).toHaveLength(2);
 });
 
-test('what was listening goes on with the next server, and the subscription is made anew', async () => {
+test('a subscription continues with the next server and is opened again', async () => {
   const heard: Exchange[] = [];
   const { service } = scripted({ 'subscriptions/listen': listening(heard) }, capabilities);
   const { bridge, opened: ends, received } = bridged(to(service));
@@ -255,7 +255,7 @@ test('a server that falls over again and again is started after a growing delay'
   expect(new Set(await Promise.all(failures))).toEqual(new Set([-32000]));
 });
 
-test('a server that does not answer the handshake fails initialize in time, and a new attempt starts anew', async () => {
+test('a server that does not answer the handshake fails initialize in time, and the next attempt starts again', async () => {
   let starts = 0;
   const { bridge } = bridged(
     (transport) => {
@@ -275,7 +275,7 @@ test('a server that does not answer the handshake fails initialize in time, and 
   expect(client.next()).toMatchObject({ id: 2, result: { protocolVersion: '2025-11-25' } });
 });
 
-test('closing does not wait for a handshake that never ends', async () => {
+test('closing does not wait for a handshake that hangs', async () => {
   const { bridge, opened: ends } = bridged((transport) => void transport.start());
   const closed = deferred();
   const { client } = await served(bridge.service);
@@ -289,7 +289,7 @@ test('closing does not wait for a handshake that never ends', async () => {
   expect(client.next()).toMatchObject({ id: 1, error: { code: -32000 } });
 });
 
-test('a server that is gone right after the handshake is not kept', async () => {
+test('a server that exits right after the handshake is not kept', async () => {
   let starts = 0;
   const { service } = scripted();
   const { bridge } = bridged(
@@ -361,7 +361,7 @@ test.each([
 );
 
 test.each([0, Infinity, 2 ** 40])(
-  'where it is never to rest, or later than a timer can wait, it stays: %d',
+  'with an idle timeout of never, or longer than a timer allows, it stays open: %d',
   async (never) => {
     const { bridge, opened: ends } = bridged(to(scripted().service), { idleTimeout: never });
     await opened(bridge.service);
@@ -384,10 +384,10 @@ test('a call of a session that is over is rejected, as a service does', async ()
   const { bridge } = bridged(to(scripted().service));
   const session = { id: 's', signal: AbortSignal.abort() };
   const answer = bridge.service(new TestExchange('echo', {}, { caller: { session } }));
-  await expect(answer).rejects.toThrow('The session is over');
+  await expect(answer).rejects.toThrow('The session has ended');
 });
 
-test.each([true, false])('the connections that are counted are those that live (shared: %j)', async (shared) => {
+test.each([true, false])('only open connections are counted (shared: %j)', async (shared) => {
   const { bridge, opened: ends } = bridged(to(scripted().service), { connections: shared ? 'shared' : 'per-session' });
   expect(bridge.upstreams).toBe(0);
   const { client } = await opened(bridge.service);
@@ -398,7 +398,7 @@ test.each([true, false])('the connections that are counted are those that live (
   expect(bridge.upstreams).toBe(1);
 });
 
-test('a session that could not listen because its server was lost listens with the next request', async () => {
+test('a session whose server was lost before it could listen listens with the next request', async () => {
   const { service } = scripted(
     {
       'subscriptions/listen': listening([]),
@@ -444,7 +444,7 @@ test('a bridge that is closed leaves no connection behind', async () => {
   await vi.waitFor(() => expect(open.size).toBe(0), 2000);
 });
 
-test('a connection that a subscription is being opened on is not idle', async () => {
+test('a connection on which a subscription is being opened is not idle', async () => {
   const agreed = deferred();
   const { service } = scripted(
     {

@@ -1,14 +1,18 @@
+import { evictable } from '../base/eviction.ts';
+import { ShareCounts, shareOf } from '../base/share.ts';
+import { waitFor } from '../base/wait.ts';
 import { openerFor } from '../client/open.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { Opener } from '../client/requester.ts';
 import { kindOf, type Target } from '../client/target.ts';
-import type { Caller, Service, Session } from '../core/exchange.ts';
+import { compose, type Caller, type Service, type Session } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { MAX_TIMER } from '../base/timer.ts';
 import { Method } from '../protocol/methods.ts';
+import { bindTasks } from './bound-tasks.ts';
 import { Connection } from './connection.ts';
-import { identityOf, keyOf, OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
+import { identityOf, keyOf, OWN_IDENTITY } from './identity.ts';
 import { reportOutage } from './outage.ts';
 import type { ClientOf } from './question-attribution.ts';
 
@@ -23,7 +27,7 @@ export interface BridgeOptions extends Pick<
    */
   readonly target: Target;
   /**
-   * How clients share connections to a handshake server. `per-session`: each client has its own connection. `shared`:
+   * How clients share connections to the server. `per-session`: each client has its own connection. `shared`:
    * all clients share one. A number: all clients share so many, and each client always uses the same one. Default
    * `per-session`.
    *
@@ -35,10 +39,10 @@ export interface BridgeOptions extends Pick<
   readonly connections?: 'per-session' | 'shared' | number | undefined;
   /**
    * How callers without a principal are treated. `one-client`: all of them are one client, as on stdio. `same-user`:
-   * they belong to one user, and each program is a client, as on loopback. `strangers`: they may be different people,
-   * so questions are attributed on their connections too. Default `strangers`.
+   * they belong to one user, and each program is a client, as on loopback. `different-users`: they may be different
+   * people, so each question is attributed to a call before it is passed on. Default `different-users`.
    */
-  readonly anonymous?: 'one-client' | 'same-user' | 'strangers' | undefined;
+  readonly anonymous?: 'one-client' | 'same-user' | 'different-users' | undefined;
   /** Milliseconds that connecting may take. Default 60 000. */
   readonly connectTimeout?: number | undefined;
   /**
@@ -48,9 +52,17 @@ export interface BridgeOptions extends Pick<
   readonly idleTimeout?: number | undefined;
   /**
    * The most connections for clients without a session. Beyond that, the connection that was idle the longest is closed
-   * and `onerror` is called. If none is idle, the request is refused. Default 100.
+   * and `onerror` is called. If none is idle, the request is refused. A principal that has more than
+   * half of the connections gives one up for a client of another principal, even if it is in use. A principal that has
+   * half or more cannot close a connection of others. Default 100.
    */
   readonly maxConnections?: number | undefined;
+  /**
+   * A secret of at least 16 bytes that binds the ids of tasks to the principals that they were given to, so that no other
+   * caller can use them. Bridges that serve the same callers share it. If the target is neither a URL nor a command, give
+   * each server a key of its own. Default: a random one of this bridge.
+   */
+  readonly stateKey?: string | Uint8Array | undefined;
   /**
    * Gets errors that cannot be returned to a caller. Also called once when the server becomes unreachable, and again
    * only after it has responded in between. Default: none.
@@ -101,11 +113,6 @@ class ServerBridge implements Bridge {
   readonly #remote: boolean;
   readonly #onerror: (error: Error) => void;
   readonly #connections = new Map<ClientKey, Connection>();
-  /**
-   * The connection to a server without sessions. The server does not distinguish callers, so all callers without a
-   * session share it.
-   */
-  #stateless: Connection | undefined;
   /** The connection that `check` has opened, until the first client has one. */
   #checked: Connection | undefined;
   #checking: Promise<void> | undefined;
@@ -122,12 +129,15 @@ class ServerBridge implements Bridge {
 
   constructor(options: BridgeOptions) {
     const { target, connections = 'per-session', onerror = () => {}, connectTimeout, idleTimeout = 0 } = options;
+    const { stateKey } = options;
     if (typeof connections === 'number' && !(Number.isInteger(connections) && connections > 0))
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;
     this.#onerror = onerror;
+    const bind = bindTasks({ target, stateKey, shared: connections !== 'per-session' });
     // The bridge's only client gets this error with its call.
-    this.service = options.anonymous === 'one-client' ? this.#answer : reportOutage(onerror)(this.#answer);
+    const report = options.anonymous === 'one-client' ? [] : [reportOutage(onerror)];
+    this.service = compose(this.#answer, bind, ...report);
     this.#opener = openerFor(target, { ...options, connectTimeout });
     this.#remote = kindOf(target) === 'url';
     this.#shared = connections === 'per-session' ? undefined : connections === 'shared' ? 1 : connections;
@@ -150,7 +160,7 @@ class ServerBridge implements Bridge {
 
   check(): Promise<void> {
     if (this.#closed) return Promise.reject(isClosed());
-    if (this.#shared !== undefined) return this.#connection(0, OWN_IDENTITY, true).connect();
+    if (this.#shared !== undefined) return this.#connection(0).connect();
     return (this.#checking ??= this.#check().finally(() => {
       this.#checking = undefined;
     }));
@@ -165,13 +175,12 @@ class ServerBridge implements Bridge {
   }
 
   #all(): Connection[] {
-    const others = [this.#stateless, this.#checked].filter((connection) => connection !== undefined);
-    return [...this.#connections.values(), ...others];
+    return [...this.#connections.values(), ...(this.#checked ? [this.#checked] : [])];
   }
 
   async #check(): Promise<void> {
     if (this.#checked?.upstream.connected) return;
-    const connection = (this.#checked ??= this.#open(OWN_IDENTITY, this.#isMixed(undefined)));
+    const connection = (this.#checked ??= this.#open());
     try {
       await connection.connect();
     } catch (error) {
@@ -189,11 +198,12 @@ class ServerBridge implements Bridge {
     const { caller } = exchange;
     const { session } = caller;
     if (this.#shared !== undefined) {
-      return this.#connection(this.#placeOf(caller, this.#shared), OWN_IDENTITY, true).service(exchange);
+      return this.#connection(this.#placeOf(caller, this.#shared)).service(exchange);
     }
     const key = session && this.#options.anonymous !== 'one-client' ? session.signal : keyOf(caller);
     try {
-      const connection = await this.#connected(key, caller);
+      let connection = this.#connection(key, caller);
+      if (connection.upstream.era === undefined) connection = await this.#connect(key, connection);
       return await connection.service(exchange);
     } catch (error) {
       // No session is created. The next attempt starts from the beginning.
@@ -216,46 +226,21 @@ class ServerBridge implements Bridge {
     return place;
   }
 
-  /** The connection of a client, once the server's era is known. */
-  async #connected(key: AbortSignal | string, caller: Caller): Promise<Connection> {
-    const common = caller.session ? undefined : await this.#statelessConnection();
-    if (common) return common;
-    const mixed = !caller.session && this.#isMixed(caller.principal);
-    const connection = this.#connection(key, identityOf(caller), mixed);
-    if (connection.upstream.era !== undefined) return connection;
+  /** Connects a client for the first time. Returns the connection that it has then. */
+  async #connect(key: AbortSignal | string, connection: Connection): Promise<Connection> {
     try {
       await connection.connect();
     } catch (error) {
       return this.#takeChecked(key, connection, error);
     }
     if (this.#checked) this.#release(this.#checked);
-    if (caller.session || connection.upstream.era === 'legacy') return connection;
-    // Of several parallel requests, the first one has made the connection for all.
-    if (this.#stateless) this.#forget(key);
-    else {
-      this.#connections.delete(key);
-      this.#stateless = connection;
-    }
-    return this.#stateless;
+    return connection;
   }
 
   /** Whether callers without a session that have the same principal may be different people. */
   #isMixed(principal: string | undefined): boolean {
-    const { anonymous = 'strangers' } = this.#options;
-    return principal === undefined && anonymous === 'strangers';
-  }
-
-  /**
-   * The connection of all callers without a session, if the server has no sessions either. It may change after a
-   * restart.
-   */
-  async #statelessConnection(): Promise<Connection | undefined> {
-    const connection = this.#stateless;
-    if (!connection) return undefined;
-    if (!connection.upstream.connected) await connection.connect();
-    if (connection.upstream.era === 'modern') return connection;
-    if (this.#stateless === connection) this.#release(connection);
-    return undefined;
+    const { anonymous = 'different-users' } = this.#options;
+    return principal === undefined && anonymous === 'different-users';
   }
 
   /** If a server refuses a second connection, uses the one of `check`. @throws the error if there is none. */
@@ -263,49 +248,68 @@ class ServerBridge implements Bridge {
     const checked = this.#checked;
     if (!checked?.upstream.connected || this.#connections.get(key) !== refused) throw error;
     this.#checked = undefined;
+    checked.share = refused.share;
     this.#connections.set(key, checked);
     this.#release(refused);
     return checked;
   }
 
-  #connection(key: ClientKey, identity: BridgeIdentity, mixed: boolean): Connection {
+  /** @param caller that the connection is for. Undefined for a shared one. */
+  #connection(key: ClientKey, caller?: Caller): Connection {
     const known = this.#connections.get(key);
     if (known) return known;
-    if (typeof key === 'string') this.#makeRoom();
+    if (typeof key === 'string') this.#makeRoom(caller?.principal);
     if (typeof key === 'object') {
-      if (key.aborted) throw new RpcError(ErrorCode.InternalError, 'The session is over');
+      if (key.aborted) throw new RpcError(ErrorCode.InternalError, 'The session has ended');
       key.addEventListener('abort', this.#sessionOver);
     }
-    const connection = this.#open(identity, mixed);
+    const connection = this.#open(caller);
     this.#connections.set(key, connection);
     return connection;
   }
 
-  #open(identity: BridgeIdentity, mixed: boolean): Connection {
+  #open(caller?: Caller): Connection {
     const onreopen = (): void => void (this.restarts += 1);
+    const identity = caller ? identityOf(caller) : OWN_IDENTITY;
+    const mixed = this.#shared !== undefined || (!caller?.session && this.#isMixed(caller?.principal));
     const clientOf = mixed ? this.#clientOf : undefined;
-    return new Connection({ opener: this.#opener, identity, clientOf, onerror: this.#onerror, onreopen });
+    const { principal } = caller ?? {};
+    const opener = { ...this.#opener, open: this.#openWithRoom };
+    return new Connection({ opener, identity, clientOf, principal, onerror: this.#onerror, onreopen });
   }
+
+  /** A connection that is closing still has its process. If it is one too many, a new one waits for it. */
+  readonly #openWithRoom: Opener['open'] = async (identity, signal) => {
+    const { maxConnections = MAX_CONNECTIONS } = this.#options;
+    if (this.#connections.size + this.#closing.size > maxConnections)
+      await waitFor(Promise.all(this.#closing), { signal });
+    return this.#opener.open(identity, signal);
+  };
 
   /** The key that all callers of one client share, on a connection with several clients. */
   readonly #clientOf: ClientOf = (caller) =>
     caller.session ?? (this.#isMixed(caller.principal) ? undefined : keyOf(caller));
 
   /** @throws RpcError −32000 if all connections are in use. */
-  #makeRoom(): void {
+  #makeRoom(principal: string | undefined): void {
     const { maxConnections = MAX_CONNECTIONS } = this.#options;
-    const callers = [...this.#connections].filter(([key]) => typeof key === 'string');
-    if (callers.length < maxConnections) return;
-    const [idlest] = callers
-      .filter(([, { requests, subscriptions }]) => requests + subscriptions === 0)
-      .toSorted(([, a], [, b]) => a.lastUsed - b.lastUsed);
-    if (!idlest) {
+    const held = [...this.#connections].flatMap(([key, connection]) =>
+      typeof key === 'string' ? [{ key, ...connection.holding }] : [],
+    );
+    if (held.length < maxConnections) return;
+    const counts = new ShareCounts();
+    for (const { share } of held) counts.add(share);
+    const newcomer = shareOf({ principal, address: undefined });
+    const evicted = evictable(held, { places: maxConnections, counts, newcomer, unusedSince: Infinity });
+    if (!evicted) {
       const message = `All ${maxConnections} connections to the server are in use; try again later`;
       throw new RpcError(CONNECTION_CLOSED, message);
     }
-    this.#forget(idlest[0]);
+    this.#forget(evicted.key);
     this.#onerror(
-      new Error(`More than ${maxConnections} clients use the server: the one idle the longest lost its connection`),
+      new Error(
+        `More than ${maxConnections} clients use the server: the connection that was idle the longest was closed`,
+      ),
     );
   }
 
@@ -317,9 +321,8 @@ class ServerBridge implements Bridge {
       if (typeof key === 'string' && connection.subscriptions === 0) this.#forget(key);
       else connection.upstream.rest().catch(this.#onerror);
     }
-    for (const connection of [this.#stateless, this.#checked]) {
-      if (connection?.requests === 0 && connection.lastUsed <= since) connection.upstream.rest().catch(this.#onerror);
-    }
+    const checked = this.#checked;
+    if (checked?.requests === 0 && checked.lastUsed <= since) checked.upstream.rest().catch(this.#onerror);
   }
 
   #forget(key: ClientKey): void {
@@ -331,7 +334,6 @@ class ServerBridge implements Bridge {
 
   /** Closes a connection and stops handing it out. */
   #release(connection: Connection): void {
-    if (this.#stateless === connection) this.#stateless = undefined;
     if (this.#checked === connection) this.#checked = undefined;
     const closing: Promise<void> = connection.upstream
       .close()

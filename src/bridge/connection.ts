@@ -1,3 +1,5 @@
+import type { Holding } from '../base/eviction.ts';
+import { shareOf } from '../base/share.ts';
 import { derive } from '../core/derive.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -12,12 +14,16 @@ export interface ConnectionOptions extends Omit<ReopenedUpstreamOptions, 'attrib
    * question.
    */
   readonly clientOf?: ClientOf | undefined;
+  /** Whose connection it is, if it is one principal's. */
+  readonly principal?: string | undefined;
 }
 
 /** One connection of a bridge to its server, with its current use. */
 export class Connection {
   readonly upstream: ReopenedUpstream;
   readonly attribution: QuestionAttribution | undefined;
+  /** Whose it is (`shareOf`). It changes when the connection is handed over. */
+  share: string;
   /** Requests without a response yet, including those for a connection or a subscription. */
   requests = 0;
   /** Open subscriptions. */
@@ -25,9 +31,14 @@ export class Connection {
   /** When it was last used, in milliseconds since the epoch. */
   lastUsed = Date.now();
 
-  constructor({ clientOf, ...options }: ConnectionOptions) {
+  constructor({ clientOf, principal, ...options }: ConnectionOptions) {
+    this.share = shareOf({ principal, address: undefined });
     this.attribution = clientOf && new QuestionAttribution(clientOf);
     this.upstream = new ReopenedUpstream({ ...options, attribution: this.attribution });
+  }
+
+  get holding(): Holding {
+    return { share: this.share, busy: this.requests + this.subscriptions > 0, lastUsed: this.lastUsed };
   }
 
   /** Whether it is connected, or a request waits for the connection. */

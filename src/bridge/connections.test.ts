@@ -57,7 +57,7 @@ function gate() {
 
 const able = { capabilities: { elicitation: {} } };
 
-test('sessions are spread over the connections of all, whenever they come', async () => {
+test('sessions are spread over the pool, whenever they open', async () => {
   const { bridge, ends } = bridged(scripted().service, { connections: 3 });
   const controller = new AbortController();
   const sessions = Array.from({ length: 4 }, (_, n): Session => ({ id: `${n}`, signal: controller.signal }));
@@ -69,36 +69,39 @@ test('sessions are spread over the connections of all, whenever they come', asyn
   expect([ends.length, bridge.upstreams]).toEqual([3, 3]);
 });
 
-test('a client without sessions keeps to one of the connections of all, as it would be without them', async () => {
+test('a client without sessions always uses the same connection of the pool', async () => {
   const { bridge, ends } = bridged(scripted().service, { connections: 3 });
   for (let n = 0; n < 5; n += 1) await bridge.service(from('p', 'echo', {}, able));
   expect(ends).toHaveLength(1);
 });
 
-test('one client has one connection, on which its calls run in parallel', async () => {
-  const { open, opened } = gate();
-  let running = 0;
-  const service = scripted({
-    'tools/call': async () => {
-      running += 1;
-      await opened;
-      return { content: [] };
-    },
-  }).service;
-  const { bridge, ends } = bridged(service, { anonymous: 'same-user' });
-  const calls = [1, 2, 3, 4].map(() => bridge.service(from('p', 'tools/call', { name: 'x' }, able)));
-  await expect.poll(() => running).toBe(4);
-  open();
-  await Promise.all(calls);
-  expect(ends).toHaveLength(1);
-  // Another program, and one that can do something else, are other clients; so is another principal.
-  await bridge.service(from('q', 'echo', {}, able));
-  await bridge.service(from('p', 'echo'));
-  await bridge.service(from('p', 'echo', {}, { ...able, principal: 'ann' }));
-  expect(ends).toHaveLength(4);
-});
+test.each(['legacy', 'modern'] as const)(
+  'one client has one connection to a %s server, on which its calls run in parallel',
+  async (eras) => {
+    const { open, opened } = gate();
+    let running = 0;
+    const service = scripted({
+      'tools/call': async () => {
+        running += 1;
+        await opened;
+        return { content: [] };
+      },
+    }).service;
+    const { bridge, ends } = bridged(service, { anonymous: 'same-user' }, undefined, eras);
+    const calls = [1, 2, 3, 4].map(() => bridge.service(from('p', 'tools/call', { name: 'x' }, able)));
+    await expect.poll(() => running).toBe(4);
+    open();
+    await Promise.all(calls);
+    expect(ends).toHaveLength(1);
+    // Another program, and one that can do something else, are other clients; so is another principal.
+    await bridge.service(from('q', 'echo', {}, able));
+    await bridge.service(from('p', 'echo'));
+    await bridge.service(from('p', 'echo', {}, { ...able, principal: 'ann' }));
+    expect(ends).toHaveLength(4);
+  },
+);
 
-test('on a connection of all, calls of one client without sessions run together, as far as it is known to be one', async () => {
+test('on a shared connection, calls of one client without sessions run in parallel if it is known to be one client', async () => {
   const { open, opened } = gate();
   let running = 0;
   const { service } = scripted({
@@ -116,7 +119,7 @@ test('on a connection of all, calls of one client without sessions run together,
   await Promise.all(calls);
 });
 
-test('the one client of a bridge has one connection, whether it has a session or not', async () => {
+test('the only client of a bridge has one connection, with or without a session', async () => {
   const { bridge, ends } = bridged(scripted().service, { anonymous: 'one-client' });
   await bridge.service(from('p', 'server/discover', {}, able));
   const session: Session = { id: 's', signal: new AbortController().signal };
@@ -124,20 +127,41 @@ test('the one client of a bridge has one connection, whether it has a session or
   expect(ends).toHaveLength(1);
 });
 
-test('clients that come at once share the connection to a server without sessions, which is closed when it is idle', async () => {
+test('a server of 2026-07-28 limits each principal by itself', async () => {
+  const asking: Service = async ({ method }) =>
+    method === 'server/discover'
+      ? { supportedVersions: ['2026-07-28'], capabilities: {} }
+      : { resultType: 'complete', content: [] };
+  const ask: Service = (exchange) =>
+    exchange.method === 'tools/call' ? exchange.ask('elicitation/create', { message: 'm' }) : asking(exchange);
+  const bridge = createBridge({
+    target: () => {
+      const [near, far] = memoryTransportPair();
+      void serve(ask, far, { eras: 'modern', maxSuspended: 2 });
+      return near;
+    },
+  });
+  onTestFinished(() => bridge.close());
+  const call = (principal: string) => bridge.service(from('p', 'tools/call', { name: 'x' }, { ...able, principal }));
+  for (let n = 0; n < 2; n += 1) expect(await call('ann')).toMatchObject({ resultType: 'input_required' });
+  await expect(call('ann')).rejects.toThrow('Too many requests');
+  expect(await call('bob')).toMatchObject({ resultType: 'input_required' });
+});
+
+test('an idle connection to a server of 2026-07-28 is closed too, and made again when it is needed', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { bridge } = bridged(scripted().service, { idleTimeout: 10_000 }, undefined, 'modern');
   const names = ['a', 'b', 'c', 'd'];
   await Promise.all(names.map((name) => bridge.service(from(name, 'echo'))));
   for (const name of names) await bridge.service(from(name, 'echo'));
-  expect(bridge.upstreams).toBe(1);
+  expect(bridge.upstreams).toBe(4);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(bridge.upstreams).toBe(0);
   expect(await bridge.service(from('a', 'echo', { n: 1 }))).toMatchObject({ params: { n: 1 } });
 });
 
-test('a connection that was lost counts as made again, one that was closed because it was idle does not', async () => {
+test('a lost connection counts as reopened, a connection closed when idle does not', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { bridge, ends } = bridged(scripted().service, { idleTimeout: 10_000 });
@@ -155,7 +179,7 @@ test('a connection that was lost counts as made again, one that was closed becau
   }
 });
 
-test('a connection lasts as long as its client may come back', async () => {
+test('a connection stays as long as its client may return', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   let count = 0;
@@ -167,7 +191,7 @@ test('a connection lasts as long as its client may come back', async () => {
   expect(ends).toHaveLength(1);
 });
 
-test('where there are too many clients, the one idle the longest loses its connection, and that is reported', async () => {
+test('with too many clients, the connection that was idle the longest is closed and reported', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { bridge, ends, errors } = bridged(scripted().service, { maxConnections: 2 });
@@ -181,7 +205,55 @@ test('where there are too many clients, the one idle the longest loses its conne
   expect(ends).toHaveLength(3);
 });
 
-test('a connection that is being made is not idle', async () => {
+test('a connection that is closing takes a place: one too many waits until it is closed', async () => {
+  const { open, opened } = gate();
+  let started = 0;
+  const { service } = scripted();
+  const target = (): Transport => {
+    const [near, far] = memoryTransportPair();
+    const close = near.close.bind(near);
+    near.close = () => opened.then(close);
+    started += 1;
+    void serve(service, far, { eras: 'legacy' });
+    return near;
+  };
+  const bridge = createBridge({ target, maxConnections: 2, eras: 'legacy' });
+  onTestFinished(() => bridge.close());
+  for (const name of ['p', 'q']) await bridge.service(from(name, 'echo'));
+  const third = bridge.service(from('r', 'echo'));
+  // As many turns of the event loop as the first two connections took, and more.
+  for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => void setImmediate(resolve));
+  expect(started).toBe(2);
+  open();
+  await third;
+  expect(started).toBe(3);
+});
+
+test('a principal with more than half of the connections makes room for others, and closes none of theirs', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { open, opened } = gate();
+  let count = 0;
+  const { service } = scripted({ count: () => ({ count: ++count }), work: () => opened.then(() => ({ done: true })) });
+  const { bridge } = bridged(service, { maxConnections: 4 });
+  const call = async (principal: string, program: string, method: string): Promise<unknown> => {
+    await vi.advanceTimersByTimeAsync(1);
+    return bridge.service(from(program, method, {}, { principal })).catch(({ message }: Error) => message);
+  };
+  const held = ['1', '2', '3', '4'].map((program) => call('mallory', program, 'work'));
+  await expect.poll(() => bridge.upstreams).toBe(4);
+  expect(await call('ada', 'a', 'count')).toEqual({ count: 1 });
+  expect(await call('bob', 'b', 'count')).toEqual({ count: 2 });
+  expect(await call('mallory', '5', 'count')).toContain('in use');
+  open();
+  const results = await Promise.all(held);
+  expect(results.filter((result) => (result as JsonObject)['done'])).toHaveLength(2);
+  expect(await call('mallory', '6', 'count')).toEqual({ count: 3 });
+  expect(await call('ada', 'a', 'count')).toEqual({ count: 4 });
+  expect(bridge.upstreams).toBe(4);
+});
+
+test('a connection that is being opened is not idle', async () => {
   const { open, opened } = gate();
   const { bridge } = bridged(scripted().service, { maxConnections: 1, idleTimeout: 4 }, () => opened);
   const first = bridge.service(from('p', 'echo', { n: 1 }));
@@ -192,7 +264,7 @@ test('a connection that is being made is not idle', async () => {
   expect(await first).toEqual({ params: { n: 1 } });
 });
 
-test('a session that never comes about leaves nothing with its caller', async () => {
+test('a session that fails to open leaves nothing with its caller', async () => {
   const { bridge } = bridged(scripted().service, {}, () => Promise.reject(new Error('no')));
   const { signal } = new AbortController();
   let listeners = 0;
@@ -211,7 +283,7 @@ test('a session that never comes about leaves nothing with its caller', async ()
   expect(listeners).toBe(0);
 });
 
-test('a session keeps its connection where the server describes itself once and then fails to', async () => {
+test('a session keeps its connection if the server answers discover once and then fails', async () => {
   const { open, opened } = gate();
   let failing = false;
   const { service } = scripted({

@@ -70,7 +70,7 @@ function bridged(
 
 /** Several clients of one inbound, as over HTTP. */
 function clients(bridge: Bridge): (options?: ClientOptions) => Promise<Client> {
-  const inbound = createInbound(bridge.service, { sealState: false });
+  const inbound = createInbound(bridge.service);
   onTestFinished(() => inbound.close(0));
   return async (options = {}) => {
     const [near, far] = memoryTransportPair();
@@ -91,42 +91,45 @@ const CELLS: [Revision, Eras][] = [...LEGACY_REVISIONS, '2026-07-28' as const].f
   ],
 );
 
-test.each(CELLS)('a client of %s is asked, told and answered by a server of the %s era', async (revision, eras) => {
-  const { bridge, errors } = bridged(server(), eras);
-  const logs: unknown[] = [];
-  const client = await clients(bridge)({
-    revision,
-    logLevel: 'info',
-    onlog: ({ data }) => void logs.push(data),
-    onelicit: async ({ message }) => {
-      const content: Record<string, string | number> = message.startsWith('Who')
-        ? { name: message }
-        : { x: message.length };
-      return { action: 'accept', content };
-    },
-    onsample: async () => ({ role: 'assistant', content: { type: 'text', text: 'ho' }, model: 'm' }),
-    onroots: () => [{ uri: 'file:///r', name: 'r' }],
-  });
-  expect(client.revision).toBe(revision);
-  expect((await client.listTools()).map(({ name }) => name)).toContain('who');
-  expect(text(await client.callTool('sample'))).toContain('ho');
-  expect(text(await client.callTool('roots'))).toContain('file:///r');
-  const calls = [client.callTool('who', { n: 7 }), client.callTool('twice')];
-  const said = await Promise.all(calls.map((call) => call.then(text, (error: Error) => error.message)));
-  // Before 2025-06-18 nobody could be asked.
-  const cannot = expect.stringContaining('the elicitation capability');
-  const answers = ['7 is Who is 7?', expect.stringContaining('{"x":5}')];
-  expect(said).toEqual(revision < '2025-06-18' ? [cannot, cannot] : answers);
-  const progress: number[] = [];
-  expect(text(await client.callTool('talk', {}, { onprogress: ({ progress: at }) => void progress.push(at) }))).toBe(
-    'said',
-  );
-  expect(progress).toEqual([1]);
-  expect(logs).toEqual(['hear']);
-  expect(errors).toEqual([]);
-});
+test.each(CELLS)(
+  'a client of %s exchanges requests, questions and notifications with a server of the %s era',
+  async (revision, eras) => {
+    const { bridge, errors } = bridged(server(), eras);
+    const logs: unknown[] = [];
+    const client = await clients(bridge)({
+      revision,
+      logLevel: 'info',
+      onlog: ({ data }) => void logs.push(data),
+      onelicit: async ({ message }) => {
+        const content: Record<string, string | number> = message.startsWith('Who')
+          ? { name: message }
+          : { x: message.length };
+        return { action: 'accept', content };
+      },
+      onsample: async () => ({ role: 'assistant', content: { type: 'text', text: 'ho' }, model: 'm' }),
+      onroots: () => [{ uri: 'file:///r', name: 'r' }],
+    });
+    expect(client.revision).toBe(revision);
+    expect((await client.listTools()).map(({ name }) => name)).toContain('who');
+    expect(text(await client.callTool('sample'))).toContain('ho');
+    expect(text(await client.callTool('roots'))).toContain('file:///r');
+    const calls = [client.callTool('who', { n: 7 }), client.callTool('twice')];
+    const said = await Promise.all(calls.map((call) => call.then(text, (error: Error) => error.message)));
+    // Before 2025-06-18 nobody could be asked.
+    const cannot = expect.stringContaining('the elicitation capability');
+    const answers = ['7 is Who is 7?', expect.stringContaining('{"x":5}')];
+    expect(said).toEqual(revision < '2025-06-18' ? [cannot, cannot] : answers);
+    const progress: number[] = [];
+    expect(text(await client.callTool('talk', {}, { onprogress: ({ progress: at }) => void progress.push(at) }))).toBe(
+      'said',
+    );
+    expect(progress).toEqual([1]);
+    expect(logs).toEqual(['hear']);
+    expect(errors).toEqual([]);
+  },
+);
 
-test('a visit that a server of 2025-11-25 demands is a question to a client of 2026-07-28', async () => {
+test('a URL elicitation required by a server of 2025-11-25 becomes a question to a client of 2026-07-28', async () => {
   let visits = 0;
   const behind = new McpServer({ name: 'behind', version: '1' });
   onTestFinished(() => behind.close());
@@ -158,7 +161,7 @@ test('a visit that a server of 2025-11-25 demands is a question to a client of 2
 test.each<[string, Partial<BridgeOptions>, number]>([
   ['shared', { connections: 'shared' }, 1],
   ['pooled', { connections: 3 }, 3],
-  ['of strangers', {}, 1],
+  ['of different users', {}, 1],
 ])(
   'on a connection that is %s each question reaches its own caller, however many are open',
   async (_, options, most) => {
@@ -196,7 +199,7 @@ test.each<[string, Partial<BridgeOptions>, number]>([
   },
 );
 
-test('a caller who thinks for long keeps nobody else waiting', async () => {
+test('a caller who answers slowly does not block others', async () => {
   const { bridge } = bridged(server(), 'legacy', { connections: 'shared' });
   const make = clients(bridge);
   let answer!: (name: string) => void;

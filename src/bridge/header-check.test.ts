@@ -48,7 +48,7 @@ const codeOf = (result: Promise<JsonObject>): Promise<number> =>
     (error: RpcError) => error.code,
   );
 
-test('headers that do not say what the arguments say are refused, by the lists that came by', async () => {
+test('headers that do not match the arguments are refused, by the definitions in lists that passed', async () => {
   const { service, seen } = checked([tool('t', { region })]);
   await service(list());
   expect(await codeOf(service(call('t', { region: 'eu' }, { 'mcp-param-region': 'eu' })))).toBe(0);
@@ -66,7 +66,7 @@ test('the list is read to its end for a tool that none has shown', async () => {
   expect(seen).toEqual(['tools/list', 'tools/list', 'tools/call']);
 });
 
-test('once for all that wait for it; one that is given up waits no more', async () => {
+test('once for all waiting calls; a cancelled call stops waiting', async () => {
   const { promise, resolve } = deferred<JsonObject>();
   const seen: string[] = [];
   const service = checkHeaders(({ method }) => {
@@ -83,7 +83,7 @@ test('once for all that wait for it; one that is given up waits no more', async 
   expect(seen).toEqual(['tools/list']);
 });
 
-test('and again where the headers are wrong by a definition that has changed, but not with each call', async () => {
+test('again if the headers do not match an outdated definition, but not for each call', async () => {
   const { service, tools, seen } = checked([tool('t', { region })]);
   await service(list());
   tools[0] = tool('t', {});
@@ -97,14 +97,14 @@ test('and again where the headers are wrong by a definition that has changed, bu
   expect(seen.filter((method) => method === 'tools/list')).toHaveLength(3);
 });
 
-test('a list that cannot be read is no reason to refuse a call', async () => {
+test('a list that fails does not cause a refusal', async () => {
   const service = checkHeaders(({ method }) =>
     method === 'tools/list' ? Promise.reject(new Error('no')) : Promise.resolve({}),
   );
   expect(await codeOf(service(call('t', { region: 'eu' }, {})))).toBe(0);
 });
 
-test('nor is one that is not answered in time', async () => {
+test('a list that takes too long does not cause a refusal', async () => {
   let given: AbortSignal | undefined;
   const service = checkHeaders(({ method, signal }) => {
     if (method !== 'tools/list') return Promise.resolve({});
@@ -119,13 +119,13 @@ test('nor is one that is not answered in time', async () => {
   expect(given!.aborted).toBe(true);
 });
 
-test('nor is a definition that no caller may use, nor a header of no argument', async () => {
+test('an invalid definition or a header without an argument does not cause a refusal', async () => {
   const { service } = checked([tool('t', { a: { type: 'number', 'x-mcp-header': 'A' } }), tool('u', {})]);
   expect(await codeOf(service(call('t', { a: 1 }, {})))).toBe(0);
   expect(await codeOf(service(call('u', {}, { 'mcp-param-other': 'x' })))).toBe(0);
 });
 
-test('where there are no such headers, nothing is checked and no list is read', async () => {
+test('without such headers, nothing is checked and no list is read', async () => {
   const { service, seen } = checked([tool('t', { region })]);
   expect(await codeOf(service(call('t', { region: 'eu' })))).toBe(0);
   const legacy = new TestExchange('tools/call', { name: 't', arguments: { region: 'eu' } }, { headers: {} });
@@ -133,7 +133,7 @@ test('where there are no such headers, nothing is checked and no list is read', 
   expect(seen).toEqual(['tools/call', 'tools/call']);
 });
 
-test('of many servers as one, each call is checked by the names that callers know', async () => {
+test('in a fleet, calls are checked by the names that clients see', async () => {
   const one = checked([tool('t', { region })]);
   const other = checked([tool('t', {})]);
   const fleet = createFleet({
@@ -150,7 +150,7 @@ test('of many servers as one, each call is checked by the names that callers kno
   fleet.close();
 });
 
-test('of many servers as one, no list is read for a call that has come by, and none of another server', async () => {
+test('in a fleet, known tools need no list, and no list of another server is read', async () => {
   const one = checked([tool('t', { region })]);
   const described =
     (service: Service): Service =>
@@ -163,7 +163,7 @@ test('of many servers as one, no list is read for a call that has come by, and n
       { name: 'hangs', service: described(() => new Promise(() => {})) },
     ],
   });
-  expect(await codeOf(fleet.service(call('one__x', { region: 'eu' }, {})))).toBe(-32020);
+  expect(await codeOf(fleet.service(call('x', { region: 'eu' }, {})))).toBe(-32020);
   const listed = fleet.service(list());
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await listed).toMatchObject({ tools: [{ name: 'x' }] });

@@ -1,6 +1,6 @@
 import type { Caller } from '../core/exchange.ts';
-import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { sorted } from '../jsonrpc/shape.ts';
 import { MODERN_REVISIONS, type Revision } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import { VERSION } from '../version.ts';
@@ -44,26 +44,8 @@ function withoutNews(capabilities: JsonObject): JsonObject {
   return { ...capabilities, roots: rest };
 }
 
-/** The largest description of a caller, in characters of JSON. It is kept as long as the connection. */
-const MAX_HELLO = 64 * 1024;
-
-/**
- * The key of a client, which all its callers share: principal, program and capabilities.
- *
- * @throws RpcError −32602 if the description is too large.
- */
+/** The key of a client, which all its callers share: principal, program and capabilities. */
 export function keyOf({ principal, clientInfo, capabilities }: Caller): string {
-  const can = canonical(withoutNews(capabilities));
-  const key = JSON.stringify([principal ?? null, clientInfo?.name, clientInfo?.version, can]);
-  if (key.length <= MAX_HELLO) return key;
-  const message = `Invalid params: what the client says of itself is larger than ${MAX_HELLO} characters`;
-  throw new RpcError(ErrorCode.InvalidParams, message);
-}
-
-/** Sorts the members of each object. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (!isObject(value)) return value;
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, canonical(member)]));
+  const can = sorted(withoutNews(capabilities));
+  return JSON.stringify([principal ?? null, clientInfo?.name, clientInfo?.version, can]);
 }

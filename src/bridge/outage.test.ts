@@ -42,7 +42,7 @@ test('a server that cannot be reached is reported once, and again after it has a
   expect(errors.slice(1)).toEqual([expect.stringContaining('The server was lost'), outage]);
 });
 
-test('a URL that nobody listens at is reported by its address', async () => {
+test('an unreachable URL is reported with its address', async () => {
   const { bridge, errors } = bridgeTo('http://127.0.0.1:9/mcp');
   await fails(bridge);
   await fails(bridge);

@@ -80,7 +80,7 @@ test.each(CLIENTS)('%s answers the question of an older call after a newer one h
   expect(questions).toBe(1);
 });
 
-test('no call that may have asked runs out of time while a person thinks', async () => {
+test('no call that may have asked times out while a user answers', async () => {
   vi.useFakeTimers();
   const { target, ask, end } = server();
   const asked = deferred();

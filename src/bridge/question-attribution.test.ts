@@ -60,7 +60,7 @@ async function known(attribution: QuestionAttribution, ...names: string[]): Prom
   }
 }
 
-test('calls of tools not yet known take turns', async () => {
+test('calls of unknown tools take turns', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
   await settled();
@@ -81,7 +81,7 @@ test('calls of one session run together, and any question is put to it', async (
   expect(await attribution.question(never)).toBe(calls[2]!.given);
 });
 
-test('a call that has run for two seconds holds up only tools that are known to ask', async () => {
+test('a call that has run for two seconds blocks only tools that are known to ask', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   calling(attribution, 'endless');
   const two = calling(attribution, 'new');
@@ -91,7 +91,7 @@ test('a call that has run for two seconds holds up only tools that are known to 
   expect(two.given).toBeDefined();
 });
 
-test('a tool that is known to ask waits for a long call, too', async () => {
+test('a tool that is known to ask also waits for a long call', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const asking = calling(attribution, 'asking');
   await settled();
@@ -109,7 +109,7 @@ test('a tool that is known to ask waits for a long call, too', async () => {
   expect(again.given).toBeDefined();
 });
 
-test('a tool that never asked is never held up, whatever question is held', async () => {
+test('a tool that never asked never waits, even if a question does', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b', 'quiet');
   const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
@@ -123,7 +123,7 @@ test('a tool that never asked is never held up, whatever question is held', asyn
   expect(await whose).toBe(two.given);
 });
 
-test('where each of two clients may have asked, both questions are refused, and these tools take turns from then on', async () => {
+test('if each of two clients may have asked, both questions are refused, and these tools take turns from then on', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b');
   const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
@@ -142,7 +142,7 @@ test('where each of two clients may have asked, both questions are refused, and 
   expect([three.given !== undefined, four.given]).toEqual([true, undefined]);
 });
 
-test('a question that cannot be attributed within half a minute is refused', async () => {
+test('a question that cannot be attributed for 30 seconds is refused', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b');
   calling(attribution, 'a');
@@ -158,7 +158,7 @@ test('a question that cannot be attributed within half a minute is refused', asy
   expect(await refused).toMatchObject({ code: -32603 });
 });
 
-test('a question that the server takes back leaves nothing behind', async () => {
+test('a question that the server cancels leaves nothing behind', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b');
   calling(attribution, 'a');
@@ -171,7 +171,7 @@ test('a question that the server takes back leaves nothing behind', async () => 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('while a client thinks others have their turn, and its call has its own again before the server gets the answer', async () => {
+test('while a client answers, others have their turn, and its call has its turn again before the server gets the answer', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
@@ -195,7 +195,7 @@ test('while a client thinks others have their turn, and its call has its own aga
   expect(attribution.waiting).toBe(0);
 });
 
-test('a call that comes back with an answer goes before those that have not begun', async () => {
+test('a call that returns with an answer goes before calls that have not begun', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
@@ -211,7 +211,7 @@ test('a call that comes back with an answer goes before those that have not begu
   expect(three.given).toBeUndefined();
 });
 
-test('a call that is cancelled while it waits is not made, and keeps nobody waiting', async () => {
+test('a call that is cancelled while it waits never runs, and blocks nobody', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   const two = calling(attribution, 'b');
@@ -224,7 +224,7 @@ test('a call that is cancelled while it waits is not made, and keeps nobody wait
   expect([two.given, three.given !== undefined]).toEqual([undefined, true]);
 });
 
-test('a call whose server does not wait for the answer does not come back for it', async () => {
+test('a call whose server no longer waits for the answer does not take a turn again', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
@@ -256,7 +256,7 @@ test('a client that still thinks about another question leaves its turn again', 
   expect(two.given).toBeDefined();
 });
 
-test('a call that ended while its client thinks takes no turn when the answer comes', async () => {
+test('a call that ended while its client was answering takes no turn', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const session = { id: 's', signal: never };
   const [older, newer] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
@@ -275,9 +275,9 @@ test('a call that ended while its client thinks takes no turn when the answer co
   expect(other.given).toBeDefined();
 });
 
-test('a question outside of calls is put to nobody', async () => {
+test('a question outside of calls is refused', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
-  const message = expect.stringContaining('no call is in flight');
+  const message = expect.stringContaining('no running call can have asked');
   expect(await failure(attribution.question(never))).toMatchObject({ code: -32603, message });
 });
 
@@ -296,7 +296,7 @@ test('a question that could belong to a list waits until the list is answered', 
   expect(await whose).toBe(one.given);
 });
 
-test('where only tools run that never asked, the question may belong to a call that waits for an answer', async () => {
+test('if all running tools never asked, the question may belong to a call that waits for an answer', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'b');
   const one = calling(attribution, 'a');
@@ -328,7 +328,7 @@ test('a cancelled call holds a question up for two seconds at most', async () =>
   expect(await whose).toBe(two.given);
 });
 
-test('a cancelled call that the server answers all the same can ask nothing any more', async () => {
+test('a cancelled call can no longer ask after the server has answered it', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
@@ -342,7 +342,7 @@ test('a cancelled call that the server answers all the same can ask nothing any 
   expect(await whose).toBe(two.given);
 });
 
-test('a tool that asked and then failed is one that asks', async () => {
+test('a tool that asked and then failed counts as a tool that asks', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b');
   const one = calling(attribution, 'a');
@@ -363,7 +363,7 @@ test('a log message belongs to the newest call of the only client', async () => 
   expect(attribution.message()).toBe(two.given);
 });
 
-test('no name is remembered that is too long to be a name: all of them count as one', async () => {
+test('names that are too long are not remembered and count as one', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const long = 'x'.repeat(256);
   await known(attribution, `${long}1`);
@@ -373,7 +373,7 @@ test('no name is remembered that is too long to be a name: all of them count as 
   expect(attribution.waiting).toBe(0);
 });
 
-test('what a call costs does not grow with the number of those that wait', async () => {
+test('the cost of a call does not grow with the number of waiting calls', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'quiet');
   const asked = calling(attribution, 'asks');

@@ -1,9 +1,10 @@
+import { Oldest } from '../base/oldest.ts';
 import { isAborted } from '../core/base-exchange.ts';
 import { derive } from '../core/derive.ts';
 import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { MAY_ASK, Method } from '../protocol/methods.ts';
+import { CAN_REQUIRE_INPUT, Method } from '../protocol/methods.ts';
 import type { Attribution } from '../wire/legacy/outbound/attribution.ts';
 import { Turns, type TurnTaker } from './turns.ts';
 
@@ -51,7 +52,7 @@ class CallSlot implements TurnTaker {
     this.origin = origin;
     this.client = client;
     this.name = name.length <= MAX_NAME ? name : '';
-    this.asks = () => (MAY_ASK.has(origin.method) ? known.get(this.name) : false);
+    this.asks = () => (CAN_REQUIRE_INPUT.has(origin.method) ? known.get(this.name) : false);
     this.exchange = derive(origin, { ask: (...question) => ask(this, ...question) });
   }
 }
@@ -81,6 +82,7 @@ export class QuestionAttribution implements Attribution {
   readonly #held = new Map<Settle, readonly CallSlot[]>();
   /** By the name of a tool whether it ever asked; one that is not here was never called. The name used last comes last. */
   readonly #asks = new Map<string, boolean>();
+  readonly #oldestName = new Oldest(this.#asks);
   readonly #clientOf: ClientOf;
 
   constructor(clientOf: ClientOf) {
@@ -225,15 +227,18 @@ export class QuestionAttribution implements Attribution {
   #refuse(settle: Settle, candidates: readonly CallSlot[]): void {
     for (const { name } of candidates) this.#remember(name, true);
     const asker =
-      candidates.length > 0 ? 'nothing says which of them asked' : 'no call is in flight that can have asked';
-    const what = 'Call again, or give each client a connection of its own (--per-session, and a credential)';
+      candidates.length > 0
+        ? 'it is unknown which of their calls asked a question'
+        : 'no running call can have asked a question';
+    const what =
+      'Call again, or give each client its own connection (--per-session, with a credential for each client)';
     settle(new RpcError(ErrorCode.InternalError, `Several clients share this connection, and ${asker}. ${what}`));
   }
 
   #remember(name: string, asks: boolean): void {
     this.#asks.delete(name);
     this.#asks.set(name, asks);
-    if (this.#asks.size > MAX_NAMES) this.#asks.delete(this.#asks.keys().next().value!);
+    if (this.#asks.size > MAX_NAMES) this.#asks.delete(this.#oldestName.take()!);
   }
 }
 

@@ -9,12 +9,11 @@ import { Failure } from './failure.ts';
 import { atEnd } from './shutdown.ts';
 
 /**
- * `everwire bridge --config`: serves all servers of a file as one, and each by itself. It follows changes of the file.
+ * `everwire bridge --config`: serves all servers of a file as one, and each separately. It follows changes of the file.
  */
 export async function bridgeFleet(file: string, settings: BridgeSettings, log: CleanLog): Promise<void> {
   const onwarning = (message: string): void => log.write('warn', message);
   const config = read(file);
-  for (const warning of config.warnings) onwarning(`${file}: ${warning}`);
   const observer = await createObserver(settings, log);
   const connect = async (name: string, server: ServerConfig): Promise<ServerConnection> => {
     const bridge = await bridgeTo(server, name, true, settings, log);
@@ -33,7 +32,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
       }
       clearMounts();
       const names = { added: added.join(), removed: removed.join(), changed: changed.join() };
-      log.write('info', `${file} was read again`, names);
+      log.write('info', `${file} was reloaded`, names);
     },
   });
   atEnd(() => fleet.close());
@@ -46,7 +45,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
   return serveBridge({ name: 'everwire', service: fleet.service, members }, observer, settings, log);
 }
 
-/** @throws Failure with code 2 where the file cannot be used. */
+/** @throws Failure with code 2 if the file cannot be used. */
 function read(file: string): FleetConfig {
   try {
     return readConfig(file);

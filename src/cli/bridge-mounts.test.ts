@@ -40,7 +40,7 @@ function mounted(services: Map<string, Service>, options: Partial<HttpHandlerOpt
 
 const textOf = ({ content }: Awaited<ReturnType<Client['callTool']>>): unknown => content[0];
 
-describe('servers at paths of their own', () => {
+describe('each server at its own path', () => {
   test.each(['legacy', 'modern'] as const)('are reached by their names: %s', async (eras) => {
     const { mounts, client } = mounted(new Map(['one', 'two words', 'a%2Fb'].map((name) => [name, named(name)])));
     for (const name of ['one', 'two words', 'a%2Fb']) {
@@ -50,7 +50,7 @@ describe('servers at paths of their own', () => {
     expect(mounts.sessions).toBe(eras === 'legacy' ? 3 : 0);
   });
 
-  test('are nowhere else', async () => {
+  test('are at no other path', async () => {
     const { fetch } = mounted(new Map([['one', named('one')]]));
     for (const path of [
       '/servers/none/mcp',
@@ -63,7 +63,7 @@ describe('servers at paths of their own', () => {
     }
   });
 
-  test('stand behind the authenticator and the checks in front, and hear who was let in', async () => {
+  test('require the authenticator and the other checks, and learn the caller', async () => {
     const { client, fetch } = mounted(new Map([['one', named('one')]]), {
       allowedHosts: ['mcp.example'],
       allowedOrigins: ['https://app.example'],
@@ -85,7 +85,7 @@ describe('servers at paths of their own', () => {
     expect(evil.status).toBe(403);
   });
 
-  test('may be replaced while sessions go on, and go away', async () => {
+  test('may be replaced while their sessions continue, and removed', async () => {
     const services = new Map([['one', named('one')]]);
     const { mounts, client, fetch } = mounted(services);
     const caller = await client('/servers/one/mcp', 'legacy');
@@ -98,7 +98,7 @@ describe('servers at paths of their own', () => {
     await expect(caller.callTool('who')).rejects.toThrow(/./);
   });
 
-  test('are closed once their names are gone, though nobody asks for those any more', async () => {
+  test('are closed when their names are removed, without a further request', async () => {
     const services = new Map<string, Service>();
     const { mounts, client } = mounted(services);
     for (const name of ['one', 'two', 'three']) {
@@ -112,7 +112,7 @@ describe('servers at paths of their own', () => {
     expect(mounts.sessions).toBe(0);
   });
 
-  test('go on while others are gone', async () => {
+  test('continue when others are removed', async () => {
     const services = new Map([
       ['one', named('one')],
       ['two', named('two')],

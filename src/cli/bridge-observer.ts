@@ -40,10 +40,10 @@ export class Observer {
     this.health = createHealth({
       upstream: anyReachable(() => Array.from(this.#servers.values(), ({ reach }) => reach)),
     });
-    metrics?.gauge('everwire_upstreams', 'Connections to servers, or their processes', () =>
+    metrics?.gauge('everwire_upstreams', 'Connections to servers, including their processes', () =>
       this.#each(({ upstreams }) => upstreams),
     );
-    metrics?.counter('everwire_upstream_restarts_total', 'Connections that were lost and made again', () =>
+    metrics?.counter('everwire_upstream_restarts_total', 'Connections that were lost and reopened', () =>
       this.#each(({ restarts }) => restarts),
     );
   }

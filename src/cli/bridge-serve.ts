@@ -1,3 +1,4 @@
+import { sendBudget } from '../base/send-budget.ts';
 import { compose, type Service } from '../core/exchange.ts';
 import { cleanErrors } from '../operate/clean-errors.ts';
 import { createLog, type CleanLog, type Log } from '../operate/logs.ts';
@@ -55,8 +56,9 @@ export async function serveBridge(
 ): Promise<void> {
   const warn = unrepeated((line) => log.write('warn', line));
   const onerror = ({ message }: Error): void => warn(message);
-  // A server seals its own `requestState`, if it wants to.
-  const inboundOptions: InboundOptions = { sealState: false, stateKey: settings.stateKey, onerror };
+  const auth = await authFor(settings.access);
+  // To a server, all clients of the bridge are one caller. Only the bridge can keep their states apart.
+  const inboundOptions: InboundOptions = { sealState: auth !== undefined, stateKey: settings.stateKey, onerror };
   // Over stdio, the client runs the bridge.
   const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
   const inbound = inboundTo(observer.served(compose(served.service, clean)), inboundOptions);
@@ -83,7 +85,7 @@ export async function serveBridge(
     inbound,
     onerror,
     onrefusal: refusalsTo(log, observer.metrics),
-    auth: await authFor(settings.access),
+    auth,
     tls,
     pages: (at) => pages(at) ?? mounts.page(at),
   });
@@ -110,7 +112,7 @@ export async function serveBridge(
   } else if (level === 'debug' || level === 'info') announce(served.name, listener, served.members !== undefined);
 }
 
-/** @throws Failure with code 2 where the files cannot be used. */
+/** @throws Failure with code 2 if the files cannot be used. */
 async function certificateOf({ tls }: BridgeSettings): Promise<TlsFiles | undefined> {
   if (!tls) return undefined;
   const { tlsFiles } = await import('../operate/tls-files.ts');
@@ -151,7 +153,7 @@ function refusalsTo(log: Log, metrics: Metrics | undefined): (refusal: HttpRefus
     // Clients learn the needed credential and scopes from a refusal, so these refusals are normal.
     const write = reason === 'credential' || reason === 'scope' ? inform : warn;
     const what = value === undefined ? '' : ` ${JSON.stringify(value)}`;
-    write(`refused: ${reason.replaceAll('_', ' ')}${what} (${status ?? 'the answer is broken off'})`);
+    write(`refused: ${reason.replaceAll('_', ' ')}${what} (${status ?? 'the response was interrupted'})`);
   };
 }
 
@@ -183,12 +185,13 @@ function pagesOf({ health, metrics }: Observer, settings: BridgeSettings): (path
 
 function addGauges(metrics: Metrics, handler: HttpHandler, inbound: Inbound, mounts: Mounts): void {
   metrics.gauge('everwire_sessions', 'Live sessions', () => handler.sessions + mounts.sessions);
-  metrics.gauge('everwire_streams', 'Event streams that somebody reads', () => handler.streams + mounts.streams);
+  metrics.gauge('everwire_streams', 'Event streams with a connected reader', () => handler.streams + mounts.streams);
   // This includes the mounts: their requests come through this handler, and they share its event log.
   metrics.gauge('everwire_http_buffered_bytes', 'Bytes kept in memory for HTTP clients', () => handler.bufferedBytes);
+  metrics.gauge('everwire_pending_send_bytes', 'Bytes that wait for servers that do not read', () => sendBudget.bytes);
   metrics.gauge(
     'everwire_suspended_requests',
-    'Requests that wait for answers of their callers',
+    'Requests that wait for answers from their clients',
     () => inbound.suspended + mounts.suspended,
   );
 }

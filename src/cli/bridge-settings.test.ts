@@ -81,7 +81,7 @@ describe('settings', () => {
     expect(ownVariables).toEqual(['TOKEN', 'KEY']);
   });
 
-  test('know an authorization server, whose tokens are for the address of the endpoint', () => {
+  test('support an authorization server, with the endpoint’s URL as audience', () => {
     const issued = ['--issuer', 'https://as.example', '--audience', 'https://mcp.example/mcp'];
     expect(read(...issued).access.issuer).toEqual({
       issuer: 'https://as.example',
@@ -97,7 +97,7 @@ describe('settings', () => {
     });
   });
 
-  test('listen beyond loopback only with somebody to let in, or when told that anyone may come', () => {
+  test('listen beyond loopback only with authentication, or if told to allow anyone', () => {
     expect(refusal('--host', '0.0.0.0')).toMatch(
       /^--host 0\.0\.0\.0 lets other machines call: .*--allow-unauthenticated/,
     );
@@ -108,27 +108,27 @@ describe('settings', () => {
     expect(read('--host', '0.0.0.0', '--stdio').stdio).toBe(true);
   });
 
-  test('take callers without a credential for one user only where nobody else can be among them', () => {
+  test('treat callers without a credential as one user only if nobody else can reach the bridge', () => {
     expect(read('--stdio').anonymous).toBe('one-client');
     expect(read('--host', 'localhost').anonymous).toBe('same-user');
-    expect(read('--host', '0.0.0.0', '--allow-unauthenticated').anonymous).toBe('strangers');
+    expect(read('--host', '0.0.0.0', '--allow-unauthenticated').anonymous).toBe('different-users');
     // Whoever passes requests on to loopback brings others along.
-    expect(read('--allow-host', 'mcp.example').anonymous).toBe('strangers');
+    expect(read('--allow-host', 'mcp.example').anonymous).toBe('different-users');
   });
 
-  test('allow pages of origins, those of extensions among them', () => {
+  test('allow web pages of given origins, including browser extensions', () => {
     const origins = ['https://app.example', 'chrome-extension://abcdef', '*'];
     const words = origins.flatMap((origin) => ['--allow-origin', origin]);
     expect(read(...words, 'https://server.example/mcp').listen.allowedOrigins).toEqual(origins);
   });
 
-  test('log requests where the log is for machines, unless told otherwise', () => {
+  test('log requests with JSON logs, unless told otherwise', () => {
     expect(read('--log-format', 'json').log.requests).toBe(true);
     expect(read('--log-format', 'json', '--no-log-requests').log.requests).toBe(false);
     expect(read('--log-requests').log.requests).toBe(true);
   });
 
-  test('bound what is behind the bridge', () => {
+  test('set the limits of what is behind the bridge', () => {
     const words = ['--max-memory', '512', '--server-idle-timeout', '900', '--state-key', 'env:KEY', '--no-login'];
     const settings = read(...words);
     expect(settings).toMatchObject({ maxMemory: 512 * 1024 ** 2, serverIdleTimeout: 900_000, login: false });
@@ -153,7 +153,7 @@ describe('a mistake is told by the name of its option', () => {
     [['--bearer', 'short'], /^--bearer is too short/],
     [['--bearer', `${SECRET} two`], /^--bearer must consist of/],
     [['--bearer', '@missing'], /^--bearer cannot read missing: ENOENT/],
-    [['--bearer', '@empty'], /^--bearer finds no secret in empty/],
+    [['--bearer', '@empty'], /^--bearer found no secret in empty/],
     [['--api-key', '@odd'], /^--api-key in odd must consist of/],
     [['--api-key', 'env:NONE'], /^--api-key needs the environment variable NONE/],
     [['--api-key', 'env:EMPTY'], /^--api-key needs the environment variable EMPTY/],
@@ -162,17 +162,14 @@ describe('a mistake is told by the name of its option', () => {
     [['--issuer', 'https://as.example'], /^--issuer needs the audience of its tokens: add --audience/],
     [['--issuer', 'as.example', '--audience', 'https://mcp.example'], /^--issuer must be a URL/],
     [['--issuer', 'https://as.example', '--audience', 'mcp'], /^--resource is needed if --audience is not a URL/],
-    [['--config', 'mcp.json', '--header', 'X: y'], /^--header is for a server with a URL/],
+    [['--config', 'mcp.json', '--header', 'X: y'], /^--header cannot be used with --config/],
     [['--header', 'x-team=blue'], /^--header must be written 'Name: value', not name=value$/],
-    [['--shared', '--pool', '2'], /^--shared and --pool cannot be used together/],
     [['--metrics-auth'], /^--metrics-auth needs callers that authenticate/],
-    [['--stdio', '--bearer', SECRET], /^--bearer is for HTTP, which --stdio does not serve/],
-    [['--stdio', '--metrics'], /^--metrics is for HTTP/],
     [['--state-key', 'fifteen-letters'], /^--state-key is too short: it must have 16 characters/],
-    [['--state-key', '@tokens'], /^--state-key must be one secret, and the file has several lines/],
+    [['--state-key', '@tokens'], /^--state-key must be one secret, but the file has several lines/],
     [['--state-key', 'env:NONE'], /^--state-key needs the environment variable NONE/],
-    [['--path', '/readyz'], /^--path \/readyz is the path of another page/],
-    [['--path', '/metrics', '--metrics'], /^--path \/metrics is the path of another page/],
+    [['--path', '/readyz'], /^--path \/readyz is already the path of a page/],
+    [['--path', '/metrics', '--metrics'], /^--path \/metrics is already the path of a page/],
   ])('%j', (words, message) => {
     const said = refusal(...words);
     expect(said).toMatch(message);
@@ -183,9 +180,11 @@ describe('a mistake is told by the name of its option', () => {
     [['--drain-timeout', '9999999'], /--drain-timeout.*up to 2000000/],
     [['--allow-origin', 'app.example'], /--allow-origin.*It must be like https:\/\/app\.example, or \*/],
     [['--allow-origin', 'https://app.example/path'], /--allow-origin.*It must be like/],
-    [['--cors', '*'], /--cors.*Use --allow-origin instead/],
     [['--log-level', 'loud'], /--log-level.*Allowed choices are/],
     [['--pool', '0'], /--pool/],
+    [['--shared', '--pool', '2'], /'--shared' cannot be used with option '--pool <number>'/],
+    [['--stdio', '--bearer', SECRET], /'--stdio' cannot be used with option '--bearer <token>'/],
+    [['--stdio', '--metrics'], /'--stdio' cannot be used with option '--metrics'/],
     [['--max-memory', '0.5'], /--max-memory/],
     [['--server-idle-timeout', '0'], /--server-idle-timeout/],
   ])('%j', (words, message) => {

@@ -19,7 +19,7 @@ export interface BridgeSettings extends Pick<
   readonly access: Access;
   readonly connections: 'per-session' | 'shared' | number;
   /** How callers without a credential are identified. */
-  readonly anonymous: 'one-client' | 'same-user' | 'strangers';
+  readonly anonymous: 'one-client' | 'same-user' | 'different-users';
   /** For a server with a URL. They may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
   /** Seals the `requestState` that clients send back. Undefined: each process makes its own key. */
@@ -62,7 +62,6 @@ const TOKEN = /^[\w.~+/-]+=*$/;
 
 /** @throws Failure with code 2 that names the option, and no secret. */
 export function readSettings(flags: BridgeFlags, environment: Environment = ENVIRONMENT): BridgeSettings {
-  checkWhereItIsServed(flags);
   const secretsOf = (option: string, words: readonly string[]): string[] =>
     words.flatMap((word) => readSecret(option, word, environment));
   const access: Access = {
@@ -76,16 +75,17 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
   }
   if (!flags.stdio && !guarded && !flags.allowUnauthenticated && !staysHere(flags.host)) {
     throw Failure.usage(
-      `--host ${flags.host} lets other machines call: add --bearer, --api-key or --issuer, or --allow-unauthenticated`,
+      `--host ${flags.host} lets other machines call: add --bearer, --api-key, --issuer or --allow-unauthenticated`,
     );
   }
   const taken = [
     ...(flags.health ? ['/healthz', '/readyz'] : []),
     ...(flags.metrics || flags.metricsAuth ? ['/metrics'] : []),
   ];
-  if (taken.includes(flags.path)) throw Failure.usage(`--path ${flags.path} is the path of another page of the bridge`);
+  if (taken.includes(flags.path))
+    throw Failure.usage(`--path ${flags.path} is already the path of a page of the bridge; choose another`);
   if (flags.config !== undefined && flags.header.length > 0) {
-    throw Failure.usage('--header is for a server with a URL; the servers of --config have headers of their own');
+    throw Failure.usage('--header cannot be used with --config: write the headers into the file');
   }
   const headers = readHeaders(flags.header, environment.env);
   const stateKey = readStateKey(flags.stateKey, environment);
@@ -97,7 +97,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     listen: listenOptions(flags),
     tls: readTls(flags),
     access,
-    connections: readConnections(flags),
+    connections: flags.shared ? 'shared' : (flags.pool ?? 'per-session'),
     anonymous: anonymousCallers(flags),
     headers,
     stateKey,
@@ -108,29 +108,12 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
   };
 }
 
-/** Refuses options that have no effect over stdio: the user would believe in a protection that does not exist. */
-function checkWhereItIsServed(flags: BridgeFlags): void {
-  if (!flags.stdio) return;
-  const given: Record<string, unknown> = {
-    '--tls-cert': flags.tlsCert,
-    '--bearer': flags.bearer[0],
-    '--api-key': flags.apiKey[0],
-    '--issuer': flags.issuer,
-    '--allow-origin': flags.allowOrigin[0],
-    '--metrics': flags.metrics,
-    '--metrics-auth': flags.metricsAuth,
-  };
-  for (const [option, value] of Object.entries(given)) {
-    if (value !== undefined) throw Failure.usage(`${option} is for HTTP, which --stdio does not serve`);
-  }
-}
-
 /**
  * On loopback all callers count as one user, unless `--allow-host` shows that a proxy forwards requests of other users.
  */
 function anonymousCallers({ stdio, host, allowHost }: BridgeFlags): BridgeSettings['anonymous'] {
   if (stdio) return 'one-client';
-  return staysHere(host) && allowHost.length === 0 ? 'same-user' : 'strangers';
+  return staysHere(host) && allowHost.length === 0 ? 'same-user' : 'different-users';
 }
 
 function staysHere(host: string): boolean {
@@ -169,13 +152,6 @@ function checkUrl(option: string, text: string): void {
   if (problem !== undefined) throw Failure.usage(`${option} ${problem}`);
 }
 
-function readConnections({ perSession, shared, pool }: BridgeFlags): BridgeSettings['connections'] {
-  const given = Object.entries({ '--per-session': perSession, '--shared': shared, '--pool': pool });
-  const [first, second] = given.filter(([, value]) => value !== undefined).map(([option]) => option);
-  if (second !== undefined) throw Failure.usage(`${first} and ${second} cannot be used together`);
-  return shared ? 'shared' : (pool ?? 'per-session');
-}
-
 /** The environment variable that an option value names: `env:NAME`, or `${env:NAME}` as in headers. */
 function variableIn(word: string): string | undefined {
   const [, plain, bracketed] = /^(?:env:(\w+)|\$\{env:(\w+)\})$/.exec(word) ?? [];
@@ -212,7 +188,7 @@ function readSecret(option: string, word: string, { env, read }: Environment): s
 function readStateKey(word: string | undefined, environment: Environment): string | undefined {
   if (word === undefined) return undefined;
   const [key, ...others] = readSecret('--state-key', word, environment);
-  if (others.length > 0) throw Failure.usage('--state-key must be one secret, and the file has several lines');
+  if (others.length > 0) throw Failure.usage('--state-key must be one secret, but the file has several lines');
   if (key!.length < MIN_STATE_KEY) {
     throw Failure.usage(`--state-key is too short: it must have ${MIN_STATE_KEY} characters`);
   }
@@ -230,6 +206,6 @@ function linesOf(option: string, file: string, read: Environment['read']): strin
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  if (lines.length === 0) throw Failure.usage(`${option} finds no secret in ${file}`);
+  if (lines.length === 0) throw Failure.usage(`${option} found no secret in ${file}`);
   return lines;
 }

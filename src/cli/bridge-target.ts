@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createBridge, type Bridge } from '../bridge/bridge.ts';
 import type { CommandServer, UrlServer } from '../bridge/config/config.ts';
 import type { CommandTarget } from '../client/target.ts';
@@ -6,10 +7,14 @@ import type { CleanLog } from '../operate/logs.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
+import { relayed } from './screen.ts';
 import { childEnv } from './child-env.ts';
 import { secretsIn, secretsOf } from './secrets.ts';
 import { StderrRelay } from './stderr-relay.ts';
 import { hasCredentials, type Target } from './target.ts';
+
+/** Without `--state-key`. All bridges share it, so that tasks continue when the entry of a server changes in the file. */
+const OWN_KEY = randomBytes(32);
 
 /**
  * Bridges one server as the settings say. Its secrets are removed from the log.
@@ -26,7 +31,7 @@ export async function bridgeTo(
 ): Promise<Bridge> {
   log.hide(name, secretsOf(target));
   const warn = unrepeated((line) => log.write('warn', among ? `${name}: ${line}` : line));
-  const { connections, anonymous, handshakeTimeout: connectTimeout, serverIdleTimeout: idleTimeout } = settings;
+  const { connections, anonymous, handshakeTimeout: connectTimeout, serverIdleTimeout: idleTimeout, listen } = settings;
   const server =
     target.kind === 'command'
       ? { target: boundedCommand(target, name, among ? `[${name}] ` : '', settings, log) }
@@ -37,7 +42,14 @@ export async function bridgeTo(
         };
   return createBridge({
     ...server,
-    ...{ connections, anonymous, connectTimeout, idleTimeout },
+    ...{
+      connections,
+      anonymous,
+      connectTimeout,
+      idleTimeout,
+      maxConnections: listen.maxSessions,
+      stateKey: settings.stateKey ?? OWN_KEY,
+    },
     onerror: ({ message }) => warn(message),
   });
 }
@@ -57,7 +69,7 @@ export function boundedCommand(
 ): CommandTarget {
   const pass = (line: string): void => {
     if (format === 'json') log.write('info', line, { server: name, from: 'stderr' });
-    else process.stderr.write(`${prefix}${printableLine(log.scrub(line))}\n`);
+    else process.stderr.write(`${prefix}${relayed(printableLine(log.scrub(line)), name)}\n`);
   };
   const relay = new StderrRelay(pass, () => process.stderr.writableLength);
   const { command, args, cwd } = server;

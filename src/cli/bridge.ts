@@ -16,8 +16,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   const settings = readSettings(flags);
   const log = await bridgeLog(settings);
   if (settings.config !== undefined) {
-    if (words.length > 0)
-      throw Failure.usage(`--config names the servers, so ${JSON.stringify(words[0])} must be left out`);
+    if (words.length > 0) throw Failure.usage(`--config already names the servers: remove ${JSON.stringify(words[0])}`);
     return (await import('./bridge-fleet.ts')).bridgeFleet(settings.config, settings, log);
   }
   const target = targetIn(words, settings.headers);
@@ -47,7 +46,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
 function targetIn([first, ...others]: string[], headers: BridgeSettings['headers']): Target {
   if (first === undefined) throw Failure.usage('a server is missing: a URL, -- and a command, or --config');
   if (!isUrl(first)) return commandTarget([first, ...others], headers);
-  if (others.length > 0) throw Failure.usage(`options must come before the URL: ${others[0]}`);
+  if (others.length > 0) throw Failure.usage(`options must come before the URL; this came after it: ${others[0]}`);
   return urlTarget(first, headers);
 }
 

@@ -44,7 +44,7 @@ export function addClientCommands(root: Command, command: string[] | undefined):
   add(
     'list',
     '[tools|resources|templates|prompts...]',
-    'list what a server has',
+    'list the tools, resources and prompts of a server',
     ['<target> tools --json'],
     async () => (await import('./list.ts')).list,
   );
@@ -52,7 +52,7 @@ export function addClientCommands(root: Command, command: string[] | undefined):
   const calling = add(
     'call',
     '<tool> [key=value...]',
-    'call a tool; its schema tells the types of the arguments',
+    'call a tool; its schema determines the types of the arguments',
     [
       '<target> add a=1 b=2',
       '<target> search text=hello tags=a tags=b',
@@ -61,7 +61,7 @@ export function addClientCommands(root: Command, command: string[] | undefined):
       'add a=1 b=2 -- node server.js',
     ],
     async () => (await import('./call.ts')).call,
-  ).option('--args-json <json>', 'arguments as JSON, @file, or - for stdin; key=value goes on top');
+  ).option('--args-json <json>', 'arguments as JSON, @file, or - for stdin; key=value overrides them');
   withOutput(calling, 'images, audio and other binary content');
 
   withOutput(
@@ -72,7 +72,7 @@ export function addClientCommands(root: Command, command: string[] | undefined):
       ['<target> file:///notes.txt', '<target> image://logo --output logo.png'],
       async () => (await import('./read.ts')).read,
     ),
-    'what was read',
+    'the content',
   );
 
   withOutput(
@@ -89,7 +89,7 @@ export function addClientCommands(root: Command, command: string[] | undefined):
   add(
     'complete',
     '<prompt|template> key=value...',
-    'complete the value of the first key, given the others',
+    'suggest values for the first key, given the other keys',
     ['<target> greet name=A', "<target> 'greeting://{name}' name=A"],
     async () => (await import('./complete.ts')).complete,
   );
@@ -101,16 +101,16 @@ export function addClientCommands(root: Command, command: string[] | undefined):
     ['<target>', '<target> --tools', '<target> file:///notes.txt --json --count 1'],
     async () => (await import('./listen.ts')).listen,
   )
-    .option('--tools', 'changes of the list of tools')
-    .option('--prompts', 'changes of the list of prompts')
-    .option('--resources', 'changes of the list of resources')
-    .addOption(new Option('--count <number>', 'end after this many').argParser(positive));
+    .option('--tools', 'listen to changes of the list of tools')
+    .option('--prompts', 'listen to changes of the list of prompts')
+    .option('--resources', 'listen to changes of the list of resources')
+    .addOption(new Option('--count <number>', 'exit after this many changes').argParser(positive));
 
-  add('ping', '', 'check whether a server answers', ['<target>'], async () => (await import('./ping.ts')).ping);
+  add('ping', '', 'check whether a server responds', ['<target>'], async () => (await import('./ping.ts')).ping);
   add(
     'discover',
     '',
-    'show the name of a server, its revisions and its capabilities',
+    'show the name, the revisions and the capabilities of a server',
     ['<target> --json'],
     async () => (await import('./discover.ts')).discover,
   );
@@ -121,12 +121,13 @@ function help(name: string, examples: readonly string[]): string {
     (example) => `  everwire ${name} ${example.replace('<target>', 'https://example.com/mcp')}`,
   );
   return `
-A target is a URL, a name in an mcp.json, or -- and a command, which come last.
+A target is a URL, the name of a server in an mcp.json,
+or -- and a command at the end of the line.
 
 Examples:
 ${lines.join('\n')}
 
-Exit codes: 0 success, 1 the server or its tool answered with an error,
-2 wrong usage, 3 cannot connect, 4 a login is needed or failed,
-5 no answer in time, 130 interrupted.`;
+Exit codes: 0 success, 1 the server or the tool returned an error,
+2 wrong usage, 3 cannot connect, 4 a login is required or has failed,
+5 timeout, 130 interrupted.`;
 }

@@ -16,16 +16,16 @@ export interface ClientFlags extends OutputFlags, TargetFlags {
 
 /** Adds the options of a command that calls a server. */
 export function withClientOptions(command: Command): Command {
-  command.option('--json', 'print the result as JSON, and nothing else on stdout');
+  command.option('--json', 'print the result as JSON, and nothing else, to stdout');
   return withTargetOptions(
     command,
-    'look up names of servers in this file (default: ./mcp.json, then the files of hosts)',
+    'look up server names in this file (default: ./mcp.json, then the files of other MCP hosts)',
   )
-    .addOption(repeatable('--root <directory>', 'tell the server that it may work in this directory'))
-    .addOption(new Option('--revision <revision>', 'speak this revision only').choices(Object.keys(REVISIONS)))
-    .addOption(seconds('--timeout <seconds>', 'wait this long for an answer or a sign of progress', 60))
+    .addOption(repeatable('--root <directory>', 'offer this directory to the server as a root'))
+    .addOption(new Option('--revision <revision>', 'use only this protocol revision').choices(Object.keys(REVISIONS)))
+    .addOption(seconds('--timeout <seconds>', 'time limit for a response; progress restarts it', 60))
     .addOption(
-      new Option('--log-level <level>', 'show log messages of the server from this level on')
+      new Option('--log-level <level>', 'show log messages of the server from this level up')
         .choices(LOG_LEVELS)
         .default('info'),
     );

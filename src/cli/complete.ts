@@ -11,7 +11,7 @@ export async function complete(words: SplitWords, flags: ClientFlags): Promise<v
   if (reference === undefined) throw Failure.usage('the name of a prompt, or a resource template, is missing');
   const [first, ...settled] = pairs(args);
   if (first === undefined)
-    throw Failure.usage('the argument is missing: name=value, where the value may be empty or begun');
+    throw Failure.usage('an argument is missing: name=value, where the value may be empty or incomplete');
   const [name, value] = first;
   // A prompt can have any name, but one that looks like a URI is unlikely.
   const ref = /^[a-z][a-z\d+.-]*:/i.test(reference)

@@ -30,14 +30,16 @@ test.each<[string, Error, boolean, number]>([
   expect(failureOf(error, connected)).toMatchObject({ exitCode });
 });
 
-test('what the server says is quoted with its code, and a question that it could not ask explained', () => {
+test('a server’s error is quoted with its code, and a question that could not be asked is explained', () => {
   expect(failureOf(new RpcError(-32602, 'no such tool'), true).message).toBe(
     'the server answered with an error: no such tool (-32602)',
   );
-  expect(failureOf(new RpcError(-32021, 'needs elicitation'), true).message).toMatch(/which takes a terminal$/);
+  expect(failureOf(new RpcError(-32021, 'needs elicitation'), true).message).toMatch(
+    /so run the command on a terminal$/,
+  );
 });
 
-test('causes that lead in a circle come to an end', () => {
+test('circular causes end', () => {
   const error = new Error('round');
   error.cause = error;
   expect(failureOf(error, true).exitCode).toBe(1);

@@ -28,7 +28,7 @@ export function failureOf(error: unknown, connected: boolean): Failure {
   if (!(error instanceof RpcError)) return failed(ExitCode.Refused, message);
   const text = `the server answered with an error: ${message} (${error.code})`;
   return error.code === McpErrorCode.MissingRequiredClientCapability
-    ? failed(ExitCode.Refused, `${text}; it asks questions, which takes a terminal`)
+    ? failed(ExitCode.Refused, `${text}; the server asks questions, so run the command on a terminal`)
     : failed(ExitCode.Refused, text);
 }
 

@@ -1,9 +1,10 @@
+import { define } from '../base/define.ts';
 import { filledIn } from '../client/form-answer.ts';
 import type { FormRequest } from '../client/handlers.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { ElicitResult } from '../protocol/types.ts';
 import { yesOrNo, type Prompter } from './prompter.ts';
-import { oneLine, wordsOf } from './screen.ts';
+import { indented, oneLine, wordsOf } from './screen.ts';
 
 /** The value of a field. */
 type Value = string | number | boolean | string[];
@@ -33,11 +34,11 @@ export async function fillIn(
   const { properties, required } = request.requestedSchema;
   const fields = Object.entries<unknown>(isObject(properties) ? properties : {});
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);
-  person.tell(`${oneLine(server)} asks: ${wordsOf(request.message)}`);
-  if (fields.length > 0) person.tell('(!decline declines, !cancel or Ctrl-D dismisses the question)');
+  person.tell(`${oneLine(server)} asks: ${indented(wordsOf(request.message))}`);
+  if (fields.length > 0) person.tell('(type !decline to decline, !cancel or Ctrl-D to dismiss the question)');
   let content: Record<string, Value> = {};
   for (let again = false; ; again = true) {
-    if (again) person.tell('(Enter keeps what is shown, !clear leaves a field out)');
+    if (again) person.tell('(Enter keeps the value shown, !clear removes it)');
     const before = content;
     content = {};
     for (const [name, schema] of fields) {
@@ -45,7 +46,7 @@ export async function fillIn(
       const shown = again ? Object.getOwnPropertyDescriptor(before, name)?.value : shape['default'];
       const typed = await askField(person, name, shape, shown as Value | undefined, needed.has(name), signal);
       if (typed === 'decline' || typed === 'cancel') return { action: typed };
-      if (typed !== 'nothing') Object.defineProperty(content, name, { value: typed.value, enumerable: true });
+      if (typed !== 'nothing') define(content, name, typed.value);
     }
     const said = await review(person, fields.length > 0, signal);
     if (said === 'accept') return { action: 'accept', content };
@@ -93,11 +94,11 @@ async function askField(
     if (line.trim() === '') {
       if (preset !== undefined) return { value: preset };
       if (!required) return 'nothing';
-      person.tell(`  ${label} is needed${schema['type'] === 'string' ? '; "" is the empty text' : ''}.`);
+      person.tell(`  ${label} is required${schema['type'] === 'string' ? '; enter "" for an empty text' : ''}.`);
       continue;
     }
     try {
-      return { value: read(line, schema, choices, label) };
+      return { value: await read(line, schema, choices, label) };
     } catch (error) {
       person.tell(`  ${(error as Error).message}.`);
     }
@@ -105,9 +106,9 @@ async function askField(
 }
 
 /** Converts the typed text to the field's value. @throws TypeError that says what is wrong with it. */
-function read(line: string, schema: JsonObject, choices: readonly Choice[], label: string): Value {
+async function read(line: string, schema: JsonObject, choices: readonly Choice[], label: string): Promise<Value> {
   const value = convert(line.trim(), schema, choices, label);
-  filledIn({ properties: { [label]: schema } }, { [label]: value });
+  await filledIn({ properties: { [label]: schema } }, { [label]: value });
   if (typeof value === 'string') checkFormat(value, schema['format'], label);
   return value;
 }
@@ -143,7 +144,7 @@ function choose(word: string, choices: readonly Choice[], label: string): string
     choices.find(({ value }) => value === word) ??
     (/^\d+$/.test(word) ? choices[Number(word) - 1] : undefined) ??
     choices.find(({ title }) => title.toLowerCase() === word.toLowerCase());
-  if (!found) throw new TypeError(`${label}: ${JSON.stringify(word)} is none of the choices`);
+  if (!found) throw new TypeError(`${label}: ${JSON.stringify(word)} is not one of the choices`);
   return found.value;
 }
 

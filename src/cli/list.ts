@@ -96,13 +96,19 @@ export async function list(words: SplitWords, flags: ClientFlags): Promise<void>
   });
 }
 
+/** How many arguments of a tool are listed. */
+const MAX_ARGUMENTS = 100;
+
 /** `a: integer, b?: string` */
 function signature({ inputSchema }: Tool): string {
   const schema = new ToolSchema(inputSchema);
   const { required } = schema;
-  return Array.from(schema.properties, ([name, property]) => {
+  const all = [...schema.properties];
+  const shown = all.slice(0, MAX_ARGUMENTS).map(([name, property]) => {
     return `${name}${required.has(name) ? '' : '?'}: ${property.describe()}`;
-  }).join(', ');
+  });
+  if (all.length > MAX_ARGUMENTS) shown.push(`and ${all.length - MAX_ARGUMENTS} more`);
+  return shown.join(', ');
 }
 
 function described(title: unknown, description: unknown): string {

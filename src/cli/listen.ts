@@ -62,7 +62,7 @@ function heard({ resourceSubscriptions = [], ...lists }: SubscriptionFilter): st
   const names = Object.entries(lists)
     .filter(([, wanted]) => wanted === true)
     .map(([name]) => name.replace('ListChanged', ''));
-  return [...names, ...resourceSubscriptions].join(', ') || 'nothing: the server agreed to none of it';
+  return [...names, ...resourceSubscriptions].join(', ') || 'nothing: the server accepted no part of the subscription';
 }
 
 function lineOf(change: Change): string {

@@ -58,12 +58,12 @@ function inBrowser({ tell, address }: Teller, { host }: URL): RedirectHandler {
     title: 'Everwire',
     timeout: LOGIN_TIMEOUT,
     open: async (url) => {
-      address(`${host} wants you to log in`, url);
+      address(`${host} asks you to log in`, url);
       if (await openBrowser(url)) return;
       // A user on another machine has to forward this port.
       const back = new URL(url.searchParams.get('redirect_uri')!);
       tell(
-        `No browser could be opened. Please open the address yourself; it leads back to ${back.host} on this machine.`,
+        `No browser could be opened. Open the URL yourself; after the login it redirects to ${back.host} on this machine.`,
       );
     },
   });
@@ -72,6 +72,7 @@ function inBrowser({ tell, address }: Teller, { host }: URL): RedirectHandler {
 function nobody({ host }: URL, allowed: boolean): RedirectHandler {
   const how = allowed ? 'run the command on a terminal' : 'run the command without --no-login';
   return {
-    start: () => Promise.reject(new OAuthError('authorization', `${host} wants a login: ${how}, or give a --header`)),
+    start: () =>
+      Promise.reject(new OAuthError('authorization', `${host} requires a login: ${how}, or add --header with a token`)),
   };
 }

@@ -41,15 +41,15 @@ function program(target: string[] | undefined): Command {
     .description('serve the example server (the default command)')
     .addArgument(new Argument('[command]').argParser(unknownCommand).default(undefined))
     .configureHelp({ visibleArguments: () => [] });
-  withSessionOptions(withAddressOptions(demoCommand), 10_000).action((_command: unknown, flags: ServeFlags) =>
-    demo(flags),
+  withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions').action(
+    (_command: unknown, flags: ServeFlags) => demo(flags),
   );
 
   withBridgeOptions(
     root
       .command('bridge')
       .usage('[options] <url> | [options] -- <command> [args...]')
-      .description('serve an MCP server, wherever it is, over HTTP or over stdio')
+      .description('serve a local or remote MCP server over HTTP or stdio')
       .argument('[server...]')
       .configureHelp({ visibleArguments: () => [] })
       .passThroughOptions(),

@@ -25,25 +25,28 @@ export interface TargetFlags {
 export function withAddressOptions(command: Command): Command {
   return command
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .addOption(new Option('--port <number>', 'port to listen on; 0 takes a free one').default(8000).argParser(port))
+    .addOption(new Option('--port <number>', 'port to listen on; 0 picks a free one').default(8000).argParser(port))
     .addOption(new Option('--path <path>', 'path of the Streamable HTTP endpoint').default('/mcp').argParser(path))
-    .option('--stdio', 'serve one client over stdin and stdout instead of HTTP')
-    .addOption(repeatable('--allow-host <host>', 'accept this Host header, besides loopback'))
+    .addOption(
+      // The user would believe in a protection that does not exist over stdio.
+      new Option('--stdio', 'serve one client over stdin and stdout instead of HTTP').conflicts([
+        ...['tlsCert', 'bearer', 'apiKey', 'issuer', 'allowOrigin', 'metrics', 'metricsAuth'],
+      ]),
+    )
+    .addOption(repeatable('--allow-host <host>', 'accept this Host header in addition to loopback'))
     .addOption(
       repeatable(
         '--allow-origin <origin>',
-        'accept this Origin, besides loopback, and let its pages read the answers (CORS)',
+        'accept this Origin in addition to loopback, and let its pages read responses (CORS)',
         origin,
       ),
     );
 }
 
-/** Adds the options for the sessions of a command that serves. */
-export function withSessionOptions(command: Command, maxSessions: number): Command {
+/** Adds the options for the sessions of a command that serves. @param most what `--max-sessions` limits. */
+export function withSessionOptions(command: Command, maxSessions: number, most: string): Command {
   return command
-    .addOption(
-      new Option('--max-sessions <number>', 'refuse more sessions than this').default(maxSessions).argParser(positive),
-    )
+    .addOption(new Option('--max-sessions <number>', most).default(maxSessions).argParser(positive))
     .addOption(seconds('--idle-timeout <seconds>', 'end a session after this long without a message', 1800));
 }
 
@@ -52,9 +55,9 @@ export function withTargetOptions(command: Command, config: string): Command {
   return command
     .option('--config <file>', config)
     .addOption(
-      repeatable('--header <header>', "send this 'Name: value' to a server at a URL; ${env:NAME} is filled in"),
+      repeatable('--header <header>', "send this 'Name: value' header to a server at a URL; ${env:NAME} is replaced"),
     )
-    .option('--no-login', 'do not open the browser if a server at a URL wants a login');
+    .option('--no-login', 'do not open a browser if a server at a URL requires a login');
 }
 
 /** The same options, in the form that `listen` of `everwire/http` takes. */
@@ -102,7 +105,8 @@ function port(text: string): number {
 
 function path(text: string): string {
   if (!/^\/[\w\-./~%]*$/.test(text)) throw new InvalidArgumentError('It must begin with a slash and have no query.');
-  if (text === '/sse' || text === '/messages') throw new InvalidArgumentError('The HTTP+SSE transport is there.');
+  if (text === '/sse' || text === '/messages')
+    throw new InvalidArgumentError('This path belongs to the HTTP+SSE transport.');
   return text;
 }
 

@@ -63,7 +63,7 @@ test.each<[ContentBlock, string]>([
 });
 
 describe('a terminal', () => {
-  test('is not spoken to by servers; a pipe gets everything', async () => {
+  test('cannot be controlled by servers; a pipe gets everything unchanged', async () => {
     const terminal = outputOn(true);
     const pipe = outputOn(false);
     for (const { output } of [terminal, pipe]) await output.text('a\u001b[2Jb');
@@ -81,7 +81,7 @@ describe('a terminal', () => {
 });
 
 describe('a file that was named', () => {
-  test('takes what is no text, and the next ones are numbered', async () => {
+  test('gets binary content, and further contents are numbered', async () => {
     const file = path.join(directory, 'out.png');
     const { output, sink } = outputOn(false, { output: file });
     await output.block({ type: 'text', text: 'text' });
@@ -103,7 +103,7 @@ describe('a file that was named', () => {
     expect(sink.text).toBe(`[text/plain, 7 bytes, written to ${file}]\n`);
   });
 
-  test('is stdout where it is -', async () => {
+  test('goes to stdout if it is -', async () => {
     const { output, sink } = outputOn(false, { output: '-' });
     await output.block({ ...image, data: '/wB/' });
     expect([...Buffer.concat(sink.chunks)]).toEqual([255, 0, 127]);
@@ -117,7 +117,7 @@ describe('a file that was named', () => {
   });
 });
 
-test('a reader that leaves early is no error', async () => {
+test('a reader that stops early causes no error', async () => {
   const left = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
   const sink = new Writable({ write: (_chunk, _encoding, callback) => callback(left) });
   sink.on('error', () => {});

@@ -89,7 +89,10 @@ export class Output {
   async #save(data: Buffer, mimeType: string): Promise<void> {
     if (this.#file === '-') {
       if (!this.#stdout.isTTY) return this.#write(data);
-      throw new Failure(ExitCode.Refused, `${mimeType} is not written to a terminal: name a file, or redirect stdout`);
+      throw new Failure(
+        ExitCode.Refused,
+        `${mimeType} cannot be written to a terminal: add --output with a file, or redirect stdout`,
+      );
     }
     this.#files += 1;
     const file = numbered(this.#file!, this.#files);

@@ -44,13 +44,13 @@ test('a line never is wider than the terminal', () => {
   expect(screen.shown[0]).toBe('… 1  a message tha…');
 });
 
-test('a terminal without a size shows it all the same', () => {
+test('a terminal without a size shows it, too', () => {
   const screen = new Screen(true, 0);
   new ProgressBar(screen).show({ progress: 1 });
   expect(screen.shown).toEqual(['… 1']);
 });
 
-test('what is written meanwhile stands above it', () => {
+test('other output appears above it', () => {
   const screen = new Screen();
   const bar = new ProgressBar(screen);
   bar.around(() => screen.write('first\n'));
@@ -63,7 +63,7 @@ test('what is written meanwhile stands above it', () => {
   expect(screen.shown).toEqual(['first', 'second', 'third', '']);
 });
 
-test('a pipe sees nothing of it', () => {
+test('a pipe gets none of it', () => {
   const screen = new Screen(false);
   const bar = new ProgressBar(screen);
   bar.show({ progress: 1, total: 2 });

@@ -42,7 +42,7 @@ describe('a form', () => {
   const fill = (person: Prompter, properties: Record<string, object>, required: string[] = []) =>
     fillIn(person, 'the shop', form(properties, required), signal);
 
-  test('says who asks, and goes through the fields in order', async () => {
+  test('names the server, and asks for one field after the other', async () => {
     const person = new Scripted('Ada', '3', 'y', '');
     const properties = {
       name: { ...text, title: 'Your name', description: 'As on the door', maxLength: 20 },
@@ -55,13 +55,20 @@ describe('a form', () => {
     });
     expect(person.heard).toEqual([
       'the shop asks: Please tell',
-      '(!decline declines, !cancel or Ctrl-D dismisses the question)',
+      '(type !decline to decline, !cancel or Ctrl-D to dismiss the question)',
       '  As on the door',
       '  Your name (text, at most 20 characters): ',
       '  floor (whole number, -1 to 9, optional) [0]: ',
       '  bell (yes or no, optional): ',
       'Send this? [Y/n, e to edit] ',
     ]);
+  });
+
+  test('indents further lines of the message', async () => {
+    const person = new Scripted('');
+    const message = 'Hi.\n\neverwire: done';
+    await fillIn(person, 'the shop', { ...form({}), message }, signal);
+    expect(person.heard[0]).toBe('the shop asks: Hi.\n    \n    everwire: done');
   });
 
   test.each<[string, object, string, unknown]>([
@@ -89,11 +96,11 @@ describe('a form', () => {
   });
 
   test.each<[object, string, string, string]>([
-    [{ type: 'integer' }, '1.5', '1', 'field must be of type integer.'],
-    [{ type: 'number', minimum: 18 }, '17', '18', 'field must be at least 18.'],
+    [{ type: 'integer' }, '1.5', '1', 'field: must be integer.'],
+    [{ type: 'number', minimum: 18 }, '17', '18', 'field: must be >= 18.'],
     [{ type: 'number' }, 'many', '1', 'field must be a number.'],
     [{ type: 'boolean' }, 'perhaps', 'no', 'field must be yes or no.'],
-    [{ ...text, minLength: 3 }, 'ab', 'abc', 'field: its length must be at least 3.'],
+    [{ ...text, minLength: 3 }, 'ab', 'abc', 'field: must NOT have fewer than 3 characters.'],
     [{ ...text, format: 'email' }, 'ada', 'ada@x.org', 'field must be an email address.'],
     [{ ...text, format: 'uri' }, 'x', 'https://x.org', 'field must be a URI, such as https://example.com.'],
     [{ ...text, format: 'date' }, '2026-02-31', '2026-02-28', 'field must be a date, such as 2026-07-28.'],
@@ -103,14 +110,14 @@ describe('a form', () => {
       '2026-07-28T12:00:00Z',
       'field must be a date and time, such as 2026-07-28T12:00:00Z.',
     ],
-    [{ ...text, enum: ['a'] }, '2', '1', 'field: "2" is none of the choices.'],
+    [{ ...text, enum: ['a'] }, '2', '1', 'field: "2" is not one of the choices.'],
     [
       { type: 'array', items: { enum: ['a', 'b'] }, minItems: 2 },
       'a',
       'a,b',
-      'field: the number of its items must be at least 2.',
+      'field: must NOT have fewer than 2 items.',
     ],
-    [text, '', 'x', 'field is needed; "" is the empty text.'],
+    [text, '', 'x', 'field is required; enter "" for an empty text.'],
   ])('asks again: %j', async (schema, wrong, right, said) => {
     const person = new Scripted(wrong, right, 'y');
     expect(await fill(person, { field: schema }, ['field'])).toMatchObject({ action: 'accept' });
@@ -128,7 +135,7 @@ describe('a form', () => {
     expect(await fill(new Scripted(...lines), { name: text, floor: { type: 'integer' } })).toEqual({ action });
   });
 
-  test('can be looked through and changed before it is sent', async () => {
+  test('can be reviewed and changed before it is sent', async () => {
     const person = new Scripted('Adq', '3', 'y', 'perhaps', 'e', 'Ada', '', '!clear', 'edit', '', '4', '', '');
     const properties = { name: text, floor: { type: 'integer' }, bell: { type: 'boolean' } };
     expect(await fill(person, properties, ['name'])).toEqual({ action: 'accept', content: { name: 'Ada', floor: 4 } });
@@ -146,7 +153,7 @@ describe('a form', () => {
     expect(await fill(new Scripted('n'), {})).toEqual({ action: 'decline' });
   });
 
-  test('is over where the server takes it back', async () => {
+  test('ends when the server cancels it', async () => {
     const taken = AbortSignal.abort(new Error('taken back'));
     await expect(fillIn(new Scripted('x'), 'shop', form({ field: text }), taken)).rejects.toThrow('taken back');
   });
@@ -164,13 +171,13 @@ describe('an address', () => {
     return offerUrl(person, 'the shop', request(url), open, signal);
   };
 
-  test('is shown in full, and opened where the person says so', async () => {
+  test('is shown in full, and opened only if the user agrees', async () => {
     const person = new Scripted('y');
     expect(await go(person, 'https://example.com/sign-in?next=%2F')).toEqual({ action: 'accept' });
     expect(person.heard).toEqual([
-      'the shop asks you to visit an address: Sign in',
+      'the shop asks you to open a URL: Sign in',
       '  https://example.com/sign-in?next=%2F',
-      '  It is at example.com.',
+      '  The host is example.com.',
       'Open it in the browser? [y/N] ',
     ]);
     expect(opened).toEqual(['https://example.com/sign-in?next=%2F']);
@@ -185,20 +192,20 @@ describe('an address', () => {
     expect(opened).toEqual([]);
   });
 
-  test('without a browser it is the person who opens it', async () => {
+  test('without a browser, the user opens it', async () => {
     const person = new Scripted('y');
     expect(await go(person, 'https://example.com/', false)).toEqual({ action: 'accept' });
-    expect(person.heard.at(-1)).toMatch(/open the address yourself/);
+    expect(person.heard.at(-1)).toMatch(/Open the URL yourself/);
   });
 
   test.each([
-    ['https://аpple.com/', /may look like others/],
+    ['https://аpple.com/', /can look like other letters/],
     ['https://bank.com@evil.example/', /before the @/],
-    ['http://example.com/', /read on the way/],
-  ])('%s comes with a warning', async (url, warning) => {
+    ['http://example.com/', /not encrypted/],
+  ])('%s causes a warning', async (url, warning) => {
     const person = new Scripted('n');
     await go(person, url);
-    expect(person.heard.filter((line) => line.startsWith('  Beware: '))).toEqual([expect.stringMatching(warning)]);
+    expect(person.heard.filter((line) => line.startsWith('  Warning: '))).toEqual([expect.stringMatching(warning)]);
   });
 
   test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('%s is declined', async (url) => {
@@ -228,7 +235,7 @@ describe('a message to a model', () => {
       stopReason: 'endTurn',
     });
     expect(person.heard.slice(0, 4)).toEqual([
-      'the shop asks a model (at most 100 tokens):',
+      "the shop asks for a model's answer (at most 100 tokens):",
       '  system: Be brief.',
       '  user: Two\n    lines \u001b[31m',
       '  assistant: [image/png, 3 bytes]',

@@ -11,7 +11,7 @@ function folder(): string {
   return made;
 }
 
-test('a directory is told by its address, from wherever it is named', () => {
+test('a directory becomes a file URL, whatever the working directory', () => {
   const cwd = folder();
   mkdirSync(path.join(cwd, 'my work #1'));
   const [root, here] = rootsOf(['my work #1', '.'], cwd);
@@ -22,7 +22,7 @@ test('a directory is told by its address, from wherever it is named', () => {
   expect(rootsOf([path.parse(cwd).root], cwd)[0]!.name).not.toBe('');
 });
 
-test.each(['nothing', 'file', 'file/within'])('what is no directory is named: %s', (name) => {
+test.each(['nothing', 'file', 'file/within'])('a path that is not a directory is named: %s', (name) => {
   const cwd = folder();
   writeFileSync(path.join(cwd, 'file'), '');
   expect(() => rootsOf([name], cwd)).toThrow(`--root "${name}" is not a directory`);

@@ -51,7 +51,7 @@ export async function serveStdio(served: Pick<Servable, 'connect'>): Promise<voi
 export function announce(name: string, { url, sseUrl }: HttpListener, members = false): void {
   printStatus(`listening on ${url}`);
   if (sseUrl) printStatus(`HTTP+SSE, for clients of 2024-11-05, on ${sseUrl}`);
-  if (members) printStatus(`each server by itself on ${url.replace(/(?<=\/\/[^/]+)(?=\/)/, '/servers/<name>')}`);
+  if (members) printStatus(`each server separately on ${url.replace(/(?<=\/\/[^/]+)(?=\/)/, '/servers/<name>')}`);
   printStatus('client configuration:');
   process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url } } }, null, 2)}\n`);
 }

@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { SampleParams, SampleResult, SamplingMessage } from '../protocol/sampling.ts';
 import { agrees, type Prompter } from './prompter.ts';
-import { bytes, oneLine } from './screen.ts';
+import { bytes, indented, oneLine } from './screen.ts';
 
 /** The error code if the user refuses (2025-11-25, client/sampling: Error Handling). */
 const REJECTED = -1;
@@ -21,12 +21,12 @@ export async function answerByHand(
   if (!Array.isArray(params.messages)) {
     throw new RpcError(ErrorCode.InvalidParams, 'sampling/createMessage needs a list of messages');
   }
-  person.tell(`${oneLine(server)} asks a model (at most ${String(params.maxTokens)} tokens):`);
+  person.tell(`${oneLine(server)} asks for a model's answer (at most ${String(params.maxTokens)} tokens):`);
   if (typeof params.systemPrompt === 'string') person.tell(`  system: ${indented(params.systemPrompt)}`);
   for (const message of params.messages) person.tell(`  ${oneLine(message.role)}: ${indented(textOf(message))}`);
-  const agreed = await agrees(person, 'Answer in its place?', false, signal);
+  const agreed = await agrees(person, 'Answer in place of the model?', false, signal);
   if (agreed !== true) throw rejected();
-  person.tell('Write the answer; a line with a single dot ends it.');
+  person.tell('Write the answer, then a line with a single dot.');
   const lines: string[] = [];
   for (;;) {
     const line = await person.ask('> ', signal);
@@ -57,8 +57,4 @@ function textOf({ content }: SamplingMessage): string {
       }
     })
     .join('\n');
-}
-
-function indented(text: string): string {
-  return text.replaceAll('\n', '\n    ');
 }

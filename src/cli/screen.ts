@@ -11,6 +11,16 @@ export function wordsOf(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
+/** Indents all lines of a server's text but the first, so that none looks like a line of this program. */
+export function indented(text: string): string {
+  return text.replaceAll('\n', '\n    ');
+}
+
+/** A line that a server wrote to stderr. The server's name comes first if the line looks like one of this program. */
+export function relayed(line: string, server: string): string {
+  return /^\W*everwire\b/i.test(line) ? `${oneLine(server)}: ${line}` : line;
+}
+
 /** Cuts a line to a width. */
 export function cut(text: string, width: number): string {
   const characters = Array.from(text);

@@ -27,11 +27,11 @@ describe('of variables', () => {
     'NODE_ENV',
     'DATABASE',
     'SIDE',
-  ])('%s is none', (name) => {
+  ])('%s is not a secret', (name) => {
     expect(ofVariable(name)).toEqual([]);
   });
 
-  test('the password of an address is one, whatever the name', () => {
+  test('the password in a URL is a secret, whatever its name', () => {
     expect(ofVariable('DATABASE_URL', 'postgres://ada:p%40ss-word-1@db.example/shop')).toEqual([
       'p%40ss-word-1',
       'p@ss-word-1',
@@ -41,7 +41,7 @@ describe('of variables', () => {
     expect(ofVariable('DATABASE_URL', 'postgres://db.example:54321234/shop@here')).toEqual([]);
   });
 
-  test('a word of a few letters is none', () => {
+  test('a word of a few letters is not a secret', () => {
     expect(ofVariable('API_KEY', 'short')).toEqual([]);
   });
 });
@@ -51,4 +51,10 @@ test('of headers, all are, with and without their scheme', () => {
   const server = { kind: 'url', name: 'mine', url: 'https://a.example', headers, tools: {} } as const;
   expect(secretsOf(server).toSorted()).toEqual([`Bearer ${VALUE}`, 'blue-and-red', 'blue-and-red', VALUE].toSorted());
   expect(secretsIn('Basic few')).toEqual(['Basic few']);
+});
+
+test('of Basic credentials, the password is too', () => {
+  const credentials = `ada:${VALUE}`;
+  const encoded = Buffer.from(credentials).toString('base64');
+  expect(secretsIn(`Basic ${encoded}`)).toEqual([`Basic ${encoded}`, encoded, credentials, VALUE]);
 });

@@ -11,9 +11,18 @@ export const MIN_SECRET = 8;
 const ANYWHERE = /auth|bearer|conn(?:ection)?_?str|cookie|cred|jwt|key|mnemonic|pass|private|pwd|secret|session|token/i;
 const AS_A_WORD = /(?:^|[_.-])(?:dsn|hmac|otp|pat|pem|pin|pw|salt|sas|seed|totp|webhook)(?:$|[_.\d-])/i;
 
-/** The value of a header or a variable, and the part after a scheme such as `Bearer`. */
+/** The value of a header or a variable, the part after a scheme such as `Bearer`, and the password of `Basic`. */
 export function secretsIn(value: string): string[] {
-  return [value, value.replace(/^\S+\s+/, '')].filter((secret) => secret.length >= MIN_SECRET);
+  const secrets = [value, value.replace(/^\S+\s+/, ''), ...basicPasswordIn(value)];
+  return secrets.filter((secret) => secret.length >= MIN_SECRET);
+}
+
+/** `Basic YWRhOnBhc3N3b3Jk`: the text that it encodes, and the password in it (RFC 7617, section 2). */
+function basicPasswordIn(value: string): string[] {
+  const encoded = /^basic\s+(\S+)$/i.exec(value)?.[1];
+  if (encoded === undefined) return [];
+  const credentials = Buffer.from(encoded, 'base64').toString();
+  return [credentials, credentials.slice(credentials.indexOf(':') + 1)];
 }
 
 /**

@@ -4,21 +4,21 @@ import { StderrRelay } from './stderr-relay.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('what a server says is passed on as it is', () => {
+test('a server’s stderr is passed on unchanged', () => {
   const written: string[] = [];
   const { line } = new StderrRelay((text) => void written.push(text));
   for (const text of ['one', '', 'two']) line(text);
   expect(written).toEqual(['one', '', 'two']);
 });
 
-test('of a flood so much is passed on in a second, and what was left out is told', () => {
+test('a flood is limited each second, and the omitted lines are counted', () => {
   const written: string[] = [];
   const { line } = new StderrRelay((text) => void written.push(text));
   const kilobyte = 'x'.repeat(1023);
   for (let count = 0; count < 10_000; count += 1) line(kilobyte);
   expect(written).toHaveLength(256);
   vi.advanceTimersByTime(1000);
-  expect(written.slice(256)).toEqual(['(9744 lines were left out: there were more than can be passed on)']);
+  expect(written.slice(256)).toEqual(['(9744 lines were left out: the server wrote too much)']);
   line('again');
   expect(written.at(-1)).toBe('again');
   for (let count = 0; count < 300; count += 1) line(kilobyte);
@@ -30,7 +30,7 @@ test('of a flood so much is passed on in a second, and what was left out is told
   expect(written.filter((text) => text.startsWith('('))).toHaveLength(2);
 });
 
-test('for a reader who reads nothing no more is kept than a mebibyte', () => {
+test('at most a mebibyte waits for a reader that does not read', () => {
   const written: string[] = [];
   let unread = 0;
   const { line } = new StderrRelay(

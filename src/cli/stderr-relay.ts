@@ -44,7 +44,7 @@ export class StderrRelay {
     this.#timer = undefined;
     if (this.#left === 0) return;
     if (this.#behind() > MAX_BEHIND) return this.#tellLater();
-    this.#write(`(${this.#left} lines were left out: there were more than can be passed on)`);
+    this.#write(`(${this.#left} lines were left out: the server wrote too much)`);
     this.#left = 0;
   }
 }

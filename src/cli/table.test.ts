@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { bytes, cut } from './screen.ts';
 import { table } from './table.ts';
 
-test('columns stand under each other', () => {
+test('columns are aligned', () => {
   expect(
     table([
       ['add', 'a, b', 'Adds\ntwo'],
@@ -18,7 +18,7 @@ test('lines are cut to the terminal, and whole without one', () => {
   expect(table(rows)).toBe(`  name  ${'x'.repeat(100)}\n`);
 });
 
-test('the last of three columns goes below the others if there is no room beside them', () => {
+test('the last of three columns goes below the others if there is no room', () => {
   const rows = [
     ['search', 'text: string, limit?: integer', 'Searches all documents for a text'],
     ['ping', '', ''],
@@ -30,7 +30,7 @@ test('the last of three columns goes below the others if there is no room beside
   expect(table(rows, 32)).toBe('  search  text: string, limit?:…\n      Searches all documents fo…\n  ping\n');
 });
 
-test('a word that is very long pushes its own line alone', () => {
+test('a very long word affects only its own line', () => {
   expect(
     table([
       ['n'.repeat(80), 'one'],
@@ -39,7 +39,7 @@ test('a word that is very long pushes its own line alone', () => {
   ).toBe(`  short${' '.repeat(57)}two`);
 });
 
-test('no rows are no lines', () => {
+test('no rows give no lines', () => {
   expect(table([])).toBe('');
 });
 

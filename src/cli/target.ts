@@ -20,7 +20,7 @@ export function urlTarget(url: string, headers: UrlServer['headers']): UrlServer
 
 /** @throws Failure with code 2 if the command is missing, or if there are headers: a command cannot get headers. */
 export function commandTarget([command, ...args]: readonly string[], headers: UrlServer['headers']): CommandServer {
-  if (!command) throw Failure.usage('-- must be followed by the command that starts the server');
+  if (!command) throw Failure.usage('after -- there must be a command that starts the server');
   refuseHeaders(headers);
   return { kind: 'command', command, args, env: {} };
 }

@@ -31,13 +31,13 @@ afterEach(() => {
   for (const terminal of open.splice(0)) terminal.close();
 });
 
-describe('a person', () => {
-  test('is there where both ends are a terminal', () => {
+describe('a user', () => {
+  test('is present if stdin and stderr are a terminal', () => {
     expect(terminalOf(true).terminal.interactive).toBe(true);
     expect(terminalOf(false).terminal.interactive).toBe(false);
   });
 
-  test('is asked for lines, and those typed before are taken first', async () => {
+  test('is asked for lines, and lines typed earlier come first', async () => {
     const { terminal, keys, screen } = terminalOf();
     const first = terminal.ask('Name: ', signal);
     keys.write('Ada\rnext\r');
@@ -46,7 +46,7 @@ describe('a person', () => {
     expect(await terminal.ask('More: ', signal)).toBe('next');
   });
 
-  test('is shown what a server says, and no more', () => {
+  test('sees the server’s text, without control characters', () => {
     const { terminal, screen } = terminalOf();
     terminal.tell('a \u001b]8;;https://bad.example\u0007link\u202e');
     void terminal.ask('b\u009b2J: ', signal).catch(() => {});
@@ -54,7 +54,7 @@ describe('a person', () => {
     expect(screen.text).toContain('b\\u009b2J: ');
   });
 
-  test('who ends the input says nothing, and can be asked again', async () => {
+  test('who ends the input gives no answer, and can be asked again', async () => {
     const { terminal, keys } = terminalOf();
     const first = terminal.ask('Name: ', signal);
     keys.write('\u0004');
@@ -64,13 +64,13 @@ describe('a person', () => {
     expect(await second).toBe('Ada');
   });
 
-  test('is not asked any more where the question is taken back', async () => {
+  test('is not asked any more when the question is cancelled', async () => {
     const { terminal, screen } = terminalOf();
     const controller = new AbortController();
     const answer = terminal.ask('Name: ', controller.signal);
     controller.abort(new Error('taken back'));
     await expect(answer).rejects.toThrow('taken back');
-    expect(screen.text).toContain('(the question was taken back)');
+    expect(screen.text).toContain('(the server withdrew the question)');
     await expect(terminal.ask('Name: ', controller.signal)).rejects.toThrow('taken back');
   });
 
@@ -106,7 +106,7 @@ test('the log of a server is one line a message, and cannot speak to the termina
   expect(screen.text).toBe('[info] plain\n[error] db: {"lost":["a\\u001b[2J"]}\n[info] two lines\\u0007\n');
 });
 
-test('a task says how it stands', () => {
+test('a task shows its status', () => {
   const { terminal, screen } = terminalOf();
   terminal.status({ status: 'working' });
   terminal.status({ status: 'working', statusMessage: 'Page 2 of 3' });

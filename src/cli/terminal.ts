@@ -85,7 +85,7 @@ export class Terminal implements Prompter {
       const taken = (): void => {
         this.#waiting = undefined;
         this.#reader?.pause();
-        this.tell('\n(the question was taken back)');
+        this.tell('\n(the server withdrew the question)');
         reject(signal.reason);
       };
       signal.addEventListener('abort', taken, { once: true });

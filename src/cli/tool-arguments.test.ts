@@ -33,7 +33,7 @@ const tool = {
 
 const read = (...words: string[]): unknown => toolArguments(tool, words);
 
-describe('words become what the schema says', () => {
+describe('words are converted by the schema', () => {
   test.each<[string[], unknown]>([
     [['text=12'], { text: '12' }],
     [['text='], { text: '' }],
@@ -65,7 +65,7 @@ describe('words become what the schema says', () => {
     expect(read(...words)).toEqual(expected);
   });
 
-  test('on top of what was given whole', () => {
+  test('in addition to arguments given as JSON', () => {
     const base = { text: 'a', tags: ['old'], within: { north: 1 } };
     expect(toolArguments(tool, ['text=b', 'tags=new', 'within.place.zip=3'], base)).toEqual({
       text: 'b',
@@ -75,7 +75,7 @@ describe('words become what the schema says', () => {
     expect(base).toEqual({ text: 'a', tags: ['old'], within: { north: 1 } });
   });
 
-  test('a key cannot reach what every object has', () => {
+  test('a key cannot reach inherited properties', () => {
     const open = { name: 'any', inputSchema: { type: 'object' } };
     const args = toolArguments(open, ['__proto__.polluted=yes', 'constructor=x']);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
@@ -110,7 +110,7 @@ describe('a mistake is named before anything is sent', () => {
   );
 
   test('one that goes into a value that was given', () => {
-    expect(() => read('anything=x', 'anything.deep=1')).toThrow(/anything was given a value of its own before$/);
+    expect(() => read('anything=x', 'anything.deep=1')).toThrow(/anything already has a value$/);
   });
 
   test.each([
@@ -123,7 +123,7 @@ describe('a mistake is named before anything is sent', () => {
     );
   });
 
-  test('nothing where all is well', async () => {
+  test('valid arguments have no problems', async () => {
     await expect(checkArguments(tool, { text: 'x', limit: 1, tags: [] })).resolves.toBeUndefined();
   });
 
@@ -133,7 +133,7 @@ describe('a mistake is named before anything is sent', () => {
   });
 });
 
-test('a schema that refers to itself comes to an end', () => {
+test('a schema that refers to itself ends', () => {
   const node = { type: 'object', properties: { next: { $ref: '#/$defs/node' }, name: { type: 'string' } } };
   const endless = { $ref: '#/$defs/endless' };
   const inputSchema = {
@@ -148,14 +148,14 @@ test('a schema that refers to itself comes to an end', () => {
   });
 });
 
-test('a pattern of the server that would take for ever in other hands is checked', async () => {
+test('a server’s slow pattern is checked in bounded time', async () => {
   const text = { type: 'string', pattern: '^(.|.|.)*\\u0001$' };
   const slow = { name: 'slow', inputSchema: { type: 'object', properties: { text } } };
   await expect(checkArguments(slow, { text: `${'x'.repeat(40)}\u0001` })).resolves.toBeUndefined();
   await expect(checkArguments(slow, { text: 'x'.repeat(40) })).rejects.toThrow('must match pattern');
 });
 
-test('lists of lists for ever are described as far as a person reads', () => {
+test('endlessly nested lists are described to a limited depth', () => {
   const tree = { type: 'array', items: { $ref: '#/$defs/tree' } };
   const inputSchema = { type: 'object', properties: { tree: { $ref: '#/$defs/tree' } }, $defs: { tree } };
   expect(wanted({ name: 'plant', inputSchema })).toBe('plant takes tree (any[][][][][])');
@@ -173,6 +173,6 @@ test.each([
     },
     'bare takes a (("x" | "y")[]) and b (any, required)',
   ],
-])('what a tool takes is said: %j', (inputSchema, said) => {
+])('the arguments of a tool are described: %j', (inputSchema, said) => {
   expect(wanted({ name: 'bare', inputSchema })).toBe(said);
 });

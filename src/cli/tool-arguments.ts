@@ -1,3 +1,4 @@
+import { define } from '../base/define.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Tool } from '../protocol/types.ts';
 import { PlainSchema } from '../schema/plain-schema.ts';
@@ -56,14 +57,14 @@ export async function checkArguments(tool: NamedTool, args: JsonObject): Promise
       throw Failure.usage(`${tool.name} needs the argument ${name} (${type}). ${wanted(tool)}`);
     }
   }
-  let verdict;
+  let checked;
   try {
-    verdict = new PlainSchema(tool.inputSchema, `The input schema of ${tool.name}`).validate(args);
+    checked = new PlainSchema(tool.inputSchema, `The input schema of ${tool.name}`).validate(args);
   } catch {
     // The server may understand a schema that we cannot read. It checks the arguments anyway.
     return;
   }
-  const [issue] = verdict.issues ?? [];
+  const [issue] = checked.issues ?? [];
   if (!issue) return;
   const path = (issue.path ?? []).map((step) => String(typeof step === 'object' ? step.key : step));
   const where = path.length === 0 ? 'the arguments' : `the argument ${path.join('.')}`;
@@ -156,17 +157,10 @@ function put(args: JsonObject, path: readonly string[], value: unknown, tool: Na
   for (const name of path.slice(0, -1)) {
     const inner: unknown = Object.hasOwn(owner, name) ? owner[name] : {};
     if (!isObject(inner)) {
-      throw Failure.usage(
-        `the argument ${path.join('.')} of ${tool.name}: ${name} was given a value of its own before`,
-      );
+      throw Failure.usage(`the argument ${path.join('.')} of ${tool.name}: ${name} already has a value`);
     }
     define(owner, name, inner);
     owner = inner;
   }
   define(owner, path.at(-1)!, value);
-}
-
-/** Defines an own property, so that `__proto__` is safe. */
-function define(owner: JsonObject, name: string, value: unknown): void {
-  Object.defineProperty(owner, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -5,6 +5,9 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 const MAX_REFERENCES = 16;
 /** How many levels of nested lists are described. */
 const MAX_LISTS = 4;
+/** How many choices of a property are described, and how many characters of its description are shown. */
+const MAX_CHOICES = 20;
+const MAX_LENGTH = 200;
 
 /** A schema or a part of one, with the root schema in which references are resolved. */
 export class ToolSchema {
@@ -74,14 +77,19 @@ export class ToolSchema {
     return found.length === 0 ? undefined : found;
   }
 
-  /** `integer`, `string[]`, `"red" | "blue"`, `any`. Four levels of nested lists are shown; deeper ones are `any`. */
+  /** `integer`, `string[]`, `"red" | "blue"`, `any`. Four levels of nested lists are shown; deeper ones are `any`. At most 20 choices and 200 characters are shown. */
   describe(): string {
-    return this.#described(MAX_LISTS);
+    const text = this.#described(MAX_LISTS);
+    return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
   }
 
   #described(lists: number): string {
     const { choices } = this;
-    if (choices) return choices.map((choice) => JSON.stringify(choice)).join(' | ');
+    if (choices) {
+      const shown = choices.slice(0, MAX_CHOICES).map((choice) => JSON.stringify(choice));
+      if (choices.length > MAX_CHOICES) shown.push(`and ${choices.length - MAX_CHOICES} more`);
+      return shown.join(' | ');
+    }
     const names = Array.from(this.types, (type) => {
       if (type !== 'array') return type;
       const item = lists === 0 ? 'any' : this.items.#described(lists - 1);

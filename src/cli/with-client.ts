@@ -13,6 +13,7 @@ import { failureOf, Interrupted } from './exit.ts';
 import { ExitCode } from './failure.ts';
 import { fillIn } from './form.ts';
 import { Output } from './output.ts';
+import { relayed } from './screen.ts';
 import { answerByHand } from './sample.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { rootsOf } from './roots.ts';
@@ -66,7 +67,7 @@ export async function withClient(
   process.stdout.on('error', (error) => {
     if (!isReaderGone(error)) return;
     read = false;
-    controller.abort(new Interrupted('nobody reads the output'));
+    controller.abort(new Interrupted('the reader of the output has gone'));
   });
   // A server that sends the same wrong thing over and over does not fill the screen.
   const warn = unrepeated(printStatus);
@@ -110,7 +111,7 @@ async function open(
     // A server at a URL may be restarted while `listen` runs. A command that ended is not started again.
     restart: target.kind === 'url',
     eraCache: fileEraCache(
-      path.join(dataFolder(), 'era-cache.json'),
+      path.join(dataFolder(), 'eras'),
       target.kind === 'command' ? path.resolve(target.cwd ?? '.') : undefined,
     ),
     onlog: (message) => terminal.log(message),
@@ -118,7 +119,9 @@ async function open(
   };
   if (target.kind === 'command') {
     const { command, args, cwd } = target;
-    return connect({ command, args, env: childEnv(target), cwd, onstderr: (line) => terminal.tell(line) }, options);
+    const name = nameOfTarget(target);
+    const onstderr = (line: string): void => terminal.tell(relayed(line, name));
+    return connect({ command, args, env: childEnv(target), cwd, onstderr, watchdog: true }, options);
   }
   const { url, transport, headers } = target;
   if (hasCredentials(target)) return connect({ url, transport }, { ...options, headers });

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Exchange, Service } from '../core/exchange.ts';
+import type { Exchange } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpServer } from '../server/mcp-server.ts';
 import { TestExchange } from '../../test/support/exchange.ts';
@@ -13,10 +13,10 @@ afterEach(() => void vi.useRealTimers());
 
 const DISCOVERED = { supportedVersions: ['2026-07-28'], capabilities: { tools: {}, resources: {} } };
 
-/** A client of a server that answers all else but `server/discover` by this. */
+/** A client whose middleware answers instead of the server. */
 async function clientOf(answer: (exchange: Exchange) => JsonObject | Promise<JsonObject>, options: ClientOptions = {}) {
-  const service: Service = async (exchange) => (exchange.method === 'server/discover' ? DISCOVERED : answer(exchange));
-  return connect({ service }, { cache: false, ...options });
+  const client = await connect({ service: () => Promise.resolve(DISCOVERED) }, { cache: false, ...options });
+  return client.use(() => async (exchange) => answer(exchange));
 }
 
 /** What a call rejects with. */
@@ -29,7 +29,7 @@ const failed = (call: Promise<unknown>): Promise<unknown> =>
 const never = () => new Promise<never>(() => {});
 
 describe('a call settles', () => {
-  test('when its time is over, and the server hears of it', async () => {
+  test('after its timeout, and the server is notified', async () => {
     vi.useFakeTimers();
     const reason = deferred<unknown>();
     const client = await clientOf((exchange) => {
@@ -47,7 +47,7 @@ describe('a call settles', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('when the time of the client is over, where the call has none of its own', async () => {
+  test('after the client’s timeout, if the call has none', async () => {
     vi.useFakeTimers();
     const client = await clientOf(never, { timeout: 1000 });
     const over = vi.fn<(error: Error) => void>();
@@ -56,7 +56,7 @@ describe('a call settles', () => {
     expect(over).toHaveBeenCalledWith(expect.objectContaining({ limit: 1000 }));
   });
 
-  test('within a minute by default, though nobody answers', async () => {
+  test('after a minute by default, if there is no answer', async () => {
     vi.useFakeTimers();
     const client = await clientOf(never);
     const call = failed(client.readResource('a:b'));
@@ -64,7 +64,7 @@ describe('a call settles', () => {
     expect(await call).toMatchObject({ limit: 60_000 });
   });
 
-  test('later where there is progress, but within its maximum', async () => {
+  test('later with progress, but within its maximum', async () => {
     vi.useFakeTimers();
     const client = await clientOf(async (exchange) => {
       for (let progress = 0; ; progress += 1) {
@@ -79,7 +79,7 @@ describe('a call settles', () => {
     expect(onprogress).toHaveBeenCalledTimes(3);
   });
 
-  test('not while a person thinks about a question, and then within its time again', async () => {
+  test('not while a user answers a question, but within its time afterwards', async () => {
     vi.useFakeTimers();
     const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
     const client = await clientOf(
@@ -131,7 +131,7 @@ describe('a call settles', () => {
 });
 
 describe('a call that is over', () => {
-  test('hears no more, is asked no more, and is not given up', async () => {
+  test('gets no more messages and no questions, and is not cancelled', async () => {
     const onprogress = vi.fn<() => void>();
     const answer = vi.fn<() => Promise<JsonObject>>(() => Promise.resolve({}));
     const call = new Call(
@@ -149,7 +149,7 @@ describe('a call that is over', () => {
     expect(call.signal.aborted).toBe(false);
   });
 
-  test('takes its question back from whoever still thinks about it', async () => {
+  test('cancels its question', async () => {
     let signal: AbortSignal | undefined;
     const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
     const asked = deferred();
@@ -171,7 +171,7 @@ describe('a call that is over', () => {
     expect(signal!.reason).toMatchObject({ message: 'The request has been answered' });
   });
 
-  test('keeps no timer when its question is answered at last', async () => {
+  test('has no timer left after a late answer', async () => {
     vi.useFakeTimers();
     const answer = deferred<{ action: 'decline' }>();
     const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
@@ -187,7 +187,7 @@ describe('a call that is over', () => {
   });
 });
 
-test('a closed client calls nobody, not even its middleware', async () => {
+test('a closed client runs no call and no middleware', async () => {
   const client = await clientOf(() => ({ content: [] }));
   const called = vi.fn<() => void>();
   client.use((next) => (exchange) => {
@@ -199,7 +199,7 @@ test('a closed client calls nobody, not even its middleware', async () => {
   expect(called).not.toHaveBeenCalled();
 });
 
-test('a result that is none says which', async () => {
+test('the error for an invalid result describes it', async () => {
   const client = await clientOf(({ method }) =>
     method === 'tools/call' ? { resultType: 'strange' } : { resultType: 'input_required' },
   );
@@ -235,7 +235,7 @@ test('rounds of questions end', async () => {
   }
 });
 
-test('a retry carries the answers and the state as it was, and none that was not given', async () => {
+test('a retry has the answers and the unchanged state, and no state if none was given', async () => {
   const seen: JsonObject[] = [];
   const client = await clientOf(
     ({ params }) => {
@@ -253,7 +253,7 @@ test('a retry carries the answers and the state as it was, and none that was not
   expect(seen).toEqual([request, { ...request, inputResponses, requestState: 'ä"\\' }, { ...request, inputResponses }]);
 });
 
-test('a listener that throws is reported, and the call goes on', async () => {
+test('an error in a listener is reported, and the call continues', async () => {
   const onerror = vi.fn<(error: Error) => void>();
   const client = await clientOf(
     async (exchange) => {

@@ -1,15 +1,14 @@
+import { onAborted } from '../base/abort.ts';
 import { BaseExchange } from '../core/base-exchange.ts';
 import { NotAsked, type AskOptions, type Caller, type Exchange, type Service } from '../core/exchange.ts';
 import { invoke } from '../core/invoke.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { startTimer, type Timer } from '../base/timer.ts';
+import { Deadline } from '../base/deadline.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import { TAKEN } from '../transport/transport.ts';
-import { leftOf } from '../transport/http/client/attendance.ts';
 import { TimeoutError } from './errors.ts';
 import type { Change, Progress } from './handlers.ts';
-import { endBy, letGo } from './shared-signal.ts';
 
 /** The time limits of one call, and the signal that cancels it. */
 export interface CallLimits {
@@ -57,11 +56,9 @@ export class Call extends BaseExchange implements Exchange {
   readonly #host: CallHost;
   readonly #limits: CallLimits;
   #reject: ((reason: unknown) => void) | undefined;
-  #timer: Timer;
-  #started = 0;
-  /** Open questions of the server. While a user thinks, only the total time limit runs. */
-  #questions = 0;
+  #deadline: Deadline | undefined;
   #live = false;
+  readonly #cancel = (): void => this.abort(this.#limits.signal?.reason);
 
   constructor(
     host: CallHost,
@@ -90,9 +87,10 @@ export class Call extends BaseExchange implements Exchange {
     return new Promise((resolve, reject) => {
       this.#live = true;
       this.#reject = reject;
-      this.#started = Date.now();
-      if (signal) endBy(signal, this);
-      this.#arm();
+      if (signal) onAborted(signal, this.#cancel);
+      const late = (limit: number): void =>
+        this.abort(new TimeoutError(`${this.method} was not answered within ${limit} ms`, limit));
+      this.#deadline = new Deadline(this.#limits, late, () => this.#host.loginActiveUntil ?? 0);
       invoke(service, this).then(
         (result) => {
           this.#end();
@@ -106,11 +104,6 @@ export class Call extends BaseExchange implements Exchange {
     });
   }
 
-  /** The caller's signal has fired. */
-  handleEvent(): void {
-    this.abort(this.#limits.signal?.reason);
-  }
-
   /** Cancels the call. Does nothing if it has settled. */
   override abort(reason: Error): void {
     if (!this.#live) return;
@@ -122,7 +115,7 @@ export class Call extends BaseExchange implements Exchange {
 
   /** Restarts the time limit: the server is working on the call. */
   extend(): void {
-    if (this.#live) this.#arm();
+    if (this.#live) this.#deadline?.extend();
   }
 
   notify(method: string, params: JsonObject = {}): Promise<void> {
@@ -137,39 +130,21 @@ export class Call extends BaseExchange implements Exchange {
 
   /** Pauses all time limits except the total one: while a user thinks about a question, or for a subscription. */
   hold(): void {
-    this.#questions += 1;
-    this.extend();
+    if (this.#live) this.#deadline?.hold();
   }
 
   /** Takes back one `hold`. */
   release(): void {
-    this.#questions -= 1;
-    this.extend();
-  }
-
-  #arm(timeout = this.#limits.timeout): void {
-    const { maxTimeout } = this.#limits;
-    clearTimeout(this.#timer);
-    const remaining = maxTimeout > 0 ? Math.max(1, this.#started + maxTimeout - Date.now()) : Infinity;
-    const wait = Math.min(timeout > 0 && this.#questions === 0 ? timeout : Infinity, remaining);
-    this.#timer = startTimer(wait, () => this.#expire(wait, wait === remaining));
-  }
-
-  /** @param hard whether the total time limit was reached. */
-  #expire(waited: number, hard: boolean): void {
-    const limit = hard ? this.#limits.maxTimeout : this.#limits.timeout;
-    const left = hard ? 0 : leftOf(limit, waited, this.#host.loginActiveUntil ?? 0);
-    if (left > 0) return this.#arm(left);
-    this.abort(new TimeoutError(`${this.method} was not answered within ${limit} ms`, limit));
+    if (this.#live) this.#deadline?.release();
   }
 
   #end(): void {
     if (!this.#live) return;
     this.#live = false;
-    clearTimeout(this.#timer);
-    if (this.#limits.signal) letGo(this.#limits.signal, this);
+    this.#deadline?.clear();
+    this.#limits.signal?.removeEventListener('abort', this.#cancel);
     // The call is over, so cancel its open questions.
-    if (this.#questions > 0) this.fire(this.ended ?? answered());
+    if (this.#deadline?.held) this.fire(this.ended ?? answered());
   }
 }
 

@@ -103,7 +103,7 @@ async function reader({ open }: Way, options: ClientOptions = {}, server = libra
 describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
   const { era } = way;
 
-  test('says who it is and what it can do', async () => {
+  test('knows the server’s identity and capabilities', async () => {
     const client = await reader(way);
     expect(client.revision).toBe(era === 'legacy' ? '2025-11-25' : '2026-07-28');
     expect(client.serverInfo).toMatchObject({ name: 'library', version: '1.0.0' });
@@ -142,7 +142,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     expect(await client.complete(ref, { name: 'title', value: 'm' })).toMatchObject({ values: ['momo', 'matilda'] });
   });
 
-  test('gives its own errors as they are, and failures of tools as results', async () => {
+  test('throws the server’s errors unchanged, and returns tool errors as results', async () => {
     const client = await reader(way);
     await expect(client.callTool('fail')).rejects.toMatchObject({
       name: 'RpcError',
@@ -154,7 +154,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     await expect(client.request('no/such')).rejects.toMatchObject({ code: -32601 });
   });
 
-  test('tells of its progress and logs what is wanted', async () => {
+  test('receives progress and the requested log messages', async () => {
     const logged: LogMessage[] = [];
     const client = await reader(way, { onlog: (message) => logged.push(message), logLevel: 'warning' });
     const onprogress = vi.fn<(progress: unknown) => void>();
@@ -169,7 +169,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     expect(logged.slice(1)).toMatchObject([{ data: 'sneezed' }, { data: 'spiders' }]);
   });
 
-  test('asks, and is answered by the handlers', async () => {
+  test('answers questions with its handlers', async () => {
     const client = await reader(way, {
       onelicit: ({ message }) => ({ action: 'accept', content: { name: message === 'Who are you?' ? 'Ada' : '?' } }),
       onsample: ({ maxTokens }) => ({
@@ -185,7 +185,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     });
   });
 
-  test('is told where nobody answers, or the answer is none', async () => {
+  test('tells the server if there is no handler, or the answer is invalid', async () => {
     const onerror = vi.fn<(error: Error) => void>();
     const none = await reader(way, { onerror });
     await expect(none.callTool('join')).rejects.toMatchObject({ code: era === 'legacy' ? -32601 : -32021 });
@@ -193,10 +193,10 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     const wrong = await reader(way, { onerror, onelicit: () => ({ action: 'accept', content: { name: 7 } }) });
     const result = await wrong.callTool('join').catch((error: unknown) => error);
     expect(JSON.stringify([result, (result as Error).message])).toContain('could not answer elicitation/create');
-    expect(onerror.mock.calls[0]?.[0].cause).toMatchObject({ message: 'name must be of type string' });
+    expect(onerror.mock.calls[0]?.[0].cause).toMatchObject({ message: 'name: must be string' });
   });
 
-  test('tells of what changes', async () => {
+  test('reports changes', async () => {
     const server = library();
     const lists: Change[] = [];
     const client = await reader(way, { onchange: (change) => lists.push(change) }, server);
@@ -236,7 +236,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     expect(methods).toContain('prompts/get');
   });
 
-  test('is told that roots have changed, where that exists', async () => {
+  test('reports changed roots, if the revision has them', async () => {
     const server = library();
     const heard: string[] = [];
     server.use((next) => (exchange) => {
@@ -252,12 +252,12 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
   });
 });
 
-test('what cannot be connected to is a TypeError', async () => {
+test('an invalid target is a TypeError', async () => {
   await expect(connect({} as never)).rejects.toThrow(TypeError);
   await expect(connect(undefined as never)).rejects.toThrow(TypeError);
 });
 
-test('types say what comes', async () => {
+test('has typed results', async () => {
   const client = await reader(ways['modern, in this process']!);
   expectTypeOf(await client.listTools()).toEqualTypeOf<Tool[]>();
   expectTypeOf(await client.callTool('count', { title: '' })).toEqualTypeOf<ToolResult>();
@@ -288,7 +288,7 @@ test('maxTimeout bounds all pages of a list together', async () => {
   expect(await listed).toMatchObject({ name: 'TimeoutError' });
 });
 
-test('a list of too many entries is given up', async () => {
+test('a list with too many entries fails', async () => {
   const page = Array.from({ length: 30_000 }, (_, index) => ({ name: `t${index}`, inputSchema: { type: 'object' } }));
   const client = await endless(() => page, 0);
   await expect(client.listTools()).rejects.toThrow('more than 100000 entries');

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Middleware, Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, NotificationMethod } from '../protocol/methods.ts';
 import { REVISIONS, type Revision } from '../protocol/revisions.ts';
@@ -17,6 +18,7 @@ import type {
   SubscriptionFilter,
   Tool,
 } from '../protocol/types.ts';
+import { complaint } from '../schema/complaint.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { checkContent, checkContents, checkMessages, checkValues, unlike } from './checked.ts';
 import { ConnectionError, InvalidResultError, TimeoutError } from './errors.ts';
@@ -29,6 +31,8 @@ import { TaskHandle } from './task.ts';
 
 /** The most entries of a list that is read as a whole. */
 const MAX_ENTRIES = 100_000;
+/** The most memory that its entries may take, in bytes (estimated). */
+const MAX_LIST_SIZE = 128 * 1024 * 1024;
 
 /** The result of a tool, with the type of its structured content. */
 export type ToolResult<T = unknown> = Omit<CallToolResult, 'structuredContent'> & { structuredContent?: T };
@@ -191,7 +195,7 @@ export class Client {
       const checked = await check(result);
       return options.detach ? { result: checked } : checked;
     }
-    if (typeof result['taskId'] !== 'string') throw new InvalidResultError('The server made a task without an id');
+    if (typeof result['taskId'] !== 'string') throw new InvalidResultError('The server created a task without an id');
     const task = new TaskHandle(this.#requester, result['taskId'], result, check);
     return options.detach ? { task } : this.#awaited(task, options, started);
   }
@@ -286,7 +290,8 @@ export class Client {
    * it.
    */
   async notify(method: string, params: JsonObject = {}): Promise<void> {
-    if (!isNotificationMethod(method)) throw new TypeError('The method of a notification begins with notifications/');
+    if (!isNotificationMethod(method))
+      throw new TypeError('The method of a notification must begin with notifications/');
     await this.#requester.notify(method, params);
   }
 
@@ -346,7 +351,7 @@ export class Client {
       const maxTimeout = deadline - Date.now();
       if (maxTimeout > 0) return { ...options, maxTimeout };
       const limit = this.#requester.limits(options).maxTimeout;
-      throw new TimeoutError(`${method} was not read to its end within ${limit} ms`, limit);
+      throw new TimeoutError(`${method} was not read completely within ${limit} ms`, limit);
     };
     const request = async (params: JsonObject): Promise<JsonObject> => {
       if (params['cursor'] === undefined) {
@@ -406,12 +411,13 @@ export class Client {
     checkContent(Method.CallTool, result['content']);
     await this.#requester.outputs.check(name, result);
     if (!output || result['isError'] === true) return result as ToolResult;
-    const verdict = await output['~standard'].validate(result['structuredContent']);
-    if (verdict.issues) {
-      const { refuse } = await import('./output-schema.ts');
-      return refuse(name, 'is not as asked', verdict.issues);
+    const checked = await output['~standard'].validate(result['structuredContent']);
+    if (checked.issues) {
+      throw new InvalidResultError(
+        `The result of the tool ${name} does not match the requested schema: ${complaint(checked.issues)}`,
+      );
     }
-    return { ...result, structuredContent: verdict.value } as ToolResult;
+    return { ...result, structuredContent: checked.value } as ToolResult;
   }
 }
 
@@ -428,9 +434,14 @@ class PlaceLost extends ConnectionError {
 /** @throws InvalidResultError if there are too many entries to read the list as a whole. */
 async function collect<T>(method: string, entries: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
+  let size = 0;
   for await (const entry of entries) {
     if (all.length === MAX_ENTRIES) {
-      throw new InvalidResultError(`${method} has more than ${MAX_ENTRIES} entries: read them one by one`);
+      throw new InvalidResultError(`${method} has more than ${MAX_ENTRIES} entries: read it page by page`);
+    }
+    size += weightOf(entry, MAX_LIST_SIZE);
+    if (size > MAX_LIST_SIZE) {
+      throw new InvalidResultError(`${method} takes more than ${MAX_LIST_SIZE} bytes of memory: read it page by page`);
     }
     all.push(entry);
   }

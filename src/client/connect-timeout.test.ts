@@ -15,7 +15,7 @@ async function handshakes() {
   return near;
 }
 
-test.each([0, 2 ** 31, Infinity])('connecting that may take for ever is not given up: %d', async (connectTimeout) => {
+test.each([0, 2 ** 31, Infinity])('connecting without a time limit does not time out: %d', async (connectTimeout) => {
   const server = await scripted(({ body }, response) => {
     const result = { supportedVersions: ['2026-07-28'], capabilities: {} };
     setTimeout(() => response.end(JSON.stringify({ jsonrpc: '2.0', id: body.id, result })), 50);
@@ -27,7 +27,7 @@ test.each([0, 2 ** 31, Infinity])('connecting that may take for ever is not give
 });
 
 test.each([0, Infinity])(
-  'nor is a silent server taken for a modern one because of that: %d',
+  'a silent server is not taken for a modern one because of that: %d',
   async (connectTimeout) => {
     const client = await connect(await handshakes(), { connectTimeout, probeTimeout: 20 });
     expect(client.revision).toBe('2025-11-25');
@@ -35,7 +35,7 @@ test.each([0, Infinity])(
   },
 );
 
-test('a server may be silent as long as the time to connect allows', async () => {
+test('a server may be silent for the whole connect timeout', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const connecting = connect(await handshakes(), { connectTimeout: 60_000, probeTimeout: 0 });

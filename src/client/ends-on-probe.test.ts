@@ -42,7 +42,7 @@ test('a command that ends on server/discover is started once more, and from then
   expect(onerror).not.toHaveBeenCalled();
 });
 
-test('one that ends on anything is started twice, and its own reason told', async () => {
+test('a server that exits on any input is started twice, and its own error is shown', async () => {
   const { target, starts } = command(`console.error('no database');process.stdin.on('data', () => process.exit(3))`);
   const connecting = connect(target, { eraCache: memoryEraCache() });
   const error = await connecting.catch((thrown: Error) => thrown);
@@ -52,7 +52,7 @@ test('one that ends on anything is started twice, and its own reason told', asyn
   expect(starts).toHaveBeenCalledTimes(2);
 });
 
-test('one that refuses the handshake then is told as it refuses', async () => {
+test('a server that then refuses the handshake fails with its own error', async () => {
   const { target, starts } = command(ending({ error: { code: -32603, message: 'no licence' } }));
   await expect(connect(target, { eraCache: memoryEraCache() })).rejects.toThrow(/initialize failed: no licence/);
   expect(starts).toHaveBeenCalledTimes(2);
@@ -97,7 +97,7 @@ test('both attempts together take no longer than one may', async () => {
   expect(make).toHaveBeenCalledTimes(2);
 });
 
-test('nor do the probe and the handshake of one that is silent', async () => {
+test('neither the probe nor the handshake of a silent server', async () => {
   const make = transports(100_000);
   const { error, after } = await failing(make, { connectTimeout: 3000 });
   expect(error).toBeInstanceOf(TimeoutError);
@@ -106,7 +106,7 @@ test('nor do the probe and the handshake of one that is silent', async () => {
   expect(make).toHaveBeenCalledTimes(1);
 });
 
-test('one that is slow to start and ends on what it reads first is connected to once more', async () => {
+test('a server that starts slowly and exits on its first input gets one more connection', async () => {
   const make = transports(12_000);
   const { error, after } = await failing(make, { connectTimeout: 20_000, probeTimeout: 5000 });
   expect(error).toBeInstanceOf(TimeoutError);
@@ -114,7 +114,7 @@ test('one that is slow to start and ends on what it reads first is connected to 
   expect(make).toHaveBeenCalledTimes(2);
 });
 
-test('a given connection is not made anew, and the error says what helps', async () => {
+test('a given connection is not reopened, and the error says what helps', async () => {
   const make = transports(0);
   const { error } = await failing(make(), {});
   expect(error.message).toMatch(/ends on server\/discover can be reached where the eras are pinned to "legacy"/);

@@ -29,7 +29,7 @@ describe('a call is made once more', () => {
     expect(failed(new Error('out of memory'))).toMatchObject({ notExecuted: false });
   });
 
-  test('never at once where no connection is to be had', () => {
+  test('never at once if there is no connection', () => {
     const error = connectFailure(within(new NotSent('refused')), undefined, 1);
     expect(error).toMatchObject({ name: 'ConnectionError', notExecuted: true });
     expect(mayRepeat(error, true)).toBe(false);
@@ -48,14 +48,14 @@ describe('a call is made once more', () => {
     expect(mayRepeat(error, true)).toBe(false);
   });
 
-  test('never where the server has answered', () => {
+  test('never after the server has answered', () => {
     expect(mayRepeat(new RpcError(-32603, 'no'), true)).toBe(false);
     expect(mayRepeat(new InvalidResultError('no'), true)).toBe(false);
     expect(mayRepeat('thrown', true)).toBe(false);
   });
 });
 
-test('the server’s own errors stay as they are, whatever their code and the status they came with', () => {
+test('the server’s own errors stay unchanged, whatever their code and status', () => {
   for (const error of [
     new RpcError(-32603, 'no'),
     new RpcError(-32000, 'no'),
@@ -65,7 +65,7 @@ test('the server’s own errors stay as they are, whatever their code and the st
   }
 });
 
-test('all others are errors of the connection, and say what failed and why', () => {
+test('all other errors are connection errors that say what failed and why', () => {
   const lost = new AnswerLost('reset by peer');
   expect(failed(lost)).toMatchObject({
     name: 'ConnectionError',
@@ -77,7 +77,7 @@ test('all others are errors of the connection, and say what failed and why', () 
   expect(failure('tools/call', 'odd', false)).toBeInstanceOf(RpcError);
 });
 
-test('a session that is gone is seen through what is around it', () => {
+test('a lost session is recognised below other errors', () => {
   expect(isSessionGone(failed(new SessionGone(true)))).toBe(true);
   expect(isSessionGone(failed(new AnswerLost('reset')))).toBe(false);
 });
@@ -88,7 +88,7 @@ test('causes that go in circles end', () => {
   expect(mayRepeat(error, true)).toBe(false);
 });
 
-test('what keeps from connecting is named with what came before it', () => {
+test('the error of a failed connection includes the errors of earlier attempts', () => {
   const refusal = new RpcError(-32602, 'Unsupported protocol version');
   expect(connectFailure(refusal, undefined, 1)).toBe(refusal);
   expect(connectFailure(new RpcError(-32001, 'Request timed out'), undefined, 7)).toMatchObject({ limit: 7 });

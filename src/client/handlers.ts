@@ -7,7 +7,7 @@ import type { ElicitResult, Root } from '../protocol/types.ts';
 /** A form that a server asks the user to fill in (client/elicitation: Form Mode Elicitation Requests). */
 export interface FormRequest {
   mode?: 'form';
-  /** Why, for the person. */
+  /** The reason, to show to the user. */
   message: string;
   /** A flat object of strings, numbers, booleans and choices. */
   requestedSchema: JsonObject;
@@ -17,7 +17,7 @@ export interface FormRequest {
 /** A URL that a server asks the user to open (client/elicitation: URL Mode Elicitation Requests). */
 export interface UrlRequest {
   mode: 'url';
-  /** Why, for the person. */
+  /** The reason, to show to the user. */
   message: string;
   /** Show it in full before the user opens it. The client itself must never fetch it. */
   url: string;
@@ -26,7 +26,7 @@ export interface UrlRequest {
   _meta?: JsonObject;
 }
 
-/** What a question handler gets in addition to the question. */
+/** The context of a question, which its handler gets as second argument. */
 export interface QuestionContext {
   /** Fires when the server cancels the question, or its call is over. */
   readonly signal: AbortSignal;

@@ -53,7 +53,7 @@ async function clientOf(url: string, options: ClientOptions = {}) {
   return { client, errors };
 }
 
-test.each(['legacy', 'modern'] as const)('a server that was started anew goes on for a %s client', async (eras) => {
+test.each(['legacy', 'modern'] as const)('a restarted server continues for a %s client', async (eras) => {
   const { calls, make } = counter();
   const { url, serve } = await address();
   serve(make());
@@ -76,12 +76,12 @@ test.each(['legacy', 'modern'] as const)('a server that is gone is named, and fo
   expect(await client.callTool('count')).toMatchObject({ content: [{ text: 'counted' }] });
 });
 
-describe('what cannot be connected to says why', () => {
+describe('the error for an unreachable server gives the reason', () => {
   test.each(['ftp://example.com/', 'nonsense'])('%s is a TypeError', async (target) => {
     await expect(connect(target)).rejects.toThrow(TypeError);
   });
 
-  test('nobody there', async () => {
+  test('nobody listens there', async () => {
     const { url, close } = await address();
     await close();
     await expect(connect(url)).rejects.toMatchObject({
@@ -114,7 +114,7 @@ describe('what cannot be connected to says why', () => {
   });
 });
 
-test('a fetch of one’s own carries it all, with the headers that were given', async () => {
+test('a custom fetch sends all requests, with the given headers', async () => {
   const { make } = counter();
   const server = make();
   const seen: (string | null)[] = [];
@@ -128,7 +128,7 @@ test('a fetch of one’s own carries it all, with the headers that were given', 
   expect(new Set(seen)).toEqual(new Set(['k']));
 });
 
-test.each(['legacy', 'modern'] as const)('a %s client that is closed leaves no connection behind', async (eras) => {
+test.each(['legacy', 'modern'] as const)('a closed %s client leaves no connection behind', async (eras) => {
   const { make } = counter();
   const { url, serve, open } = await address();
   serve(make());

@@ -47,48 +47,5 @@ export type {
 } from '../transport/http/client/authorizer.ts';
 export type { ReconnectionOptions } from '../transport/http/client/reconnection.ts';
 export type { CachedEra, Era, EraCache, UpstreamRoute } from '../wire/era-cache.ts';
-export { ErrorCode, RpcError, type RpcErrorOptions } from '../jsonrpc/errors.ts';
-export type { JsonObject } from '../jsonrpc/message.ts';
-export type { AskOptions, Caller, Exchange, Middleware, Service, Session } from '../core/exchange.ts';
-export type { LogLevel } from '../protocol/logging.ts';
 export type { Revision } from '../protocol/revisions.ts';
-export type { DetailedTask, Task, TaskStatus } from '../protocol/tasks.ts';
-export type {
-  ModelPreferences,
-  SampleParams,
-  SampleResult,
-  SamplingContent,
-  SamplingMessage,
-  ToolChoice,
-  ToolResultContent,
-  ToolUseContent,
-} from '../protocol/sampling.ts';
-export type {
-  Annotations,
-  AudioContent,
-  AuthInfo,
-  BlobResourceContents,
-  CallToolResult,
-  ContentBlock,
-  DiscoverResult,
-  ElicitResult,
-  EmbeddedResource,
-  GetPromptResult,
-  Icon,
-  ImageContent,
-  Implementation,
-  Prompt,
-  PromptArgument,
-  PromptMessage,
-  ReadResourceResult,
-  Resource,
-  ResourceContents,
-  ResourceLink,
-  ResourceTemplate,
-  Root,
-  SubscriptionFilter,
-  TextContent,
-  TextResourceContents,
-  Tool,
-  ToolAnnotations,
-} from '../protocol/types.ts';
+export * from '../core/public.ts';

@@ -36,9 +36,14 @@ function listener({ remote = true } = {}) {
       const upstream = {
         service: (exchange: Exchange) =>
           new Promise((resolve, reject) => {
-            const end = (error?: Error): void => (error ? reject(error) : resolve({}));
+            const end = (error?: Error): void => {
+              exchange.signal.removeEventListener('abort', stop);
+              if (error) reject(error);
+              else resolve({});
+            };
+            const stop = (): void => end();
             streams.push({ exchange, at: Date.now(), end });
-            exchange.signal.addEventListener('abort', () => end());
+            exchange.signal.addEventListener('abort', stop);
           }),
         revision: '2026-07-28',
         closed: false,
@@ -136,7 +141,7 @@ describe('a subscription', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('that the server ends each time at once is asked for ever more rarely, and that is said once', async () => {
+  test('that the server ends at once is retried with growing pauses, with one error', async () => {
     const { streams, errors, acknowledge, end } = await listening();
     await end();
     for (let second = 0, ended = 1; second < 3600; second += 1) {
@@ -152,7 +157,7 @@ describe('a subscription', () => {
     expect(errors).toHaveLength(1);
   });
 
-  test('outlives a day without the server, and asks for it no more often than each quarter of a minute', async () => {
+  test('survives a day without the server, with at most one attempt in 15 seconds', async () => {
     const { streams, errors, unreachable, lose, acknowledge, exchange } = await listening();
     unreachable(new Error('refused'));
     await lose();
@@ -234,7 +239,7 @@ describe('a subscription', () => {
     expect([streams.length, vi.getTimerCount()]).toEqual([1, 0]);
   });
 
-  test('fails in its pause where the link is closed', async () => {
+  test('fails during its pause when the link is closed', async () => {
     const { over, link, end } = await listening();
     await end();
     await link.close(new Error('closed by its owner'));
@@ -244,7 +249,7 @@ describe('a subscription', () => {
 });
 
 describe('a process of ours', () => {
-  test('that is gone is started again by a call alone, and listened to then', async () => {
+  test('that has exited is restarted only by a call, which subscribes again', async () => {
     const { streams, errors, link, lose } = await listening({ remote: false });
     await lose();
     await vi.advanceTimersByTimeAsync(3_600_000);
@@ -255,7 +260,7 @@ describe('a process of ours', () => {
     expect(errors).toEqual([]);
   });
 
-  test('that ends the subscription before it goes is not started again either', async () => {
+  test('that ends the subscription before it exits is not restarted either', async () => {
     const { streams, link, end, lose } = await listening({ remote: false });
     await end();
     await lose();
@@ -267,7 +272,7 @@ describe('a process of ours', () => {
   });
 });
 
-test('a connection that was closed for want of use is made again by a call alone', async () => {
+test('a connection closed when idle is reopened only by a call', async () => {
   const { streams, link, end } = await listening();
   const resting = link.rest();
   await end(new RpcError(-32000, 'Connection closed', { cause: new Error('gone') }));

@@ -48,7 +48,7 @@ function upstream(): Upstream {
   } as unknown as Upstream;
 }
 
-test('after five failures in a row calls fail at once, with what the server said last, until it is tried again', async () => {
+test('after five failures in a row, calls fail at once with the last error until the next attempt', async () => {
   const died = Object.assign(new Error('node exited with code 1: no key'), { stderr: 'reading a.json\nno key' });
   const broken = new Broken(new NoConnection(`Cannot connect: ${died.message}`, { cause: died }));
   for (let attempt = 1; attempt <= 6; attempt += 1) {
@@ -119,7 +119,7 @@ test('a connection that held for five seconds wipes out the failures before it',
   }
 });
 
-test('a connection that is lost while it is made fails its call, and the next call makes another', async () => {
+test('a connection that is lost while it opens fails its call, and the next call opens another', async () => {
   const why = new Error('node exited with code 1');
   let attempts = 0;
   const onopen = vi.fn<() => void>();
@@ -201,7 +201,7 @@ describe('a link that makes no second connection', () => {
     expect(opened).toHaveLength(1);
   });
 
-  test('tells whoever waits for the next that there will be none', async () => {
+  test('tells waiters that no further connection will come', async () => {
     const { link, first } = await single();
     const refused = vi.fn<(error: Error) => void>();
     first.onclose?.();
@@ -210,7 +210,7 @@ describe('a link that makes no second connection', () => {
     expect(refused.mock.calls).toEqual([[expect.objectContaining({ name: 'ConnectionError' })]]);
   });
 
-  test('keeps its connection while nothing goes on over it', async () => {
+  test('keeps its connection while it is idle', async () => {
     const { link, first, closed } = await single();
     await link.rest();
     expect(closed).not.toHaveBeenCalled();
@@ -218,7 +218,7 @@ describe('a link that makes no second connection', () => {
   });
 });
 
-test('the pauses are no longer than two seconds', async () => {
+test('pauses are at most two seconds', async () => {
   const broken = new Broken(new NoConnection('Cannot connect: nobody there'));
   for (let attempt = 1; attempt <= 30; attempt += 1) {
     await broken.call();
@@ -227,7 +227,7 @@ test('the pauses are no longer than two seconds', async () => {
   }
 });
 
-test('a call waits for an attempt that is due within a second, however often others failed', async () => {
+test('a call waits for an attempt due within a second, whatever the number of failures', async () => {
   const broken = new Broken(new NoConnection('Cannot connect: nobody there'));
   for (let attempt = 1; attempt <= 30; attempt += 1) {
     await broken.call();
@@ -300,7 +300,7 @@ describe('a server that seems to speak another revision', () => {
     };
   }
 
-  test('is connected to again for the next call, and where it does, the former connection is closed', async () => {
+  test('the next call connects again, and if that works, the former connection is closed', async () => {
     const { link, answers, opened, closed, onlost, onopen, call, refused } = await doubting();
     expect(await refused()).toMatchObject({ name: 'ConnectionError', notExecuted: true, cause: named });
     expect([opened.length, closed.length, onlost.mock.calls.length]).toEqual([1, 0, 0]);
@@ -314,7 +314,7 @@ describe('a server that seems to speak another revision', () => {
     expect([link.current, link.upstream]).toEqual([opened[1], opened[1]]);
   });
 
-  test('and does not, keeps its connection, and all that goes on over it', async () => {
+  test('otherwise the connection stays, with everything in progress on it', async () => {
     const { link, answers, opened, closed, onlost, onopen, call, refused } = await doubting({
       revisions: ['2025-11-25'],
     });
@@ -334,7 +334,7 @@ describe('a server that seems to speak another revision', () => {
     expect(onlost).toHaveBeenCalledOnce();
   });
 
-  test('and does not, wakes who waits for a connection', async () => {
+  test('otherwise waiters are woken', async () => {
     const { link, refused } = await doubting({ revisions: ['2025-11-25'] });
     await refused();
     const waited = link.awaitCall(new AbortController().signal);
@@ -342,13 +342,13 @@ describe('a server that seems to speak another revision', () => {
     expect(await waited).toBe(true);
   });
 
-  test('is not lost where the link is closed', async () => {
+  test('is not lost if the link is closed', async () => {
     const { link, closed, onlost } = await doubting();
     await link.close(new Error('closed'));
     expect([closed.length, onlost.mock.calls.length]).toEqual([1, 0]);
   });
 
-  test('and has ended the connection since, is connected to anew, whatever it speaks', async () => {
+  test('if the connection has ended since, the next call connects again in any revision', async () => {
     const { link, opened, onlost, refused } = await doubting({ revisions: ['2025-11-25'] });
     await refused();
     Object.assign(opened[0]!, { closed: true, closeReason: new Error('gone') });
@@ -357,7 +357,7 @@ describe('a server that seems to speak another revision', () => {
     expect(onlost).toHaveBeenCalledExactlyOnceWith(new Error('gone'));
   });
 
-  test('keeps the former connection while there is no other', async () => {
+  test('keeps the former connection until there is another', async () => {
     const { link, answers, opened, closed, call, refused, unreachable } = await doubting();
     const slow = call();
     await refused();
@@ -370,13 +370,13 @@ describe('a server that seems to speak another revision', () => {
     expect(closed).toEqual([opened[0]]);
   });
 
-  test('fails a call by its own error where there is no other connection to be had', async () => {
+  test('fails a call with its own error if there is no other connection', async () => {
     const { link, opened, refused } = await doubting({ reopens: false });
     expect(await refused()).toBe(named);
     expect(link.current).toBe(opened[0]);
   });
 
-  test('fails what was refused at the same time as well, and is connected to once', async () => {
+  test('fails all calls refused at the same time, and connects once', async () => {
     const { link, answers, opened, call } = await doubting();
     const calls = [call(), call()].map((each) => each.catch(({ message }: Error) => message));
     answers[0]!(named);

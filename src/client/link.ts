@@ -1,3 +1,4 @@
+import { pause } from '../base/wait.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import { errorChain, isSessionGone } from '../jsonrpc/error-chain.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -251,19 +252,11 @@ export class Link {
   /** The first two attempts are immediate: a server that crashed once usually starts again. */
   async #backOff(signal: AbortSignal): Promise<void> {
     if (this.#quickFailures < 2) return;
-    const pause = Math.min(FIRST_DELAY * 2 ** (this.#quickFailures - 2), MAX_DELAY);
-    const delay = this.#failedAt + pause - Date.now();
+    const longest = Math.min(FIRST_DELAY * 2 ** (this.#quickFailures - 2), MAX_DELAY);
+    const delay = this.#failedAt + longest - Date.now();
     if (delay <= 0) return;
     if (this.#inVain > MAX_WAITED && delay > NEAR) throw this.#failsAgain(delay);
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, delay);
-      signal.addEventListener('abort', done);
-    });
+    await pause(delay, signal);
     signal.throwIfAborted();
   }
 

@@ -66,7 +66,7 @@ async function following(servers: readonly [Answering, ...Answering[]], options:
 
 const silent: Answering = () => undefined;
 
-test('who wants to subscribe does not wait for a connection for longer than they said', async () => {
+test('a subscriber waits for a connection only for its own timeout', async () => {
   const { client, lose } = await following([legacy({ resources: { subscribe: true } }), silent], { eras: 'legacy' });
   await lose();
   const leaving = new AbortController();
@@ -79,7 +79,7 @@ test('who wants to subscribe does not wait for a connection for longer than they
   });
 });
 
-test('a list whose first page is kept is read anew from the next session', async () => {
+test('a list whose first page is cached is read again in the next session', async () => {
   const tools = legacy({ tools: {} }, (_, { cursor }) => {
     const [name, more] = cursor === undefined ? ['a', { nextCursor: 'b', ttlMs: 60_000 }] : ['b', {}];
     return { tools: [{ name, inputSchema: { type: 'object' } }], ...more };
@@ -144,7 +144,7 @@ describe('a tool that has changed', () => {
       method === 'tools/list' ? listed(schema) : { content: [], structuredContent: { n } },
     );
 
-  test('is not held to what the list said before, once the server has said that it changed', async () => {
+  test('does not rely on the old list after the server announced a change', async () => {
     let answer = answering(numbers, 1);
     const { client, say } = await following([(method, params) => answer(method, params)], { eras: 'legacy' });
     await client.listTools();
@@ -154,7 +154,7 @@ describe('a tool that has changed', () => {
     expect(await client.callTool('a')).toMatchObject({ structuredContent: { n: 'one' } });
   });
 
-  test('is not held to what the server before this one said', async () => {
+  test('does not rely on the list of the previous server', async () => {
     const { client, lose } = await following([answering(numbers, 1), answering(strings, 'one')], { eras: 'legacy' });
     await client.listTools();
     await lose();
@@ -162,7 +162,7 @@ describe('a tool that has changed', () => {
   });
 });
 
-test('what the first answer of a new connection says may be kept is kept', async () => {
+test('the first result of a new connection is cached as it allows', async () => {
   let asked = 0;
   const tools = legacy({ tools: {} }, (method) => {
     if (method === 'tools/list') asked += 1;
@@ -197,7 +197,7 @@ describe('a read whose connection is lost', () => {
     expect(requests()).toBe(2);
   });
 
-  test('is not made again once it was given up', async () => {
+  test('is not opened again after it was closed', async () => {
     const { client, connections, lose, requests } = await reading();
     const leaving = new AbortController();
     const read = client.request('example/read', {}, { idempotent: true, signal: leaving.signal });
@@ -207,7 +207,7 @@ describe('a read whose connection is lost', () => {
     expect([requests(), connections()]).toEqual([1, 1]);
   });
 
-  test('fails with the loss where there is no other connection to be had', async () => {
+  test('fails with the loss if there is no other connection', async () => {
     const [near, far] = memoryTransportPair();
     const answer = legacy({}, silent);
     far.onmessage = (message) => {

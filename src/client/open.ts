@@ -1,12 +1,12 @@
+import { Deadline } from '../base/deadline.ts';
+import { waitFor } from '../base/wait.ts';
 import type { Service } from '../core/exchange.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import type { HttpTarget } from '../wire/negotiation.ts';
-import { attendedTimer } from '../transport/http/client/attendance.ts';
 import type { HttpSend } from '../transport/http/client/http.ts';
 import { connectFailure, TimeoutError } from './errors.ts';
-import { connectInProcess } from './in-process.ts';
 import type { ClientOptions } from './options.ts';
 import type { Identity, Opener } from './requester.ts';
 import {
@@ -33,7 +33,7 @@ export function openerFor(target: Target, options: ClientOptions): Opener {
       typeof target === 'string' || target instanceof URL ? { url: target } : (target as UrlTarget);
     return urlOpener(urlOf(url), transport, options);
   }
-  if (kind === 'server') return serverOpener(target as ServerTarget, options);
+  if (kind === 'server') return opener(true, options, () => linked((target as ServerTarget).service));
   if (kind === 'transport') return opener(false, options, () => target as ClientTransport);
   if (kind === 'transports') return opener(true, options, target as () => ClientTransport);
   const command = target as CommandTarget;
@@ -50,17 +50,18 @@ function checkTransport(transport: UrlTarget['transport'], { revision, eras }: C
     throw new TypeError('connect: the transport must be http or sse');
   }
   if (transport !== 'sse') return;
-  if (eras === 'modern') throw new TypeError('connect: no revision of the modern era is spoken over HTTP+SSE');
+  if (eras === 'modern')
+    throw new TypeError('connect: HTTP+SSE has no modern revision; use transport http, or another era');
   if (revision !== undefined && REVISIONS[revision].era === 'modern') {
-    throw new TypeError(`connect: revision ${revision} is not spoken over HTTP+SSE`);
+    throw new TypeError(`connect: revision ${revision} does not exist over HTTP+SSE; use transport http`);
   }
 }
 
 function urlOf(target: string | URL): URL {
-  if (!URL.canParse(String(target))) throw new TypeError('connect: the address is no URL');
+  if (!URL.canParse(String(target))) throw new TypeError('connect: the URL is invalid');
   const url = new URL(target);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new TypeError(`connect: the address must be one of http or https, not of ${url.protocol}`);
+    throw new TypeError(`connect: the URL must begin with http: or https:, not ${url.protocol}`);
   }
   return url;
 }
@@ -115,30 +116,19 @@ async function inTime<T>(
   closing: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const controller = new AbortController();
-  let giveUp!: (reason: Error) => void;
-  const givenUp = new Promise<never>((_, reject) => {
-    giveUp = (reason) => {
-      controller.abort(reason);
-      reject(reason);
-    };
-  });
-  const close = (): void => giveUp(closing.reason as Error);
-  closing.addEventListener('abort', close);
-  const end = attendedTimer(
-    connectTimeout,
+  const late = new AbortController();
+  const message = `Cannot connect: ${url.origin}${url.pathname} did not answer within ${connectTimeout} ms`;
+  const deadline = new Deadline(
+    { timeout: connectTimeout },
+    () => late.abort(new TimeoutError(message, connectTimeout)),
     () => authorizer?.loginActiveUntil ?? 0,
-    () => {
-      const message = `Cannot connect: ${url.origin}${url.pathname} did not answer within ${connectTimeout} ms`;
-      giveUp(new TimeoutError(message, connectTimeout));
-    },
   );
+  const signal = AbortSignal.any([closing, late.signal]);
   try {
     // If the connection succeeds after all, the code that made it closes it.
-    return await Promise.race([work(controller.signal), givenUp]);
+    return await waitFor(work(signal), { signal });
   } finally {
-    end();
-    closing.removeEventListener('abort', close);
+    deadline.clear();
   }
 }
 
@@ -158,15 +148,6 @@ function opener(
     open: async (identity, signal) =>
       negotiated(await make(), options, identity, signal, key, signal, reopens ? make : undefined),
   };
-}
-
-/** Without a pin a server in this process is called as a function; for a handshake revision it is linked in memory. */
-function serverOpener({ service }: ServerTarget, options: ClientOptions): Opener {
-  const { revision, eras, connectTimeout = CONNECT_TIMEOUT } = options;
-  const legacy = eras === 'legacy' || (revision !== undefined && REVISIONS[revision].era === 'legacy');
-  return legacy
-    ? opener(true, options, () => linked(service))
-    : { reopens: true, open: (identity, signal) => connectInProcess(service, identity, signal, connectTimeout) };
 }
 
 async function linked(service: Service): Promise<ClientTransport> {
@@ -222,7 +203,7 @@ async function negotiated(
           return make();
         }),
       signal,
-      probeTimeout: lesser(probeTimeout ?? 5000, connectTimeout),
+      probeTimeout,
       handshakeTimeout: connectTimeout,
       // Each call has its own limits, and users may think longer than a server may take.
       timeout: 0,
@@ -237,11 +218,6 @@ async function negotiated(
     if (error instanceof TypeError) throw error;
     throw connectFailure(error, early?.[0], connectTimeout);
   }
-}
-
-/** The smaller of two limits. 0 means no limit. */
-function lesser(one: number, other: number): number {
-  return one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

@@ -18,7 +18,7 @@ test('structured content is checked against the schema of its tool', async () =>
   await expect(checks.check('a', {})).rejects.toMatchObject({ name: 'InvalidResultError' });
 });
 
-test('errors, unknown tools, forgotten ones and those without a schema are not', async () => {
+test('errors, and tools that are unknown, forgotten or without a schema, are not checked', async () => {
   const { checks, onerror } = knowing(count);
   const isRefused = (name: string, result: JsonObject): Promise<boolean> =>
     checks.check(name, result).then(
@@ -51,7 +51,7 @@ test.each<[string, JsonObject]>([
   expect(onerror).toHaveBeenCalledTimes(1);
 });
 
-test('a pattern that would take for ever in other hands is checked', async () => {
+test('a slow pattern is checked in bounded time', async () => {
   const { checks } = knowing({ type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } });
   await checks.check('a', { structuredContent: { s: 'a'.repeat(40) } });
   await expect(checks.check('a', { structuredContent: { s: `${'a'.repeat(40)}!` } })).rejects.toThrow(
@@ -59,7 +59,7 @@ test('a pattern that would take for ever in other hands is checked', async () =>
   );
 });
 
-test('what is too large to check is not taken', async () => {
+test('a result that is too large to check is refused', async () => {
   const { checks, onerror } = knowing({ uniqueItems: true });
   const structuredContent = Array.from({ length: 300_000 }, (_, id) => ({ id }));
   await expect(checks.check('a', { structuredContent })).rejects.toThrow(

@@ -1,10 +1,8 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { complaint } from '../schema/complaint.ts';
 import type { PlainSchema } from '../schema/plain-schema.ts';
 import { ToolCatalog } from '../wire/tool-catalog.ts';
 import { InvalidResultError } from './errors.ts';
-import type * as checks from './output-schema.ts';
-
-type Checks = typeof checks;
 
 /**
  * Checks tool results against the output schemas in the server's lists. The validator is loaded with the first check.
@@ -15,7 +13,6 @@ export class OutputChecks {
   /** Compiled output schemas; null if one cannot be used. */
   readonly #compiled = new WeakMap<JsonObject, PlainSchema | null>();
   readonly #onerror: (error: Error) => void;
-  #checks: Checks | undefined;
 
   constructor(onerror: (error: Error) => void) {
     this.#onerror = onerror;
@@ -37,22 +34,26 @@ export class OutputChecks {
     if (!output || result['isError'] === true) return;
     const { structuredContent } = result;
     if (structuredContent === undefined) {
-      throw new InvalidResultError(`The tool ${name} has an output schema, and its result no structured content`);
+      throw new InvalidResultError(`The tool ${name} has an output schema, but its result has no structured content`);
     }
     if (this.#compiled.get(output) === null) return;
-    this.#checks ??= await import('./output-schema.ts');
-    const { PlainSchema, refuse } = this.#checks;
-    let issues: Parameters<Checks['refuse']>[2] | undefined;
+    let issues: ReturnType<PlainSchema['validate']>['issues'];
     try {
       let schema = this.#compiled.get(output);
-      schema ??= new PlainSchema(output, `The output schema of the tool ${name}`);
-      this.#compiled.set(output, schema);
+      if (!schema) {
+        const { PlainSchema } = await import('../schema/plain-schema.ts');
+        schema = new PlainSchema(output, `The output schema of the tool ${name}`);
+        this.#compiled.set(output, schema);
+      }
       ({ issues } = schema.validate(structuredContent));
     } catch (error) {
       this.#compiled.set(output, null);
       const { message } = error as Error;
       return this.#onerror(new Error(`Results of the tool ${name} are not checked: ${message}`, { cause: error }));
     }
-    if (issues) refuse(name, 'does not pass its output schema', issues);
+    if (issues)
+      throw new InvalidResultError(
+        `The result of the tool ${name} does not pass its output schema: ${complaint(issues)}`,
+      );
   }
 }

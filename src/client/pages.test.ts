@@ -16,7 +16,7 @@ const answers = (...pages: JsonObject[]) => {
   return vi.fn<PageRequest>(async () => pages[page++]!);
 };
 
-test('pages are asked for with the cursor of the one before; an empty string is one, null is none', async () => {
+test('a page is requested with the previous cursor; an empty string is a cursor, null is not', async () => {
   const request = answers(
     { tools: [one], nextCursor: 'a' },
     { tools: [], nextCursor: '' },
@@ -26,21 +26,23 @@ test('pages are asked for with the cursor of the one before; an empty string is 
   expect(request.mock.calls).toEqual([[{}], [{ cursor: 'a' }], [{ cursor: '' }]]);
 });
 
-test('the next page is asked for when it is wanted', async () => {
+test('the next page is requested only when needed', async () => {
   const request = answers({ tools: [one, two], nextCursor: 'a' });
   for await (const entry of entriesOf('tools/list', 'tools', request, 10)) if (entry === two) break;
   expect(request).toHaveBeenCalledTimes(1);
 });
 
-test('a list that does not end is given up', async () => {
-  await expect(all(async () => ({ tools: [], nextCursor: 'same' }))).rejects.toThrow('a cursor came twice');
+test('an endless list fails', async () => {
+  await expect(all(async () => ({ tools: [], nextCursor: 'same' }))).rejects.toThrow('a cursor was repeated');
   let page = 0;
   const endless: PageRequest = async () => ({ tools: [], nextCursor: `${(page += 1)}` });
   await expect(all(endless, 5)).rejects.toThrow('it has more than 5 pages');
   expect(page).toBe(5);
 });
 
-test('what is no page is refused', async () => {
+test('an invalid page is refused', async () => {
   await expect(all(async () => ({}))).rejects.toMatchObject({ name: 'InvalidResultError' });
+  const long: PageRequest = async () => ({ tools: [], nextCursor: 'x'.repeat(8193) });
+  await expect(all(long)).rejects.toThrow('tools/list: a cursor is longer than 8192 characters');
   await expect(all(async () => ({ tools: [], nextCursor: 7 }))).rejects.toMatchObject({ name: 'InvalidResultError' });
 });

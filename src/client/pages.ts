@@ -3,6 +3,9 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { checkEntries } from './checked.ts';
 import { InvalidResultError } from './errors.ts';
 
+/** The longest cursor, in characters. Each is kept until the list ends. */
+const MAX_CURSOR = 8192;
+
 /** Requests one page of a list. */
 export type PageRequest = (params: JsonObject) => Promise<JsonObject>;
 
@@ -11,8 +14,8 @@ export type PageRequest = (params: JsonObject) => Promise<JsonObject>;
  * (server/utilities/pagination).
  *
  * @param property the property of a page that holds the entries.
- * @throws InvalidResultError if a page has no list of entries or a malformed entry, a cursor repeats, or there are more
- * than `maxPages` pages.
+ * @throws InvalidResultError if a page has no list of entries or a malformed entry, a cursor repeats or is longer than
+ * 8,192 characters, or there are more than `maxPages` pages.
  */
 export async function* entriesOf(
   method: string,
@@ -29,8 +32,10 @@ export async function* entriesOf(
     yield* entries as JsonObject[];
     // An empty string is a cursor (2026-07-28, server/utilities/pagination).
     if (nextCursor === undefined || nextCursor === null) return;
-    if (typeof nextCursor !== 'string') throw new InvalidResultError(`${method}: a cursor is a string`);
-    if (seen.has(nextCursor)) throw new InvalidResultError(`${method} does not end: a cursor came twice`);
+    if (typeof nextCursor !== 'string') throw new InvalidResultError(`${method}: the cursor must be a string`);
+    if (nextCursor.length > MAX_CURSOR)
+      throw new InvalidResultError(`${method}: a cursor is longer than ${MAX_CURSOR} characters`);
+    if (seen.has(nextCursor)) throw new InvalidResultError(`${method} does not end: a cursor was repeated`);
     if (page >= maxPages) throw new InvalidResultError(`${method} does not end: it has more than ${maxPages} pages`);
     seen.add(nextCursor);
     cursor = nextCursor;

@@ -18,7 +18,7 @@ function setUp(handlers: Handlers, revision: Revision = '2025-11-25') {
   return { ask, onerror };
 }
 
-describe('what can be asked follows from the handlers', () => {
+describe('the capabilities follow from the handlers', () => {
   const handler = () => ({ action: 'decline' }) as const;
   const sample = () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: '' } }) as const;
   test.each<[Handlers, JsonObject]>([
@@ -36,7 +36,7 @@ describe('what can be asked follows from the handlers', () => {
   });
 });
 
-test('a handler knows in whose middle it is asked, and by what name', async () => {
+test('a handler learns which call asks, and the key of the question', async () => {
   const onelicit = vi.fn<() => { action: 'decline'; content: { name: string } }>(() => ({
     action: 'decline',
     content: { name: 'x' },
@@ -46,7 +46,7 @@ test('a handler knows in whose middle it is asked, and by what name', async () =
   expect(onelicit).toHaveBeenCalledWith(form, { method: 'tools/call', key: 'who', signal: expect.any(AbortSignal) });
 });
 
-test('a visit is a question of its own, whose answer has no content', async () => {
+test('URL elicitation is a kind of its own, whose answer has no content', async () => {
   const url = vi.fn<() => { action: 'accept'; content: { secret: string } }>(() => ({
     action: 'accept',
     content: { secret: 'x' },
@@ -69,7 +69,7 @@ test.each<[Handlers, string, JsonObject, Revision, number]>([
   await expect(setUp(handlers, revision).ask(method, params)).rejects.toMatchObject({ name: 'RpcError', code });
 });
 
-test('tools in sampling are refused where the handler has none', async () => {
+test('tools in sampling are refused if the handler does not support them', async () => {
   const onsample = () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: '' } }) as const;
   const params = { ...sampling, tools: [] };
   await expect(setUp({ onsample }).ask('sampling/createMessage', params)).rejects.toMatchObject({ code: -32602 });
@@ -91,11 +91,11 @@ test.each<[string, JsonObject, string]>([
   ['no messages', { maxTokens: 1 }, 'messages must be a list'],
   ['what is no message', { messages: [said, null], maxTokens: 1 }, 'messages[1] must be an object'],
   ['no number of tokens', { messages: [said] }, 'maxTokens must be a number'],
-  ['a result that is missing', { messages: [used], maxTokens: 1 }, 'no message has the results of the tool uses 1'],
+  ['a result that is missing', { messages: [used], maxTokens: 1 }, 'results are missing for the tool uses 1'],
   [
     'a result beside something else',
     { messages: [used, { role: 'user', content: [result, said.content] }], maxTokens: 1 },
-    'messages[1] must have nothing but the results of 1',
+    'messages[1] must have only the results of 1',
   ],
 ])('sampling with %s is refused, and no model asked', async (_, params, why) => {
   const onsample = vi.fn<() => never>();
@@ -124,7 +124,7 @@ test.each<[string, Handlers]>([
   expect(onerror).toHaveBeenCalledTimes(1);
 });
 
-test('a server does not hear what a handler threw, unless it is meant for it', async () => {
+test('a server does not see what a handler throws, except an RpcError', async () => {
   const failing = setUp({
     onroots: () => {
       throw new Error('token abc123');
@@ -142,7 +142,7 @@ test('a server does not hear what a handler threw, unless it is meant for it', a
   expect(refusing.onerror).not.toHaveBeenCalled();
 });
 
-test('a question that is taken back waits for nobody, and the handler hears of it', async () => {
+test('a cancelled question waits for nothing, and its handler is notified', async () => {
   let heard!: (signal: AbortSignal) => void;
   const asked = new Promise<AbortSignal>((resolve) => {
     heard = resolve;

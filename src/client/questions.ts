@@ -1,3 +1,4 @@
+import { waitFor } from '../base/wait.ts';
 import type { AskOptions } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -62,7 +63,7 @@ export class Questions {
       const taken = options.signal ? AbortSignal.any([signal, options.signal]) : signal;
       taken.throwIfAborted();
       const answer = this.#answer(method, params, { signal: taken, method: during, key: options.key });
-      return await unlessTaken(answer, taken);
+      return await waitFor(answer, { signal: taken });
     } catch (error) {
       if (error instanceof RpcError) {
         if (error.cause !== undefined || UNANSWERABLE.has(error.code)) this.#onerror(error);
@@ -109,15 +110,6 @@ function undeclared(method: string, capability: string, revision: Revision): Rpc
   );
 }
 
-/** The answer, unless the question is cancelled first. */
-function unlessTaken(answer: Promise<JsonObject>, signal: AbortSignal): Promise<JsonObject> {
-  return new Promise((resolve, reject) => {
-    const taken = (): void => reject(signal.reason);
-    signal.addEventListener('abort', taken, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', taken));
-  });
-}
-
 async function checkedForm(
   params: JsonObject,
   handler: (form: FormRequest) => object | Promise<object>,
@@ -127,7 +119,7 @@ async function checkedForm(
   }
   const { content, ...answer } = checkedAction(await handler(params as FormRequest));
   if (answer['action'] !== 'accept') return answer;
-  return { ...answer, content: filledIn(params['requestedSchema'], content) };
+  return { ...answer, content: await filledIn(params['requestedSchema'], content) };
 }
 
 async function checkedVisit(
@@ -144,7 +136,7 @@ async function checkedVisit(
 
 function checkedAction(answer: unknown): JsonObject {
   if (!isObject(answer) || !ACTIONS.has(answer['action'])) {
-    throw new TypeError('An elicitation is answered with one of the actions accept, decline, cancel');
+    throw new TypeError('The action of an elicitation result must be accept, decline or cancel');
   }
   return answer;
 }
@@ -168,13 +160,13 @@ function sampleParams(params: JsonObject): SampleParams {
 function checkedSample(answer: JsonObject): JsonObject {
   const { role, content, model } = answer;
   if (typeof role !== 'string' || typeof model !== 'string' || typeof content !== 'object' || content === null) {
-    throw new TypeError('Sampling is answered with role, content and model');
+    throw new TypeError('A sampling result must have role, content and model');
   }
   return answer;
 }
 
 function checkedRoots(roots: unknown): JsonObject {
-  if (!Array.isArray(roots)) throw new TypeError('Roots are a list');
+  if (!Array.isArray(roots)) throw new TypeError('The roots must be a list');
   const strange = roots.findIndex((root) => !isObject(root) || typeof root['uri'] !== 'string' || !isFile(root['uri']));
   if (strange >= 0) throw new TypeError(`The uri of roots[${strange}] must be a file:// URI without ".." in its path`);
   return { roots };

@@ -12,7 +12,7 @@ import { stderrReport } from '../core/stderr-report.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
-import { CACHEABLE, MAY_ASK, Meta, Method, NotificationMethod } from '../protocol/methods.ts';
+import { CACHEABLE, CAN_REQUIRE_INPUT, Meta, Method, NotificationMethod } from '../protocol/methods.ts';
 import { MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
 import { TASKS_EXTENSION, type DetailedTask } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
@@ -269,7 +269,8 @@ export class Requester implements CallHost {
       const service = this.#twice(idempotent);
       const result = await service(exchange);
       if (!needsInput(result)) return this.#checked(method, result);
-      if (!MAY_ASK.has(method)) throw new InvalidResultError(`The server asked for input to answer ${method}`);
+      if (!CAN_REQUIRE_INPUT.has(method))
+        throw new InvalidResultError(`The server asked for input to answer ${method}`);
       const { maxRounds = 16 } = this.options;
       return this.#checked(method, await completeRounds(service, exchange, result, { maxRounds }));
     });

@@ -1,4 +1,4 @@
-import { endBy, letGo } from './shared-signal.ts';
+import { pause } from '../base/wait.ts';
 
 /** Milliseconds before the next subscription: the first pause, and the longest. */
 const FIRST_DELAY = 500;
@@ -29,16 +29,6 @@ export class Resubscription {
    */
   pause(...signals: readonly AbortSignal[]): Promise<void> {
     const longest = Math.min(FIRST_DELAY * 2 ** (this.#failures - 1), MAX_DELAY);
-    return new Promise((resolve) => {
-      const handleEvent = (): void => {
-        clearTimeout(timer);
-        for (const signal of signals) letGo(signal, ended);
-        resolve();
-      };
-      const ended = { handleEvent };
-      const timer = setTimeout(handleEvent, longest * (0.5 + Math.random() / 2));
-      for (const signal of signals) endBy(signal, ended);
-      if (signals.some(({ aborted }) => aborted)) handleEvent();
-    });
+    return pause(longest * (0.5 + Math.random() / 2), AbortSignal.any([...signals]));
   }
 }

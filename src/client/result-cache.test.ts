@@ -15,7 +15,7 @@ const fill = (cache: ResultCache, method: string, params: JsonObject, result: Js
   return key;
 };
 
-test('a result is kept for as long as it says, and a copy is given', () => {
+test('a result is cached for as long as it says, and returned as a copy', () => {
   const cache = new ResultCache();
   const key = fill(cache, 'tools/list', {}, { tools: [{ name: 'a' }], ttlMs: 1000 })!;
   const kept = cache.get(key)!;
@@ -39,7 +39,7 @@ test('no hint is believed for more than a day', () => {
   expect(cache.get(key)).toBeUndefined();
 });
 
-test('a key is of a method with its parameters, in whatever order', () => {
+test('a key depends on the method and its parameters, in any order', () => {
   const cache = new ResultCache();
   const key = cache.keyOf('resources/read', { uri: 'a', more: 1 });
   expect(cache.keyOf('resources/read', { more: 1, uri: 'a', _meta: { progressToken: 1 } })).toBe(key);
@@ -56,13 +56,13 @@ test.each<[string, JsonObject]>([
   expect(new ResultCache().keyOf(method, params)).toBeUndefined();
 });
 
-test('interim results are not kept', () => {
+test('interim results are not cached', () => {
   const cache = new ResultCache();
   const key = fill(cache, 'resources/read', { uri: 'a' }, { resultType: 'input_required', ttlMs: 1000 })!;
   expect(cache.get(key)).toBeUndefined();
 });
 
-test('what was asked for before a change is not kept after it', () => {
+test('a result requested before a change is not cached after it', () => {
   const cache = new ResultCache();
   const { generation } = cache;
   cache.changed({ type: 'tools' });
@@ -71,7 +71,7 @@ test('what was asked for before a change is not kept after it', () => {
   expect(cache.get(key)).toBeUndefined();
 });
 
-test('a change makes stale what it is about, and nothing else', () => {
+test('a change removes only the results that it affects', () => {
   const cache = new ResultCache();
   const hint = { ttlMs: 1000 };
   const tools = fill(cache, 'tools/list', {}, hint)!;
@@ -113,7 +113,7 @@ describe('a client', () => {
     return { client, server, methods };
   }
 
-  test('asks again only when what it was told has become stale', async () => {
+  test('requests again only what has become stale', async () => {
     const { client, methods } = await setUp();
     await client.listTools();
     expect(await client.listTools()).toHaveLength(2);
@@ -128,14 +128,14 @@ describe('a client', () => {
     expect(methods).toHaveLength(8);
   });
 
-  test('asks each time where it is to keep nothing', async () => {
+  test('requests each time if nothing may be cached', async () => {
     const { client, methods } = await setUp({ cache: false });
     await client.listTools();
     await client.listTools();
     expect(methods).toHaveLength(4);
   });
 
-  test('that hears of a change asks again', async () => {
+  test('requests again after a change notification', async () => {
     const onchange = vi.fn<() => void>();
     const { client, server, methods } = await setUp({ onchange });
     await client.listTools();
@@ -146,7 +146,7 @@ describe('a client', () => {
     expect(methods).toHaveLength(3);
   });
 
-  test('begins anew where a page that was kept leads to a cursor that is gone', async () => {
+  test('starts again if the cursor of a cached page is no longer valid', async () => {
     let generation = 1;
     const service: Service = async ({ method, params: { cursor } }) => {
       if (method === 'server/discover') return { supportedVersions: [], capabilities: { tools: {} } };

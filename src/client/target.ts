@@ -21,8 +21,8 @@ export interface ServerTarget {
   readonly service: Service;
 }
 
-/** A transport that reports why it closed, in `closeReason`. Calls in flight fail with that reason. */
-export type ClientTransport = Transport & { readonly closeReason?: Error | undefined };
+/** A transport that may say why it closed, in `closeReason`. Calls in flight fail with that reason. */
+export type ClientTransport = Transport;
 
 /**
  * What a client can connect to. A string is an http or https URL. A function makes a new transport for each connection.
@@ -46,5 +46,5 @@ export function kindOf(target: Target): 'url' | 'command' | 'server' | 'transpor
     if ('command' in target && typeof target.command === 'string') return 'command';
     if ('url' in target && (typeof target.url === 'string' || target.url instanceof URL)) return 'url';
   }
-  throw new TypeError('connect takes a URL, a command, a server, a transport or a function that makes one');
+  throw new TypeError('connect needs a URL, a command, a server, a transport, or a function that creates a transport');
 }

@@ -66,7 +66,7 @@ test('a call that becomes a task is one call, questions and all', async () => {
   expect([statuses[0], statuses.at(-1)]).toEqual(['input_required', 'completed']);
 });
 
-test('a task is not waited for where it is detached, and another client may do that', async () => {
+test('a detached call does not wait for its task, and another client can', async () => {
   const { client, server } = await printer({ onelicit: () => ({ action: 'cancel' }) });
   const { task } = await client.callTool('print', {}, { detach: true });
   const other = await connect(server, { onelicit: () => ({ action: 'decline' }) });
@@ -75,7 +75,7 @@ test('a task is not waited for where it is detached, and another client may do t
   expect(await task!.get()).toMatchObject({ status: 'completed' });
 });
 
-test('who gives up a call that became a task cancels it', async () => {
+test('cancelling a call that became a task cancels the task', async () => {
   const { client, cancelled } = await printer();
   const controller = new AbortController();
   const call = client.callTool('wait', {}, { signal: controller.signal });
@@ -86,14 +86,14 @@ test('who gives up a call that became a task cancels it', async () => {
   await vi.waitFor(() => expect(cancelled).toHaveBeenCalled());
 });
 
-test('it is cancelled too when it takes longer than a call may', async () => {
+test('the task is also cancelled if it takes longer than the call may', async () => {
   const { client, cancelled } = await printer();
   const call = client.callTool('wait', {}, { maxTimeout: 1000 });
   await expect(inTime(call)).rejects.toMatchObject({ name: 'TimeoutError' });
   await vi.waitFor(() => expect(cancelled).toHaveBeenCalled());
 });
 
-test('who gives up waiting by a handle does not cancel, and can', async () => {
+test('cancelling a wait on a handle does not cancel the task; cancel does', async () => {
   const { client, cancelled } = await printer();
   const { task } = await client.callTool('wait', {}, { detach: true });
   await expect(inTime(task!.result({ maxTimeout: 500 }))).rejects.toMatchObject({ name: 'TimeoutError' });
@@ -114,7 +114,7 @@ test('without an answer for its question, the call fails and the task is cancell
   expect(onerror).toHaveBeenCalled();
 });
 
-test('a server is not told of tasks where they are not wanted', async () => {
+test('with tasks: false, the server does not create tasks', async () => {
   const { client } = await printer({ tasks: false, onelicit: () => ({ action: 'cancel' }) });
   expect(await inTime(client.callTool('print'))).toMatchObject({ content: [{ text: 'cancel undefined' }] });
 });
@@ -150,7 +150,7 @@ describe('a server that is odd', () => {
     return { client, polls, updates };
   }
 
-  test('is asked no more often than it wishes, within bounds', async () => {
+  test('is polled at the interval that it requests, within limits', async () => {
     const intervals = [0, 5000, 10_000_000];
     const { client, polls } = await odd((time) =>
       time > 3
@@ -239,7 +239,7 @@ async function asking(take: () => boolean, options: ClientOptions) {
   return task!;
 }
 
-test('a question that nobody answered is asked again of whoever waits next', async () => {
+test('a question that nobody answered is asked again of the next waiter', async () => {
   const onelicit = vi
     .fn<() => Promise<{ action: 'decline' }>>()
     .mockImplementationOnce(() => new Promise(() => {}))
@@ -250,7 +250,7 @@ test('a question that nobody answered is asked again of whoever waits next', asy
   expect(onelicit).toHaveBeenCalledTimes(2);
 });
 
-test('a question whose answer was not taken is asked again of whoever waits next', async () => {
+test('a question whose answer was rejected is asked again of the next waiter', async () => {
   const onelicit = vi.fn<() => { action: 'decline' }>(() => ({ action: 'decline' }));
   const take = vi.fn<() => boolean>(() => true).mockReturnValueOnce(false);
   const task = await asking(take, { onelicit });

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
+import { onAborted } from '../base/abort.ts';
 import { startTimer, type Timer } from '../base/timer.ts';
 import { Method } from '../protocol/methods.ts';
 import { isTerminal, type DetailedTask } from '../protocol/tasks.ts';
@@ -7,7 +8,6 @@ import type { CallToolResult } from '../protocol/types.ts';
 import { ConnectionError, InvalidResultError, TaskCancelledError, TimeoutError } from './errors.ts';
 import type { RequestOptions, TaskOptions } from './options.ts';
 import type { Requester } from './requester.ts';
-import { endBy, letGo } from './shared-signal.ts';
 
 /** The poll interval in milliseconds if the server gives none, and the bounds if it does. */
 const DEFAULT_INTERVAL = 1000;
@@ -49,7 +49,7 @@ export class TaskHandle {
     if (typeof task['status'] !== 'string')
       throw new InvalidResultError('The server answered tasks/get without a status');
     if (task['taskId'] !== undefined && task['taskId'] !== this.id)
-      throw new InvalidResultError(`The server answered tasks/get for ${this.id} with another task`);
+      throw new InvalidResultError(`The server answered tasks/get for ${this.id} with a different task`);
     return task as DetailedTask;
   }
 
@@ -169,25 +169,20 @@ function intervalOf(task: JsonObject | undefined): number {
 class Waiting {
   readonly #controller = new AbortController();
   readonly #given: readonly AbortSignal[];
-  #timer: Timer;
+  readonly #cancel = (): void => this.fail(this.#given.find(({ aborted }) => aborted)?.reason);
+  readonly #timer: Timer;
   #wake: (() => void) | undefined;
 
   constructor(given: readonly (AbortSignal | undefined)[], maxTimeout: number) {
     this.#given = given.filter((signal) => signal !== undefined);
-    for (const signal of this.#given) {
-      if (signal.aborted) this.fail(signal.reason);
-      endBy(signal, this);
-    }
-    const late = (): void => this.fail(new TimeoutError(`The task was not over within ${maxTimeout} ms`, maxTimeout));
+    for (const signal of this.#given) onAborted(signal, this.#cancel);
+    if (this.#given.some(({ aborted }) => aborted)) this.#cancel();
+    const late = (): void => this.fail(new TimeoutError(`The task did not end within ${maxTimeout} ms`, maxTimeout));
     this.#timer = startTimer(maxTimeout, late);
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
-  }
-
-  handleEvent(): void {
-    this.fail(this.#given.find((signal) => signal.aborted)?.reason);
   }
 
   fail(reason: Error): void {
@@ -216,8 +211,8 @@ class Waiting {
 
   end(): void {
     clearTimeout(this.#timer);
-    for (const signal of this.#given) letGo(signal, this);
+    for (const signal of this.#given) signal.removeEventListener('abort', this.#cancel);
     // Cancels the open questions.
-    this.#controller.abort(new ConnectionError('The task is over'));
+    this.#controller.abort(new ConnectionError('The task has ended'));
   }
 }

@@ -14,7 +14,7 @@ async function textFrom(target: UrlTarget, options: ClientOptions = {}): Promise
 const THERE = [{ type: 'text', text: 'it is there' }];
 
 describe('a URL with a transport', () => {
-  test('is spoken to over HTTP+SSE alone', async () => {
+  test('uses only HTTP+SSE', async () => {
     const { asked, url, sseUrl } = await recordedHttp();
     expect(await textFrom({ url: sseUrl, transport: 'sse' })).toEqual(THERE);
     expect(asked[0]).toBe('GET /sse');
@@ -23,21 +23,21 @@ describe('a URL with a transport', () => {
     expect(asked.filter((each) => each.endsWith('/none'))).toEqual(['GET /mcp/none']);
   });
 
-  test.each(['modern', 'legacy'] as const)('is spoken to over Streamable HTTP alone: %s', async (eras) => {
+  test.each(['modern', 'legacy'] as const)('uses only Streamable HTTP: %s', async (eras) => {
     const { asked, url, sseUrl } = await recordedHttp();
     expect(await textFrom({ url: new URL(url), transport: 'http' }, { eras })).toEqual(THERE);
     await expect(textFrom({ url: sseUrl, transport: 'http' }, { eras })).rejects.toThrow(/Method not allowed/);
     expect(asked).not.toContain('GET /sse');
   });
 
-  test('leaves nothing behind for one whose transport is found out', async () => {
+  test('stores nothing for a URL whose transport is detected', async () => {
     const { sseUrl } = await recordedHttp();
     const eraCache = memoryEraCache();
     await textFrom({ url: sseUrl, transport: 'sse' }, { eraCache });
     expect(eraCache.get(new URL(sseUrl).href)).toBeUndefined();
   });
 
-  test('is found out where none is given', async () => {
+  test('detects the transport if none is given', async () => {
     const { asked, url, sseUrl } = await recordedHttp();
     expect(await textFrom({ url })).toEqual(THERE);
     expect(await textFrom({ url: sseUrl })).toEqual(THERE);
@@ -49,10 +49,10 @@ describe('a URL with a transport', () => {
     [
       { url: 'http://a.example', transport: 'sse' },
       { revision: '2026-07-28' },
-      /2026-07-28 is not spoken over HTTP\+SSE/,
+      /2026-07-28 does not exist over HTTP\+SSE/,
     ],
-    [{ url: 'http://a.example', transport: 'sse' }, { eras: 'modern' }, /modern era/],
-    [{ url: 'ftp://a.example' }, {}, /must be one of http or https/],
+    [{ url: 'http://a.example', transport: 'sse' }, { eras: 'modern' }, /has no modern revision/],
+    [{ url: 'ftp://a.example' }, {}, /must begin with http: or https:/],
   ])('%j with %j is refused', async (target, options, message) => {
     const refused = connect(target, options);
     await expect(refused).rejects.toThrow(TypeError);

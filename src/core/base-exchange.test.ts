@@ -33,7 +33,7 @@ const shapes: [string, (exchange: Request) => Exchange][] = [
   ['derived', (exchange) => derive(exchange, {})],
 ];
 
-test.each(shapes)('all that listen to an exchange %s hear once that it is given up', (_, shape) => {
+test.each(shapes)('all listeners of an exchange %s are notified once when it is cancelled', (_, shape) => {
   const request = new Request();
   const exchange = shape(request);
   const heard: string[] = [];
@@ -48,7 +48,7 @@ test.each(shapes)('all that listen to an exchange %s hear once that it is given 
   expect(heard).toHaveLength(3);
 });
 
-test.each(shapes)('who listens to an exchange %s no more hears nothing', (_, shape) => {
+test.each(shapes)('a removed listener of an exchange %s is not notified', (_, shape) => {
   const request = new Request();
   const exchange = shape(request);
   const heard: string[] = [];
@@ -60,7 +60,7 @@ test.each(shapes)('who listens to an exchange %s no more hears nothing', (_, sha
   expect(heard).toEqual(['second']);
 });
 
-test('an exchange that is settled calls nobody back, and counts as given up where nobody has taken its signal', () => {
+test('a settled exchange notifies nobody, and counts as cancelled if its signal was never used', () => {
   const request = new Request();
   onAbort(request, () => expect.fail('called back'));
   request.settle(new Error('answered'));

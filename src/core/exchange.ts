@@ -8,11 +8,11 @@ import type { AuthInfo, Implementation } from '../protocol/types.ts';
 export interface Session {
   /** Unique in this process; not a secret, and not the id on the wire. */
   readonly id: string;
-  /** Fires when the session ends, expires, or loses its connection for good. */
+  /** Fires when the session ends, expires, or loses its connection permanently. */
   readonly signal: AbortSignal;
 }
 
-/** Who is asking, and what they can do. */
+/** The sender of a request, and its capabilities. */
 export interface Caller {
   /** The revision that the caller speaks. */
   readonly revision: Revision;
@@ -20,7 +20,7 @@ export interface Caller {
   readonly clientInfo: Implementation | undefined;
   /** The caller's capabilities as it declared them. */
   readonly capabilities: JsonObject;
-  /** Who the transport authenticated, if anyone. */
+  /** The authenticated identity of the caller, if any. */
   readonly principal: string | undefined;
   /** Further data about the principal, if it sent a credential. Never contains the credential itself. */
   readonly auth: AuthInfo | undefined;
@@ -29,7 +29,7 @@ export interface Caller {
    * default of its era and filters. A service may read this to avoid needless work.
    */
   readonly logLevel: LogLevel | undefined;
-  /** Undefined where the revision has no sessions (2026-07-28). */
+  /** Undefined if the revision has no sessions (2026-07-28). */
   readonly session: Session | undefined;
 }
 
@@ -38,12 +38,12 @@ export interface AskOptions {
   /** Cancels the question. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * The key of the question in its request, where keys are sent to the caller (2026-07-28). Must be unique in the
+   * The key of the question in its request. Callers of 2026-07-28 see it. Must be unique in the
    * request. Default: generated.
    */
   readonly key?: string | undefined;
   /**
-   * Whether the question stays open after its request was answered, because another request of the same caller may have
+   * Whether the question stays open after its request was answered. Used if another request of the same caller may have
    * asked it. Default false: the question ends with its request.
    */
   readonly outlivesRequest?: boolean | undefined;
@@ -59,14 +59,14 @@ export class NotAsked extends RpcError {
 /**
  * One request that is being answered, of any revision and transport.
  *
- * A notification from the caller that belongs to no exchange (`notifications/roots/list_changed`, or an unknown one) also
- * arrives as an exchange. Its method starts with `notifications/`, and its result is ignored.
+ * A notification from the caller that belongs to no exchange (`notifications/roots/list_changed`, or an unknown one)
+ * also arrives as an exchange. Its method starts with `notifications/`, and its result is ignored.
  */
 export interface Exchange {
   readonly method: string;
   readonly params: JsonObject;
   readonly caller: Caller;
-  /** Fires when the caller cancels or disconnects for good. Created on first use, because it has a cost. */
+  /** Fires when the caller cancels or disconnects permanently. Created on first use, because it has a cost. */
   readonly signal: AbortSignal;
   /**
    * Sends a notification that belongs to this request. Resolves when the transport has accepted it, so a fast sender
@@ -86,16 +86,16 @@ export interface Exchange {
    */
   readonly header?: ((name: string) => string | undefined) | undefined;
   /**
-   * Values that the handler stored by name, so that it finds them if it runs again for the same request (`Context.once`).
-   * They must be JSON. Created on first use.
+   * Values that the handler stored by name, so that it finds them if it runs again for the same request
+   * (`Context.once`). They must be JSON. Created on first use.
    */
   readonly notes: Map<string, unknown>;
 }
 
 /**
  * A server as a function. It uses the vocabulary of the newest revision. `server/discover` describes it.
- * `subscriptions/listen` is one long exchange: its `notify` carries change notifications until its signal fires. A result
- * without `resultType` is complete, without `ttlMs` it is stale at once, and without `cacheScope` it is private.
+ * `subscriptions/listen` is one long exchange: its `notify` carries change notifications until its signal fires. A
+ * result without `resultType` is complete, without `ttlMs` it is stale at once, and without `cacheScope` it is private.
  *
  * Rejects with an `RpcError`. Any other error becomes an internal error.
  */

@@ -33,7 +33,7 @@ test('a complete result passes untouched', async () => {
   expect(exchange.asked).toEqual([]);
 });
 
-test('questions are asked and the request is made again with the answers and the state', async () => {
+test('questions are asked and the request is repeated with the answers and the state', async () => {
   const { service, calls } = replies(asks({ a: form('A'), b: form('B') }, 's1'), asks({ c: form('C') }), {
     done: true,
   });
@@ -48,15 +48,15 @@ test('questions are asked and the request is made again with the answers and the
   ]);
 });
 
-test('a state without questions is sent back as it is', async () => {
+test('a state without questions is sent back unchanged', async () => {
   const { service, calls } = replies(asks({}, 'later'), { done: true });
   expect(await service(new TestExchange('tools/call', {}))).toEqual({ done: true });
   expect(calls[1]!.params).toEqual({ inputResponses: {}, requestState: 'later' });
 });
 
 test.each<[string, JsonObject]>([
-  ['without saying for which', {}],
-  ['without saying for which', { inputRequests: {} }],
+  ['without saying which', {}],
+  ['without saying which', { inputRequests: {} }],
   ['with "inputRequests" that are no object', { inputRequests: 5 }],
   ['with "inputRequests" that are no object', { inputRequests: [form('A')], requestState: 's' }],
   ['with a "requestState" that is no string', { requestState: 5 }],
@@ -72,7 +72,7 @@ test.each<[string, JsonObject]>([
   expect(exchange.asked).toEqual([]);
 });
 
-test('the exchange of a later round notifies and asks as the first', async () => {
+test('the exchange of a later round notifies and asks like the first', async () => {
   const exchange = new TestExchange('tools/call', {}, { onask: () => ({ ok: true }) });
   let round = 0;
   const service = withRounds(async (current) => {
@@ -94,7 +94,7 @@ test('one that never has enough fails', async () => {
   expect(exchange.asked).toHaveLength(3);
 });
 
-test('where one question fails, the request fails and the other questions are taken back', async () => {
+test('if one question fails, the request fails and the other questions are cancelled', async () => {
   const { service } = replies(asks({ a: form('A'), b: form('B') }));
   const signals: (AbortSignal | undefined)[] = [];
   const exchange = new TestExchange('tools/call');
@@ -106,14 +106,14 @@ test('where one question fails, the request fails and the other questions are ta
   expect(signals[0]!.aborted).toBe(true);
 });
 
-test.each([null, 5, {}, { method: 5 }])('an input request %j is no question', async (question) => {
+test.each([null, 5, {}, { method: 5 }])('%j is not a valid input request', async (question) => {
   const { service } = replies(asks({ a: question }));
   const exchange = new TestExchange('tools/call');
   await expect(service(exchange)).rejects.toMatchObject({ code: -32603, message: expect.stringContaining('"a"') });
   expect(exchange.asked).toEqual([]);
 });
 
-test('a result with more questions than one may have asks none of them', async () => {
+test('a result with too many questions asks none of them', async () => {
   const many = (count: number): JsonObject =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`q${n}`, form(String(n))]));
   const exchange = new TestExchange('tools/call', {}, { onask: () => ({}) });

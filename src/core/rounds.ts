@@ -46,40 +46,46 @@ export async function completeRounds(
   return result;
 }
 
-/** The questions of a result (2026-07-28, basic/patterns/mrtr: Server Requirements). */
-function questionsOf(method: string, { inputRequests = {}, requestState }: JsonObject): [string, unknown][] {
-  if (!isObject(inputRequests)) throw invalid(`${method} asked for input with "inputRequests" that are no object`);
-  if (requestState !== undefined && typeof requestState !== 'string')
-    throw invalid(`${method} asked for input with a "requestState" that is no string`);
-  const entries = Object.entries<unknown>(inputRequests);
-  if (entries.length === 0 && requestState === undefined)
-    throw invalid(`${method} asked for input without saying for which`);
-  return entries;
+/** A question of a result that needs input. */
+export interface InputRequest {
+  readonly key: string;
+  readonly method: string;
+  readonly params: JsonObject;
 }
 
-function invalid(message: string): RpcError {
-  return new RpcError(ErrorCode.InternalError, message);
+/**
+ * The questions of a result that needs input (2026-07-28, basic/patterns/mrtr: Server Requirements).
+ *
+ * @throws RpcError −32603 if they are malformed, or there are neither questions nor a state.
+ */
+export function questionsOf(method: string, { inputRequests = {}, requestState }: JsonObject): InputRequest[] {
+  const invalid = (what: string): RpcError =>
+    new RpcError(ErrorCode.InternalError, `${method} asked for input ${what}`);
+  if (!isObject(inputRequests)) throw invalid('with "inputRequests" that are no object');
+  if (requestState !== undefined && typeof requestState !== 'string')
+    throw invalid('with a "requestState" that is no string');
+  const entries = Object.entries<unknown>(inputRequests);
+  if (entries.length === 0 && requestState === undefined) throw invalid('without saying which');
+  return entries.map(([key, question]) => {
+    const { method: asked, params = {} } = isObject(question) ? question : {};
+    if (typeof asked !== 'string') throw invalid(`${JSON.stringify(key)} without a method`);
+    if (!isObject(params)) throw invalid(`${JSON.stringify(key)} with "params" that are no object`);
+    return { key, method: asked, params };
+  });
 }
 
 async function answered(exchange: Exchange, result: JsonObject): Promise<Exchange> {
-  const entries = questionsOf(exchange.method, result);
-  if (entries.length > MAX_QUESTIONS) {
+  const questions = questionsOf(exchange.method, result);
+  if (questions.length > MAX_QUESTIONS) {
     throw new RpcError(
       ErrorCode.InternalError,
-      `${exchange.method} asked ${entries.length} questions at once, of at most ${MAX_QUESTIONS}: none was put`,
+      `${exchange.method} asked ${questions.length} questions at once; the limit is ${MAX_QUESTIONS}, so none was sent`,
     );
   }
   const others = new AbortController();
   const answers = await Promise.all(
-    entries.map(async ([key, question]) => {
-      if (!isObject(question) || typeof question['method'] !== 'string') {
-        throw new RpcError(
-          ErrorCode.InternalError,
-          `${exchange.method} asked for input ${JSON.stringify(key)} without a method`,
-        );
-      }
-      const params: JsonObject = isObject(question['params']) ? question['params'] : {};
-      return [key, await exchange.ask(question['method'], params, { signal: others.signal, key })] as const;
+    questions.map(async ({ key, method, params }) => {
+      return [key, await exchange.ask(method, params, { signal: others.signal, key })] as const;
     }),
   ).catch((error: unknown) => {
     // The request has failed, so cancel its other questions.

@@ -18,7 +18,7 @@ test('of many errors 20 are written in 10 seconds, and then how many more there 
   expect(write).toHaveBeenLastCalledWith(next.stack);
 });
 
-test('few errors are written as they are, and nothing more is said', () => {
+test('a few errors are written unchanged', () => {
   const write = vi.fn<(text: string) => void>();
   const report = stderrReport(write);
   for (let n = 0; n < 20; n += 1) report(new Error(String(n)));

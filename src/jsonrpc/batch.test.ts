@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { BatchAnswers, openBatch } from './batch.ts';
 import { errorResponse, notification, request, resultResponse } from './message.ts';
 
-test('a batch is taken apart', () => {
+test('a batch is split into its messages', () => {
   const elements = [request(1, 'a'), notification('notifications/b'), 5, request('1', 'c'), request(1, 'd')];
   const { messages, requests, errors } = openBatch(elements);
   expect(messages).toEqual([elements[0], elements[1], elements[3]]);
@@ -20,7 +20,7 @@ test('an empty batch and one that is too large are refused', () => {
   expect(openBatch([1, 2], 2).errors).toHaveLength(2);
 });
 
-test('an error of our own is no fault of the batch', () => {
+test('an error in this package is not blamed on the batch', () => {
   const broken = Object.defineProperty({}, 'id', {
     get: () => {
       throw new RangeError('broken');
@@ -29,7 +29,7 @@ test('an error of our own is no fault of the batch', () => {
   expect(() => openBatch([broken])).toThrow(RangeError);
 });
 
-test('what is no message is delivered only where something waits for it as a response', () => {
+test('an invalid message is delivered only if a request waits for it as a response', () => {
   const { messages, errors } = openBatch([
     { jsonrpc: '2.0', id: 'a' },
     { jsonrpc: '2.0', result: {} },
@@ -49,7 +49,7 @@ test('responses are held back until the last of their batch', () => {
   expect(answers.take(resultResponse(1, {}))).toEqual([resultResponse(2, {}), resultResponse(1, {})]);
 });
 
-test('errors are answered with the responses of their batch, and neither holds anything else back', () => {
+test('errors are answered together with the responses of their batch, and do not delay others', () => {
   const answers = new BatchAnswers();
   const batch = openBatch([request(1, 'a'), 5]);
   answers.add(batch);
@@ -62,7 +62,7 @@ test('errors are answered with the responses of their batch, and neither holds a
   expect(answers.take(resultResponse(1, {}))).toEqual(resultResponse(1, {}));
 });
 
-test('what was cancelled is left out, and completes its batch', () => {
+test('a cancelled request is left out, and completes its batch', () => {
   const answers = new BatchAnswers();
   answers.add(openBatch([request(1, 'a'), request(2, 'b')]));
   expect(answers.take(resultResponse(1, {}))).toBeUndefined();
@@ -72,7 +72,7 @@ test('what was cancelled is left out, and completes its batch', () => {
   expect(answers.abandon(3)).toBeUndefined();
 });
 
-test('a malformed response in a batch fails what waits for it, and is answered without its id', () => {
+test('a malformed response in a batch fails its request, and is answered without its id', () => {
   const { messages, errors } = openBatch([{ jsonrpc: '2.0', id: 1, result: 5 }]);
   const error = { code: -32600, message: expect.stringContaining('Invalid response') };
   expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, error }]);

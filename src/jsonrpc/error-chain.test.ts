@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AnswerLost, HttpStatusError, SilenceError } from '../transport/http/client/errors.ts';
+import { AnswerLost, HttpStatusError } from '../transport/http/client/errors.ts';
 import { NotSent } from '../transport/http/client/http.ts';
 import { RpcError } from './errors.ts';
 import { isTemporary } from './error-chain.ts';
@@ -10,7 +10,6 @@ test.each<[string, unknown, boolean | undefined]>([
   ['a request that was not sent', new NotSent('refused'), true],
   ['an answer that was lost', around(new AnswerLost('reset')), true],
   ['an answer that was lost, whatever kept it from being fetched', new AnswerLost('x', { cause: status(410) }), true],
-  ['silence', new SilenceError(1), true],
   ['a server in trouble', around(status(503)), true],
   ['a refusal', around(status(403)), false],
   ['a refusal, whatever its code', new RpcError(-32000, 'no', { cause: status(400) }), false],

@@ -24,15 +24,15 @@ export interface TransportFailure extends Error {
   readonly unreachable?: boolean;
   /** Whether the server no longer knows the session. */
   readonly sessionGone?: boolean;
-  /** The HTTP status of the answer, where that is the failure. */
+  /** The HTTP status of the answer, if that is the failure. */
   readonly status?: number;
   /** The JSON-RPC error that came with the status. */
   readonly response?: ErrorResponse | undefined;
 }
 
 /**
- * The first error of the chain that knows whether the request was executed. The first decides: a lost answer stays lost,
- * whatever failed when it was fetched again.
+ * The first error of the chain that knows whether the request was executed. The first decides: a lost answer stays
+ * lost, whatever failed when it was fetched again.
  */
 export function transportFailure(error: unknown): TransportFailure | undefined {
   for (const each of errorChain(error)) {
@@ -68,8 +68,8 @@ export function isSessionGone(error: unknown): boolean {
 const TEMPORARY: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorCode.InternalError]);
 
 /**
- * Whether another attempt may succeed: the connection was lost or the peer has trouble, and did not refuse. The first error
- * of the chain with a `temporary` decides, else the code of an `RpcError`. Undefined where nothing says it.
+ * Whether another attempt may succeed: the connection was lost or the peer has trouble, and did not refuse. The first
+ * error of the chain with a `temporary` decides, else the code of an `RpcError`. Undefined if nothing says it.
  */
 export function isTemporary(error: unknown): boolean | undefined {
   for (const each of errorChain(error))

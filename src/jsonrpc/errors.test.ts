@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RpcError } from './errors.ts';
 
-test('an error of ours stays what it is', () => {
+test('an RpcError stays unchanged', () => {
   const error = new RpcError(-32602, 'no', { data: { a: 1 } });
   expect(RpcError.from(error)).toBe(error);
   expect(error.toObject()).toEqual({ code: -32602, message: 'no', data: { a: 1 } });
@@ -45,6 +45,6 @@ test.each([
       },
     },
   ],
-])('what is thrown with %s is an internal error', (_, thrown: unknown) => {
+])('a value thrown with %s is an internal error', (_, thrown: unknown) => {
   expect(RpcError.from(thrown)).toMatchObject({ code: -32603, message: 'Internal error' });
 });

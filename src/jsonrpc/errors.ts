@@ -10,8 +10,8 @@ export const ErrorCode = {
 } as const;
 
 /**
- * Names of JSON-RPC error classes: ours, also from another copy of this package, and those of the official SDKs, versions
- * 1 and 2.
+ * Names of JSON-RPC error classes: ours, also from another copy of this package, and those of the official SDKs,
+ * versions 1 and 2.
  */
 const NAMES: ReadonlySet<string> = new Set(['RpcError', 'McpError', 'ProtocolError']);
 
@@ -50,7 +50,7 @@ export class RpcError extends Error {
   readonly origin: 'peer' | 'local';
 
   /**
-   * @param message what a person can act on; it is sent to the peer.
+   * @param message says what to do about the error. It is sent to the peer.
    * @param options `data` is sent to the peer, `cause` and `origin` are not. `origin` is `'local'` by default.
    */
   constructor(code: number, message: string, options: RpcErrorOptions = {}) {
@@ -61,9 +61,8 @@ export class RpcError extends Error {
   }
 
   /**
-   * Normalises whatever was thrown. An error keeps its code and data where the code is one that JSON-RPC reserves, or
-   * where the error's name is that of an `RpcError` or of the official SDKs' errors. Any other becomes an internal error
-   * with its message.
+   * Converts any thrown value. An error keeps its code and data if JSON-RPC reserves the code, or if its class is an
+   * `RpcError` or an error of the official SDKs, by name. Any other value becomes an internal error with its message.
    */
   static from(thrown: unknown): RpcError {
     if (thrown instanceof RpcError) return thrown;

@@ -4,13 +4,13 @@ import * as fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { IdTable } from './id-table.ts';
 
-test('holds as many ids as there are', () => {
+test('holds any number of ids', () => {
   const table = new IdTable<string, number>();
   for (let index = 0; index < 200_000; index += 1) table.set(`a${index}`, index);
   expect(table.values()).toHaveLength(200_000);
 });
 
-test('is a map, whatever the ids are and in whatever order they come and go', () => {
+test('behaves like a map, with any ids in any order', () => {
   // Ids that share places, far from each other and of both kinds.
   const ids = [0, 1, 2, 64, 65, 128, 2 ** 32, 2 ** 53 - 1, -1, '0', '1', 'a'];
   const step = fc.tuple(fc.constantFrom('set', 'delete', 'clear'), fc.constantFrom(...ids), fc.nat());
@@ -41,7 +41,7 @@ test('is a map, whatever the ids are and in whatever order they come and go', ()
   );
 });
 
-test('lists what is in flight in the order in which ids were given, a slow one among many', () => {
+test('lists ids in flight in the order of insertion, with a slow one among many', () => {
   const table = new IdTable<number, string>();
   for (let id = 1; id <= 1000; id += 1) {
     table.set(id, `call ${id}`);
@@ -53,14 +53,14 @@ test('lists what is in flight in the order in which ids were given, a slow one a
   expect(table.values()[0]).toBe('call 3');
 });
 
-test('has nothing under what is no id', () => {
+test('finds nothing for a value that is not an id', () => {
   const table = new IdTable<string | number, string>();
   for (const id of [undefined, null, {}, NaN, true] as unknown as number[]) {
     expect([table.get(id), table.has(id), table.delete(id), table.size]).toEqual([undefined, false, false, 0]);
   }
 });
 
-test('knows nothing under an id that is another kind of the same', () => {
+test('finds nothing for the same id in another type', () => {
   const table = new IdTable<string | number, string>();
   table.set(5, 'number');
   expect([table.get('5'), table.has('5'), table.delete('5')]).toEqual([undefined, false, false]);
@@ -68,7 +68,7 @@ test('knows nothing under an id that is another kind of the same', () => {
   expect([table.get(5), table.get('5'), table.get(undefined)]).toEqual(['number', 'string', undefined]);
 });
 
-test('does not keep what was deleted', async () => {
+test('does not keep a deleted entry', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const table = new IdTable<number, object>();

@@ -41,7 +41,7 @@ export interface ErrorObject {
 /** Answers a request that failed. */
 export interface ErrorResponse {
   readonly jsonrpc: '2.0';
-  /** Absent where the request was so malformed that its id could not be read. */
+  /** Absent if the request was so malformed that its id could not be read. */
   readonly id?: RequestId;
   readonly error: ErrorObject;
 }
@@ -67,8 +67,8 @@ export function isResponse(message: Message): message is Response {
 }
 
 /**
- * Whether a value is a valid request id: a string, or an integer up to 2^53. `JSON.parse` rounds larger integers, so the
- * response would have a different id than the request.
+ * Whether a value is a valid request id: a string, or an integer up to 2^53. `JSON.parse` rounds larger integers, so
+ * the response would have a different id than the request.
  */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);
@@ -94,7 +94,9 @@ export function resultResponse(id: RequestId, result: JsonObject): ResultRespons
   return { jsonrpc: '2.0', id, result };
 }
 
-/** Makes the response to a request that failed. Without an id it carries none: MCP forbids the null of plain JSON-RPC. */
+/**
+ * Makes the response to a request that failed. Without an id it carries none: MCP forbids the null of plain JSON-RPC.
+ */
 export function errorResponse(id: RequestId | undefined, error: ErrorObject): ErrorResponse {
   return id === undefined ? { jsonrpc: '2.0', error } : { jsonrpc: '2.0', id, error };
 }

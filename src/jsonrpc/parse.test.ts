@@ -25,7 +25,7 @@ describe('parsing', () => {
   });
 
   test.each([[[0x22, 0xff, 0x22]], [[0x22, 0xc3, 0x22]], [[0x22, 0xed, 0xa0, 0x80, 0x22]]])(
-    'bytes %j are no UTF-8',
+    'bytes %j are not UTF-8',
     (bytes) => {
       const error = failure(() => parseJson(new Uint8Array(bytes)));
       expect(error).toMatchObject({ code: -32700, message: 'Parse error: not valid UTF-8' });
@@ -35,7 +35,7 @@ describe('parsing', () => {
   const nested = (depth: number, inner = ''): string => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
   const tooDeep = 'a message may not be nested deeper than 1000 values';
 
-  test('what is nested 1000 values deep is read, however many brackets its texts have', () => {
+  test('a message nested 1000 levels deep is read, however many brackets its strings contain', () => {
     expect(parseJson(nested(1000))).toEqual(JSON.parse(nested(1000)));
     const text = JSON.stringify({ text: `${'['.repeat(5000)}\\"\\\\`, more: '\\' });
     expect(parseJson(text)).toEqual(JSON.parse(text));
@@ -43,7 +43,7 @@ describe('parsing', () => {
     expect(parseJson(wide)).toEqual(JSON.parse(wide));
   });
 
-  test('what is nested deeper is refused under its id', () => {
+  test('a message nested deeper is refused with its id', () => {
     const deep = nested(100_000, '"]"');
     expect(failure(() => parseJson(deep))).toMatchObject({ code: -32600, id: undefined });
     const request = `{"jsonrpc":"2.0","id":7,"method":"a","params":{"a":${deep},"b":[${deep},1]}}`;
@@ -76,14 +76,14 @@ describe('a message of very many values', () => {
   });
 
   test.each([many, `{"a":{}${',"a":{}'.repeat(200_000)},"id":7,"method":"a"}`])(
-    'is refused without an id where it has none near its start: %#',
+    'is refused without an id if there is none near its start: %#',
     (text) => {
       const error = failure(() => parseJson(text));
       expect(error).toMatchObject({ code: -32600, id: undefined, message: `Invalid request: ${tooMany}` });
     },
   );
 
-  test('is read where it has at most a million characters', () => {
+  test('is read if it has at most a million characters', () => {
     const numbers = (count: number): string => `[${'1,'.repeat(count)}11]`;
     expect(parseJson(numbers(499_998))).toHaveLength(499_999);
     expect(failure(() => parseJson(`${numbers(499_998)} `))).toMatchObject({ code: -32600, id: undefined });
@@ -95,7 +95,7 @@ describe('a message of very many values', () => {
   });
 });
 
-describe('what is a message', () => {
+describe('what counts as a message', () => {
   test.each([
     { jsonrpc: '2.0', id: 1, method: 'ping' },
     { jsonrpc: '2.0', id: 0, method: 'ping', params: {} },
@@ -108,7 +108,7 @@ describe('what is a message', () => {
     { jsonrpc: '2.0', id: 1, error: { code: -1, message: 'm', data: null } },
     { jsonrpc: '2.0', error: { code: -1, message: 'm' } },
     { jsonrpc: '2.0', id: 1, method: 'x', unheard: 'of' },
-  ])('%j is taken as it is', (message) => {
+  ])('%j is accepted unchanged', (message) => {
     expect(checkMessage(message)).toBe(message);
   });
 
@@ -146,7 +146,7 @@ describe('what is a message', () => {
     expect(error).toMatchObject({ code: -32600, id: under, message: `Invalid request: ${why}` });
   });
 
-  test('what may have been meant as a request or as a response can be delivered as a failed response', () => {
+  test('a message that may be a request or a response can be delivered as a failed response', () => {
     const { failure: failed } = failure(() => checkMessage({ jsonrpc: '2.0', id: 'a' }));
     expect(failed).toEqual({ jsonrpc: '2.0', id: 'a', error: { code: -32600, message: `Invalid response: ${kind}` } });
     expect(failure(() => checkMessage({ jsonrpc: '2.0' })).failure).toBeUndefined();

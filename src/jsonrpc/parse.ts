@@ -13,20 +13,23 @@ import {
 import { MessageSkim } from './skim.ts';
 
 /**
- * How deep the values of a message may be nested. `JSON.parse` accepts millions of levels, but `JSON.stringify` and every
- * recursive function would overflow the stack.
+ * How deep the values of a message may be nested. `JSON.parse` accepts millions of levels, but `JSON.stringify` and
+ * every recursive function would overflow the stack.
  */
 const MAX_DEPTH = 1000;
-/** How many values a large message may hold. Millions of small ones fit into 16 MiB, and `JSON.parse` takes seconds for them. */
+/**
+ * How many values a large message may hold. Millions of small ones fit into 16 MiB, and `JSON.parse` takes seconds for
+ * them.
+ */
 const MAX_VALUES = 200_000;
 /** `JSON.parse` reads a text of this many characters in a tenth of a second, whatever it holds. */
 const ALWAYS_QUICK = 1_000_000;
 
-/** A JSON text that is not a valid JSON-RPC message. `id` is the id to answer under, where it could be read. */
+/** A JSON text that is not a valid JSON-RPC message. `id` is the id to answer under, if it could be read. */
 export class InvalidMessage extends RpcError {
   readonly id: RequestId | undefined;
   /**
-   * The error response to deliver in its place, so that the request that waits for a response fails. Undefined where it
+   * The error response to deliver in its place, so that the request that waits for a response fails. Undefined if it
    * cannot have been meant as a response.
    */
   readonly failure: ErrorResponse | undefined;
@@ -56,8 +59,8 @@ function failureOf(message: string, id: RequestId | undefined): ErrorResponse | 
 /**
  * Decodes and parses one JSON text.
  *
- * @throws InvalidMessage with code −32700 where it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON.
- * With −32600, and the id of the message where it can be read, where it is nested deeper than 1000 values or holds more
+ * @throws InvalidMessage with code −32700 if it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON.
+ * With −32600, and the id of the message where it can be read, if it is nested deeper than 1000 values or holds more
  * than 200,000.
  */
 export function parseJson(text: Uint8Array | string): unknown {
@@ -149,7 +152,7 @@ function wrong(value: JsonObject, why: string): InvalidMessage {
 /**
  * The refusal of a message, with code −32600.
  *
- * @param id the id to answer under, where it is known and no other request has it.
+ * @param id the id to answer under, if it is known and no other request has it.
  */
 export function invalidRequest(why: string, id?: RequestId): InvalidMessage {
   return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id);

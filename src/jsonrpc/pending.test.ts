@@ -47,7 +47,7 @@ test('a response settles the request of its id', async () => {
   expect(pending.size).toBe(0);
 });
 
-test('a response that comes late, twice, under a wrong id or under none settles nothing', async () => {
+test('a response that is late, repeated, or has a wrong id or none, settles nothing', async () => {
   const { pending, open } = setUp();
   const { id, result } = open();
   expect(pending.settle(resultResponse(String(id), {}))).toBe(false);
@@ -57,7 +57,7 @@ test('a response that comes late, twice, under a wrong id or under none settles 
   await result;
 });
 
-test('a request runs out of time, and the peer is to be told', async () => {
+test('a request times out, and the peer must be notified', async () => {
   const { pending, expired, open } = setUp();
   const { id, result } = open({ timeout: 1000, maxTimeout: 0 });
   result.catch(() => {});
@@ -69,7 +69,7 @@ test('a request runs out of time, and the peer is to be told', async () => {
   expect(pending.settle(resultResponse(id, {}))).toBe(false);
 });
 
-test('progress extends the time, but not beyond the hard maximum', async () => {
+test('progress extends the timeout, but not beyond the maximum', async () => {
   const { pending, expired, open } = setUp();
   const { id, result } = open({ timeout: 1000, maxTimeout: 2500 });
   result.catch(() => {});
@@ -84,7 +84,7 @@ test('progress extends the time, but not beyond the hard maximum', async () => {
   pending.extend(id);
 });
 
-test('a span that no timer can wait is no limit', async () => {
+test('a time too long for a timer is no limit', async () => {
   const { pending, expired, open } = setUp();
   const { id, result } = open({ timeout: 2 ** 31, maxTimeout: Infinity });
   vi.advanceTimersByTime(10_000);
@@ -93,7 +93,7 @@ test('a span that no timer can wait is no limit', async () => {
   await result;
 });
 
-test('closing fails what waits, and what comes later', async () => {
+test('closing fails pending and later requests', async () => {
   const { pending, sent, open } = setUp();
   const waiting = open({ timeout: 1000, maxTimeout: 0 });
   const error = new RpcError(-32000, 'Connection closed');
@@ -119,7 +119,7 @@ test.each([
       throw new Error('broken pipe');
     },
   ],
-])('a request fails where sending it %s', async (_, transmit) => {
+])('a request fails if sending it %s', async (_, transmit) => {
   const pending = new PendingRequests();
   const { result } = pending.open('m', {}, { timeout: 1000, maxTimeout: 0 }, transmit);
   await expect(result).rejects.toThrow('broken pipe');

@@ -14,6 +14,18 @@ export const REQUEST_TIMEOUT = -32001;
 /** The code that the official SDKs give to a request whose connection ended (implementation-defined range). */
 export const CONNECTION_CLOSED = -32000;
 
+/** The error of requests whose connection has closed. @param cause why, if that is known. */
+export function connectionClosed(cause?: Error): RpcError {
+  const message = cause ? `Connection closed: ${cause.message}` : 'Connection closed';
+  return new RpcError(CONNECTION_CLOSED, message, { cause });
+}
+
+/** The error to report for a response that no request waits for. */
+export function unexpectedResponse(response: Response): Error {
+  const what = 'error' in response ? `: ${response.error.message}` : '';
+  return new Error(`A response came for ${JSON.stringify(response.id)}, but no request with this id is open${what}`);
+}
+
 /**
  * The requests that one side of a connection has sent and that wait for a response. `open` adds a request; `settle`,
  * `cancel` and `close` remove it.

@@ -30,3 +30,14 @@ export function inside(object: JsonObject, name: string, shape: (value: JsonObje
   const value: unknown = object[name];
   return isObject(value) ? put(object, name, shape(value)) : object;
 }
+
+/** A value with the members of each object in it sorted by name, so that equal values are written alike. */
+export function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .toSorted()
+      .map((name) => [name, sorted(value[name])]),
+  );
+}

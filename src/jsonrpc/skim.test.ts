@@ -16,7 +16,7 @@ function skimmed(text: string): Envelope {
 
 const response = (id: Envelope['id']): Envelope => ({ kind: 'message', id, hasMethod: false });
 
-describe('the id of a message that is not kept is read', () => {
+describe('the id of a skipped message is read', () => {
   test.each<[string, string, Envelope]>([
     ['before the result', `{"jsonrpc":"2.0","id":7,"result":{"id":8,"a":[{"id":9}],"text":"${large}"}}`, response(7)],
     ['behind the result', `{"result":{"text":"${large}","id":8},"jsonrpc":"2.0","id":7}`, response(7)],

@@ -14,7 +14,7 @@ test.each([
   expect(weightOf(value)).toBeLessThan(weight * 1.25);
 });
 
-test('an empty object weighs what it takes in memory, not its two characters', () => {
+test('an empty object weighs its size in memory, not its two characters', () => {
   expect(weightOf(Array.from({ length: 1000 }, () => ({})))).toBeGreaterThan(64_000);
 });
 

@@ -24,26 +24,23 @@ describe('several authenticators in one', () => {
   const both = anyAuth(authenticator('one'), authenticator('two'));
   const request = { jsonrpc: '2.0', id: 1, method: 'tools/list' } as const;
 
-  test.each(['one', 'two'])(
-    'let in whom %s lets in, and leave it to that authenticator what it may do',
-    async (name) => {
-      const auth = (await both.authenticate(shows(name))) as AuthInfo;
-      expect(auth.principal).toBe(name);
-      expect(both.authorize(auth, request, [])?.message).toBe(`${name} says no`);
-    },
-  );
+  test.each(['one', 'two'])('accept callers that %s accepts, which also decides what they may do', async (name) => {
+    const auth = (await both.authenticate(shows(name))) as AuthInfo;
+    expect(auth.principal).toBe(name);
+    expect(both.authorize(auth, request, [])?.message).toBe(`${name} says no`);
+  });
 
-  test('refuse others as the last of them does', async () => {
+  test('refuse others like the last of them', async () => {
     expect(await both.authenticate(shows('three'))).toMatchObject({ status: 401, message: 'not two' });
   });
 
-  test('say of a credential in a header of one of them what that one says', async () => {
+  test('refuse a credential in the header of one like that one', async () => {
     const header = (name: string): string | undefined => (name === 'x-one' ? 'wrong' : undefined);
     const call = { path: '/mcp', header } as Partial<HttpCall> as HttpCall;
     expect(await both.authenticate(call)).toMatchObject({ status: 401, message: 'not one' });
   });
 
-  test('tell who lacks a scope so, and not that the credential is no good', async () => {
+  test('report a missing scope, not an invalid credential', async () => {
     const scoped = anyAuth(authenticator('one', 403), authenticator('two'));
     expect(await scoped.authenticate(shows('three'))).toMatchObject({ status: 403, message: 'not one' });
   });

@@ -12,7 +12,7 @@ import type { Authenticator, AuthRefusal } from '../transport/http/server/access
  */
 export function anyAuth(...authenticators: readonly Authenticator[]): Authenticator {
   const last = authenticators.at(-1);
-  if (!last) throw new TypeError('Give at least one authenticator');
+  if (!last) throw new TypeError('Pass at least one authenticator');
   if (authenticators.length === 1) return last;
   const admittedBy = new WeakMap<AuthInfo, Authenticator>();
   return {

@@ -14,7 +14,7 @@ async function logging(options: LogOptions = {}) {
 const session = { id: 'session-1', signal: new AbortController().signal };
 
 describe('a log of requests', () => {
-  test('has one JSON object for each, with what an operator asks for', async () => {
+  test('writes one JSON object for each call, with all important facts', async () => {
     const { log, lines } = await logging({ format: 'json', level: 'debug' });
     const { service } = scripted({
       'tools/call': () => ({ content: [] }),
@@ -73,7 +73,7 @@ describe('a log of requests', () => {
     }
   });
 
-  test('is no larger than it must be, and one line each, whatever a caller sends', async () => {
+  test('is limited in size to one line, whatever a caller sends', async () => {
     const { log, lines } = await logging();
     const { service } = scripted({ 'tools/call': () => ({ content: [] }) });
     await logCalls(log, 'shop')(service)(

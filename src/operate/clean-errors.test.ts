@@ -3,6 +3,7 @@ import { scrubber } from '../auth/scrub.ts';
 import { compose, type Exchange, type Service } from '../core/exchange.ts';
 import { Refusal } from '../core/refusal.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
 import { statusOf } from '../wire/modern/translate/errors.ts';
 import { cleanErrors } from './clean-errors.ts';
 
@@ -34,17 +35,34 @@ test('a refusal stays one, so that its HTTP status does', async () => {
   expect(statusOf(error as RpcError, 'tools/call')).toBe(400);
 });
 
-test('an error without a secret passes as it is', async () => {
+test('an error without a secret stays unchanged', async () => {
   const error = new RpcError(-32_000, 'no', { data: { a: 1 } });
   await expect(served(() => Promise.reject(error))).rejects.toBe(error);
 });
 
-test('data alone may have a secret', async () => {
+test('a secret may be only in the data', async () => {
   const error = new RpcError(-32_000, 'no', { data: { a: SECRET } });
   await expect(served(() => Promise.reject(error))).rejects.toMatchObject({ message: 'no', data: { a: '[redacted]' } });
 });
 
-test('a failure of a tool has no secret, and a result is what the server says', async () => {
+test('a secret that is cut may end a text in the data', async () => {
+  const error = new RpcError(-32_000, 'no', { data: { a: [`key=${SECRET.slice(0, 12)}`, 'more'] } });
+  await expect(served(() => Promise.reject(error))).rejects.toMatchObject({ data: { a: ['key=[redacted]', 'more'] } });
+});
+
+test('a large tool error costs little, even if there are many secrets', async () => {
+  const secrets = Array.from({ length: 100 }, (_, id) => `s3cr3t/"${id}-0123456789é<abc`);
+  const structuredContent = { list: Array.from({ length: 190_000 }, (_, id) => `x${id % 10}`), key: secrets[7] };
+  const texts = Array.from({ length: 20_000 }, (_, id) => ({ type: 'text', text: `the text number ${id}` }));
+  const service = async (): Promise<JsonObject> => ({ content: texts, structuredContent, isError: true });
+  const cleaned = compose(service, cleanErrors({ scrub: scrubber(secrets), stderr: false }));
+  const before = process.cpuUsage().user;
+  const result = await cleaned({} as Exchange);
+  expect(process.cpuUsage().user - before).toBeLessThan(500_000);
+  expect(result).toMatchObject({ content: texts, structuredContent: { key: '[redacted]' } });
+});
+
+test('a tool error is cleaned, and a successful result is not', async () => {
   const content = [{ type: 'text', text: SECRET }];
   const structuredContent = { why: SECRET };
   expect(await served(async () => ({ content, structuredContent, isError: true }))).toEqual({
@@ -55,7 +73,7 @@ test('a failure of a tool has no secret, and a result is what the server says', 
   expect(await served(async () => ({ content }))).toEqual({ content });
 });
 
-test('what a process wrote to stderr is for whoever runs it alone, and without secrets', async () => {
+test('a process’s stderr is shown only to its owner, and without secrets', async () => {
   const stderr = `first\nlast ${SECRET}`;
   const cause = Object.assign(new Error(`node exited with code 3: last ${SECRET}`), {
     name: 'ChildEnded',

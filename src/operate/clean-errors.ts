@@ -52,11 +52,17 @@ interface Ended extends Error {
 
 /** Scrubs all strings in a JSON value. Returns the same value if nothing changed. */
 function scrubbed(value: unknown, scrub: (text: string) => string): unknown {
-  const written = JSON.stringify(value);
-  if (written === undefined || scrub(written) === written) return value;
-  return JSON.parse(written, (_, each: unknown) => {
-    if (typeof each === 'string') return scrub(each);
-    if (!isObject(each)) return each;
-    return Object.fromEntries(Object.entries(each).map(([name, inner]) => [scrub(name), inner]));
+  if (typeof value === 'string') return scrub(value);
+  if (Array.isArray(value)) {
+    const items = value.map((item) => scrubbed(item, scrub));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (!isObject(value)) return value;
+  let changed = false;
+  const members = Object.entries<unknown>(value).map(([name, member]): [string, unknown] => {
+    const clean: [string, unknown] = [scrub(name), scrubbed(member, scrub)];
+    changed ||= clean[0] !== name || clean[1] !== member;
+    return clean;
   });
+  return changed ? Object.fromEntries(members) : value;
 }

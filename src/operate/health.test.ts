@@ -14,7 +14,7 @@ function looker(health: Health): (path: string, method?: string) => Promise<{ st
 }
 
 describe('health', () => {
-  test('is ready, until it is told to drain; it lives all the while', async () => {
+  test('is ready until it drains, and alive all the time', async () => {
     const health = createHealth({ upstream: () => undefined });
     const look = looker(health);
     expect(await look('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
@@ -46,7 +46,7 @@ describe('health', () => {
     expect(health.problems).not.toHaveProperty('upstream');
   });
 
-  test('is not kept by anybody on the way', async () => {
+  test('must not be cached', async () => {
     const answer = fetchListener(
       createHttpHandler({ onsession: () => {}, pages: pagesAt({ ...createHealth().pages }) }),
     );

@@ -8,7 +8,7 @@ async function logging(options: LogOptions = {}) {
 }
 
 describe('a log', () => {
-  test.each(['plain', 'json'] as const)('shows what is as severe as it should be: %s', async (format) => {
+  test.each(['plain', 'json'] as const)('writes messages of the given severity and above: %s', async (format) => {
     for (const [level, count] of [
       ['debug', 4],
       ['info', 3],
@@ -22,13 +22,13 @@ describe('a log', () => {
     }
   });
 
-  test('for people is as everwire speaks elsewhere', async () => {
+  test('in plain format has the same form as other output of everwire', async () => {
     const { log, lines } = await logging();
     log.write('info', 'listening', { url: 'http://127.0.0.1:1/mcp', name: 'two words', none: undefined, count: 3 });
     expect(lines).toEqual(['everwire: listening url=http://127.0.0.1:1/mcp name="two words" count=3\n']);
   });
 
-  test.each(['plain', 'json'] as const)('keeps secrets, wherever they stand: %s', async (format) => {
+  test.each(['plain', 'json'] as const)('removes secrets everywhere: %s', async (format) => {
     const { log, lines } = await logging({ format, secrets: ['s3cret-known', 's3cret-known-longer'] });
     log.write('error', 'fetch of https://ada:s3cret-pw@host/path?key=s3cret-query#part failed: s3cret-known-longer', {
       header: 'Bearer s3cret-bearer',
@@ -39,7 +39,7 @@ describe('a log', () => {
     expect(lines.join('')).toContain('https://[redacted]@host/path?[redacted]#part failed');
   });
 
-  test('shows an address that a person has to visit whole, on a line of its own or in a field', async () => {
+  test('shows a login URL in full, on its own line or in a field', async () => {
     const address = new URL('https://login.example/authorize?state=x&code_challenge=y\u202e');
     const plain = await logging();
     plain.log.address('warn', 'please log in\nnow', address);
@@ -56,7 +56,7 @@ describe('a log', () => {
     expect(lines.join('')).not.toContain('s3cret');
   });
 
-  test('keeps the newest secrets of each owner and those before them, and forgets older ones', async () => {
+  test('keeps the newest secrets of each owner and the previous ones, and forgets older ones', async () => {
     const { log } = await logging({ secrets: ['s3cret-first'] });
     for (const n of [1, 2, 3, 3]) log.hide('server', [`s3cret-number-${n}`]);
     log.hide('other', ['s3cret-other']);

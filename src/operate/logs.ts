@@ -8,11 +8,11 @@ export type LogSeverity = 'debug' | 'info' | 'warn' | 'error';
 export type LogThreshold = LogSeverity | 'silent';
 export const LOG_LEVELS: readonly LogThreshold[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
-/** `plain` is for people, `json` for programs. */
+/** `plain` is for reading, `json` for programs. */
 export type LogFormat = 'plain' | 'json';
 export const LOG_FORMATS: readonly LogFormat[] = ['plain', 'json'];
 
-/** Fields of a line besides its message. Undefined fields are left out. */
+/** Fields of a line in addition to its message. Undefined fields are omitted. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Maximum length of a message or a field, in characters. A child process may write an endless line to stderr. */
@@ -27,39 +27,41 @@ export interface Log {
 /** A log that removes credentials from all lines. */
 export interface CleanLog extends Log {
   /**
-   * Writes a message and a URL that a person has to open, with its query. The URL is on its own line, or in the field
+   * Writes a message and a URL that the user has to open, with its query. The URL is on its own line, or in the field
    * `address` in JSON. Use it only for URLs that this process created.
    */
   address(severity: LogSeverity, message: string, address: URL): void;
   /** Removes the known secrets, and `Bearer` and similar credentials, from a text that is not for the log. */
   scrub(text: string): string;
   /**
-   * Also removes these secrets from all later lines, as `LogOptions.secrets` describes. For each owner the newest and the
-   * previous secrets are removed, because a server may repeat a token that was just replaced.
+   * Also removes these secrets from all later lines, as `LogOptions.secrets` describes. For each owner the newest and
+   * the previous secrets are removed, because a server may repeat a token that was just replaced.
    *
-   * @param owner what the secrets belong to, for example the name or URL of a server.
+   * @param owner the owner of the secrets, for example the name or URL of a server.
    */
   hide(owner: string, secrets: readonly string[]): void;
 }
 
 /** Options of a log. */
 export interface LogOptions {
-  /** Lines for people (`everwire: message key=value`), or one JSON object a line, by `pino`. Default `plain`. */
+  /**
+   * Plain lines (`everwire: message key=value`), or one JSON object on each line, written by `pino`. Default `plain`.
+   */
   readonly format?: LogFormat | undefined;
   /** Default `info`. */
   readonly level?: LogThreshold | undefined;
   /** Receives each line with its newline. Default: writes to stderr, because stdout may carry the protocol. */
   readonly write?: ((line: string) => void) | undefined;
   /**
-   * Tokens and keys of this process, of at least 8 characters, that must not appear in the log. Their single lines, if as
-   * long, and their JSON and URL encodings are removed too.
+   * Tokens and keys of this process, of at least 8 characters, that must not appear in the log. Their single lines, if
+   * as long, and their JSON and URL encodings are removed too.
    */
   readonly secrets?: readonly string[] | undefined;
 }
 
 /**
- * Creates a log. It removes credentials from everything that is written: the `secrets`, `Bearer` and similar credentials,
- * and users and queries of URLs. Texts are cut at 16,384 characters.
+ * Creates a log. It removes credentials from everything that is written: the `secrets`, `Bearer` and similar
+ * credentials, and users and queries of URLs. Texts are cut at 16,384 characters.
  *
  * @throws Error if the format is `json` and `pino` is not installed.
  */

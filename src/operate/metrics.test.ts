@@ -25,7 +25,7 @@ function failing(code: number): () => never {
   };
 }
 
-describe('the figures', () => {
+describe('the metrics', () => {
   test('count requests by server, method and how they ended', async () => {
     const metrics = await createMetrics({ process: false });
     const { service } = scripted({
@@ -50,7 +50,7 @@ describe('the figures', () => {
     });
   });
 
-  test('have no series for what callers and servers make up', async () => {
+  test('have no series for names that callers or servers invent', async () => {
     const metrics = await createMetrics({ process: false });
     const tools = [{ name: 'known' }, { name: 7 }, null];
     const { service } = scripted({
@@ -77,7 +77,7 @@ describe('the figures', () => {
     });
   });
 
-  test('know so many tools of a server by name, and no more', async () => {
+  test('know a limited number of tools of a server by name', async () => {
     const metrics = await createMetrics({ process: false, maxTools: 2 });
     const tools = ['a', 'b', 'c'].map((name) => ({ name }));
     const { service } = scripted({ 'tools/list': () => ({ tools }), 'tools/call': () => ({ content: [] }) });
@@ -90,7 +90,7 @@ describe('the figures', () => {
     });
   });
 
-  test('show what is open, and what its caller took back', async () => {
+  test('show what is in progress and what was cancelled', async () => {
     const metrics = await createMetrics({ process: false });
     const answer = deferred<object>();
     const { service } = scripted({
@@ -124,14 +124,14 @@ describe('the figures', () => {
     ]);
   });
 
-  test('do not take notifications for requests', async () => {
+  test('do not count notifications as requests', async () => {
     const metrics = await createMetrics({ process: false });
     const { service } = scripted({ 'notifications/roots/list_changed': () => ({}) });
     await metrics.middleware('shop')(service)(new TestExchange('notifications/roots/list_changed'));
     expect(await metrics.text()).not.toContain('everwire_calls_total{');
   });
 
-  test('are read from where they are kept when they are looked at', async () => {
+  test('gauges are read when the page is requested', async () => {
     const metrics = await createMetrics({ process: false });
     let sessions = 3;
     let restarts: Record<string, number> = { one: 1, two: 0 };
@@ -153,7 +153,7 @@ describe('the figures', () => {
   });
 });
 
-test('the page serves them, to whom the authenticator lets in where it is told so', async () => {
+test('the page serves them, only to authenticated callers if so configured', async () => {
   const metrics = await createMetrics({ process: false });
   const auth = {
     authenticate: () => ({ status: 401 as const, message: 'no', headers: {} }),

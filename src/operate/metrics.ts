@@ -41,26 +41,29 @@ export interface Metrics {
   readonly refused: (refusal: HttpRefusal) => void;
   /** All metrics in the text format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
-  /** The page that serves `text`. With `requiresAuth` it is for authenticated callers only; by default anyone may read it. */
+  /**
+   * The page that serves `text`. With `requiresAuth` it is for authenticated callers only; by default anyone may read
+   * it.
+   */
   page(options?: Pick<HttpPage, 'requiresAuth'>): HttpPage;
 }
 
 /**
- * Histogram bucket bounds in seconds: those of OpenTelemetry for `mcp.server.operation.duration`, and some smaller ones
- * for fast calls.
+ * Histogram bucket bounds in seconds: the bounds of OpenTelemetry for `mcp.server.operation.duration`, and some smaller
+ * ones for fast calls.
  */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
 /**
- * Creates the metrics of a process with `prom-client`, which is loaded now. Labels have only known values: methods of the
- * protocol, tools that the server has listed, usual error codes. All values that a caller invents become `other`.
+ * Creates the metrics of a process with `prom-client`, which is loaded now. Labels have only known values: methods of
+ * the protocol, tools that the server has listed, usual error codes. All values that a caller invents become `other`.
  *
  * - `everwire_calls_total{server,method,outcome}`: requests that have ended; `outcome` is one of `Outcome`.
- * - `everwire_errors_total{server,method,code}`: those that ended with a JSON-RPC error.
+ * - `everwire_errors_total{server,method,code}`: requests that ended with a JSON-RPC error.
  * - `everwire_call_duration_seconds{server,method}`: a histogram of all requests except `subscriptions/listen`.
  * - `everwire_tool_calls_total{server,tool,outcome}`: tool calls by tool name.
  * - `everwire_http_refusals_total{reason,status}`: refused HTTP requests, if `refused` is given to the handler.
- * - `everwire_calls_in_flight{server}` and `everwire_subscriptions{server}`: what is open now.
+ * - `everwire_calls_in_flight{server}` and `everwire_subscriptions{server}`: requests and subscriptions in progress.
  *
  * @throws Error if `prom-client` is not installed.
  */
@@ -111,7 +114,7 @@ class PrometheusMetrics implements Metrics {
       buckets: BUCKETS,
       registers,
     });
-    const refusals = 'HTTP requests that were refused, and answers that were broken off unread';
+    const refusals = 'HTTP requests that were refused, and responses that were interrupted because they were not read';
     this.#refusals = counter('everwire_http_refusals_total', refusals, ['reason', 'status']);
     this.#inFlight = gauge('everwire_calls_in_flight', 'Requests that are being answered');
     this.#subscriptions = gauge('everwire_subscriptions', 'Open subscriptions');
@@ -136,25 +139,17 @@ class PrometheusMetrics implements Metrics {
   }
 
   gauge(name: string, help: string, read: Reading): void {
-    const { Gauge: Kind } = this.#prometheus;
-    const gauge: Gauge = new Kind({
-      name,
-      help,
-      labelNames: labelsOf(read),
-      registers: [this.#registry],
-      collect: () => show(read, (labels, value) => gauge.set(labels, value), gauge),
-    });
+    const collect = (): void => show(read, (labels, value) => gauge.set(labels, value), gauge);
+    const gauge: Gauge = new this.#prometheus.Gauge({ ...this.#read(name, help, read), collect });
   }
 
   counter(name: string, help: string, read: Reading): void {
-    const { Counter: Kind } = this.#prometheus;
-    const counter: Counter = new Kind({
-      name,
-      help,
-      labelNames: labelsOf(read),
-      registers: [this.#registry],
-      collect: () => show(read, (labels, value) => counter.inc(labels, value), counter),
-    });
+    const collect = (): void => show(read, (labels, value) => counter.inc(labels, value), counter);
+    const counter: Counter = new this.#prometheus.Counter({ ...this.#read(name, help, read), collect });
+  }
+
+  #read(name: string, help: string, read: Reading) {
+    return { name, help, labelNames: typeof read() === 'number' ? [] : ['server'], registers: [this.#registry] };
   }
 
   readonly refused = ({ reason, status }: HttpRefusal): void => {
@@ -196,10 +191,6 @@ class PrometheusMetrics implements Metrics {
     const tool = typeof name === 'string' && known.has(name) ? name : 'other';
     this.#tools.inc({ server, tool, outcome });
   }
-}
-
-function labelsOf(read: Reading): string[] {
-  return typeof read() === 'number' ? [] : ['server'];
 }
 
 /** Replaces all earlier values by the current ones, because servers come and go. */

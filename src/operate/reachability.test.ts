@@ -31,7 +31,7 @@ describe('a server', () => {
     expect(check()).toBeUndefined();
   });
 
-  test('is not found again by what a bridge says of it from memory', async () => {
+  test('cached answers of a bridge do not make it reachable again', async () => {
     const { middleware, check } = reachability({ probe: () => Promise.reject(new Error('gone')) });
     const { service } = scripted({ call: gone });
     await expect(middleware(service)(new TestExchange('call'))).rejects.toThrow('closed');
@@ -40,7 +40,7 @@ describe('a server', () => {
     expect(check()).toBe('unreachable');
   });
 
-  test('is probed while somebody asks, one at a time, and not more often than it should be', async () => {
+  test('is probed while somebody asks, one probe at a time, and at a limited rate', async () => {
     let answer = deferred();
     const probe = vi.fn<() => Promise<void>>(() => answer.promise);
     const { middleware, check } = reachability({ probe, interval: 5000 });
@@ -79,7 +79,7 @@ describe('a server', () => {
   });
 });
 
-test('several are reachable where one is', async () => {
+test('several are reachable if one is', async () => {
   const { service } = scripted({ call: gone });
   const servers = [1, 2].map(() => reachability({ probe: () => Promise.reject(new Error('gone')) }));
   const check = anyReachable(() => servers);

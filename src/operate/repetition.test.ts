@@ -11,20 +11,20 @@ function writing() {
 
 test('the same over and over is written 20 times in 10 seconds, and counted then', () => {
   const { lines, write } = writing();
-  for (let id = 1; id <= 4332; id += 1) write(`A response came for ${id}, which nothing waits for`);
+  for (let id = 1; id <= 4332; id += 1) write(`A response came for ${id}, but no request with this id is open`);
   expect(lines).toHaveLength(20);
-  expect(lines[19]).toBe('A response came for 20, which nothing waits for');
+  expect(lines[19]).toBe('A response came for 20, but no request with this id is open');
   vi.advanceTimersByTime(9999);
   expect(lines).toHaveLength(20);
   vi.advanceTimersByTime(1);
   expect(lines.slice(20)).toEqual([
-    '… and 4,312 more within 10 s, the last: A response came for 4332, which nothing waits for',
+    '… and 4,312 more within 10 s, the last: A response came for 4332, but no request with this id is open',
   ]);
-  write('A response came for 1, which nothing waits for');
+  write('A response came for 1, but no request with this id is open');
   expect(lines).toHaveLength(22);
 });
 
-test('what a line quotes makes no kind of its own', () => {
+test('quoted text does not make a new kind of line', () => {
   const { lines, write } = writing();
   for (const word of 'the quick brown fox jumps over the lazy dog'.split(' ')) {
     for (const quote of ['"', "'", '`', '(']) write(`Parse error: ${quote}${word}`);
@@ -32,7 +32,7 @@ test('what a line quotes makes no kind of its own', () => {
   expect(lines).toHaveLength(20);
 });
 
-test('one kind does not keep another from being written, and few are not counted', () => {
+test('one kind does not suppress another, and a few lines are not counted', () => {
   const { lines, write } = writing();
   for (let count = 0; count < 30; count += 1) write('one');
   for (let count = 0; count < 20; count += 1) write('two');

@@ -74,7 +74,7 @@ describe.skipIf(!canCertify)('a certificate in files', () => {
     expect(await renewed).toEqual(second);
   });
 
-  test('is not taken for renewed where it goes away, or where the listener refuses it', async () => {
+  test('does not count as renewed if it disappears or the listener refuses it', async () => {
     const { found, renew, onerror, end } = await watched();
     rmSync(files.key);
     await vi.waitFor(() => expect(onerror).toHaveBeenCalledOnce());
@@ -88,12 +88,14 @@ describe.skipIf(!canCertify)('a certificate in files', () => {
     end();
   });
 
-  test('that does not belong to the key is refused by the names of the files', async () => {
+  test('that does not match the key is refused with the names of the files', async () => {
     put({ cert: first!.cert, key: second!.key });
-    await expect(tlsFiles(files.cert, files.key)).rejects.toThrow(`${files.cert} and ${files.key} are no certificate`);
+    await expect(tlsFiles(files.cert, files.key)).rejects.toThrow(
+      `${files.cert} and ${files.key} are not a certificate`,
+    );
   });
 });
 
-test('a file that is not there is named', async () => {
+test('a missing file is named', async () => {
   await expect(tlsFiles(files.cert, files.key)).rejects.toThrow(/^cannot read .*\.pem: ENOENT$/);
 });

@@ -31,7 +31,7 @@ export interface TlsFiles {
 /**
  * Reads a certificate and its key, PEM each.
  *
- * @param cert path of the certificate, with those between it and a root behind it.
+ * @param cert path of the certificate file, with intermediate certificates after the certificate.
  * @param key path of the key, without a passphrase.
  * @throws Error that names the file that cannot be read or used.
  */
@@ -76,7 +76,7 @@ async function read(certFile: string, keyFile: string): Promise<{ cert: string; 
   try {
     createSecureContext({ cert, key });
   } catch (cause) {
-    throw new Error(`${certFile} and ${keyFile} are no certificate and its key: ${(cause as Error).message}`, {
+    throw new Error(`${certFile} and ${keyFile} are not a certificate and its key: ${(cause as Error).message}`, {
       cause,
     });
   }

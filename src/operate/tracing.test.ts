@@ -55,7 +55,7 @@ describe('with an SDK', () => {
     for (const api of [trace, context, propagation]) api.disable();
   });
 
-  test('the trace of a caller goes on through both spans to the server', async () => {
+  test('the caller’s trace continues through both spans to the server', async () => {
     const { service, metas } = seeing();
     const exchange = new TestExchange(
       'tools/call',
@@ -80,7 +80,7 @@ describe('with an SDK', () => {
     expect(metas()).toEqual([{ ...meta, traceparent: `00-${TRACE}-${client!.spanContext().spanId}-01` }]);
   });
 
-  test('the trace goes on where the process keeps no context', async () => {
+  test('the trace continues if the process has no context manager', async () => {
     context.disable();
     const { service } = seeing();
     await compose(
@@ -93,7 +93,7 @@ describe('with an SDK', () => {
     expect(server!.parentSpanContext?.spanId).toBe(PARENT);
   });
 
-  test('a request without a trace begins one, and the server is told', async () => {
+  test('a request without a trace starts one, which the server sees', async () => {
     const { service, metas } = seeing();
     await tracing.client()(service)(new TestExchange('tools/call', { name: 'add' }));
     const [span] = exporter.getFinishedSpans();
@@ -101,7 +101,7 @@ describe('with an SDK', () => {
     expect(metas()).toEqual([{ traceparent: `00-${traceId}-${spanId}-01` }]);
   });
 
-  test('what is done in a handler belongs to the span of its request', async () => {
+  test('work in a handler belongs to the span of its request', async () => {
     const { service } = scripted({
       'tools/call': () => trace.getTracer('handler').startActiveSpan('query', (span) => (span.end(), { content: [] })),
     });
@@ -110,7 +110,7 @@ describe('with an SDK', () => {
     expect(query!.parentSpanContext?.spanId).toBe(server!.spanContext().spanId);
   });
 
-  test('the span around a server is linked, and what the caller says is the parent', async () => {
+  test('the span around a server is linked, and the caller’s context is the parent', async () => {
     const { service } = seeing();
     await trace.getTracer('http').startActiveSpan('POST', async (span) => {
       await tracing.server()(service)(new TestExchange('tools/call', { name: 'add', _meta: meta }));
@@ -121,7 +121,7 @@ describe('with an SDK', () => {
     expect(server!.links.map((link) => link.context.spanId)).toEqual([http!.spanContext().spanId]);
   });
 
-  test('the span around a server is the parent where the caller says nothing of one', async () => {
+  test('the span around a server is the parent if the caller sends no context', async () => {
     const { service } = seeing();
     await trace.getTracer('http').startActiveSpan('POST', async (span) => {
       await tracing.server()(service)(new TestExchange('tools/call', { name: 'add' }));
@@ -148,13 +148,13 @@ describe('with an SDK', () => {
     ['numbers', { traceparent: 7, baggage: { a: 1 } }],
     ['no context', { traceparent: 'zz' }],
     ['no object', 'text'],
-  ])('_meta that holds %s is no parent, and breaks nothing', async (_, odd) => {
+  ])('_meta that contains %s is ignored', async (_, odd) => {
     const { service } = seeing();
     await tracing.server()(service)(new TestExchange('tools/call', { name: 'add', _meta: odd }));
     expect(exporter.getFinishedSpans()[0]!.parentSpanContext).toBeUndefined();
   });
 
-  test('failures are told by their code, and by none of their words', async () => {
+  test('failures have their code, and no message', async () => {
     const { service } = scripted({
       'tools/call': ({ params }) => {
         if (params['name'] === 'bad') return { content: [{ type: 'text', text: 's3cret' }], isError: true };
@@ -175,7 +175,7 @@ describe('with an SDK', () => {
     }
   });
 
-  test('a request that was taken back has not failed', async () => {
+  test('a cancelled request has not failed', async () => {
     const { service } = scripted({
       'tools/call': async ({ signal }) => {
         await aborted(signal);
@@ -189,7 +189,7 @@ describe('with an SDK', () => {
     expect(exporter.getFinishedSpans()[0]!.status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  test('subscriptions have no span, resources are named without what may be secret', async () => {
+  test('subscriptions have no span, and resource names contain no secrets', async () => {
     const { service } = scripted({ 'subscriptions/listen': () => ({}), 'resources/read': () => ({ contents: [] }) });
     const traced = tracing.server()(service);
     await traced(new TestExchange('subscriptions/listen'));
@@ -200,7 +200,7 @@ describe('with an SDK', () => {
     expect(span!.attributes['mcp.resource.uri']).toBe('db://host/table');
   });
 
-  test('what a caller makes up is cut to a length', async () => {
+  test('invented names are cut to a length', async () => {
     const { service } = seeing();
     const long = 'x'.repeat(100_000);
     await tracing.server()(service)(new TestExchange('tools/call', { name: long }));

@@ -6,7 +6,7 @@ test.each(['X-Key', 'a', "!#$%&'*+-.^_`|~09Az"])('%j is a name', (name) => {
   expect(() => new Headers([[name, '']])).not.toThrow();
 });
 
-test.each(['', 'a b', 'a:', 'a\n', 'ä', '(a)'])('%j is no name', (name) => {
+test.each(['', 'a b', 'a:', 'a\n', 'ä', '(a)'])('%j is not a header name', (name) => {
   expect(isHeaderName(name)).toBe(false);
   expect(() => new Headers([[name, '']])).toThrow(TypeError);
 });
@@ -16,6 +16,6 @@ test.each(['', 'a\tb c', '\u00ff'])('%j is a value', (value) => {
   expect(() => new Headers([['a', value]])).not.toThrow();
 });
 
-test.each(['a\nb', 'a\r', 'a\u0000', '\u007f', 'ł'])('%j is no value', (value) => {
+test.each(['a\nb', 'a\r', 'a\u0000', '\u007f', 'ł'])('%j is not a header value', (value) => {
   expect(isHeaderValue(value)).toBe(false);
 });

@@ -15,7 +15,7 @@ describe('the examples of the specification', () => {
 });
 
 test.each(['', 'a b', 'a\tb', '\ttab', '=?base64?=', '=?base64?', '?=', '\u{feff}mark', '\u0000', 'ÿ', '😀'])(
-  '%j comes back as it was, in ASCII that no header reader trims',
+  '%j is decoded to the same value, in ASCII that no parser trims',
   (value) => {
     const header = encodeHeaderValue(value);
     expect(header).toMatch(/^[\t\x20-\x7e]*$/);
@@ -25,7 +25,7 @@ test.each(['', 'a b', 'a\tb', '\ttab', '=?base64?=', '=?base64?', '?=', '\u{feff
 );
 
 test.each(['=?base64?SGVsbG8=', '=?BASE64?SGVsbG8=?=', 'SGVsbG8=', '=?base64?=', 'x=?base64?SGVsbG8=?='])(
-  '%s lacks a marker and stands for itself',
+  '%s lacks a marker and is taken literally',
   (value) => {
     expect(decodeHeaderValue(value)).toBe(value);
   },

@@ -16,7 +16,7 @@ export function encodeHeaderValue(value: string): string {
 }
 
 /**
- * The string that a header value carries, or undefined where it is malformed: characters that no header may hold, Base64
+ * The string that a header value carries, or undefined if it is malformed: characters that no header may hold, Base64
  * with other characters or wrong padding, bytes that are not UTF-8. A value without both markers stands for itself.
  */
 export function decodeHeaderValue(value: string): string | undefined {

@@ -35,7 +35,7 @@ export const CACHEABLE: ReadonlySet<string> = new Set([
 ]);
 
 /** The requests that may be answered with questions (2026-07-28, basic/patterns/mrtr: Supported Requests). */
-export const MAY_ASK: ReadonlySet<string> = new Set([Method.CallTool, Method.GetPrompt, Method.ReadResource]);
+export const CAN_REQUIRE_INPUT: ReadonlySet<string> = new Set([Method.CallTool, Method.GetPrompt, Method.ReadResource]);
 
 /** The questions that a server may ask a client during a request (2026-07-28, patterns/mrtr: InputRequests). */
 export const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);

@@ -22,7 +22,7 @@ export interface ParamHeader {
 }
 
 /**
- * The headers that an input schema asks for by `x-mcp-header`; undefined where it asks for none.
+ * The headers that an input schema asks for by `x-mcp-header`; undefined if it asks for none.
  *
  * @throws TypeError that names the property where one is not as 2026-07-28 demands it
  * (basic/transports/streamable-http: Schema Extension).
@@ -36,13 +36,13 @@ export function paramHeaders(subschemas: readonly Subschema[], owner: string): r
     };
     const name: unknown = schema[KEYWORD];
     if (properties === undefined || properties.length === 0)
-      return refuse('must stand on a property that "properties" alone leads to');
+      return refuse('must be on a property that is reached through "properties" only');
     if (typeof name !== 'string' || !isHeaderName(name))
       return refuse("must be a header name: letters, digits and !#$%&'*+-.^_`|~, at least one");
-    if (!TYPES.has(schema['type'])) return refuse('must stand on a property of type string, integer or boolean');
+    if (!TYPES.has(schema['type'])) return refuse('must be on a property of type string, integer or boolean');
     const key = `mcp-param-${name.toLowerCase()}`;
     const other = headers.get(key);
-    if (other !== undefined) return refuse(`is also that of properties.${other.path.join('.properties.')}`);
+    if (other !== undefined) return refuse(`is already used by properties.${other.path.join('.properties.')}`);
     headers.set(key, { name: `Mcp-Param-${name}`, key, path: properties });
   }
   return headers.size === 0 ? undefined : [...headers.values()];
@@ -59,7 +59,8 @@ export function argumentAt(args: JsonObject, { path }: ParamHeader): unknown {
 }
 
 /**
- * The headers of a call by lower-case name. Absent or null arguments, and values that no header can hold, have no header.
+ * The headers of a call by lower-case name. Absent or null arguments, and values that no header can hold, have no
+ * header.
  *
  * @throws RpcError −32602 that names an integer outside the safe range, because every server must refuse it (2026-07-28,
  * basic/transports/streamable-http: Schema Extension).
@@ -70,7 +71,7 @@ export function mirroredArguments(headers: readonly ParamHeader[], args: JsonObj
     const value = argumentAt(args, header);
     if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
       const what = `The argument ${header.path.join('.')} goes into the header ${header.name}`;
-      throw new RpcError(ErrorCode.InvalidParams, `${what}, and ${value} is no safe integer`);
+      throw new RpcError(ErrorCode.InvalidParams, `${what}, but ${value} is not a safe integer`);
     }
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       mirrored[header.key] = encodeHeaderValue(String(value));

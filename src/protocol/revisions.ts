@@ -13,19 +13,28 @@ export type Revision = '2024-11-05' | '2025-03-26' | '2025-06-18' | '2025-11-25'
 /** What a revision has, and how it does it. */
 export interface RevisionProfile {
   readonly revision: Revision;
-  /** `legacy` opens a session with `initialize`; `modern` has neither handshake nor session (2026-07-28, basic: Versioning). */
+  /**
+   * `legacy` opens a session with `initialize`; `modern` has neither handshake nor session (2026-07-28, basic:
+   * Versioning).
+   */
   readonly era: 'legacy' | 'modern';
   /** JSON-RPC batches: added in 2025-03-26 (basic: Batching), removed in 2025-06-18 (changelog, 1). */
   readonly batches: boolean;
-  /** HTTP requests after the handshake name the revision in `MCP-Protocol-Version` (2025-06-18, transports: Protocol Version Header). */
+  /**
+   * HTTP requests after the handshake name the revision in `MCP-Protocol-Version` (2025-06-18, transports: Protocol
+   * Version Header).
+   */
   readonly versionHeader: boolean;
-  /** An SSE stream opens with an event id and empty data, and may be closed at will (2025-11-25, transports: Sending Messages, 6). */
+  /**
+   * An SSE stream opens with an event id and empty data, and may be closed at will (2025-11-25, transports: Sending
+   * Messages, 6).
+   */
   readonly primingEvent: boolean;
   /** Elicitation: `form` from 2025-06-18 (changelog, 6), `url` from 2025-11-25 (changelog, 6). */
   readonly elicitation: 'none' | 'form' | 'url';
   /**
-   * Forms with titles by `oneOf`, multiple choice, and defaults for all fields (2025-11-25, changelog, major 5 and minor
-   * 9).
+   * Forms with titles by `oneOf`, multiple choice, and defaults for all fields (2025-11-25, changelog, major 5 and
+   * minor 9).
    */
   readonly richForms: boolean;
   /**
@@ -34,8 +43,8 @@ export interface RevisionProfile {
    */
   readonly elicitationId: boolean;
   /**
-   * Tools in sampling, and the capabilities `sampling.tools` and `sampling.context` (2025-11-25, changelog, major 7). With
-   * them a message got a list of content, and content of tools (2025-11-25, client/sampling: Messages).
+   * Tools in sampling, and the capabilities `sampling.tools` and `sampling.context` (2025-11-25, changelog, major 7).
+   * With them a message got a list of content, and content of tools (2025-11-25, client/sampling: Messages).
    */
   readonly samplingFeatures: boolean;
   /** Audio content (2025-03-26, changelog). */
@@ -43,8 +52,8 @@ export interface RevisionProfile {
   /** Resource links and `structuredContent` (2025-06-18, changelog, major 7 and 2). */
   readonly structuredContent: boolean;
   /**
-   * An output schema and a structured result may be of any type, not of objects alone, and the schema of a property may be
-   * a boolean (2026-07-28, changelog, minor 10).
+   * An output schema and a structured result may be of any type, not of objects alone, and the schema of a property may
+   * be a boolean (2026-07-28, changelog, minor 10).
    */
   readonly anyOutput: boolean;
   /** The code for a resource that does not exist (2026-07-28, changelog, minor 6). */
@@ -63,7 +72,10 @@ export interface UnknownVocabulary {
   readonly notifications: ReadonlySet<string>;
 }
 
-/** The objects in a server's messages that got properties after the first revision, by their names in the schema or near them. */
+/**
+ * The objects in a server's messages that got properties after the first revision, by their names in the schema or near
+ * them.
+ */
 export type ShapedObject =
   | 'Annotations'
   | 'CreateMessageParams'
@@ -84,9 +96,9 @@ export type ShapedObject =
 type Additions = Partial<Record<ShapedObject, readonly string[]>> & { readonly notifications?: readonly string[] };
 
 /**
- * Cache hints (changelog, minor 5), `resultType` (major 8), subscriptions (major 4), and the extension for tasks, which needs
- * results of this revision. Others are between client and server, whose capabilities are no closed set in any revision
- * (schema: ServerCapabilities).
+ * Cache hints (changelog, minor 5), `resultType` (major 8), subscriptions (major 4), and the extension for tasks, which
+ * needs results of this revision. Others are between client and server, whose capabilities are no closed set in any
+ * revision (schema: ServerCapabilities).
  */
 const SINCE_2026_07_28: Additions = {
   Result: ['resultType', 'ttlMs', 'cacheScope'],
@@ -95,8 +107,8 @@ const SINCE_2026_07_28: Additions = {
 };
 
 /**
- * Icons (changelog, major 2) and what else an implementation says of itself (minor 2), tasks in the core (major 9; until
- * 2026-07-28), modes of elicitation (major 6), the dialect of a form (minor 10).
+ * Icons (changelog, major 2) and what else an implementation says of itself (minor 2), tasks in the core (major 9;
+ * until 2026-07-28), modes of elicitation (major 6), the dialect of a form (minor 10).
  */
 const SINCE_2025_11_25: Additions = {
   CreateMessageParams: ['task'],
@@ -152,95 +164,76 @@ const NEWEST_CODES: readonly (readonly [number, number])[] = [
 ];
 /** Of 2025-11-25 alone. */
 const URL_REQUIRED = [McpErrorCode.UrlElicitationRequired, ErrorCode.InternalError] as const;
-const NEWEST_CODES_BEFORE_URLS: ReadonlyMap<number, number> = new Map([...NEWEST_CODES, URL_REQUIRED]);
+
+// Each profile is the one before with its changes.
+
+const FIRST: RevisionProfile = {
+  revision: '2024-11-05',
+  era: 'legacy',
+  batches: false,
+  versionHeader: false,
+  primingEvent: false,
+  elicitation: 'none',
+  richForms: false,
+  elicitationId: false,
+  samplingFeatures: false,
+  audio: false,
+  structuredContent: false,
+  anyOutput: false,
+  resourceNotFound: McpErrorCode.ResourceNotFound,
+  errorCodes: new Map([...NEWEST_CODES, URL_REQUIRED]),
+  unknown: unknown(SINCE_2025_03_26, SINCE_2025_06_18, SINCE_2025_11_25, SINCE_2026_07_28),
+};
+
+const SECOND: RevisionProfile = {
+  ...FIRST,
+  revision: '2025-03-26',
+  batches: true,
+  audio: true,
+  unknown: unknown(SINCE_2025_06_18, SINCE_2025_11_25, SINCE_2026_07_28),
+};
+
+const THIRD: RevisionProfile = {
+  ...SECOND,
+  revision: '2025-06-18',
+  batches: false,
+  versionHeader: true,
+  elicitation: 'form',
+  structuredContent: true,
+  unknown: unknown(SINCE_2025_11_25, SINCE_2026_07_28),
+};
+
+const FOURTH: RevisionProfile = {
+  ...THIRD,
+  revision: '2025-11-25',
+  primingEvent: true,
+  elicitation: 'url',
+  richForms: true,
+  elicitationId: true,
+  samplingFeatures: true,
+  errorCodes: new Map(NEWEST_CODES),
+  unknown: unknown(SINCE_2026_07_28),
+};
+
+const FIFTH: RevisionProfile = {
+  ...FOURTH,
+  revision: '2026-07-28',
+  era: 'modern',
+  primingEvent: false,
+  elicitationId: false,
+  anyOutput: true,
+  resourceNotFound: ErrorCode.InvalidParams,
+  errorCodes: new Map([[McpErrorCode.ResourceNotFound, ErrorCode.InvalidParams], URL_REQUIRED]),
+  unknown: unknown(),
+};
 
 /** The profiles of all revisions that this package speaks. */
 export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
-  '2024-11-05': {
-    revision: '2024-11-05',
-    era: 'legacy',
-    batches: false,
-    versionHeader: false,
-    primingEvent: false,
-    elicitation: 'none',
-    richForms: false,
-    elicitationId: false,
-    samplingFeatures: false,
-    audio: false,
-    structuredContent: false,
-    anyOutput: false,
-    resourceNotFound: McpErrorCode.ResourceNotFound,
-    errorCodes: NEWEST_CODES_BEFORE_URLS,
-    unknown: unknown(SINCE_2025_03_26, SINCE_2025_06_18, SINCE_2025_11_25, SINCE_2026_07_28),
-  },
-  '2025-03-26': {
-    revision: '2025-03-26',
-    era: 'legacy',
-    batches: true,
-    versionHeader: false,
-    primingEvent: false,
-    elicitation: 'none',
-    richForms: false,
-    elicitationId: false,
-    samplingFeatures: false,
-    audio: true,
-    structuredContent: false,
-    anyOutput: false,
-    resourceNotFound: McpErrorCode.ResourceNotFound,
-    errorCodes: NEWEST_CODES_BEFORE_URLS,
-    unknown: unknown(SINCE_2025_06_18, SINCE_2025_11_25, SINCE_2026_07_28),
-  },
-  '2025-06-18': {
-    revision: '2025-06-18',
-    era: 'legacy',
-    batches: false,
-    versionHeader: true,
-    primingEvent: false,
-    elicitation: 'form',
-    richForms: false,
-    elicitationId: false,
-    samplingFeatures: false,
-    audio: true,
-    structuredContent: true,
-    anyOutput: false,
-    resourceNotFound: McpErrorCode.ResourceNotFound,
-    errorCodes: NEWEST_CODES_BEFORE_URLS,
-    unknown: unknown(SINCE_2025_11_25, SINCE_2026_07_28),
-  },
-  '2025-11-25': {
-    revision: '2025-11-25',
-    era: 'legacy',
-    batches: false,
-    versionHeader: true,
-    primingEvent: true,
-    elicitation: 'url',
-    richForms: true,
-    elicitationId: true,
-    samplingFeatures: true,
-    audio: true,
-    structuredContent: true,
-    anyOutput: false,
-    resourceNotFound: McpErrorCode.ResourceNotFound,
-    errorCodes: new Map(NEWEST_CODES),
-    unknown: unknown(SINCE_2026_07_28),
-  },
-  '2026-07-28': {
-    revision: '2026-07-28',
-    era: 'modern',
-    batches: false,
-    versionHeader: true,
-    primingEvent: false,
-    elicitation: 'url',
-    richForms: true,
-    elicitationId: false,
-    samplingFeatures: true,
-    audio: true,
-    structuredContent: true,
-    anyOutput: true,
-    resourceNotFound: ErrorCode.InvalidParams,
-    errorCodes: new Map([[McpErrorCode.ResourceNotFound, ErrorCode.InvalidParams], URL_REQUIRED]),
-    unknown: unknown(),
-  },
+  '2024-11-05': FIRST,
+  '2025-03-26': SECOND,
+  '2025-06-18': THIRD,
+  '2025-11-25': FOURTH,
+  '2026-07-28': FIFTH,
 };
 
 /** The revisions that open with a handshake, oldest first. */
@@ -252,7 +245,7 @@ export const MODERN_REVISIONS: readonly Revision[] = ['2026-07-28'];
 /** What a handshake server offers to a client whose revision it does not know (lifecycle: Version Negotiation). */
 export const LATEST_LEGACY_REVISION: Revision = '2025-11-25';
 
-/** The profile of a revision, or undefined where the string names none that we know. */
+/** The profile of a revision, or undefined if the string names none that we know. */
 export function profileOf(revision: string): RevisionProfile | undefined {
   return Object.hasOwn(REVISIONS, revision) ? REVISIONS[revision as Revision] : undefined;
 }

@@ -26,42 +26,30 @@ test.each<[string, SamplingMessage[]]>([
   expect(() => check(...messages)).not.toThrow();
 });
 
-describe('messages must not hold', () => {
+describe('messages must not contain', () => {
   test.each<[string, SamplingMessage[], string]>([
-    [
-      'results and text',
-      [assistant(use('1')), user(result('1'), text)],
-      'messages[1] must have nothing but the results of 1',
-    ],
-    [
-      'text instead of results',
-      [assistant(use('1')), user(text)],
-      'messages[1] must have nothing but the results of 1',
-    ],
+    ['results and text', [assistant(use('1')), user(result('1'), text)], 'messages[1] must have only the results of 1'],
+    ['text instead of results', [assistant(use('1')), user(text)], 'messages[1] must have only the results of 1'],
     [
       'some of the results',
       [assistant(use('1'), use('2')), user(result('1'))],
       'messages[1] lacks the results of the tool uses 2',
     ],
-    ['results of nothing', [user(text), user(result('1'))], 'messages[1] has results that answer no tool use'],
+    ['results of nothing', [user(text), user(result('1'))], 'messages[1] has results without a tool use'],
     ['a result more', [assistant(use('1')), user(result('1'), result('2'))], 'before: 2'],
     ['a result twice', [assistant(use('1')), user(result('1'), result('1'))], 'before: 1'],
-    ['results of the assistant', [assistant(use('1')), assistant(result('1'))], 'messages[1] must be the user’s'],
-    ['the assistant again', [assistant(use('1')), assistant(text)], 'messages[1] must be the user’s'],
-    ['uses of the user', [user(use('1'))], 'messages[0] has tool uses and is not the assistant’s'],
+    ['results of the assistant', [assistant(use('1')), assistant(result('1'))], 'messages[1] must have the role user'],
+    ['the assistant again', [assistant(use('1')), assistant(text)], 'messages[1] must have the role user'],
+    ['uses of the user', [user(use('1'))], 'messages[0] has tool uses but its role is not assistant'],
     ['one id for two uses', [assistant(use('1'), use('1'))], 'two tool uses with the same id'],
-    [
-      'uses at the end',
-      [user(text), assistant(use('1'), use('2'))],
-      'no message has the results of the tool uses 1, 2',
-    ],
+    ['uses at the end', [user(text), assistant(use('1'), use('2'))], 'results are missing for the tool uses 1, 2'],
   ])('%s', (_, messages, message) => {
     expect(() => check(...messages)).toThrow(TypeError);
     expect(() => check(...messages)).toThrow(message);
   });
 });
 
-test.each([0, -1, 0.5, Number.NaN, undefined])('%s is no number of tokens', (maxTokens) => {
+test.each([0, -1, 0.5, Number.NaN, undefined])('%s is not a valid maxTokens', (maxTokens) => {
   expect(() => checkSampling({ messages: [], maxTokens: maxTokens as number })).toThrow('maxTokens');
 });
 
@@ -72,6 +60,6 @@ test.each([
   [{ role: 'user' }],
   [{ role: 'user', content: 'hi' }],
   [{ role: 'user', content: [null] }],
-])('%j is no message', (message) => {
+])('%j is not a valid message', (message) => {
   expect(() => checkMessages([{ role: 'user', content: text }, message])).toThrow(/^messages\[1\] must/);
 });

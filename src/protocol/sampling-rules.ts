@@ -24,7 +24,7 @@ export function checkSampling({ messages, maxTokens }: SampleParams): void {
 export function checkMessages(messages: readonly unknown[], before = ''): void {
   let open: readonly string[] = [];
   for (const [index, message] of messages.entries()) open = next(open, message, `${before}messages[${index}]`);
-  if (open.length > 0) throw new TypeError(`${before}no message has the results of the tool uses ${open.join(', ')}`);
+  if (open.length > 0) throw new TypeError(`${before}results are missing for the tool uses ${open.join(', ')}`);
 }
 
 /** The tool uses that a message leaves open, where those of `open` were before it. */
@@ -35,17 +35,19 @@ function next(open: readonly string[], message: unknown, where: string): readonl
   if (!blocks.every(isObject)) throw new TypeError(`${where} must have content: an object, or a list of objects`);
   const results = blocks.flatMap((block) => (block.type === 'tool_result' ? [block.toolUseId] : []));
   const uses = blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
-  if (role !== 'assistant' && uses.length > 0) throw new TypeError(`${where} has tool uses and is not the assistant’s`);
+  if (role !== 'assistant' && uses.length > 0)
+    throw new TypeError(`${where} has tool uses but its role is not assistant`);
   if (new Set(uses).size < uses.length) throw new TypeError(`${where} has two tool uses with the same id`);
   if (open.length === 0 && results.length === 0) return uses;
-  if (role !== 'user') throw new TypeError(`${where} must be the user’s, with the results of ${list(open, results)}`);
+  if (role !== 'user')
+    throw new TypeError(`${where} must have the role user and the results of ${list(open, results)}`);
   if (results.length < blocks.length)
-    throw new TypeError(`${where} must have nothing but the results of ${list(open, results)}`);
+    throw new TypeError(`${where} must have only the results of ${list(open, results)}`);
   const missing = open.filter((id) => !results.includes(id));
   if (missing.length > 0) throw new TypeError(`${where} lacks the results of the tool uses ${missing.join(', ')}`);
   const strange = results.filter((id, at) => !open.includes(id) || results.indexOf(id) !== at);
   if (strange.length > 0) {
-    throw new TypeError(`${where} has results that answer no tool use of the message before: ${strange.join(', ')}`);
+    throw new TypeError(`${where} has results without a tool use in the message before: ${strange.join(', ')}`);
   }
   return uses;
 }

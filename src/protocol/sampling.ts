@@ -2,17 +2,17 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { AudioContent, ContentBlock, ImageContent, TextContent, Tool } from './types.ts';
 
-/** The model wants a tool to be called; in messages of the assistant. From 2025-11-25. */
+/** A tool call that the model asks for. Only in messages of the assistant, from 2025-11-25. */
 export interface ToolUseContent {
   type: 'tool_use';
-  /** What the `toolUseId` of the result must be. */
+  /** The result repeats it as `toolUseId`. */
   id: string;
   name: string;
   input: JsonObject;
   _meta?: JsonObject;
 }
 
-/** The result of a tool that the model called; in messages of the user. From 2025-11-25. */
+/** The result of a tool call that the model asked for. Only in messages of the user, from 2025-11-25. */
 export interface ToolResultContent {
   type: 'tool_result';
   toolUseId: string;
@@ -33,11 +33,11 @@ export interface SamplingMessage {
   _meta?: JsonObject;
 }
 
-/** Which model the server would like; advisory (client/sampling: Model Preferences). */
+/** The server's preferences for a model. The client need not follow them (client/sampling: Model Preferences). */
 export interface ModelPreferences {
   /** Parts of model names, the most wanted first. */
   hints?: { name?: string }[];
-  /** From 0, unimportant, to 1, most important; as are the other priorities. */
+  /** From 0 (unimportant) to 1 (most important). The same holds for the other priorities. */
   costPriority?: number;
   speedPriority?: number;
   intelligencePriority?: number;
@@ -55,14 +55,14 @@ export interface SampleParams {
   /** The most tokens that the answer may have. */
   maxTokens: number;
   systemPrompt?: string;
-  /** Deprecated but for `none`, and refused unless the caller has `sampling.context`. Default `none`. */
+  /** Values other than `none` are deprecated, and need the caller's capability `sampling.context`. Default `none`. */
   includeContext?: 'none' | 'thisServer' | 'allServers';
   temperature?: number;
   stopSequences?: string[];
   modelPreferences?: ModelPreferences;
   /** For the provider of the model. */
   metadata?: JsonObject;
-  /** What the model may ask to be called; for callers with `sampling.tools`. */
+  /** The tools that the model may call. The caller needs the capability `sampling.tools`. */
   tools?: Tool[];
   toolChoice?: ToolChoice;
   _meta?: JsonObject;

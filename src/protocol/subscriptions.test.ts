@@ -26,6 +26,6 @@ test.each([
   ['message', {}, { vendor: true }, false],
   ['vendor', {}, { vendor: true }, true],
   ['vendor', {}, { toolsListChanged: true, taskIds: ['t'] }, false],
-])('%s %j is what %j asks for: %s', (method, params, filter, asked) => {
+])('%s %j matches %j: %s', (method, params, filter, asked) => {
   expect(asksFor(filter as object, `notifications/${method}`, params)).toBe(asked);
 });

@@ -1,3 +1,4 @@
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { KNOWN_NOTICES, NotificationMethod } from './methods.ts';
 import type { SubscriptionFilter } from './types.ts';
@@ -9,7 +10,48 @@ export const LIST_CHANGES = [
   ['resourcesListChanged', NotificationMethod.ResourcesListChanged],
 ] as const;
 
+/** The notifications of a change, which only subscriptions carry. A newer one replaces an older one of the same thing. */
+export const CHANGES: ReadonlySet<string> = new Set([
+  ...LIST_CHANGES.map(([, notice]) => notice),
+  NotificationMethod.ResourceUpdated,
+]);
+
 const MEMBERS: ReadonlySet<string> = new Set([...LIST_CHANGES.map(([key]) => key), 'resourceSubscriptions', 'taskIds']);
+
+/** The most URIs or task ids in one filter, the most characters of one of them, and of all of them. */
+export const MAX_NAMES = 1000;
+const MAX_NAME = 8192;
+const MAX_FILTER = 256 * 1024;
+
+/**
+ * The part of a requested filter that MCP defines, without what is not wanted.
+ *
+ * @throws RpcError −32602 if it is malformed or too large.
+ */
+export function readFilter(asked: unknown): SubscriptionFilter {
+  if (!isObject(asked)) throw new RpcError(ErrorCode.InvalidParams, '"notifications" must be an object');
+  const filter: SubscriptionFilter = {};
+  for (const [key] of LIST_CHANGES) if (asked[key] === true) filter[key] = true;
+  for (const key of ['resourceSubscriptions', 'taskIds'] as const) {
+    const names = distinct(asked[key], key);
+    if (names.length > 0) filter[key] = names;
+  }
+  return filter;
+}
+
+function distinct(given: unknown, key: string): string[] {
+  if (given === undefined) return [];
+  if (!Array.isArray(given) || !given.every((name) => typeof name === 'string'))
+    throw new RpcError(ErrorCode.InvalidParams, `"${key}" must be an array of strings`);
+  const characters = given.reduce((sum: number, { length }: string) => sum + length, 0);
+  if (given.length > MAX_NAMES || characters > MAX_FILTER || given.some(({ length }) => length > MAX_NAME)) {
+    throw new RpcError(
+      ErrorCode.InvalidParams,
+      `"${key}" must not have more than ${MAX_NAMES} entries, of ${MAX_NAME} characters each and ${MAX_FILTER} in all`,
+    );
+  }
+  return [...new Set<string>(given)];
+}
 
 /**
  * Whether a filter requests a notification. An unknown notification passes if the filter has an unknown member. A

@@ -2,7 +2,7 @@
 import type { ErrorObject, JsonObject } from '../jsonrpc/message.ts';
 import { isObject } from '../jsonrpc/message.ts';
 
-/** What the extension is called among capabilities (tasks extension: Extension Identifier). */
+/** The name of the extension in capabilities (tasks extension: Extension Identifier). */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 /** The status of a task. `completed`, `failed` and `cancelled` are final (tasks extension: Task Status). */
@@ -12,24 +12,26 @@ export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' |
 export interface Task {
   taskId: string;
   status: TaskStatus;
-  /** For people or models. */
+  /** A message for users or models. */
   statusMessage?: string;
   /** ISO 8601, as is `lastUpdatedAt`. */
   createdAt: string;
   lastUpdatedAt: string;
-  /** Milliseconds from its creation after which it may be gone; null for no such bound. */
+  /** Milliseconds after its creation until it may be deleted. Null: no limit. */
   ttlMs: number | null;
-  /** Milliseconds that a client should leave between two `tasks/get`. */
+  /** Milliseconds that a client should wait between two `tasks/get`. */
   pollIntervalMs?: number;
 }
 
-/** A task with the members of its status, as in `tasks/get` and `notifications/tasks` (tasks extension: Task Status). */
+/**
+ * A task with the members of its status, as in `tasks/get` and `notifications/tasks` (tasks extension: Task Status).
+ */
 export interface DetailedTask extends Task {
-  /** The questions that wait for answers by `tasks/update`, by their keys; of `input_required` alone. */
+  /** The open questions by their keys, to be answered with `tasks/update`. Only if the status is `input_required`. */
   inputRequests?: JsonObject;
-  /** What the call returned; of `completed` alone. */
+  /** The result of the call. Only if the status is `completed`. */
   result?: JsonObject;
-  /** What the call was refused with; of `failed` alone. */
+  /** The error of the call. Only if the status is `failed`. */
   error?: ErrorObject;
 }
 
@@ -38,7 +40,7 @@ export function isTerminal(status: TaskStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
-/** Whether capabilities, of either side, name the extension (tasks extension: Capability Negotiation). */
+/** Whether the capabilities of a client or server include the extension (tasks extension: Capability Negotiation). */
 export function declaresTasks({ extensions }: JsonObject): boolean {
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
 }

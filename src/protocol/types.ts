@@ -1,15 +1,15 @@
 /** MCP types that this package builds or reads. Data that it only passes on stays `JsonObject`. */
 import type { JsonObject } from '../jsonrpc/message.ts';
 
-/** A picture for people (2025-11-25, basic: icons). */
+/** An icon to show to users (2025-11-25, basic: icons). */
 export interface Icon {
   /** An `https:` or `data:` URI. */
   src: string;
-  /** Default: what the source says of itself. */
+  /** Default: the type that the source declares. */
   mimeType?: string;
-  /** `48x48`, or `any` for what scales. Default: any. */
+  /** `48x48`, or `any` if it scales. Default: any. */
   sizes?: string[];
-  /** The background that it is made for. Default: either. */
+  /** The background for which it is designed. Default: either. */
   theme?: 'light' | 'dark';
 }
 
@@ -18,7 +18,7 @@ export interface Implementation {
   /** For programs. */
   name: string;
   version: string;
-  /** For people. Default: the name. */
+  /** A name to show to users. Default: `name`. */
   title?: string;
   /** From 2025-11-25, as are `icons` and `websiteUrl`. */
   description?: string;
@@ -30,7 +30,7 @@ export interface Implementation {
 export interface Annotations {
   /** The intended audience. Default: both. */
   audience?: ('user' | 'assistant')[];
-  /** From 0, optional, to 1, required. */
+  /** How important the content is, from 0 (optional) to 1 (required). */
   priority?: number;
   /** ISO 8601: `2025-01-12T15:00:58Z`. */
   lastModified?: string;
@@ -99,7 +99,7 @@ export interface BlobResourceContents {
 /** The contents of a resource. */
 export type ResourceContents = TextResourceContents | BlobResourceContents;
 
-/** A resource with its contents, in the middle of other content (server/tools: Embedded Resources). */
+/** A resource with its contents, as part of other content (server/tools: Embedded Resources). */
 export interface EmbeddedResource {
   type: 'resource';
   resource: ResourceContents;
@@ -107,22 +107,22 @@ export interface EmbeddedResource {
   _meta?: JsonObject;
 }
 
-/** A part of what a tool returned or of what a prompt says. */
+/** One part of a tool result or of a prompt message. */
 export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource;
 
-/** What a tool returned (server/tools: Tool Result). */
+/** The result of a tool call (server/tools: Tool Result). */
 export interface CallToolResult {
   content: ContentBlock[];
-  /** What the tool's output schema describes: an object from 2025-06-18, any JSON from 2026-07-28. */
+  /** A value that matches the tool's output schema: an object from 2025-06-18, any JSON from 2026-07-28. */
   structuredContent?: unknown;
-  /** The tool has failed, and `content` says why to the model. Default false. */
+  /** The tool has failed, and `content` tells the model why. Default false. */
   isError?: boolean;
   _meta?: JsonObject;
 }
 
-/** What reading a resource gave (server/resources: Reading Resources). */
+/** The result of reading a resource (server/resources: Reading Resources). */
 export interface ReadResourceResult {
-  /** Of the resource, or of several where it holds others. */
+  /** The contents of the resource, or of several resources if it contains others. */
   contents: ResourceContents[];
   _meta?: JsonObject;
 }
@@ -140,15 +140,20 @@ export interface GetPromptResult {
   _meta?: JsonObject;
 }
 
-/** Hints on what a tool does; clients must not trust those of servers that they do not trust (server/tools: Tool). */
+/**
+ * Hints about the effects of a tool. Clients must not trust the hints of servers that they do not trust (server/tools:
+ * Tool).
+ */
 export interface ToolAnnotations {
   /** For people. */
   title?: string;
-  /** It changes nothing. Default false. */
+  /** The tool changes nothing. Default false. */
   readOnlyHint?: boolean;
-  /** It may destroy something, and does not only add; of tools that change something. Default true. */
+  /** The tool may delete or overwrite data. Has a meaning only for tools that change something. Default true. */
   destructiveHint?: boolean;
-  /** Repeated calls with the same arguments change nothing more; only for tools that change something. Default false. */
+  /**
+   * Repeated calls with the same arguments change nothing more; only for tools that change something. Default false.
+   */
   idempotentHint?: boolean;
   /** It interacts with the outside world, for example a web search. Default true. */
   openWorldHint?: boolean;
@@ -180,7 +185,10 @@ export interface Resource {
   _meta?: JsonObject;
 }
 
-/** Resources with a URI of one form, as `resources/templates/list` shows them (server/resources: Resource Templates). */
+/**
+ * A group of resources whose URIs match a template, as `resources/templates/list` shows them (server/resources:
+ * Resource Templates).
+ */
 export interface ResourceTemplate {
   /** RFC 6570. */
   uriTemplate: string;
@@ -212,7 +220,7 @@ export interface Prompt {
   _meta?: JsonObject;
 }
 
-/** A place that a client lets servers work in (client/roots). */
+/** A directory or file that a client lets servers use (client/roots). */
 export interface Root {
   /** Begins with `file://`. */
   uri: string;
@@ -222,35 +230,35 @@ export interface Root {
 
 /** The answer to an elicitation (client/elicitation: Response Actions). */
 export interface ElicitResult {
-  /** The person agreed, refused, or dismissed the question. */
+  /** The user accepted, declined or dismissed the question. */
   action: 'accept' | 'decline' | 'cancel';
-  /** What was filled in; only where a form was accepted. */
+  /** The fields of an accepted form. Otherwise undefined. */
   content?: Record<string, string | number | boolean | string[]>;
   _meta?: JsonObject;
 }
 
-/** The result of `server/discover` (2026-07-28, server/discover), which describes any service at the waist. */
+/** The result of `server/discover` (2026-07-28, server/discover), which describes a service. */
 export interface DiscoverResult {
-  /** Revisions, the preferred one first. */
+  /** The supported revisions, the preferred one first. */
   supportedVersions: string[];
-  /** What the service can do. */
+  /** The capabilities of the service. */
   capabilities: JsonObject;
-  /** How to use it, for the model. */
+  /** Instructions for the model on how to use the service. */
   instructions?: string;
   _meta?: JsonObject;
 }
 
-/** Who a transport authenticated, and what they may do. */
+/** The authenticated caller, and what it may do. */
 export interface AuthInfo {
   /** Identifies the caller. Sessions, suspended requests and tasks are bound to it. For a JWT: issuer and subject. */
   readonly principal: string;
-  /** What was granted. */
+  /** The granted scopes. */
   readonly scopes: readonly string[];
-  /** The OAuth client that acts for the principal, where it is known. */
+  /** The OAuth client that acts for the principal, if it is known. */
   readonly clientId?: string | undefined;
-  /** When the credential ends, in seconds since 1970. */
+  /** When the credential expires, in seconds since 1970. */
   readonly expiresAt?: number | undefined;
-  /** Further data of the credential, for a JWT its claims. Never the credential itself. */
+  /** Further data of the credential: for a JWT, its claims. Never the credential itself. */
   readonly claims?: JsonObject | undefined;
 }
 

@@ -44,8 +44,10 @@ function write(value: unknown, parts: string[], work: Work): void {
     parts.push(']');
   } else {
     const keys = Object.keys(value);
-    work.take(8 + keys.length * (15 + 3 * Math.ceil(Math.log2(keys.length + 1))));
-    for (const key of keys) work.read(key.length);
+    const comparisons = Math.ceil(Math.log2(keys.length + 1));
+    work.take(8 + keys.length * (15 + 3 * comparisons));
+    // Sorting compares long names to the end if they begin alike.
+    for (const { length } of keys) work.take(2 + (length >>> 3) + (length >>> 4) * comparisons);
     parts.push('{');
     for (const key of keys.toSorted()) {
       const member: unknown = (value as Record<string, unknown>)[key];

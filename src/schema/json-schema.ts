@@ -76,7 +76,7 @@ class Compiler implements SchemaReader {
     this.work.read(reference.length);
     const found = this.#references.find(reference, base);
     if (typeof found === 'boolean' || isObject(found)) return this.node(found, '$ref', base);
-    throw new TypeError(`${keyword} leads to ${JSON.stringify(reference)}, where there is no schema`);
+    throw new TypeError(`${keyword} leads to ${JSON.stringify(reference)}, but there is no schema`);
   }
 
   dynamicName(reference: string, base: string): string | undefined {

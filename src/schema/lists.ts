@@ -12,7 +12,9 @@ export const uniqueItems: Build = (said) => {
     for (const [index, item] of value.entries()) {
       const key = keyOf(item, run.work);
       const other = places.get(key);
-      if (other !== undefined) return run.fail(`must NOT have duplicate items (${other} and ${index} are the same)`);
+      if (other !== undefined) {
+        return run.fail(() => `must NOT have duplicate items (${other} and ${index} are the same)`);
+      }
       places.set(key, index);
     }
     return true;
@@ -98,7 +100,7 @@ export const unevaluatedItems: Build = (said, { keyword, base, reader }) => {
     for (const [index, item] of value.entries()) {
       run.work.take(1);
       if (seen!.has(index)) continue;
-      if (said === false) return run.fail(`must NOT have item ${index}`);
+      if (said === false) return run.fail(() => `must NOT have item ${index}`);
       if (!member(node, item, index, run)) return false;
     }
     seen!.addAll();

@@ -106,7 +106,7 @@ export const dependent: Build = (said, place) => {
     for (const [name, names] of lists) {
       if (!has(value, name)) continue;
       const absent = missing(value, names, run);
-      if (absent !== undefined) return run.fail(`is missing, and ${name} is there`, absent);
+      if (absent !== undefined) return run.fail(() => `is missing, and ${name} is there`, absent);
     }
     return nodes.every(([name, node]) => !has(value, name) || node.check(value, run, seen));
   };

@@ -69,7 +69,7 @@ test.each([
   '^$',
   '[]',
   '[^]',
-])('/%s/u finds what the language finds', (source) => {
+])('/%s/u matches like RegExp', (source) => {
   const pattern = new Pattern(source, new Work());
   const found = TEXTS.filter((text) => pattern.test(text, new Work()));
   expect(found).toEqual(TEXTS.filter((text) => new RegExp(source, 'u').test(text)));

@@ -7,8 +7,8 @@ import type { Dialect } from './keyword.ts';
 const known = new WeakMap<JsonObject, JsonSchema>();
 
 /**
- * JSON Schema as tools' authors and peers write it. A value that takes more steps to check than `MAX_STEPS` is refused, and
- * the issue says so: whatever the schema and the value, a check holds the event loop for less than 250 ms.
+ * JSON Schema as tools' authors and peers write it. A value that takes more steps to check than `MAX_STEPS` is refused,
+ * and the issue says so: whatever the schema and the value, a check holds the event loop for less than 250 ms.
  */
 export class PlainSchema {
   readonly json: JsonObject;
@@ -16,7 +16,7 @@ export class PlainSchema {
 
   /**
    * @param name how errors name it.
-   * @throws TypeError where it is no valid schema, `$schema` names a dialect other than 2020-12 and draft-07, it refers to
+   * @throws TypeError if it is no valid schema, `$schema` names a dialect other than 2020-12 and draft-07, it refers to
    * what is not in it, or it is larger than what is checked.
    */
   constructor(json: JsonObject, name: string) {

@@ -21,10 +21,15 @@ export class Run {
     return this.#issues;
   }
 
-  /** Records a mistake, at `member` if it is given; returns false. */
+  /**
+   * Records a mistake, at `member` if it is given; returns false.
+   *
+   * @param message a function if it has to be put together: many mistakes are not recorded.
+   */
   fail(message: string | (() => string), member?: string): false {
+    this.work.take(1);
     if (this.#quiet > 0 || this.#issues.length >= MAX_ISSUES) return false;
-    this.work.take(this.path.length);
+    this.work.take(20 + this.path.length);
     const path = this.path.map(String);
     if (member !== undefined) path.push(member);
     this.#issues.push({ path, message: typeof message === 'string' ? message : message() });

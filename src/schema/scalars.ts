@@ -57,7 +57,8 @@ export function bound(fits: (value: number, bound: number) => boolean, words: st
 
 export const multipleOf: Build = (said) => {
   if (!isNumber(said) || said <= 0) throw new TypeError('multipleOf must be a number greater than 0');
-  return (value, run) => !isNumber(value) || Number.isInteger(value / said) || run.fail(`must be multiple of ${said}`);
+  const message = once(() => `must be multiple of ${said}`);
+  return (value, run) => !isNumber(value) || Number.isInteger(value / said) || run.fail(message);
 };
 
 export const characters: Measure = (value, { work }) => {

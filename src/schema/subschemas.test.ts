@@ -4,7 +4,7 @@ import { refuseExternalReferences, subschemasOf } from './subschemas.ts';
 
 const references = (schema: JsonObject) => () => refuseExternalReferences(subschemasOf(schema, 'It'), 'It');
 
-test('every place where a schema can stand is found, and no value is taken for one', () => {
+test('finds every subschema, and no other value', () => {
   const leaf = {};
   const schema = {
     properties: { a: { properties: { b: leaf } }, items: leaf },

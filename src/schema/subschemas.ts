@@ -6,7 +6,10 @@ export interface Subschema {
   readonly schema: JsonObject;
   /** The path to it, for messages: `properties.region`. Empty for the whole schema. */
   readonly where: string;
-  /** The chain of property names that leads to it from the root by `properties` alone; undefined where another keyword is on the way. */
+  /**
+   * The chain of property names that leads to it from the root by `properties` alone; undefined if another keyword is
+   * on the way.
+   */
   readonly properties: readonly string[] | undefined;
   /** What its `$ref` is relative to (JSON Schema 2020-12 core, section 8.2.1). */
   readonly base: string;
@@ -49,8 +52,8 @@ const MAX_DEPTH = 64;
 const MAX_SUBSCHEMAS = 10_000;
 
 /**
- * All subschemas of a schema in document order, starting with the schema itself. The values of `default`, `const`, `enum`
- * and `examples` are not searched.
+ * All subschemas of a schema in document order, starting with the schema itself. The values of `default`, `const`,
+ * `enum` and `examples` are not searched.
  *
  * @param rootBase the base URI for the `$id` and `$ref` of the root.
  * @throws TypeError if the schema is nested deeper than 64 levels or has more than 10,000 subschemas (2026-07-28, basic:
@@ -113,7 +116,7 @@ export function refuseExternalReferences(
       if (known.has(withoutFragment(resolved(reference, base, work)))) continue;
       throw new TypeError(
         `${name} refers to ${JSON.stringify(reference)} (${where === '' ? keyword : `${where}.${keyword}`}), which is not ` +
-          'in the schema; references are not fetched, so put what it means into "$defs"',
+          'in the schema; references are not fetched, so copy the schema into "$defs"',
       );
     }
   }

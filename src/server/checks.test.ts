@@ -24,23 +24,23 @@ describe.each([
     [
       'without a config',
       [name, handler],
-      `needs a config before its handler, {} at the least, not function: ${method}("${name}", { … }, handler)`,
+      `needs a config before its handler, at least {}, not function: ${method}("${name}", { … }, handler)`,
     ],
-    ['with null for a config', [name, null, handler], 'needs a config before its handler, {} at the least, not null'],
+    ['with null for a config', [name, null, handler], 'needs a config before its handler, at least {}, not null'],
     ['without a handler', [name, { name: 'x' }], 'needs a function as its handler, not undefined'],
     ['with a handler that is none', [name, { name: 'x' }, 'x'], 'needs a function as its handler, not "x"'],
-    ['with an empty name', ['', { name: 'x' }, handler], 'needs a name that is not empty, not ""'],
-    ['without a name', [{ name: 'x' }, handler], 'needs a name that is not empty, not object'],
-  ])('%s says what to write', (_, given, said) => {
+    ['with an empty name', ['', { name: 'x' }, handler], 'needs a non-empty name, not ""'],
+    ['without a name', [{ name: 'x' }, handler], 'needs a non-empty name, not object'],
+  ])('%s causes an error that names the right form', (_, given, said) => {
     const call = () => loose()[method]!(...given);
     expect(call).toThrow(TypeError);
     expect(call).toThrow(`${method}() ${said}`);
   });
 });
 
-test.each(['x', '/notes', 'notes.txt', '://x'])('a resource cannot be registered as %j, which is no URI', (uri) => {
+test.each(['x', '/notes', 'notes.txt', '://x'])('a resource cannot be registered as %j, which is not a URI', (uri) => {
   expect(() => make().resource(uri, { name: 'x' }, handler)).toThrow(
-    new TypeError(`"${uri}" is not a URI; write one with a scheme, as file:///notes.txt or notes://all`),
+    new TypeError(`"${uri}" is not a URI; add a scheme, for example file:///notes.txt or notes://all`),
   );
 });
 
@@ -51,11 +51,13 @@ test.each([
   ['pagesize', 'pageSize'],
   ['stateKeys', 'stateKey'],
   ['era', 'eras'],
-])('%s is no option, and %s is said to be meant', (given, meant) => {
-  expect(() => make({ [given]: undefined })).toThrow(new TypeError(`McpServer has no option ${given}; write ${meant}`));
+])('%s is an unknown option, and %s is suggested', (given, meant) => {
+  expect(() => make({ [given]: undefined })).toThrow(
+    new TypeError(`McpServer has no option ${given}; did you mean ${meant}?`),
+  );
 });
 
-test('every option there is is taken, and so is what looks like none', () => {
+test('every option is accepted', () => {
   const every: Required<McpServerOptions> = {
     name: 'x',
     version: '1',
@@ -82,7 +84,7 @@ test('every option there is is taken, and so is what looks like none', () => {
   };
   expect(() => make({ ...every, 'example.com/region': 'north' })).not.toThrow();
   for (const option of Object.keys(every)) {
-    expect(() => make({ [`${option}z`]: 1 })).toThrow(`McpServer has no option ${option}z; write ${option}`);
+    expect(() => make({ [`${option}z`]: 1 })).toThrow(`McpServer has no option ${option}z; did you mean ${option}?`);
   }
 });
 
@@ -94,7 +96,7 @@ test.each(['newest', '2026-07-28', null, 1])('eras cannot be %j', (eras) => {
   expect(() => make({ eras })).toThrow("eras must be 'both', 'legacy' or 'modern'");
 });
 
-test('a key that is too short to seal states is refused at once, and not shown', () => {
+test('a state key that is too short is refused at once, and not shown', () => {
   expect(() => make({ stateKey: 'too short' })).toThrow(new RangeError('stateKey must have at least 16 bytes'));
   expect(() => make({ stateKey: new Uint8Array(15) })).toThrow(RangeError);
 });

@@ -1,4 +1,5 @@
 import { isObject } from '../jsonrpc/message.ts';
+import { nearest } from '../base/nearest.ts';
 
 /** All options of `McpServer`. A test checks that the list is complete. */
 const OPTIONS: readonly string[] = [
@@ -28,8 +29,8 @@ const ERAS: ReadonlySet<unknown> = new Set([undefined, 'both', 'legacy', 'modern
 export function checkServerOptions(options: object): void {
   for (const given of Object.keys(options)) {
     if (OPTIONS.includes(given)) continue;
-    const meant = OPTIONS.find((option) => isNear(given.toLowerCase(), option.toLowerCase()));
-    if (meant !== undefined) throw new TypeError(`McpServer has no option ${given}; write ${meant}`);
+    const meant = nearest(given, OPTIONS);
+    if (meant !== undefined) throw new TypeError(`McpServer has no option ${given}; did you mean ${meant}?`);
   }
   const { eras, exposeErrors } = options as { eras?: unknown; exposeErrors?: unknown };
   if (exposeErrors !== undefined && typeof exposeErrors !== 'boolean')
@@ -45,13 +46,11 @@ export function checkServerOptions(options: object): void {
  */
 export function checkEntry(method: string, name: unknown, config: unknown, handler: unknown): void {
   if (typeof name !== 'string' || name === '') {
-    throw new TypeError(`${method}() needs a name that is not empty, not ${shown(name)}: ${method}('…', {}, handler)`);
+    throw new TypeError(`${method}() needs a non-empty name, not ${shown(name)}: ${method}('…', {}, handler)`);
   }
   const call = `${method}(${JSON.stringify(name)}, { … }, handler)`;
   if (!isObject(config)) {
-    throw new TypeError(
-      `${method}() needs a config before its handler, {} at the least, not ${shown(config)}: ${call}`,
-    );
+    throw new TypeError(`${method}() needs a config before its handler, at least {}, not ${shown(config)}: ${call}`);
   }
   if (typeof handler !== 'function') {
     throw new TypeError(`${method}() needs a function as its handler, not ${shown(handler)}: ${call}`);
@@ -62,7 +61,7 @@ export function checkEntry(method: string, name: unknown, config: unknown, handl
 export function checkUri(uri: string): void {
   if (!URL.canParse(uri)) {
     throw new TypeError(
-      `${JSON.stringify(uri)} is not a URI; write one with a scheme, as file:///notes.txt or notes://all`,
+      `${JSON.stringify(uri)} is not a URI; add a scheme, for example file:///notes.txt or notes://all`,
     );
   }
 }
@@ -70,20 +69,4 @@ export function checkUri(uri: string): void {
 function shown(value: unknown): string {
   if (value === null) return 'null';
   return typeof value === 'string' ? JSON.stringify(value) : Array.isArray(value) ? 'an array' : typeof value;
-}
-
-/** Whether two words differ by at most two letters, or by one letter if the word is short. */
-function isNear(given: string, option: string): boolean {
-  const most = option.length > 5 ? 2 : 1;
-  if (Math.abs(given.length - option.length) > most) return false;
-  let row = Array.from({ length: option.length + 1 }, (_, column) => column);
-  for (let line = 1; line <= given.length; line += 1) {
-    const next = [line];
-    for (let column = 1; column <= option.length; column += 1) {
-      const replaced = row[column - 1]! + (given[line - 1] === option[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[column]! + 1, next[column - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[option.length]! <= most;
 }

@@ -11,7 +11,7 @@ function setUp() {
 
 const prompt = { type: 'ref/prompt', name: 'p' };
 
-test('a list is filtered by what is typed so far, a function is asked', async () => {
+test('a list is filtered by the typed text, a function is called', async () => {
   const { server, complete } = setUp();
   server.prompt('p', { arguments: { style: { complete: ['friendly', 'formal', 'casual'] }, other: {} } }, () => 'x');
   server.resourceTemplate(
@@ -48,7 +48,7 @@ test('no more than 100 are sent', async () => {
   });
 });
 
-test('a completer knows who asks', async () => {
+test('a completer gets the caller', async () => {
   const { server, complete } = setUp();
   server.prompt('p', { arguments: { a: { complete: (_, ctx) => [ctx.caller.revision] } } }, () => 'x');
   expect(await complete({ ref: prompt, argument: { name: 'a', value: '' } })).toMatchObject({
@@ -70,7 +70,7 @@ test.each([
   await expect(complete(params)).rejects.toMatchObject({ code: -32602 });
 });
 
-test('a server that completes nothing has no such method', async () => {
+test('a server without completers does not have the method', async () => {
   const { server, complete } = setUp();
   server.prompt('p', { arguments: { a: {} } }, () => 'x');
   await expect(complete({ ref: prompt, argument: { name: 'a', value: '' } })).rejects.toMatchObject({ code: -32601 });
@@ -79,7 +79,7 @@ test('a server that completes nothing has no such method', async () => {
 test.each([
   ['a prompt', prompt],
   ['a template', { type: 'ref/resource', uri: 'a://{x}' }],
-])('values for %s are for those who were granted what it needs', async (_, ref) => {
+])('values for %s require the scopes of the prompt or resource', async (_, ref) => {
   const { server } = setUp();
   server.prompt('p', { scopes: ['s'], arguments: { x: { complete: ['secret'] } } }, () => 'x');
   server.resourceTemplate('a://{x}', { name: 'a', scopes: ['s'], complete: { x: ['secret'] } }, () => 'x');

@@ -28,7 +28,7 @@ test.each([['token'], [0]])('progress goes to the token %j, and only when it gro
 });
 
 test.each([[{}], [{ _meta: {} }], [{ _meta: { progressToken: null } }], [{ _meta: 'x' }]])(
-  'without a token there is no progress: %j',
+  'without a token, no progress is sent: %j',
   async (params) => {
     const { exchange, ctx } = setUp(params);
     await ctx.progress(1);
@@ -47,7 +47,7 @@ test('log messages below the caller’s level are not sent', async () => {
   ]);
 });
 
-test('questions are asked on the exchange', async () => {
+test('questions are sent on the exchange', async () => {
   const roots = [{ uri: 'file:///a' }];
   const { exchange, ctx } = setUp(
     {},
@@ -75,7 +75,7 @@ test('an answer without roots is an error', async () => {
   await expect(ctx.roots()).rejects.toMatchObject({ code: -32602 });
 });
 
-test('the caller and its signal are those of the exchange', () => {
+test('the caller and the signal are those of the exchange', () => {
   const { exchange, ctx } = setUp();
   expect(ctx.caller).toBe(exchange.caller);
   expect(ctx.exchange).toBe(exchange);
@@ -83,7 +83,7 @@ test('the caller and its signal are those of the exchange', () => {
   expect(ctx.signal.aborted).toBe(true);
 });
 
-test('what is lost and not awaited ends nothing, and whoever awaits it hears of it', async () => {
+test('a lost notification causes no unhandled rejection, and rejects if awaited', async () => {
   const rejections = unhandled();
   const lost = { onnotify: () => Promise.reject(new Error('lost')) };
   const { ctx } = setUp({ _meta: { progressToken: 1 } }, lost);
@@ -94,7 +94,7 @@ test('what is lost and not awaited ends nothing, and whoever awaits it hears of 
   await expect(ctx.progress(2)).rejects.toThrow('lost');
 });
 
-test('what is known of the caller and its request', () => {
+test('what the context contains about caller and request', () => {
   const auth = { principal: 'ada', scopes: ['read'] };
   const { ctx } = setUp({}, { caller: { auth }, headers: { 'x-tenant': 'blue' } });
   expect(ctx.auth).toBe(auth);
@@ -147,7 +147,7 @@ describe('a form', () => {
     by: z.enum(['post', 'desk']).optional(),
   });
 
-  test('of a Standard Schema gives what it makes of the answer', async () => {
+  test('of a Standard Schema returns its parsed answer', async () => {
     const { exchange, ctx } = answering({ action: 'accept', content: { name: 'Ada' }, _meta: { a: 1 } });
     const answer = await ctx.elicit({ message: 'Who?', schema });
     expect(answer).toStrictEqual({ action: 'accept', content: { name: 'Ada', days: 14 }, _meta: { a: 1 } });
@@ -201,25 +201,25 @@ describe('a form', () => {
     [{ name: 5 }, 'name: '],
     [{}, 'name: '],
     [undefined, 'name: '],
-    ['Ada', 'not filled in as asked'],
-  ])('filled in with %j is no answer', async (content, message) => {
+    ['Ada', 'does not match the form'],
+  ])('filled in with %j is an invalid answer', async (content, message) => {
     const { ctx } = answering({ action: 'accept', content });
     const answer = ctx.elicit({ message: 'Who?', schema });
     await expect(answer).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(message) });
   });
 
-  test.each(['decline', 'cancel'])('that is answered with %s is not looked at', async (action) => {
+  test.each(['decline', 'cancel'])('that is answered with %s is not validated', async (action) => {
     const { ctx } = answering({ action, content: { name: 5 } });
     expect(await ctx.elicit({ message: 'Who?', schema })).toStrictEqual({ action });
   });
 
-  test.each([{}, { action: 'maybe' }, { action: 5 }])('%j is no answer to a question', async (answer) => {
+  test.each([{}, { action: 'maybe' }, { action: 5 }])('%j is an invalid answer to a question', async (answer) => {
     const { ctx } = answering(answer);
     await expect(ctx.elicit({ message: 'Who?', schema })).rejects.toMatchObject({ code: -32602 });
     await expect(ctx.elicitUrl({ message: 'Go', url: 'https://example.com' })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('that is none is refused before anything is sent', async () => {
+  test('that is not a form is refused before anything is sent', async () => {
     const { exchange, ctx } = answering({ action: 'accept' });
     const nested = ctx.elicit({ message: 'Who?', schema: z.object({ deep: z.object({}) }) });
     await expect(nested).rejects.toThrow(
@@ -243,7 +243,7 @@ describe('an address', () => {
     return exchange.asked[0]!.params;
   };
 
-  test('has an id in 2025-11-25, made up where none is given', async () => {
+  test('has an id in 2025-11-25, generated if none is given', async () => {
     expect(await go('2025-11-25', 'mine')).toEqual({ mode: 'url', ...visit, elicitationId: 'mine' });
     expect((await go('2025-11-25'))['elicitationId']).toMatch(/^[\da-f-]{36}$/);
   });
@@ -263,7 +263,7 @@ describe('sampling', () => {
   const messages = [{ role: 'user', content: { type: 'text', text: 'hi' } }] as const;
   const reply = { role: 'assistant', content: [{ type: 'tool_use', id: '1', name: 'add', input: {} }], model: 'm' };
 
-  test('with tools is sent as it is, and its answer is typed', async () => {
+  test('with tools is sent unchanged, and its answer is typed', async () => {
     const { exchange, ctx } = setUp({}, { onask: () => reply });
     const params = {
       messages: [...messages],
@@ -310,7 +310,7 @@ describe('sampling', () => {
     expect(await withContext(revision, {}, 'none')).toMatchObject({ asked: 1 });
   });
 
-  test('without content is no answer', async () => {
+  test('without content is an invalid answer', async () => {
     const { ctx } = setUp({}, { onask: () => ({ role: 'assistant', model: 'm' }) });
     await expect(ctx.sample({ messages, maxTokens: 1 })).rejects.toMatchObject({ code: -32602 });
   });

@@ -1,4 +1,4 @@
-import { inTurn } from '../base/turn.ts';
+import { paced } from '../base/paced.ts';
 import type { AskOptions, Caller, Exchange } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isRequestId, type JsonObject } from '../jsonrpc/message.ts';
@@ -14,7 +14,7 @@ import { formOf } from './form.ts';
 import type { Arguments } from './infer.ts';
 import { once } from './once.ts';
 import { complaint, type AnySchema } from './schema.ts';
-import { TaskExchange, type StartTaskOptions } from './task-exchange.ts';
+import type { StartTaskOptions } from './task-rules.ts';
 
 /**
  * The schema of a form: a flat object of strings, numbers, integers, booleans and choices (client/elicitation:
@@ -58,10 +58,13 @@ const DROPPED = Promise.resolve();
 export class Context {
   /** The request as it was received. */
   readonly exchange: Exchange;
+  readonly #start: ((options: StartTaskOptions) => Promise<boolean>) | undefined;
   #progress = Number.NEGATIVE_INFINITY;
 
-  constructor(exchange: Exchange) {
+  /** @param start turns the call into a task, for tools that work as tasks. */
+  constructor(exchange: Exchange, start?: (options: StartTaskOptions) => Promise<boolean>) {
     this.exchange = exchange;
+    this.#start = start;
   }
 
   /** The caller and its capabilities. */
@@ -103,7 +106,7 @@ export class Context {
     const { _meta: meta } = this.exchange.params;
     const progressToken: unknown = isObject(meta) ? meta[Meta.ProgressToken] : undefined;
     if (!isRequestId(progressToken) || !Number.isFinite(progress) || progress <= this.#progress) {
-      return inTurn(DROPPED);
+      return paced(DROPPED);
     }
     this.#progress = progress;
     const params: JsonObject = { progressToken, progress };
@@ -117,7 +120,7 @@ export class Context {
    * Resolves when the transport has accepted it. It need not be awaited.
    */
   log(level: LogLevel, data: unknown, logger?: string): Promise<void> {
-    if (!reaches(level, this.exchange.caller.logLevel)) return inTurn(DROPPED);
+    if (!reaches(level, this.exchange.caller.logLevel)) return paced(DROPPED);
     return this.#notify(NotificationMethod.Message, logger === undefined ? { level, data } : { level, logger, data });
   }
 
@@ -132,9 +135,8 @@ export class Context {
    * accepted; the signal's reason if the caller is gone.
    */
   async startTask(options: StartTaskOptions = {}): Promise<boolean> {
-    if (!(this.exchange instanceof TaskExchange))
-      throw new Error('startTask is for tools that work as tasks: see ToolConfig.task');
-    return this.exchange.call.start(options);
+    if (!this.#start) throw new Error('startTask is only for tools that run as tasks: set ToolConfig.task');
+    return this.#start(options);
   }
 
   /**
@@ -177,11 +179,11 @@ export class Context {
     const params = { message: form.message, requestedSchema: schema.json };
     const answer = checkedAnswer(await this.exchange.ask(Method.Elicit, params, options));
     if (answer.action !== 'accept') return withoutContent(answer, answer.action);
-    const verdict = await schema.validate(answer.content ?? {});
-    if (verdict.issues) {
-      throw new RpcError(ErrorCode.InvalidParams, `The form was not filled in as asked: ${complaint(verdict.issues)}`);
+    const checked = await schema.validate(answer.content ?? {});
+    if (checked.issues) {
+      throw new RpcError(ErrorCode.InvalidParams, `The answer does not match the form: ${complaint(checked.issues)}`);
     }
-    return { ...answer, action: 'accept', content: verdict.value as Arguments<S> };
+    return { ...answer, action: 'accept', content: checked.value as Arguments<S> };
   }
 
   /**
@@ -196,7 +198,8 @@ export class Context {
     options: AskOptions = {},
   ): Promise<ElicitAnswer<undefined>> {
     const { message, url } = visit;
-    if (!URL.canParse(url)) throw new TypeError('elicitUrl: url is not a URL');
+    if (!URL.canParse(url))
+      throw new TypeError('elicitUrl: url must be an absolute URL, such as https://example.com/login');
     const params: JsonObject = { mode: 'url', message, url };
     if (REVISIONS[this.exchange.caller.revision].era === 'legacy')
       params['elicitationId'] = visit.elicitationId ?? crypto.randomUUID();
@@ -218,7 +221,7 @@ export class Context {
     this.#checkContext(params);
     const result = await this.exchange.ask(Method.CreateMessage, { ...params }, options);
     if (!isObject(result['content']) && !Array.isArray(result['content']))
-      throw new RpcError(ErrorCode.InvalidParams, 'The caller answered sampling/createMessage without content');
+      throw new RpcError(ErrorCode.InvalidParams, 'The client answered sampling/createMessage without content');
     return result as SampleResult;
   }
 
@@ -230,7 +233,7 @@ export class Context {
   async roots(options: AskOptions = {}): Promise<Root[]> {
     const { roots } = await this.exchange.ask(Method.ListRoots, {}, options);
     if (!Array.isArray(roots))
-      throw new RpcError(ErrorCode.InvalidParams, 'The caller answered roots/list without roots');
+      throw new RpcError(ErrorCode.InvalidParams, 'The client answered roots/list without roots');
     return roots as Root[];
   }
 
@@ -264,7 +267,7 @@ function checkedAnswer(answer: JsonObject): JsonObject & Pick<ElicitResult, 'act
   if (!ACTIONS.has(action)) {
     throw new RpcError(
       ErrorCode.InvalidParams,
-      'The answer to elicitation/create says none of accept, decline, cancel',
+      'The action of the answer to elicitation/create must be accept, decline or cancel',
     );
   }
   return answer as JsonObject & Pick<ElicitResult, 'action'>;

@@ -5,7 +5,7 @@ import { formOf } from './form.ts';
 const form = (properties: JsonObject, more: JsonObject = {}) => formOf({ type: 'object', properties, ...more });
 const field = (schema: JsonObject): unknown => form({ a: schema }).json['properties'].a;
 
-describe('what a form can ask for is asked as it is written', () => {
+describe('supported schemas are sent as written', () => {
   test.each<JsonObject>([
     { type: 'string', title: 'A', description: 'An a', minLength: 3, maxLength: 50, format: 'email', default: 'a@b.c' },
     { type: 'string', format: 'uri' },
@@ -30,7 +30,7 @@ describe('what a form can ask for is asked as it is written', () => {
     expect(field(schema)).toStrictEqual(schema);
   });
 
-  test('with what is required', () => {
+  test('with required fields', () => {
     const json = { type: 'object', properties: { a: { type: 'string' }, b: { type: 'boolean' } }, required: ['b'] };
     expect(formOf(json).json).toStrictEqual(json);
   });
@@ -56,7 +56,7 @@ describe('the same choice written otherwise', () => {
   });
 });
 
-test('what a form cannot say is left out, and checked all the same', async () => {
+test('keywords that a form does not support are not sent, but validated', async () => {
   const schema = form(
     {
       a: { type: 'string', pattern: '^a', format: 'uuid', 'x-hint': 1 },
@@ -71,14 +71,14 @@ test('what a form cannot say is left out, and checked all the same', async () =>
   expect(await schema.validate({ c: 0 })).toHaveProperty('issues');
 });
 
-describe('what is no form is refused', () => {
+describe('an invalid form is refused', () => {
   test.each<[string, JsonObject, string]>([
     ['an object in it', { type: 'object', properties: {} }, 'must be a string, number'],
     ['null', { type: 'null' }, 'must be a string, number'],
     ['two types', { type: ['string', 'null'] }, 'must be a string, number'],
     ['no type', { description: 'any' }, 'must be a string, number'],
-    ['a list of strings', { type: 'array', items: { type: 'string' } }, 'is a list, and its items must be a choice'],
-    ['a list of anything', { type: 'array' }, 'is a list, and its items must be a choice'],
+    ['a list of strings', { type: 'array', items: { type: 'string' } }, 'is a list, so its items must be a choice'],
+    ['a list of anything', { type: 'array' }, 'is a list, so its items must be a choice'],
     ['a choice of numbers', { enum: [1, 2] }, 'a choice of a form must be one of strings'],
     ['no choice', { type: 'string', enum: [] }, 'a choice of a form must be one of strings'],
     ['a constant number', { const: 1 }, 'a choice of a form must be one of strings'],
@@ -87,13 +87,13 @@ describe('what is no form is refused', () => {
       { anyOf: [{ type: 'string' }, { type: 'number' }] },
       'a choice of a form must be one of strings',
     ],
-    ['a condition', { type: 'string', if: {} }, 'has if, which a form cannot have'],
-    ['a reference', { type: 'string', $ref: '#' }, 'has $ref, which a form cannot have'],
-    ['a default of another type', { type: 'integer', default: 0.5 }, 'its default is not of its type'],
+    ['a condition', { type: 'string', if: {} }, 'has if, which forms do not support'],
+    ['a reference', { type: 'string', $ref: '#' }, 'has $ref, which forms do not support'],
+    ['a default of another type', { type: 'integer', default: 0.5 }, 'its default does not have its type'],
     [
       'a default of another list',
       { type: 'array', items: { enum: ['x'] }, default: 'x' },
-      'its default is not of its type',
+      'its default does not have its type',
     ],
   ])('%s', (_, schema, message) => {
     expect(() => field(schema)).toThrow(TypeError);
@@ -105,11 +105,11 @@ describe('what is no form is refused', () => {
     ['no object', { type: 'string' }, 'must have type "object" and "properties"'],
     ['no properties', { type: 'object' }, 'must have type "object" and "properties"'],
     ['no schema', { type: 'object', properties: { a: true } }, 'Form property a has no schema'],
-    ['combined', { type: 'object', properties: {}, allOf: [] }, 'has allOf, which a form cannot have'],
+    ['combined', { type: 'object', properties: {}, allOf: [] }, 'has allOf, which forms do not support'],
     [
       'a stranger',
       { type: 'object', properties: {}, required: ['b'] },
-      'Form property b is required, but not described',
+      'Form property b is required, but it is not in properties',
     ],
     [
       'of an unknown type',

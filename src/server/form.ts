@@ -49,7 +49,7 @@ function formSchema(json: JsonObject): JsonObject {
   const form: JsonObject = { type: 'object', properties: Object.fromEntries(fields) };
   if (Array.isArray(required) && required.length > 0) {
     const unknown = required.map(String).find((name) => !Object.hasOwn(properties, name));
-    if (unknown !== undefined) throw new TypeError(`Form property ${unknown} is required, but not described`);
+    if (unknown !== undefined) throw new TypeError(`Form property ${unknown} is required, but it is not in properties`);
     form['required'] = required;
   }
   return form;
@@ -88,7 +88,7 @@ function isBound(value: unknown): boolean {
 function several(field: JsonObject, owner: string): JsonObject {
   const items: unknown = field['items'];
   const choices = isObject(items) ? choicesOf(items, 'anyOf', owner) : undefined;
-  if (choices === undefined) throw new TypeError(`${owner} is a list, and its items must be a choice of strings`);
+  if (choices === undefined) throw new TypeError(`${owner} is a list, so its items must be a choice of strings`);
   const shown: JsonObject = { items: 'enum' in choices ? { type: 'string', enum: choices['enum'] } : choices };
   for (const keyword of ['minItems', 'maxItems']) {
     if (typeof field[keyword] === 'number') shown[keyword] = field[keyword];
@@ -125,7 +125,7 @@ function choicesOf(schema: JsonObject, titled: 'oneOf' | 'anyOf', owner: string)
 function withDefault(shown: JsonObject, field: JsonObject, owner: string): JsonObject {
   const value: unknown = field['default'];
   if (value === undefined) return shown;
-  if (!fits(value, shown['type'])) throw new TypeError(`${owner}: its default is not of its type`);
+  if (!fits(value, shown['type'])) throw new TypeError(`${owner}: its default does not have its type`);
   return { ...shown, default: value };
 }
 
@@ -142,7 +142,7 @@ function fits(value: unknown, type: unknown): boolean {
 
 function refuseCombining(schema: JsonObject, owner: string): void {
   const keyword = COMBINING.find((one) => schema[one] !== undefined);
-  if (keyword !== undefined) throw new TypeError(`${owner} has ${keyword}, which a form cannot have`);
+  if (keyword !== undefined) throw new TypeError(`${owner} has ${keyword}, which forms do not support`);
 }
 
 function isStrings(value: unknown): value is string[] {

@@ -32,7 +32,7 @@ test.each([
   ['tools/call', { name: 'typed' }],
   ['prompts/get', { name: 'p' }],
   ['resources/read', { uri: 'a://1' }],
-])('a handler of %s %j is called anew with the answers and its state', async (method, params) => {
+])('a handler of %s %j is called again with the answers and its state', async (method, params) => {
   const server = new McpServer({ name: 'test', version: '1' });
   const seen: unknown[] = [];
   const ask = (ctx: { inputResponses: unknown; requestState: unknown }) => {

@@ -30,7 +30,8 @@ export function inputRequired({
   if (inputRequests === undefined && requestState === undefined)
     throw new TypeError('inputRequired needs inputRequests, requestState or both');
   for (const [key, { method }] of Object.entries(inputRequests ?? {})) {
-    if (!QUESTIONS.has(method)) throw new TypeError(`inputRequired: ${key} asks for ${method}, which is no question`);
+    if (!QUESTIONS.has(method))
+      throw new TypeError(`inputRequired: ${key} asks for ${method}, which is not a request that a client answers`);
   }
   if (requestState !== undefined && typeof requestState !== 'string')
     throw new TypeError('inputRequired: requestState must be a string');

@@ -58,7 +58,7 @@ describe.each<[string, JsonObject]>([
     );
   });
 
-  test('is told as it is where it is meant for the caller, or all is exposed', async () => {
+  test('is sent unchanged if it is for the caller, or if errors are exposed', async () => {
     const onerror = vi.fn<(error: Error) => void>();
     expect(await told(new UserError('ask for another'), { onerror })).toEqual({
       code: -32603,
@@ -72,7 +72,7 @@ describe.each<[string, JsonObject]>([
   });
 });
 
-test('a UserError of another copy of this package is one, also where a bundler has changed its name', async () => {
+test('a UserError of another copy of this package is recognised, even if a bundler changed its name', async () => {
   vi.resetModules();
   const { UserError: Other } = await import('./user-error.ts');
   class e extends Other {}
@@ -99,13 +99,13 @@ test('without onerror, an error of a handler is written to stderr with its stack
   expect(thrown.stack).toContain('internal-errors.test.ts');
 });
 
-test('a tool tells what any error says where all is exposed', async () => {
+test('a tool returns the message of any error if errors are exposed', async () => {
   const client = new ModernClient(brokenServer(new Error(SECRET), { exposeErrors: true, onerror: () => {} }).service);
   const { response } = await client.request('tools/call', { name: 't' });
   expect(response.result).toMatchObject({ isError: true, content: [{ text: SECRET }] });
 });
 
-test('the error of a handler whose caller has left is not reported', async () => {
+test('an error of a handler whose caller has left is not reported', async () => {
   const onerror = vi.fn<(error: Error) => void>();
   const server = new McpServer({ name: 'test', version: '1', onerror });
   const waits = (signal: AbortSignal) =>

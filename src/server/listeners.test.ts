@@ -26,7 +26,7 @@ function setUp() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test('the acknowledgement comes first and names what is honoured', async () => {
+test('the acknowledgement comes first and contains the accepted filter', async () => {
   const { server, listen } = setUp();
   const filter = { ...everything, resourceSubscriptions: ['a://1'] };
   const { exchange } = listen({ ...filter, somethingNew: true });
@@ -38,7 +38,7 @@ test('the acknowledgement comes first and names what is honoured', async () => {
   ]);
 });
 
-test('what the server has not is not honoured', async () => {
+test('unsupported kinds of changes are not accepted', async () => {
   const server = new McpServer({ name: 'test', version: '1' });
   const ask = () =>
     new TestExchange('subscriptions/listen', { notifications: { ...everything, resourceSubscriptions: ['a://1'] } });
@@ -57,7 +57,7 @@ test('what the server has not is not honoured', async () => {
   ]);
 });
 
-test('a change is heard by those who asked, once, until they leave', async () => {
+test('a change is sent once to each subscriber, until it leaves', async () => {
   const { server, tool, resource, prompt, listen } = setUp();
   const all = listen(everything);
   const tools = listen({ toolsListChanged: true, promptsListChanged: false });
@@ -84,7 +84,7 @@ test('a change is heard by those who asked, once, until they leave', async () =>
   expect(tools.methods()).toHaveLength(3);
 });
 
-test('an update is heard by those who subscribed to that resource', async () => {
+test('an update is sent to subscribers of that resource', async () => {
   const { server, listen } = setUp();
   const one = listen({ resourceSubscriptions: ['a://1', 'a://2'] });
   const other = listen({ resourceSubscriptions: ['a://3'], ...everything });
@@ -94,7 +94,7 @@ test('an update is heard by those who subscribed to that resource', async () => 
   expect(other.methods()).toEqual(['subscriptions/acknowledged']);
 });
 
-test('a reader who does not read piles up one of each', async () => {
+test('for a subscriber that does not read, one notification of each kind waits', async () => {
   const { server, listen } = setUp();
   const taken: (() => void)[] = [];
   const slow = listen(
@@ -119,7 +119,7 @@ test('a reader who does not read piles up one of each', async () => {
   ]);
 });
 
-test('what cannot be delivered is for its exchange to report, and the next one is tried', async () => {
+test('a failed notification is reported by its exchange, and the next subscriber is tried', async () => {
   const { server, listen, errors } = setUp();
   let broken = false;
   const one = listen(everything, {
@@ -137,7 +137,7 @@ test('what cannot be delivered is for its exchange to report, and the next one i
   expect(errors).toEqual([]);
 });
 
-test('where the acknowledgement cannot be sent, nobody listens', async () => {
+test('if the acknowledgement cannot be sent, there is no subscription', async () => {
   const { server, listen } = setUp();
   const one = listen(everything, {
     onnotify: () => {
@@ -150,7 +150,7 @@ test('where the acknowledgement cannot be sent, nobody listens', async () => {
   expect(one.exchange.notified).toHaveLength(1);
 });
 
-test('who has left already does not listen', async () => {
+test('a caller who has left is not subscribed', async () => {
   const { server } = setUp();
   const exchange = new TestExchange('subscriptions/listen', { notifications: {} });
   exchange.abort();
@@ -173,7 +173,7 @@ test.each<JsonObject>([
   });
 });
 
-test('a thousand URIs are not too many, and each is heard once', async () => {
+test('a thousand URIs are accepted, and each is reported once', async () => {
   const { server, listen } = setUp();
   const uris = Array.from({ length: 999 }, (_, n) => `a://${n}`);
   const one = listen({ resourceSubscriptions: [...uris, 'a://7'] });
@@ -185,7 +185,7 @@ test('a thousand URIs are not too many, and each is heard once', async () => {
   expect(one.exchange.notified.slice(1).map(({ params }) => params?.['uri'])).toEqual(['a://7', 'a://998']);
 });
 
-test('an update costs nothing for those who listen to something else', async () => {
+test('an update costs nothing for subscribers of other resources', async () => {
   const { server, listen } = setUp();
   const others = Array.from({ length: 2000 }, (_, n) => listen({ resourceSubscriptions: [`b://${n}`] }));
   const one = listen({ resourceSubscriptions: ['a://1'] });
@@ -227,7 +227,7 @@ describe('tasks', () => {
       .filter(({ method }) => method === 'notifications/tasks')
       .map(({ params }) => [params?.['taskId'], params?.['status']]);
 
-  test('that change are heard of, whole, by those who asked for them', async () => {
+  test('changes of tasks are sent completely to their subscribers', async () => {
     const { listen, begin, goOn, send, until } = withTasks();
     const [first, second] = [await begin(), await begin()];
     const one = listen({ taskIds: [first] }, caller());
@@ -247,7 +247,7 @@ describe('tasks', () => {
     expect(one.exchange.notified.at(-1)?.params).toEqual(task);
   });
 
-  test('of others, and such as never were, are not acknowledged and not heard of', async () => {
+  test('of other principals, and unknown tasks, are not accepted', async () => {
     const { listen, begin, goOn } = withTasks();
     const [anns, bobs] = [await begin('ann'), await begin('bob')];
     const ann = listen({ ...everything, taskIds: [bobs, 'none', anns] }, caller('ann'));
@@ -261,7 +261,7 @@ describe('tasks', () => {
     expect(changes(nobody)).toEqual([]);
   });
 
-  test('that wait or are over when the listener comes are told of at once, behind the acknowledgement', async () => {
+  test('that wait or have ended are reported at once, after the acknowledgement', async () => {
     const { server, listen, begin, goOn, send } = withTasks();
     const [asking, over] = [await begin(), await begin()];
     goOn();
@@ -278,7 +278,7 @@ describe('tasks', () => {
     ]);
   });
 
-  test('are not for callers that did not declare the extension', async () => {
+  test('are not sent to callers without the extension', async () => {
     const { listen, begin } = withTasks();
     const id = await begin();
     await expect(listen({ taskIds: [id] }, caller(undefined, {})).done).rejects.toMatchObject({
@@ -287,7 +287,7 @@ describe('tasks', () => {
     });
   });
 
-  test('pile up no more than their newest state for a reader who does not read', async () => {
+  test('only their newest state waits for a subscriber that does not read', async () => {
     const { listen, begin, goOn, send, until } = withTasks();
     const id = await begin();
     const taken: (() => void)[] = [];
@@ -323,7 +323,7 @@ describe('tasks', () => {
   });
 
   test.each([[['x', 1]], ['x'], [Array.from({ length: 1001 }, (_, n) => `${n}`)]])(
-    'are not named by %#, malformed or too many',
+    'refuses %#, which is malformed or too many',
     async (taskIds) => {
       const { listen } = withTasks();
       await expect(listen({ taskIds }, caller()).done).rejects.toMatchObject({ code: -32602 });

@@ -1,20 +1,14 @@
-import type { Caller, Exchange } from '../core/exchange.ts';
-import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { Exchange } from '../core/exchange.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
+import { readFilter } from '../protocol/subscriptions.ts';
 import type { DetailedTask } from '../protocol/tasks.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
+import type { LazyTasks } from './lazy-tasks.ts';
+import { demandTasks } from './task-rules.ts';
 
 /** The lists that can change, by their names in the filter and the capabilities. */
 export type ListKind = 'tools' | 'prompts' | 'resources';
-
-/** The tasks that a caller can subscribe to. */
-export interface TaskSource {
-  /** @throws RpcError −32021 if the caller did not declare the extension. */
-  demand(caller: Caller): void;
-  /** Filters the ids to the tasks that the caller may follow, each with its current state. */
-  audible(ids: readonly string[], caller: Caller): Promise<ReadonlyMap<string, DetailedTask>>;
-}
 
 const CHANGED = {
   tools: NotificationMethod.ToolsListChanged,
@@ -22,13 +16,6 @@ const CHANGED = {
   resources: NotificationMethod.ResourcesListChanged,
 } as const;
 const KINDS = Object.keys(CHANGED) as ListKind[];
-
-/** The most URIs and task ids in one filter. */
-export const MAX_NAMES = 1000;
-/** The most characters of one of them. */
-const MAX_NAME = 8192;
-/** The most characters of all of them together. */
-const MAX_FILTER = 256 * 1024;
 
 type Due = [method: string, params: JsonObject | undefined];
 
@@ -111,11 +98,11 @@ export class Listeners {
    * @throws RpcError −32602 (rejects) if the filter is malformed or too large; −32021 if it names tasks and the caller
    * did not declare the extension; the underlying error if the acknowledgement could not be sent.
    */
-  listen(exchange: Exchange, supported: ReadonlySet<ListKind>, tasks?: TaskSource): Promise<JsonObject> {
+  listen(exchange: Exchange, supported: ReadonlySet<ListKind>, tasks?: LazyTasks): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       const filter = honoured(exchange.params['notifications'], supported, tasks !== undefined);
       // The tasks extension: Task Status Notifications.
-      if (filter.taskIds) tasks!.demand(exchange.caller);
+      if (filter.taskIds) demandTasks(exchange.caller);
       if (exchange.signal.aborted) {
         resolve({});
         return;
@@ -168,16 +155,16 @@ export class Listeners {
   };
 
   /** Looks up the tasks first. Changes in the meantime are sent after the acknowledgement. */
-  async #acknowledgeTasks(listener: Listener, ids: readonly string[], tasks: TaskSource): Promise<void> {
+  async #acknowledgeTasks(listener: Listener, ids: readonly string[], tasks: LazyTasks): Promise<void> {
     const { exchange, filter } = listener;
     listener.due = new Map();
-    const audible = await tasks.audible(ids, exchange.caller);
+    const visible = await (await tasks.load()).visible(ids, exchange.caller);
     if (!listener.open) return;
-    for (const id of ids) if (!audible.has(id)) this.#byTask.delete(id, listener);
-    filter.taskIds = [...audible.keys()];
-    if (audible.size === 0) delete filter.taskIds;
+    for (const id of ids) if (!visible.has(id)) this.#byTask.delete(id, listener);
+    filter.taskIds = [...visible.keys()];
+    if (visible.size === 0) delete filter.taskIds;
     // If a task has already ended or asks a question, there may be no further change: send its state now.
-    for (const task of audible.values()) {
+    for (const task of visible.values()) {
       const key = taskKey(task);
       if (task.status !== 'working' && !listener.due.has(key))
         listener.due.set(key, [NotificationMethod.Task, { ...task }]);
@@ -230,31 +217,10 @@ function take(due: Map<string, Due> | undefined): Due | undefined {
 
 /** The part of the requested filter that this server supports. Tasks are filtered later. */
 function honoured(asked: unknown, supported: ReadonlySet<ListKind>, tasks: boolean): SubscriptionFilter {
-  if (!isObject(asked)) throw new RpcError(ErrorCode.InvalidParams, '"notifications" must be an object');
+  const { resourceSubscriptions, taskIds, ...lists } = readFilter(asked);
   const filter: SubscriptionFilter = {};
-  for (const kind of supported) {
-    if (asked[`${kind}ListChanged`] === true) filter[`${kind}ListChanged`] = true;
-  }
-  const uris = names(asked, 'resourceSubscriptions');
-  const ids = tasks ? names(asked, 'taskIds') : [];
-  if (supported.has('resources') && uris.length > 0) filter.resourceSubscriptions = uris;
-  if (ids.length > 0) filter.taskIds = ids;
+  for (const kind of supported) if (lists[`${kind}ListChanged`]) filter[`${kind}ListChanged`] = true;
+  if (supported.has('resources') && resourceSubscriptions) filter.resourceSubscriptions = resourceSubscriptions;
+  if (tasks && taskIds) filter.taskIds = taskIds;
   return filter;
-}
-
-function names(asked: JsonObject, property: string): string[] {
-  const given: unknown = asked[property];
-  if (given === undefined) return [];
-  if (!Array.isArray(given) || !given.every((name) => typeof name === 'string')) {
-    throw new RpcError(ErrorCode.InvalidParams, `"${property}" must be an array of strings`);
-  }
-  const distinct = [...new Set<string>(given)];
-  const characters = distinct.reduce((sum, { length }) => sum + length, 0);
-  if (given.length > MAX_NAMES || characters > MAX_FILTER || distinct.some(({ length }) => length > MAX_NAME)) {
-    throw new RpcError(
-      ErrorCode.InvalidParams,
-      `"${property}" must not have more than ${MAX_NAMES} entries, of ${MAX_NAME} characters each and ${MAX_FILTER} in all`,
-    );
-  }
-  return distinct;
 }

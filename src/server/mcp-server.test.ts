@@ -13,7 +13,7 @@ describe('server/discover', () => {
   const capabilities = async (server: McpServer) =>
     (await ask(server, 'server/discover'))['capabilities'] as JsonObject;
 
-  test('says who the server is', async () => {
+  test('returns the server’s identity', async () => {
     const server = make({
       title: 'Test',
       websiteUrl: 'https://example.com',
@@ -36,7 +36,7 @@ describe('server/discover', () => {
     expect(await ask(make(), 'server/discover')).not.toHaveProperty('instructions');
   });
 
-  test('declares what is registered, and goes on declaring it', async () => {
+  test('declares what is registered, and continues to', async () => {
     const server = make();
     const tool = server.tool('t', {}, () => 1);
     expect(await capabilities(server)).toEqual({ logging: {}, tools: { listChanged: true } });
@@ -53,13 +53,13 @@ describe('server/discover', () => {
     expect(await capabilities(server)).toHaveProperty('completions', {});
   });
 
-  test('declares what it is told to', async () => {
+  test('declares the given capabilities', async () => {
     const declared = { tools: { listChanged: true }, experimental: { x: {} } };
     expect(await capabilities(make({ capabilities: declared }))).toEqual({ logging: {}, ...declared });
   });
 });
 
-test('what is no method of the server is refused, and a notification is not answered', async () => {
+test('an unknown method is refused, and a notification is not answered', async () => {
   const server = make();
   await expect(ask(server, 'ping')).rejects.toMatchObject({ code: -32601, message: 'Method not found: ping' });
   await expect(ask(server, 'toString')).rejects.toMatchObject({ code: -32601 });
@@ -103,7 +103,7 @@ describe('pages', () => {
   });
 });
 
-test('there is no list of what the server does not have', async () => {
+test('a list that the server does not have is an unknown method', async () => {
   const server = make();
   for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
     await expect(ask(server, method)).rejects.toMatchObject({ code: -32601 });
@@ -112,7 +112,7 @@ test('there is no list of what the server does not have', async () => {
   expect(await ask(server, 'resources/templates/list')).toEqual({ resourceTemplates: [] });
 });
 
-describe('what is registered', () => {
+describe('registered entries', () => {
   test('can be changed and taken away', async () => {
     const server = make();
     const a = server.tool('a', { description: 'old' }, () => 1);
@@ -149,7 +149,7 @@ describe('what is registered', () => {
 });
 
 describe('middleware', () => {
-  test('stands around the whole service, the first outermost, also when it comes late', async () => {
+  test('wraps the whole service, the first outermost, also if added late', async () => {
     const server = make();
     const { service } = server;
     const seen: string[] = [];

@@ -18,7 +18,8 @@ import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { checkEntry, checkServerOptions, checkUri } from './checks.ts';
 import { complete, type Completers } from './completion.ts';
 import { HandlerErrors } from './handler-errors.ts';
-import { Listeners, MAX_NAMES, type ListKind } from './listeners.ts';
+import { MAX_NAMES } from '../protocol/subscriptions.ts';
+import { Listeners, type ListKind } from './listeners.ts';
 import { Prompts, type PromptArguments, type PromptConfig, type PromptHandler } from './prompts.ts';
 import { compact, type Registered } from './registry.ts';
 import {
@@ -30,7 +31,7 @@ import {
 } from './resources.ts';
 import type { AnySchema } from './schema.ts';
 import { Serving, type HttpServerOptions } from './serving.ts';
-import { TaskDesk } from './task-desk.ts';
+import { LazyTasks } from './lazy-tasks.ts';
 import type { TasksOptions } from './task-rules.ts';
 import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
 
@@ -98,7 +99,7 @@ export class McpServer {
   readonly #discoverHints: JsonObject;
   readonly #errors: HandlerErrors;
   readonly #listeners: Listeners;
-  readonly #tasks: TaskDesk;
+  readonly #tasks: LazyTasks;
   readonly #tools: Tools;
   readonly #resources: Resources;
   readonly #prompts: Prompts;
@@ -130,7 +131,7 @@ export class McpServer {
     this.#discoverHints = cacheHints(cache.discover ?? {}, 'server/discover');
     this.#errors = new HandlerErrors({ expose: exposeErrors, onerror });
     this.#listeners = new Listeners();
-    this.#tasks = new TaskDesk(tasks, onerror);
+    this.#tasks = new LazyTasks(tasks, onerror);
     this.#tasks.onchange = (principal, task) => this.#listeners.taskChanged(principal, task);
     const registry = (kind: ListKind) => ({
       pageSize,
@@ -295,15 +296,19 @@ export class McpServer {
       case Method.Listen:
         return this.#listen(exchange);
       case Method.GetTask:
-        return this.#hasTasks(exchange) ? this.#tasks.answer('get', exchange) : notFound(exchange);
+        return this.#task('get', exchange);
       case Method.UpdateTask:
-        return this.#hasTasks(exchange) ? this.#tasks.answer('update', exchange) : notFound(exchange);
+        return this.#task('update', exchange);
       case Method.CancelTask:
-        return this.#hasTasks(exchange) ? this.#tasks.answer('cancel', exchange) : notFound(exchange);
+        return this.#task('cancel', exchange);
       default:
         if (isNotificationMethod(exchange.method)) return Promise.resolve({});
         return notFound(exchange);
     }
+  }
+
+  async #task(method: 'get' | 'update' | 'cancel', exchange: Exchange): Promise<JsonObject> {
+    return this.#hasTasks(exchange) ? (await this.#tasks.load())[method](exchange) : notFound(exchange);
   }
 
   /** 2026-07-28, server/discover. */

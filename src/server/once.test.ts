@@ -20,7 +20,7 @@ test('a value is made once for the request, in another process too', async () =>
   expect(make).toHaveBeenCalledOnce();
 });
 
-test('keys are told apart, and do not meet other notes', async () => {
+test('keys are distinct, also from other notes', async () => {
   const { exchange, ctx } = setUp();
   exchange.notes.set('a', 'another note');
   expect(await ctx.once('a', () => 1)).toBe(1);
@@ -28,7 +28,7 @@ test('keys are told apart, and do not meet other notes', async () => {
   expect(exchange.notes.get('a')).toBe('another note');
 });
 
-test('each call gets a copy, as it is when it comes back', async () => {
+test('each call gets a copy of the stored value', async () => {
   const { ctx } = setUp();
   const value: Record<string, unknown> = { a: 1, gone: undefined };
   const first = await ctx.once('k', () => value);
@@ -59,7 +59,7 @@ test('a run that fails is forgotten', async () => {
   expect(await ctx.once('k', () => 'paid')).toBe('paid');
 });
 
-test('undefined is remembered, and told from null', async () => {
+test('undefined is stored, and distinct from null', async () => {
   const { exchange, ctx } = setUp();
   const nothing = vi.fn<() => undefined>(() => undefined);
   expect(await ctx.once('nothing', nothing)).toBeUndefined();

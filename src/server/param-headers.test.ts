@@ -16,17 +16,17 @@ describe('an input schema that breaks the rules on x-mcp-header is refused', () 
     ['a colon', { a: named('string', 'Region:') }, 'properties.a must be a header name'],
     ['a line feed', { a: named('string', 'Region\n') }, 'properties.a must be a header name'],
     ['a letter beyond ASCII', { a: named('string', 'Région') }, 'properties.a must be a header name'],
-    ['twice', { a: region, b: region }, 'properties.b is also that of properties.a'],
-    ['twice but for case', { a: region, b: named('string', 'REGION') }, 'properties.b is also that of properties.a'],
-    ['a number', { a: named('number', 'A') }, 'properties.a must stand on a property of type'],
-    ['an object', { a: named('object', 'A') }, 'properties.a must stand on a property of type'],
-    ['an array', { a: named('array', 'A') }, 'properties.a must stand on a property of type'],
-    ['null', { a: named('null', 'A') }, 'properties.a must stand on a property of type'],
-    ['two types', { a: named(['string', 'null'], 'A') }, 'properties.a must stand on a property of type'],
-    ['no type', { a: { 'x-mcp-header': 'A' } }, 'properties.a must stand on a property of type'],
-    ['in a list', { a: { type: 'array', items: region } }, 'properties.a.items must stand on a property that'],
-    ['behind oneOf', { a: { oneOf: [region] } }, 'properties.a.oneOf.0 must stand on a property that'],
-    ['in a nested one', { a: { properties: { b: { not: region } } } }, 'properties.a.properties.b.not must stand'],
+    ['twice', { a: region, b: region }, 'properties.b is already used by properties.a'],
+    ['twice but for case', { a: region, b: named('string', 'REGION') }, 'properties.b is already used by properties.a'],
+    ['a number', { a: named('number', 'A') }, 'properties.a must be on a property of type'],
+    ['an object', { a: named('object', 'A') }, 'properties.a must be on a property of type'],
+    ['an array', { a: named('array', 'A') }, 'properties.a must be on a property of type'],
+    ['null', { a: named('null', 'A') }, 'properties.a must be on a property of type'],
+    ['two types', { a: named(['string', 'null'], 'A') }, 'properties.a must be on a property of type'],
+    ['no type', { a: { 'x-mcp-header': 'A' } }, 'properties.a must be on a property of type'],
+    ['in a list', { a: { type: 'array', items: region } }, 'properties.a.items must be on a property that'],
+    ['behind oneOf', { a: { oneOf: [region] } }, 'properties.a.oneOf.0 must be on a property that'],
+    ['in a nested one', { a: { properties: { b: { not: region } } } }, 'properties.a.properties.b.not must be'],
   ])('%s', (_, properties, message) => {
     const server = new McpServer({ name: 'test', version: '1' });
     expect(() => server.tool('t', { input: { type: 'object', properties } }, () => 1)).toThrow(TypeError);
@@ -35,14 +35,14 @@ describe('an input schema that breaks the rules on x-mcp-header is refused', () 
     );
   });
 
-  test('where "properties" alone does not lead to it', () => {
+  test('if not only "properties" lead to it', () => {
     const server = new McpServer({ name: 'test', version: '1' });
     for (const keyword of ['$defs', 'patternProperties', 'dependentSchemas']) {
       const input = { type: 'object', [keyword]: { a: { properties: { b: region } } } };
-      expect(() => server.tool('t', { input }, () => 1)).toThrow(`${keyword}.a.properties.b must stand`);
+      expect(() => server.tool('t', { input }, () => 1)).toThrow(`${keyword}.a.properties.b must be`);
     }
     expect(() => server.tool('t', { input: { type: 'object', 'x-mcp-header': 'A' } }, () => 1)).toThrow(
-      'the input schema must stand',
+      'the input schema must be',
     );
   });
 });
@@ -82,7 +82,7 @@ describe('a call over HTTP', () => {
     expect(await call(args, { headers })).toEqual(done);
   });
 
-  test('may leave out what is null', async () => {
+  test('may omit null', async () => {
     const error = await call({ region: null }, { headers: {} });
     // Not a string, but that is for the schema to say.
     expect(error).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('region') }] });

@@ -11,7 +11,7 @@ function setUp() {
 
 const message = { role: 'assistant' as const, content: { type: 'text' as const, text: 'hi' } };
 
-describe('what a prompt returns', () => {
+describe('results of prompts', () => {
   test.each([
     ['a string', 'hi', { description: 'about', messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }] }],
     ['messages', [message], { description: 'about', messages: [message] }],
@@ -22,13 +22,13 @@ describe('what a prompt returns', () => {
     expect(await get('p')).toStrictEqual(expected);
   });
 
-  test('without a description there is none', async () => {
+  test('without a description, the result has none', async () => {
     const { server, get } = setUp();
     server.prompt('p', {}, () => [message]);
     expect(await get('p')).toStrictEqual({ messages: [message] });
   });
 
-  test('anything else is an error of the server', async () => {
+  test('any other value is an internal error', async () => {
     const { server, get } = setUp();
     server.prompt('p', {}, () => 7 as unknown as string);
     await expect(get('p')).rejects.toMatchObject({
@@ -50,7 +50,7 @@ test('unknown prompts, missing and malformed arguments are refused', async () =>
   expect(await get('p', { name: 'Ada' })).toMatchObject({ messages: [{ content: { text: 'Ada' } }] });
 });
 
-test('the list shows what was given, and nothing else', async () => {
+test('the list contains only the given fields', async () => {
   const { server } = setUp();
   const style = { title: 'Style', description: 'how', complete: ['a'] };
   server.prompt('p', { title: 'P', arguments: { name: { required: true }, style } }, () => 'x');

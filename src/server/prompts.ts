@@ -35,7 +35,7 @@ export interface PromptConfig<A extends PromptArguments = PromptArguments> exten
 /** A string becomes one user message. `inputRequired` asks the caller a question first. */
 export type PromptReply = string | PromptMessage[] | GetPromptResult | InputRequiredResult;
 
-/** The values of a prompt's arguments: always strings, undefined where the caller left an optional one out. */
+/** The values of a prompt's arguments: always strings, undefined if the caller left an optional one out. */
 export type PromptValues<A extends PromptArguments> = {
   [K in keyof A]: A[K] extends { required: true } ? string : string | undefined;
 };

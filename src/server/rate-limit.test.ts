@@ -26,7 +26,7 @@ test('a caller may make so many requests at once, and more as time goes by', asy
   await expect(limited(call())).rejects.toMatchObject({ code: 429 });
 });
 
-test('each principal and each session has a limit of its own', async () => {
+test('each principal and each session has its own limit', async () => {
   const limited = service({ perMinute: 1 });
   const session = (id: string) => ({ session: { id, signal: new AbortController().signal } });
   for (const caller of [{ principal: 'a' }, { principal: 'b' }, session('1'), session('2'), {}]) {
@@ -37,14 +37,14 @@ test('each principal and each session has a limit of its own', async () => {
   await expect(limited(call({ principal: 'a', ...session('3') }))).rejects.toMatchObject({ code: 429 });
 });
 
-test('callers may be told apart otherwise', async () => {
+test('callers may be identified in another way', async () => {
   const limited = service({ perMinute: 1, key: ({ params }) => String(params['who']) });
   await limited(new TestExchange('tools/call', { who: 'a' }));
   await limited(new TestExchange('tools/call', { who: 'b' }));
   await expect(limited(new TestExchange('tools/call', { who: 'a' }))).rejects.toMatchObject({ code: 429 });
 });
 
-test('only what is named is counted', async () => {
+test('only the named methods are counted', async () => {
   const limited = service({ perMinute: 1 });
   for (let n = 0; n < 5; n += 1) await limited(call({}, 'tools/list'));
   await limited(call({}, 'completion/complete'));
@@ -54,7 +54,7 @@ test('only what is named is counted', async () => {
   await expect(all(call({}, 'tools/list'))).rejects.toMatchObject({ code: 429 });
 });
 
-test('a crowd of callers is forgotten, the quiet ones first', async () => {
+test('with too many callers, inactive ones are forgotten first', async () => {
   const limited = service({ perMinute: 1 });
   await limited(call({ principal: 'first' }));
   for (let n = 0; n < 10_000; n += 1) await limited(call({ principal: String(n) }));

@@ -1,3 +1,4 @@
+import { Oldest } from '../base/oldest.ts';
 import type { Exchange, Middleware } from '../core/exchange.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { RATE_LIMITED } from '../protocol/errors.ts';
@@ -43,6 +44,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   const counted = new Set(methods);
   const perMs = perMinute / 60_000;
   const buckets = new Map<string, Bucket>();
+  const oldest = new Oldest(buckets);
 
   return (next) => (exchange) => {
     if (!counted.has(exchange.method)) return next(exchange);
@@ -52,7 +54,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     // The last entry is the newest.
     buckets.delete(caller);
     buckets.set(caller, bucket);
-    if (buckets.size > MAX_CALLERS) buckets.delete(buckets.keys().next().value!);
+    if (buckets.size > MAX_CALLERS) buckets.delete(oldest.take()!);
     bucket.left = Math.min(burst, bucket.left + (now - bucket.time) * perMs);
     bucket.time = now;
     if (bucket.left < 1) return Promise.reject(refused((1 - bucket.left) / perMs));

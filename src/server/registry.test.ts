@@ -56,7 +56,7 @@ const names = (page: JsonObject): string[] => {
 const granted = (...scopes: string[]): AuthInfo => ({ principal: 'ada', scopes });
 
 describe.each(Object.entries(kinds))('a %s', (_, make) => {
-  test('that is disabled is in no list, and answers as if it did not exist', async () => {
+  test('that is disabled is in no list, and behaves as if it did not exist', async () => {
     let changes = 0;
     const { add, page, use, scopes } = make({ changed: () => (changes += 1) });
     const unknown = await use().catch((error: unknown) => error);
@@ -93,12 +93,12 @@ describe.each(Object.entries(kinds))('a %s', (_, make) => {
     expect(() => registered.disable()).toThrow('has been removed');
   });
 
-  test('asks callers with a credential for its scopes, all of them', async () => {
+  test('requires its scopes of callers with a credential', async () => {
     const { add, page, use, scopes } = make();
     const registered = add({ scopes: ['read', 'write'] });
     expect(scopes()).toEqual(['read', 'write']);
     expect(Object.values(await page())[0][0]).not.toHaveProperty('scopes');
-    const refusal = { code: -32600, message: expect.stringContaining('needs what was not granted: write') };
+    const refusal = { code: -32600, message: expect.stringContaining('needs scopes that were not granted: write') };
     await expect(use(granted('read'))).rejects.toMatchObject(refusal);
     await expect(use(granted())).rejects.toThrow('granted: read write');
     await expect(use(granted('write', 'read', 'more'))).resolves.toBeDefined();
@@ -136,7 +136,7 @@ test.each([[{ ttlMs: -1 }], [{ ttlMs: 0.5 }], [{ ttlMs: Number.NaN }], [{ cacheS
 describe('how long the contents of a resource keep', () => {
   const read = (resources: Resources, uri: string) => resources.read(new TestExchange('resources/read', { uri }));
 
-  test('is said of the resource or of the template, and shown in no list', async () => {
+  test('of the resource or template applies, and is in no list', async () => {
     const resources = new Resources({ pageSize: 9, changed: () => {} });
     resources.add('x:a', { name: 'a', ttlMs: 5 }, () => 'x');
     resources.add('x:none', { name: 'none' }, () => 'x');
@@ -149,7 +149,7 @@ describe('how long the contents of a resource keep', () => {
     );
   });
 
-  test('is what a whole result says before what the resource says', async () => {
+  test('of a complete result overrides those of the resource', async () => {
     const resources = new Resources({ pageSize: 9, changed: () => {} });
     const whole = { contents: [], ttlMs: 0 };
     resources.add('x:a', { name: 'a', ttlMs: 5, cacheScope: 'public' }, () => whole);
@@ -157,7 +157,7 @@ describe('how long the contents of a resource keep', () => {
   });
 });
 
-test('a fixed resource’s scopes go before those of a template that matches it', () => {
+test('the scopes of a fixed resource override those of a matching template', () => {
   const resources = new Resources({ pageSize: 9, changed: () => {} });
   resources.addTemplate('x:{a}', { name: 'b', scopes: ['template'] }, () => 'x');
   resources.add('x:a', { name: 'a', scopes: ['fixed'] }, () => 'x');

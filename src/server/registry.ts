@@ -102,7 +102,7 @@ export class Registry<Config extends EntryConfig, Entry extends { readonly defin
     if (missing.length === 0) return;
     throw new RpcError(
       ErrorCode.InvalidRequest,
-      `${this.#options.kind} ${key} needs what was not granted: ${missing.join(' ')}`,
+      `${this.#options.kind} ${key} needs scopes that were not granted: ${missing.join(' ')}`,
     );
   }
 

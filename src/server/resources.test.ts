@@ -19,7 +19,7 @@ const rejected = (promise: Promise<unknown>) =>
     (error: unknown) => (error as RpcError).toObject(),
   );
 
-describe('what a resource returns', () => {
+describe('results of resources', () => {
   const uri = 'a://1';
   test.each([
     ['text', 'hi', { contents: [{ uri, mimeType: 'text/plain', text: 'hi' }] }],
@@ -41,13 +41,13 @@ describe('what a resource returns', () => {
     });
   });
 
-  test('without a MIME type there is none', async () => {
+  test('without a MIME type, the result has none', async () => {
     const { server, read } = setUp();
     server.resource(uri, { name: 'one' }, () => 'x');
     expect(await read(uri)).toEqual({ contents: [{ uri, text: 'x' }] });
   });
 
-  test('anything else is an error of the server', async () => {
+  test('any other value is an internal error', async () => {
     const { server, read } = setUp();
     server.resource(uri, { name: 'one' }, () => 7 as unknown as string);
     await expect(read(uri)).rejects.toMatchObject({
@@ -56,7 +56,7 @@ describe('what a resource returns', () => {
   });
 });
 
-describe('a resource that does not exist', () => {
+describe('a missing resource', () => {
   test.each<[Revision, number]>([
     ['2024-11-05', -32002],
     ['2025-03-26', -32002],
@@ -91,7 +91,7 @@ test('a fixed resource goes before a template, and templates go in order', async
 });
 
 describe('lists', () => {
-  test('show what was given, and nothing else', async () => {
+  test('contain only the given fields', async () => {
     const { server, list } = setUp();
     const about = { name: 'one', title: 'One', size: 3, annotations: { priority: 1 }, _meta: { x: 1 } };
     server.resource('a://1', { ...about, description: undefined }, () => 'x');
@@ -102,7 +102,7 @@ describe('lists', () => {
     });
   });
 
-  test('resources that a template knows come after the fixed ones, page by page', async () => {
+  test('resources of a template come after the fixed ones, page by page', async () => {
     const server = new McpServer({ name: 'test', version: '1', pageSize: 2 });
     server.resourceTemplate(
       'a://{id}',

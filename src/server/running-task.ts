@@ -1,5 +1,6 @@
 import type { AskOptions, Caller } from '../core/exchange.ts';
-import { inTurn } from '../base/turn.ts';
+import { paced } from '../base/paced.ts';
+import { waitFor } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type ErrorObject, type JsonObject } from '../jsonrpc/message.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
@@ -48,13 +49,15 @@ const MAX_MESSAGE = 2000;
 const MAX_QUESTIONS = 10_000;
 /** Milliseconds after which a write that failed is tried again. */
 const RETRIES = [100, 1000, 5000];
-const UNKEPT: Outcome = failure(new RpcError(ErrorCode.InternalError, 'What came of the task could not be kept'));
+const UNKEPT: Outcome = failure(new RpcError(ErrorCode.InternalError, 'The outcome of the task could not be stored'));
 
 /**
  * A task that runs in this process. This object holds its current state. The store follows with one write at a time,
  * and each write has all changes since the last one.
  */
 export class RunningTask {
+  /** What it works on, in bytes of memory (estimated). */
+  size = 0;
   readonly #options: RunningTaskOptions;
   #record: TaskRecord;
   readonly #questions = new Map<string, Question>();
@@ -112,7 +115,7 @@ export class RunningTask {
    */
   notify(method: string, params: JsonObject = {}): Promise<void> {
     if (method === NotificationMethod.Progress) this.#progress(params);
-    return inTurn(Promise.resolve());
+    return paced(Promise.resolve());
   }
 
   /** Sets the status message, which is for people. */
@@ -123,16 +126,20 @@ export class RunningTask {
   }
 
   /** Adds a question to the task, and waits for its answer in `tasks/update`. */
-  ask(method: string, params: JsonObject, { key: given, signal }: AskOptions = {}): Promise<JsonObject> {
+  async ask(method: string, params: JsonObject, { key: given, signal }: AskOptions = {}): Promise<JsonObject> {
+    signal?.throwIfAborted();
+    this.signal.throwIfAborted();
+    if (this.over) throw new RpcError(ErrorCode.InvalidRequest, `${method} was not sent: the task has ended`);
+    checkQuestion(method, params, this.#options.caller);
+    const key = this.#newKey(method, given);
+    const answer = new Promise<JsonObject>((resolve, reject) => {
+      this.#questions.set(key, { method, params, resolve, reject });
+    });
+    this.#change();
     try {
-      signal?.throwIfAborted();
-      this.signal.throwIfAborted();
-      if (this.over) throw new RpcError(ErrorCode.InvalidRequest, `${method} was not asked: the task is over`);
-      checkQuestion(method, params, this.#options.caller);
-      const key = this.#newKey(method, given);
-      return this.#put(key, method, params, signal);
-    } catch (error) {
-      return Promise.reject(error);
+      return await waitFor(answer, { signal });
+    } finally {
+      if (this.#questions.delete(key)) this.#change();
     }
   }
 
@@ -182,8 +189,8 @@ export class RunningTask {
     clearTimeout(this.#later);
     const reason =
       outcome.status === 'completed'
-        ? new RpcError(ErrorCode.InvalidRequest, 'The task is over')
-        : new RpcError(ErrorCode.InternalError, `The task is over: ${outcome.statusMessage}`);
+        ? new RpcError(ErrorCode.InvalidRequest, 'The task has ended')
+        : new RpcError(ErrorCode.InternalError, `The task has ended: ${outcome.statusMessage}`);
     this.#dismiss(reason);
     if (outcome.status !== 'completed') this.#options.controller.abort(reason);
     return true;
@@ -218,38 +225,13 @@ export class RunningTask {
 
   #newKey(method: string, given: string | undefined): string {
     if (this.#keys.size >= MAX_QUESTIONS) {
-      throw new RpcError(ErrorCode.InternalError, `${method} was not asked: the task has asked too often`);
+      throw new RpcError(ErrorCode.InternalError, `${method} was not sent: the task has asked too many questions`);
     }
     let key = given ?? `question-${this.#keys.size + 1}`;
     // If a handler reuses a key, the second question needs a new one: clients have already seen the first.
     for (let again = 2; this.#keys.has(key); again += 1) key = `${given ?? 'question'}-${again}`;
     this.#keys.add(key);
     return key;
-  }
-
-  #put(key: string, method: string, params: JsonObject, signal: AbortSignal | undefined): Promise<JsonObject> {
-    return new Promise((resolve, reject) => {
-      const takeBack = (): void => {
-        if (!this.#questions.delete(key)) return;
-        this.#change();
-        reject(signal!.reason);
-      };
-      const settled = (): void => signal?.removeEventListener('abort', takeBack);
-      signal?.addEventListener('abort', takeBack, { once: true });
-      this.#questions.set(key, {
-        method,
-        params,
-        resolve: (answer) => {
-          settled();
-          resolve(answer);
-        },
-        reject: (error) => {
-          settled();
-          reject(error);
-        },
-      });
-      this.#change();
-    });
   }
 
   #dismiss(reason: Error): void {

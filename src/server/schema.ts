@@ -17,13 +17,13 @@ export interface StandardSchema<Input = unknown, Output = Input> {
  */
 export type AnySchema = StandardSchema<any, any> | JsonObject;
 
-type Verdict = StandardSchemaV1.Result<unknown>;
+type ValidationResult = StandardSchemaV1.Result<unknown>;
 
 /** A schema as the registry keeps it. Built once, when a tool is registered. */
 export interface Schema {
   /** The JSON Schema that lists show. */
   readonly json: JsonObject;
-  validate(value: unknown): Verdict | Promise<Verdict>;
+  validate(value: unknown): ValidationResult | Promise<ValidationResult>;
 }
 
 /** The schema of a tool's arguments. */
@@ -86,14 +86,14 @@ function schemaOf(given: AnySchema, side: 'input' | 'output', name: string): Sch
     const part = parts.find(([, value]) => typeof value?.['~standard']?.validate === 'function');
     if (part) {
       throw new TypeError(
-        `${name} has a schema at ${part[0]} but is none: make one of them all, as z.object({ … }) does`,
+        `${name} has a schema at ${part[0]}, but is not a schema itself: combine the schemas into one, for example with z.object({ … })`,
       );
     }
     return new PlainSchema(given, name);
   }
   if (typeof standard.jsonSchema?.[side] !== 'function') {
     throw new TypeError(
-      `${name} (${standard.vendor}) does not offer itself as JSON Schema (~standard.jsonSchema); ${remedy(standard.vendor)}`,
+      `${name} (${standard.vendor}) cannot be converted to JSON Schema (it has no ~standard.jsonSchema); ${remedy(standard.vendor)}`,
     );
   }
   let json: JsonObject;

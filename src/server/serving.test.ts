@@ -61,7 +61,7 @@ test('a server serves any number of connections at once', async () => {
   expect(errors).toEqual([]);
 });
 
-test('over stdio a server answers what it was asked before the input ended', async () => {
+test('over stdio, the server answers requests that came before the end of input', async () => {
   const { server, errors } = setUp();
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const over = server.stdio({ stdin, stdout });
@@ -77,7 +77,7 @@ test('over stdio a server answers what it was asked before the input ended', asy
   expect(errors).toEqual([]);
 });
 
-test('over HTTP a server listens on a port of its own', async () => {
+test('over HTTP, the server listens on a port', async () => {
   const { server, errors } = setUp();
   const listener = await server.listen({ port: 0 });
   try {
@@ -109,7 +109,7 @@ test('an address that is taken is an error', async () => {
   await listener.close();
 });
 
-test('over a connection that cannot be opened a server is not served', async () => {
+test('over a connection that cannot be opened, the server does not serve', async () => {
   const { server } = setUp();
   const broken: Transport = {
     start: () => Promise.reject(new Error('no such port')),
@@ -162,7 +162,7 @@ async function around(listener: RequestListener): Promise<string> {
 }
 
 describe('without sessions, a server is mounted', () => {
-  test('as a fetch function, which says who sent a request', async () => {
+  test('as a fetch function, which passes on the caller', async () => {
     const { server } = modernServer();
     const message = callOf('who');
     const request = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
@@ -194,7 +194,7 @@ describe('without sessions, a server is mounted', () => {
     expect(errors).toEqual([]);
   });
 
-  test('in Express, which has taken a compressed body apart', async () => {
+  test('in Express, which has decompressed a body', async () => {
     const { server } = modernServer();
     const url = await around(express().use(express.json()).all('/mcp', server.node));
     const message = callOf('who');
@@ -235,7 +235,7 @@ describe('without sessions, a server is mounted', () => {
     expect(await textIn(await app.request('http://localhost/mcp', request))).toBe('test ada');
   });
 
-  test('and a request that was asked something in one place may go on in another of the same mount', async () => {
+  test('and a suspended request can continue at another entry of the same mount', async () => {
     const { server } = modernServer();
     const url = await around((request: IncomingMessage, response: ServerResponse) => server.node(request, response));
     const { result } = (await (await postTo(url, callOf('ask'))).json()) as { result: JsonObject };
@@ -248,7 +248,7 @@ describe('without sessions, a server is mounted', () => {
 });
 
 describe('close', () => {
-  test('closes what its first request is just opening', async () => {
+  test('closes a connection that its first request is opening', async () => {
     const { server } = modernServer();
     const message = callOf('who');
     const ask = (): Promise<Response> =>
@@ -265,7 +265,7 @@ describe('close', () => {
     expect((await ask()).status).toBe(503);
   });
 
-  test('takes no more requests, lets those in flight finish, and frees the port', async () => {
+  test('refuses new requests, finishes those in flight, and frees the port', async () => {
     const { server, go, errors } = modernServer();
     const { url, port } = await server.listen({ port: 0 });
     const working = postTo(url, callOf('work'));
@@ -284,7 +284,7 @@ describe('close', () => {
     expect(errors).toEqual([]);
   });
 
-  test('gives up handlers that never return, within its limit, and they are told', async () => {
+  test('ends handlers that never return after its timeout, and aborts them', async () => {
     const { server, signals } = modernServer();
     const { url } = await server.listen({ port: 0 });
     const response = await postTo(url, callOf('hang', { _meta: { progressToken: 'p' } }));
@@ -295,7 +295,7 @@ describe('close', () => {
     expect(signals.map((signal) => signal.aborted)).toEqual([true]);
   });
 
-  test('ends what waits for its caller', async () => {
+  test('ends suspended requests', async () => {
     const { server } = modernServer();
     const ended = deferred();
     server.tool('wait', {}, async (_, ctx) => {
@@ -319,7 +319,7 @@ describe('close', () => {
   });
 });
 
-test('a connection that is over takes along what waited for its caller', async () => {
+test('a closed connection ends its suspended requests', async () => {
   const { server } = modernServer();
   const ended = deferred();
   server.tool('wait', {}, async (_, ctx) => {
@@ -336,7 +336,7 @@ test('a connection that is over takes along what waited for its caller', async (
   await ended.promise;
 });
 
-test('over stdio a server without sessions answers what it was asked before the input ended', async () => {
+test('over stdio, a server without sessions answers requests that came before the end of input', async () => {
   const { server, errors, go } = modernServer();
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const over = server.stdio({ stdin, stdout });
@@ -354,7 +354,7 @@ test('over stdio a server without sessions answers what it was asked before the 
   expect(errors).toEqual([]);
 });
 
-test('a server that was closed serves nobody any more', async () => {
+test('a closed server serves nobody', async () => {
   const server = new McpServer({ name: 'closed', version: '1' });
   await server.close();
   await expect(server.listen({ port: 0 })).rejects.toThrow('has been closed');
@@ -363,14 +363,14 @@ test('a server that was closed serves nobody any more', async () => {
   expect((await server.fetch(request)).status).toBe(503);
 });
 
-test('a server that is closed while it begins to listen does not', async () => {
+test('a server that is closed while it starts to listen does not listen', async () => {
   const server = new McpServer({ name: 'closed', version: '1' });
   const listening = server.listen({ port: 0 });
   await server.close();
   await expect(listening).rejects.toThrow('has been closed');
 });
 
-test('an option of listen that is undefined leaves that of the server as it is', async () => {
+test('an undefined option of listen keeps the option of the server', async () => {
   const auth = apiKeyAuth({ keys: { 'key-of-ada-0123456789': 'ada' } });
   const server = new McpServer({ name: 'guarded', version: '1', http: { auth } });
   onTestFinished(() => server.close());

@@ -246,7 +246,7 @@ describe.each(Object.entries(servers))('%s', (_, register) => {
     expect(result['content'][0].text).toContain('total: ');
   });
 
-  test('makes forms, and checks what is filled in', async () => {
+  test('creates forms, and validates their answers', async () => {
     const ask = (content: JsonObject) => {
       const exchange = new TestExchange(
         'tools/call',
@@ -274,12 +274,12 @@ describe.each(Object.entries(servers))('%s', (_, register) => {
   });
 });
 
-test('a Valibot schema alone cannot be listed, and the error says how it can', () => {
+test('a plain Valibot schema is refused, and the error says how to convert it', () => {
   const server = new McpServer({ name: 'test', version: '1' });
   const input = v.object({ a: v.string() }) as JsonObject;
   expect(() => server.tool('t', { input }, () => 1)).toThrow(
     new TypeError(
-      'Tool t: the input schema (valibot) does not offer itself as JSON Schema (~standard.jsonSchema); ' +
+      'Tool t: the input schema (valibot) cannot be converted to JSON Schema (it has no ~standard.jsonSchema); ' +
         'wrap it in toStandardJsonSchema of @valibot/to-json-schema',
     ),
   );
@@ -289,15 +289,15 @@ test.each([
   ['Zod', { a: z.string() }],
   ['ArkType', { b: type('string') }],
   ['Valibot', { c: v.string() }],
-])('an object of schemas of %s is none, and is refused', (_, input) => {
+])('an object of %s schemas is not a schema, and is refused', (_, input) => {
   const server = new McpServer({ name: 'test', version: '1' });
   const [name] = Object.keys(input);
-  const message = `Tool t: the input schema has a schema at ${name} but is none`;
+  const message = `Tool t: the input schema has a schema at ${name}, but is not a schema itself`;
   expect(() => server.tool('t', { input }, () => 'never')).toThrow(message);
   expect(() => server.tool('t', { output: input }, () => ({}))).toThrow('has a schema at');
 });
 
-test('what has no JSON Schema is refused with the reason', () => {
+test('a schema without JSON Schema is refused with the reason', () => {
   const server = new McpServer({ name: 'test', version: '1' });
   expect(() => server.tool('t', { input: z.object({ when: z.date() }) }, () => 1)).toThrow(
     /^Tool t: the input schema cannot be written as JSON Schema: /,
@@ -311,7 +311,7 @@ describe('a JSON Schema', () => {
       new McpServer({ name: 'test', version: '1' }).tool('t', { [side]: schema }, () => 1);
 
   test.each(['https://json-schema.org/draft/2019-09/schema', 'http://json-schema.org/draft-04/schema#', 'x', 5])(
-    'of the dialect %j is refused, and those that are known are named',
+    'of the dialect %j is refused, and the supported ones are named',
     ($schema) => {
       for (const side of ['input', 'output'] as const) {
         expect(setUp({ $schema, type: 'object' }, side)).toThrow(
@@ -335,7 +335,7 @@ describe('a JSON Schema', () => {
     expect(setUp(circle)).toThrow('Tool t: the input schema is deeper than 64 schemas');
   });
 
-  test('with composition and references within is checked', async () => {
+  test('with composition and internal references is validated', async () => {
     const server = new McpServer({ name: 'test', version: '1' });
     const input = {
       type: 'object',

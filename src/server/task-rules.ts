@@ -18,7 +18,17 @@ export interface TasksOptions {
   runner?: string | undefined;
 }
 
-export type RunTool = (exchange: Exchange) => Promise<JsonObject>;
+/** What a new task starts with. */
+export interface StartTaskOptions {
+  /** The status message, for people or models. */
+  statusMessage?: string | undefined;
+}
+
+/** Turns a call into a task, once. Resolves with whether it is a task then. */
+export type StartTask = (options: StartTaskOptions) => Promise<boolean>;
+
+/** Runs a tool whose handler may start a task. */
+export type RunTool = (exchange: Exchange, start: StartTask) => Promise<JsonObject>;
 
 /** Whether a caller has the extension, in a revision that has it. */
 export function supportsTasks({ revision, capabilities }: Caller): boolean {

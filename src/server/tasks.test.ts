@@ -120,23 +120,23 @@ describe('a call', () => {
     expect(await call('slow')).toMatchObject({ resultType: 'task' });
   });
 
-  test('with arguments that do not match is answered at once', async () => {
+  test('with invalid arguments is answered at once', async () => {
     const { server, call } = setUp();
     server.tool('slow', { task: true, input: { type: 'object', required: ['x'] } }, () => 1);
     expect(await call('slow')).toMatchObject({ isError: true });
   });
 
-  test('whose caller left before it began is worked on by nobody', async () => {
+  test('whose caller left before it began does not run', async () => {
     const { server, request } = setUp();
     const handler = vi.fn<() => string>(() => 'ran');
     server.tool('slow', { task: true }, handler);
     const exchange = request('tools/call', { name: 'slow' });
     exchange.abort();
-    await server.service(exchange);
+    await expect(server.service(exchange)).rejects.toThrow('internal error');
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test('goes on as a task when its caller leaves', async () => {
+  test('continues as a task when its caller leaves', async () => {
     const { server, request, get } = setUp();
     const { handler, resolve, signals } = held();
     server.tool('slow', { task: true }, handler);
@@ -180,7 +180,7 @@ describe('a call', () => {
     expect(await get(taskId)).toMatchObject(expected);
   });
 
-  test('ids are not alike', async () => {
+  test('ids are unpredictable', async () => {
     const { server, call } = setUp();
     server.tool('slow', { task: true }, () => 1);
     const ids = await Promise.all(Array.from({ length: 50 }, async () => (await call('slow')).taskId));
@@ -276,7 +276,7 @@ describe('started by the handler', () => {
     expect(await call('hasty')).toEqual({ content: [{ type: 'text', text: 'done already' }] });
   });
 
-  test('a tool that does not work as a task cannot start one', async () => {
+  test('a tool without task support cannot start one', async () => {
     const { server, call } = setUp();
     server.tool('plain', {}, async (_, ctx) => ctx.startTask());
     expect(await call('plain')).toMatchObject({ isError: true });
@@ -284,7 +284,7 @@ describe('started by the handler', () => {
 });
 
 describe('questions', () => {
-  test('of a task wait for its caller, and all answers make it go on', async () => {
+  test('of a task wait for its caller, and it continues after all answers', async () => {
     const { server, call, get, update, until } = setUp();
     server.tool('asks', { task: true }, async (_, ctx) => {
       const answers = await Promise.all([ctx.elicit(FORM, { key: 'first' }), ctx.elicit(FORM)]);
@@ -308,7 +308,7 @@ describe('questions', () => {
     expect(await update(taskId, { first: YES })).toEqual({ resultType: 'complete' });
   });
 
-  test('have keys that are not used again', async () => {
+  test('have unique keys', async () => {
     const { server, call, get, update, until } = setUp();
     server.tool('asks', { task: true }, async (_, ctx) => {
       for (let n = 0; n < 2; n += 1) await ctx.elicit(FORM, { key: 'same' });
@@ -372,7 +372,7 @@ describe('questions', () => {
 
 describe('the methods', () => {
   test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
-    '%s: one who did not declare the extension is told so, whether there is a task or not',
+    '%s: a caller without the extension gets an error, whether the task exists or not',
     async (method) => {
       const { server, send, call } = setUp();
       server.tool('slow', { task: true }, () => 1);
@@ -410,13 +410,13 @@ describe('the methods', () => {
     },
   );
 
-  test.each(['tasks/list', 'tasks/result', 'tasks/other'])('there is no %s', async (method) => {
+  test.each(['tasks/list', 'tasks/result', 'tasks/other'])('%s does not exist', async (method) => {
     const { server, send } = setUp();
     server.tool('slow', { task: true }, () => 1);
     await expect(send(method, { taskId: 'none' })).rejects.toMatchObject({ code: -32601 });
   });
 
-  test('a server without such tools, and a caller of an earlier revision, know none of it', async () => {
+  test('is not offered by a server without such tools, or to a caller of an earlier revision', async () => {
     const { server, send } = setUp({ capabilities: { extensions: { other: {} } } });
     server.tool('plain', {}, () => 1);
     await expect(send('tasks/get', { taskId: 'none' })).rejects.toMatchObject({ code: -32601 });
@@ -442,7 +442,7 @@ describe('the methods', () => {
     expect(await cancel(taskId)).toEqual({ resultType: 'complete' });
   });
 
-  test('cancelling what is done changes nothing', async () => {
+  test('cancelling a finished task changes nothing', async () => {
     const { server, call, get, cancel } = setUp();
     server.tool('fast', { task: true }, () => 'done');
     const { taskId } = await call('fast');
@@ -451,7 +451,7 @@ describe('the methods', () => {
     expect(await get(taskId)).toEqual(before);
   });
 
-  test('a question of a cancelled task is refused, and asks nobody', async () => {
+  test('a question of a cancelled task is refused and not asked', async () => {
     const { server, call, get, cancel } = setUp();
     const go = deferred();
     const refused: unknown[] = [];
@@ -496,7 +496,7 @@ describe('in time', () => {
     expect(exchange.notified).toEqual([]);
   });
 
-  test('a handler that never returns is told when its time is over, and the task is gone', async () => {
+  test('a handler that never returns is aborted when its task expires, and the task is removed', async () => {
     const { server, call, get, send, request } = setUp();
     const { handler, signals } = held();
     server.tool('stuck', { task: { ttlMs: 60_000 } }, handler);
@@ -512,7 +512,7 @@ describe('in time', () => {
     expect(listening.notified.at(-1)?.params).toMatchObject({ taskId, status: 'failed', error: { code: -32603 } });
   });
 
-  test('what is done stays until its time is over', async () => {
+  test('a finished task stays until it expires', async () => {
     const { server, call, get } = setUp();
     server.tool('fast', { task: { ttlMs: 60_000 } }, () => 'done');
     const { taskId } = await call('fast');
@@ -522,7 +522,7 @@ describe('in time', () => {
     await expect(get(taskId)).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('a task without a time of its own goes on', async () => {
+  test('a task without expiry continues', async () => {
     const { server, call, get } = setUp();
     const { handler, resolve } = held();
     server.tool('slow', { task: { ttlMs: null } }, handler);
@@ -535,7 +535,7 @@ describe('in time', () => {
 });
 
 describe('a flood', () => {
-  test('is refused where a tool works as a task only, and what runs goes on', async () => {
+  test('is refused if the tool requires a task, and running tasks continue', async () => {
     const { server, call, get, errors } = setUp({ tasks: { store: memoryTaskStore({ maxTasks: 2 }) } });
     const { handler, resolve } = held();
     server.tool('slow', { task: { required: true } }, handler);
@@ -546,7 +546,7 @@ describe('a flood', () => {
     expect(errors).toEqual([]);
   });
 
-  test('of one caller leaves room for others; beyond it, calls are ordinary ones where they may', async () => {
+  test('of one caller leaves room for others; above it, calls become ordinary ones if possible', async () => {
     const { server, call } = setUp({ tasks: { store: memoryTaskStore({ maxPerPrincipal: 1 }) } });
     server.tool('fast', { task: true }, () => 'done');
     expect(await call('fast', { principal: 'ann' })).toMatchObject({ resultType: 'task' });
@@ -569,7 +569,7 @@ describe('a flood', () => {
     expect(await send('tools/call', params, { principal: 'ann' })).toMatchObject({ resultType: 'task' });
   });
 
-  test('answers count with the arguments, and what is too much is refused while the task waits on', async () => {
+  test('answers count with the arguments, and one that is too large is refused while the task waits', async () => {
     const { server, call, get, update } = setUp();
     server.tool('ask', { task: true }, async (_, ctx) => {
       for (;;) await ctx.elicit(FORM);
@@ -589,7 +589,7 @@ describe('a flood', () => {
     expect(await question()).toBe(second);
   });
 
-  test('a call that could not become a task has no time that ends, and leaves no timer', async () => {
+  test('a call that could not become a task does not expire, and leaves no timer', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const { server, call } = setUp({ tasks: { store: memoryTaskStore({ maxTasks: 0 }) } });
@@ -612,7 +612,7 @@ describe('a flood', () => {
     expect(errors.map(({ name }) => name)).toEqual(['TaskStoreFull']);
   });
 
-  test('a result that is not JSON is a failure', async () => {
+  test('a result that JSON cannot represent is a failure', async () => {
     const { server, call, get, errors } = setUp();
     server.tool('odd', { task: true }, () => ({ content: [], structuredContent: { big: 1n } }));
     const { taskId } = await call('odd');
@@ -622,7 +622,7 @@ describe('a flood', () => {
 });
 
 describe('a store', () => {
-  test('that cannot be reached says nothing of itself to callers', async () => {
+  test('that is unreachable reveals nothing to callers', async () => {
     const broken = () => Promise.reject(new Error('connect ECONNREFUSED db.internal'));
     const { server, call, send, errors } = setUp({
       tasks: { store: { ...through(memoryTaskStore()), create: broken, get: broken } },
@@ -652,7 +652,7 @@ describe('a store', () => {
     }
   });
 
-  test('that takes its time, and makes changes again where it was too late, loses nothing', async () => {
+  test('that is slow, and repeats conflicting changes, loses nothing', async () => {
     const store = memoryTaskStore();
     const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
     const slow: TaskStore = {
@@ -719,7 +719,7 @@ describe('a store', () => {
     expect(await one.get(taskId)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('a server that starts again ends what it left behind; others do not', async () => {
+  test('a restarted server ends the tasks that it left behind; other servers do not', async () => {
     const store = memoryTaskStore();
     const start = (runner?: string) => {
       const made = setUp({ tasks: runner === undefined ? { store } : { store, runner } });
@@ -737,7 +737,7 @@ describe('a store', () => {
 });
 
 describe('closing', () => {
-  test('tells what runs; what ends in time ends as it says, and the rest fails', async () => {
+  test('aborts running tasks; those that end in time keep their result, and the rest fail', async () => {
     const { server, call, get } = setUp();
     server.tool('obeys', { task: true }, async (_, { signal }) => {
       await aborted(signal);
@@ -770,7 +770,7 @@ describe('closing', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('takes no time where nothing runs', async () => {
+  test('takes no time if nothing runs', async () => {
     const { server, call, get } = setUp();
     server.tool('fast', { task: true }, () => 'done');
     const { taskId } = await call('fast');

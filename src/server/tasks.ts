@@ -1,20 +1,32 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Caller, Exchange } from '../core/exchange.ts';
 import { IdleWaiters } from '../base/idle.ts';
-import { completeRounds, needsInput } from '../core/rounds.ts';
+import { Quota } from '../base/quota.ts';
+import { completeRounds } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
 import { isTerminal, type DetailedTask, type Task } from '../protocol/tasks.ts';
 import { memoryTaskStore } from '../store/memory-tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
 import { failure, RunningTask } from './running-task.ts';
 import type { TaskSettings } from './task-config.ts';
-import { demandTasks, supportsTasks, type RunTool, type TasksOptions } from './task-rules.ts';
-import { TaskCall, TaskExchange, type StartTaskOptions } from './task-exchange.ts';
-import { TaskLoad } from './task-load.ts';
+import {
+  demandTasks,
+  supportsTasks,
+  type RunTool,
+  type StartTask,
+  type StartTaskOptions,
+  type TasksOptions,
+} from './task-rules.ts';
+import { TaskExchange } from './task-exchange.ts';
 
 /** The longest task id, in characters. Longer ids are unknown. */
 const MAX_ID = 256;
+/** What the requests of running tasks, and the answers to them, may be together, in bytes of memory (estimated). */
+const MAX_SIZE = 256 * 1024 * 1024;
+/** The same, of one principal. */
+const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
 const STOPPED = 'The server was shut down before the task was done';
 
 /**
@@ -28,7 +40,10 @@ export class Tasks {
   readonly #runner: string;
   readonly #onerror: (error: Error) => void;
   readonly #running = new Map<string, RunningTask>();
-  readonly #load = new TaskLoad();
+  /**
+   * Counts the requests of running tasks, and the answers to their questions: a store sees only tasks and their results.
+   */
+  readonly #quota = new Quota(MAX_SIZE, MAX_PRINCIPAL_SIZE);
   #recovered: Promise<void> | undefined;
   #closed = false;
   readonly #idle = new IdleWaiters();
@@ -47,13 +62,41 @@ export class Tasks {
    * @throws RpcError −32021 (rejects) if the tool requires a task and the caller did not declare the extension; −32603
    * if the tool requires a task and no more tasks are accepted.
    */
-  async call(settings: TaskSettings, exchange: Exchange, run: RunTool): Promise<JsonObject> {
-    const { caller } = exchange;
-    if (settings.required) demandTasks(caller);
-    if (!supportsTasks(caller)) return run(new TaskExchange(new TaskCall(exchange, async () => undefined)));
-    return settings.start === 'at-once'
-      ? this.#callAtOnce(settings, exchange, run)
-      : this.#callByHandler(settings, exchange, run);
+  async call(settings: TaskSettings, origin: Exchange, run: RunTool): Promise<JsonObject> {
+    if (settings.required) demandTasks(origin.caller);
+    if (!supportsTasks(origin.caller)) return run(origin, () => Promise.resolve(false));
+    const exchange = new TaskExchange(origin);
+    let over = false;
+    let starting: Promise<boolean> | undefined;
+    let announce!: (result: JsonObject) => void;
+    const announced = new Promise<JsonObject>((resolve) => (announce = resolve));
+    const create = async (options: StartTaskOptions): Promise<boolean> => {
+      exchange.signal.throwIfAborted();
+      const task = await this.#create(settings, exchange, origin.params, options);
+      if (task && (over || exchange.signal.aborted)) {
+        // The handler did not wait, or its caller is gone: nobody ever gets the id.
+        await task.end({ status: 'cancelled', statusMessage: 'The call was over before it became a task' });
+        return false;
+      }
+      exchange.task = task;
+      if (task) announce(created(task.record));
+      return task !== undefined;
+    };
+    const start: StartTask = (options) => {
+      if (options.statusMessage !== undefined) exchange.task?.describe(options.statusMessage);
+      return (starting ??= create(options));
+    };
+    if (settings.start === 'at-once') {
+      await start({});
+      if (!exchange.task) exchange.signal.throwIfAborted();
+    }
+    const work = run(exchange, start);
+    const end = (): void => {
+      over = true;
+      if (exchange.task) this.#finish(exchange.task, exchange, work, start, run).catch(this.#onerror);
+    };
+    work.then(end, end);
+    return Promise.race([announced, work]);
   }
 
   /** `tasks/get`. @throws RpcError −32021, −32602 (tasks extension: Protocol Errors). */
@@ -72,7 +115,10 @@ export class Tasks {
     }
     const task = this.#running.get(record.id);
     if (task) {
-      this.#take(record, inputResponses);
+      // The handler may keep answers for any time, so they are limited.
+      if (!this.#admit(task, inputResponses)) {
+        throw new RpcError(ErrorCode.InternalError, 'No more answers of this size are taken now; try again later');
+      }
       await task.answer(inputResponses);
     } else if (!isTerminal(record.status)) {
       const why = 'another server works on it; requests for a task go where their Mcp-Name header says';
@@ -96,14 +142,14 @@ export class Tasks {
    * Filters the ids to the tasks that the caller can follow here: its own tasks, unless another process runs them. Each
    * with its task.
    */
-  async audible(ids: readonly string[], { principal }: Caller): Promise<Map<string, DetailedTask>> {
+  async visible(ids: readonly string[], { principal }: Caller): Promise<Map<string, DetailedTask>> {
     const records = await Promise.all(ids.map((id) => this.#read(id, principal)));
-    const audible = new Map<string, DetailedTask>();
+    const visible = new Map<string, DetailedTask>();
     for (const record of records) {
       if (record && (isTerminal(record.status) || this.#running.has(record.id)))
-        audible.set(record.id, detailed(record));
+        visible.set(record.id, detailed(record));
     }
-    return audible;
+    return visible;
   }
 
   /**
@@ -122,57 +168,16 @@ export class Tasks {
     await Promise.all([...this.#running.values()].map((task) => task.end(failure(reason))));
   }
 
-  async #callAtOnce(settings: TaskSettings, exchange: Exchange, run: RunTool): Promise<JsonObject> {
-    const call = new TaskCall(exchange, (started, options) => this.#create(settings, started, options));
-    if (!(await call.start())) return run(new TaskExchange(call));
-    const task = call.task!;
-    if (exchange.signal.aborted) {
-      // No caller ever gets its id.
-      await task.end({ status: 'cancelled', statusMessage: 'Its caller left before it began' });
-    } else this.#work(task, call, run, run(new TaskExchange(call)));
-    return created(task.record);
-  }
-
-  #callByHandler(settings: TaskSettings, exchange: Exchange, run: RunTool): Promise<JsonObject> {
-    return new Promise((resolve, reject) => {
-      let over = false;
-      const call: TaskCall = new TaskCall(exchange, async (started, options) => {
-        started.controller.signal.throwIfAborted();
-        const task = await this.#create(settings, started, options);
-        if (!task) return undefined;
-        if (over || started.controller.signal.aborted) {
-          // The handler did not wait, or its caller is gone.
-          await task.end({ status: 'cancelled', statusMessage: 'The call was over before it became a task' });
-          return undefined;
-        }
-        this.#work(task, started, run, work);
-        resolve(created(task.record));
-        return task;
-      });
-      const work = run(new TaskExchange(call));
-      work.then(
-        (result) => {
-          over = true;
-          resolve(result);
-        },
-        (error: unknown) => {
-          over = true;
-          reject(error);
-        },
-      );
-    });
-  }
-
   /** Undefined if there are too many tasks and the tool does not require one. */
   async #create(
     { required, ttlMs, pollIntervalMs }: TaskSettings,
-    call: TaskCall,
+    { caller, controller }: TaskExchange,
+    params: JsonObject,
     { statusMessage }: StartTaskOptions,
   ): Promise<RunningTask | undefined> {
     try {
       if (this.#closed) throw new TaskStoreFull('The server is shutting down');
       await (this.#recovered ??= this.#recover());
-      const { caller, params } = call.origin;
       const now = Date.now();
       const record: TaskRecord = {
         id: randomBytes(24).toString('base64url'),
@@ -185,20 +190,20 @@ export class Tasks {
         ttlMs,
         pollIntervalMs,
       };
-      const task = new RunningTask(record, {
+      const task: RunningTask = new RunningTask(record, {
         store: this.#store,
-        controller: call.controller,
+        controller,
         caller,
         onchange: (changed) => this.onchange?.(changed.principal, detailed(changed)),
-        onover: () => this.#forget(record.id),
+        onover: () => this.#forget(task),
         onerror: this.#onerror,
       });
-      this.#load.add(record.id, record.principal, params);
+      if (!this.#admit(task, params)) throw new TaskStoreFull('The running tasks take too much memory');
       this.#running.set(record.id, task);
       try {
         await this.#store.create(record);
       } catch (error) {
-        this.#forget(record.id);
+        this.#forget(task);
         throw error;
       }
       task.begin();
@@ -206,22 +211,20 @@ export class Tasks {
     } catch (error) {
       if (!(error instanceof TaskStoreFull)) this.#onerror(error as Error);
       if (!required) return undefined;
-      throw new RpcError(ErrorCode.InternalError, 'No more tasks are taken now; try again later', { cause: error });
+      throw new RpcError(ErrorCode.InternalError, 'The server has too many tasks; try again later', { cause: error });
     }
   }
 
-  /** Runs a task to its end. */
-  #work(task: RunningTask, call: TaskCall, run: RunTool, work: Promise<JsonObject>): void {
-    void this.#finish(task, call, run, work).catch((error: unknown) => this.#onerror(error as Error));
-  }
-
-  async #finish(task: RunningTask, call: TaskCall, run: RunTool, work: Promise<JsonObject>): Promise<void> {
+  /** Ends a task with the outcome of its handler. */
+  async #finish(
+    task: RunningTask,
+    exchange: TaskExchange,
+    work: Promise<JsonObject>,
+    start: StartTask,
+    run: RunTool,
+  ): Promise<void> {
     try {
-      let result = await work;
-      if (needsInput(result)) {
-        const again: RunTool = ({ params }) => run(new TaskExchange(call, params));
-        result = await completeRounds(again, new TaskExchange(call), result);
-      }
+      const result = await completeRounds((again) => run(again, start), exchange, await work);
       if (this.#closed && result['isError']) throw new RpcError(ErrorCode.InternalError, STOPPED);
       await task.end({ status: 'completed', result: { resultType: 'complete', ...result } });
     } catch (error) {
@@ -229,19 +232,18 @@ export class Tasks {
     }
   }
 
-  /** The handler may keep answers for any time, so they are limited. @throws RpcError −32603 if they are too large. */
-  #take({ id, principal }: TaskRecord, answers: JsonObject): void {
-    try {
-      this.#load.add(id, principal, answers);
-    } catch (cause) {
-      const message = 'No more answers of this size are taken now; try again later';
-      throw new RpcError(ErrorCode.InternalError, message, { cause });
-    }
+  /** Counts what a task works on. Returns false, and counts nothing, if that is too much. */
+  #admit(task: RunningTask, value: JsonObject): boolean {
+    const size = weightOf(value);
+    if (!this.#quota.take(task.principal, size)) return false;
+    task.size += size;
+    return true;
   }
 
-  #forget(id: string): void {
-    this.#load.delete(id);
-    if (this.#running.delete(id) && this.#running.size === 0) this.#idle.settle();
+  #forget(task: RunningTask): void {
+    if (!this.#running.delete(task.id)) return;
+    this.#quota.giveBack(task.principal, task.size);
+    if (this.#running.size === 0) this.#idle.settle();
   }
 
   /**
@@ -272,7 +274,7 @@ export class Tasks {
       return await stored;
     } catch (error) {
       this.#onerror(error as Error);
-      throw new RpcError(ErrorCode.InternalError, 'The tasks cannot be reached now; try again later');
+      throw new RpcError(ErrorCode.InternalError, 'The task store cannot be reached; try again later');
     }
   }
 

@@ -25,7 +25,7 @@ const numbers = {
 } as const;
 const result = { type: 'object', properties: { result: { type: 'integer' } }, required: ['result'] } as const;
 
-describe('what a tool without output returns', () => {
+describe('results of a tool without output', () => {
   const block = { type: 'image', data: 'AA==', mimeType: 'image/png' };
   const whole = { content: [], isError: true, _meta: { a: 1 } };
   test.each([
@@ -54,7 +54,7 @@ describe('what a tool without output returns', () => {
     expect(await call('async')).toEqual(expected);
   });
 
-  test('what cannot be written as JSON is a tool error', async () => {
+  test('a value that JSON cannot represent is a tool error', async () => {
     const { server, call, errors } = setUp();
     server.tool('circle', {}, () => {
       const circle: JsonObject = {};
@@ -70,7 +70,7 @@ describe('what a tool without output returns', () => {
   });
 });
 
-describe('what a tool with output returns', () => {
+describe('results of a tool with output', () => {
   test('a value is structured content, and its JSON is text', async () => {
     const { server, call } = setUp();
     server.tool('add', { input: numbers, output: result }, ({ a, b }) => ({ result: a + b }));
@@ -89,7 +89,7 @@ describe('what a tool with output returns', () => {
     });
   });
 
-  test('a whole result stays as it is', async () => {
+  test('a complete result stays unchanged', async () => {
     const { server, call } = setUp();
     const whole = {
       content: [{ type: 'text' as const, text: 'six' }],
@@ -118,13 +118,13 @@ describe('what a tool with output returns', () => {
     expect(await call('read')).toMatchObject({ structuredContent: { content: ['line'] } });
   });
 
-  test('an array is structured content where the schema is of an array', async () => {
+  test('an array is structured content if the schema is for an array', async () => {
     const { server, call } = setUp();
     server.tool('list', { output: { type: 'array', items: { type: 'string' } } }, () => ['a']);
     expect(await call('list')).toEqual({ content: [{ type: 'text', text: '["a"]' }], structuredContent: ['a'] });
   });
 
-  test('a mismatch is told to onerror and is a tool error', async () => {
+  test('a mismatch is reported to onerror and is a tool error', async () => {
     const { server, call, errors } = setUp();
     server.tool('six', { output: result }, () => ({ result: 'six' }) as unknown as { result: number });
     const message = 'The result of tool six does not match its output schema: result: must be integer';
@@ -142,7 +142,7 @@ describe('what a tool with output returns', () => {
     expect(errors).toHaveLength(1);
   });
 
-  test('a Standard Schema gives what it makes of the value', async () => {
+  test('a Standard Schema returns its parsed value', async () => {
     const { server, call } = setUp();
     server.tool('six', { output: z.object({ result: z.number() }) }, () => {
       const reply = { result: 6, secret: 1 };
@@ -178,7 +178,7 @@ describe('errors', () => {
     [{ a: 1, b: 'x' }, 'b: must be integer'],
     [{ a: 1, b: 1.5 }, 'b: must be integer'],
     [undefined, 'a: is missing'],
-  ])('wrong arguments %j are a tool error that says what is wrong', async (args, problem) => {
+  ])('invalid arguments %j are a tool error that names the problem', async (args, problem) => {
     const { server, call } = setUp();
     server.tool('add', { input: numbers }, ({ a, b }) => a + b);
     expect(await call('add', args)).toEqual({
@@ -202,7 +202,7 @@ describe('errors', () => {
     expect(content[0].text.length).toBeLessThan(1000);
   });
 
-  test('what a handler throws is a tool error, but an RpcError is a protocol error', async () => {
+  test('a thrown error is a tool error, but an RpcError is a protocol error', async () => {
     const { server, call, errors } = setUp();
     server.tool('error', {}, () => {
       throw new Error('no such city in postgres://db.internal');
@@ -266,7 +266,7 @@ describe('schemas', () => {
     expect(await list()).toEqual([{ name: 'add', title: 'Add', inputSchema: numbers, outputSchema: result }]);
   });
 
-  test('a Standard Schema is listed by what goes in and what comes out', async () => {
+  test('a Standard Schema is listed by its input and output types', async () => {
     const { server, call, list } = setUp();
     const input = z.object({ a: z.string().default('x').describe('first') });
     server.tool('t', { input, output: z.object({ n: z.string().transform(Number).pipe(z.number()) }) }, ({ a }) => ({
@@ -297,7 +297,7 @@ describe('schemas', () => {
     expect((await list())[0]?.['inputSchema']).toMatchObject({ type: 'object', anyOf: [{}, {}] });
   });
 
-  test('what cannot be an input schema is refused at once', () => {
+  test('an invalid input schema is refused at once', () => {
     const { server } = setUp();
     expect(() => server.tool('a', { input: { type: 'string' } }, () => 1)).toThrow('must have type "object"');
     expect(() => server.tool('a', { input: z.string() }, () => 1)).toThrow('must have type "object"');
@@ -306,7 +306,7 @@ describe('schemas', () => {
     );
     const mute = { '~standard': { version: 1, vendor: 'old', validate: () => ({ value: 1 }) } };
     expect(() => server.tool('a', { input: mute as unknown as StandardSchema }, () => 1)).toThrow(
-      '(old) does not offer itself as JSON Schema',
+      '(old) cannot be converted to JSON Schema',
     );
     expect(() => server.tool('a', { input: z.object({ a: z.date() }) }, () => 1)).toThrow(
       'cannot be written as JSON Schema',
@@ -321,7 +321,7 @@ describe('schemas', () => {
   });
 });
 
-test('a call may be run again where the tool says so, or its annotations', () => {
+test('a call may run again if the tool or its annotations say so', () => {
   const tools = new Tools({ pageSize: 9, changed: () => {} }, () => {});
   const safeToRerun = (config: ToolConfig) => {
     const registered = tools.add('t', config, () => 1);
@@ -388,7 +388,7 @@ describe('types', () => {
     );
   });
 
-  test('a schema that is no literal leaves the arguments open', () => {
+  test('a schema that is not a literal gives untyped arguments', () => {
     const { server } = setUp();
     const input: JsonObject = { type: 'object' };
     server.tool('open', { input }, (args) => {
@@ -399,7 +399,7 @@ describe('types', () => {
     });
   });
 
-  test('a Standard Schema gives what it makes of the arguments', () => {
+  test('a Standard Schema returns its parsed arguments', () => {
     const { server } = setUp();
     server.tool(
       'zod',

@@ -20,7 +20,8 @@ import {
   type Schema,
 } from './schema.ts';
 import { taskSettings, type TaskConfig, type TaskSettings } from './task-config.ts';
-import { TaskDesk } from './task-desk.ts';
+import { LazyTasks } from './lazy-tasks.ts';
+import type { StartTask } from './task-rules.ts';
 
 /** A tool as lists show it, the schemas of its arguments and result, and the scopes that it needs. */
 export interface ToolConfig<
@@ -101,13 +102,13 @@ export class Tools {
   readonly registry: Registry<ToolConfig, ToolEntry>;
   readonly #onerror: (error: Error) => void;
   readonly #errors: HandlerErrors;
-  readonly #tasks: TaskDesk;
+  readonly #tasks: LazyTasks;
 
   constructor(
     options: Pick<RegistryOptions, 'pageSize' | 'cache' | 'changed'>,
     onerror: (error: Error) => void,
     errors = new HandlerErrors({ expose: false, onerror }),
-    tasks = new TaskDesk({}, onerror),
+    tasks = new LazyTasks({}, onerror),
   ) {
     this.#tasks = tasks;
     this.registry = new Registry({ ...options, kind: 'Tool', list: 'tools' });
@@ -126,13 +127,13 @@ export class Tools {
         task: task === undefined ? undefined : taskSettings(task, `Tool ${name}`),
         handler,
       };
-      if (entry.task) this.#tasks.use();
+      if (entry.task) this.#tasks.used = true;
       const schemas = { inputSchema: entry.input.json, outputSchema: entry.output?.json };
       return { ...entry, definition: compact({ name, ...shown, ...schemas }) };
     });
     if (!NAME.test(name)) {
       this.#onerror(
-        new Error(`Tool ${JSON.stringify(name)}: some clients take only names of 1 to 128 letters, digits and _ - .`),
+        new Error(`Tool ${JSON.stringify(name)}: some clients accept only names of 1 to 128 letters, digits and _ - .`),
       );
     }
     return registered;
@@ -162,17 +163,18 @@ export class Tools {
     this.registry.authorize(name, exchange.caller);
     if (!isObject(args)) throw new RpcError(ErrorCode.InvalidParams, '"arguments" must be an object');
     if (tool.input.headers !== undefined) checkParamHeaders(tool.input.headers, args, exchange);
-    let verdict = tool.input.validate(args);
-    if (verdict instanceof Promise) verdict = await verdict;
-    if (verdict.issues) return toolError(`Invalid arguments for tool ${tool.name}: ${complaint(verdict.issues)}`);
-    const { value } = verdict;
-    const run = (running: Exchange): Promise<JsonObject> => this.#run(tool, value, running);
-    return tool.task === undefined ? run(exchange) : this.#tasks.call(tool.task, exchange, run);
+    let checked = tool.input.validate(args);
+    if (checked instanceof Promise) checked = await checked;
+    if (checked.issues) return toolError(`Invalid arguments for tool ${tool.name}: ${complaint(checked.issues)}`);
+    const { value } = checked;
+    if (tool.task === undefined) return this.#run(tool, value, exchange);
+    const tasks = await this.#tasks.load();
+    return tasks.call(tool.task, exchange, (running, start) => this.#run(tool, value, running, start));
   }
 
-  async #run(tool: ToolEntry, args: unknown, exchange: Exchange): Promise<JsonObject> {
+  async #run(tool: ToolEntry, args: unknown, exchange: Exchange, start?: StartTask): Promise<JsonObject> {
     try {
-      const reply = await tool.handler(args, new Context(exchange));
+      const reply = await tool.handler(args, new Context(exchange, start));
       if (needsInput(reply)) return reply;
       return tool.output === undefined ? toolResult(reply) : await this.#structured(tool, tool.output, reply);
     } catch (error) {
@@ -187,10 +189,10 @@ export class Tools {
     if (whole?.['isError']) return whole;
     const bare = whole === undefined && schema.json['type'] === 'object' && isBare(reply);
     const value = whole ? whole['structuredContent'] : bare ? { result: reply } : reply;
-    let verdict = schema.validate(value);
-    if (verdict instanceof Promise) verdict = await verdict;
-    if (verdict.issues) return this.#mismatch(tool, complaint(verdict.issues));
-    const structuredContent = verdict.value;
+    let checked = schema.validate(value);
+    if (checked instanceof Promise) checked = await checked;
+    if (checked.issues) return this.#mismatch(tool, complaint(checked.issues));
+    const structuredContent = checked.value;
     // A schema may accept undefined, but a result is required (2025-11-25, server/tools: Output Schema).
     if (structuredContent === undefined) return this.#mismatch(tool, 'there is none');
     if (whole) return structuredContent === value ? whole : { ...whole, structuredContent };

@@ -78,7 +78,7 @@ describe('a URI template', () => {
     expect(performance.now() - start).toBeLessThan(200);
   });
 
-  test('types know the variables', () => {
+  test('types contain the variables', () => {
     expectTypeOf<TemplateVariables<'db://{table}/{+path}{?limit,after}'>>().branded.toEqualTypeOf<{
       table: string;
       path: string;

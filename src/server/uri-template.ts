@@ -6,7 +6,10 @@ const MAX_URI = 64 * 1024;
 /** A variable takes what has no `/`, `?` or `#` in it; a reserved one (`{+path}`) takes anything. */
 type Part = { readonly literal: string } | { readonly variable: string; readonly reserved: boolean };
 
-/** The names of the variables in a template literal: `TemplateVariables<'db://{table}{?limit}'>` is `{ table: string; limit?: string }`. */
+/**
+ * The names of the variables in a template literal: `TemplateVariables<'db://{table}{?limit}'>` is `{ table: string;
+ * limit?: string }`.
+ */
 export type TemplateVariables<T extends string> = string extends T
   ? Record<string, string>
   : { [K in PathNames<T>]: string } & { [K in QueryNames<T>]?: string };
@@ -23,10 +26,11 @@ type QueryNames<T extends string> = T extends `${string}{?${infer E}}` ? Split<E
 type Split<E extends string> = E extends `${infer Head},${infer Rest}` ? Head | Split<Rest> : E;
 
 /**
- * Matches URIs against a URI template (RFC 6570): `{var}`, `{a,b}`, `{/var}`, one reserved `{+var}`, and `{?a,b}` at the
- * end. What stands right of the reserved variable (without one: the text after the last variable) is matched from the
- * right, the rest from the left, each variable taking as little as it can, and never going back: the time is linear in
- * the length of the URI, whatever is sent. Variables of the path must not be empty; those of the query may be absent.
+ * Matches URIs against a URI template (RFC 6570): `{var}`, `{a,b}`, `{/var}`, one reserved `{+var}`, and `{?a,b}` at
+ * the end. What stands right of the reserved variable (without one: the text after the last variable) is matched from
+ * the right, the rest from the left, each variable taking as little as it can, and never going back: the time is linear
+ * in the length of the URI, whatever is sent. Variables of the path must not be empty; those of the query may be
+ * absent.
  */
 export class UriTemplate {
   readonly template: string;
@@ -38,7 +42,7 @@ export class UriTemplate {
   readonly #right: readonly Part[];
   readonly #query: readonly string[] | undefined;
 
-  /** @throws TypeError where the template is malformed, ambiguous, or uses an operator that is not supported. */
+  /** @throws TypeError if the template is malformed, ambiguous, or uses an operator that is not supported. */
   constructor(template: string) {
     this.template = template;
     const { parts, query } = parse(template);
@@ -54,10 +58,11 @@ export class UriTemplate {
   }
 
   /**
-   * The variables of a URI, percent-decoded, or undefined where it does not match. They come from the caller: a decoded
-   * value can hold any character, `/` and `..` included. Of a variable that the query has more than once, the last value counts.
+   * The variables of a URI, percent-decoded, or undefined if it does not match. They come from the caller: a decoded
+   * value can hold any character, `/` and `..` included. Of a variable that the query has more than once, the last
+   * value counts.
    *
-   * @throws RpcError −32602 where a percent-encoding is broken, or the URI is longer than 65,536 characters.
+   * @throws RpcError −32602 if a percent-encoding is broken, or the URI is longer than 65,536 characters.
    */
   match(uri: string): Record<string, string> | undefined {
     if (uri.length > MAX_URI) {

@@ -21,7 +21,7 @@ const record = (id: string, changes: Partial<TaskRecord> = {}): TaskRecord => ({
 });
 
 describe('in memory', () => {
-  test('a task without a time of its own is kept for a while after it is over, and forever before', async () => {
+  test('a task without a time to live is kept for a while after its end, and for ever before', async () => {
     let now = 0;
     const store = memoryTaskStore({ maxAge: 100, now: () => now });
     await store.create(record('a'));
@@ -33,7 +33,7 @@ describe('in memory', () => {
     expect(await store.get('a', undefined)).toBeUndefined();
   });
 
-  test('that while is a day, where nothing else is said', async () => {
+  test('this while is a day by default', async () => {
     let now = 0;
     const store = memoryTaskStore({ now: () => now });
     await store.create(record('a', { status: 'completed' }));
@@ -43,31 +43,48 @@ describe('in memory', () => {
     expect(await store.get('a', undefined)).toBeUndefined();
   });
 
-  test('each bound says that it is reached, and not before', async () => {
+  test('each limit is reported when it is reached, and not before', async () => {
     const bytes = (task: TaskRecord): number => Buffer.byteLength(JSON.stringify(task));
     const a = record('a', { principal: 'ann', statusMessage: 'ä' });
     const b = { ...a, id: 'b' };
-    const refused = async (options: MemoryTaskStoreOptions): Promise<unknown> => {
+    const refused = async (options: MemoryTaskStoreOptions, second = b): Promise<unknown> => {
       const store = memoryTaskStore(options);
       await store.create(a);
-      return store.create(b).catch((error: unknown) => error);
+      return store.create(second).catch((error: unknown) => error);
     };
+    const bobs = { ...b, principal: 'bob' };
     const size = bytes(a);
-    for (const options of [{ maxTasks: 2 }, { maxPerPrincipal: 2 }, { maxBytes: 2 * size }, { maxTaskBytes: size }]) {
+    for (const options of [{ maxTasks: 2 }, { maxPerPrincipal: 2 }, { maxBytes: 4 * size }, { maxTaskBytes: size }]) {
       expect(await refused(options)).toBeUndefined();
     }
+    expect(await refused({ maxBytes: 2 * size }, bobs)).toBeUndefined();
     expect(await refused({ maxTasks: 1 })).toEqual(new TaskStoreFull('There are 1 tasks already'));
     expect(await refused({ maxPerPrincipal: 1 })).toEqual(new TaskStoreFull('This caller has 1 tasks already'));
     const together = `All tasks together must not be larger than ${2 * size - 1} bytes`;
-    expect(await refused({ maxBytes: 2 * size - 1 })).toEqual(new TaskStoreFull(together));
+    expect(await refused({ maxBytes: 2 * size - 1 }, bobs)).toEqual(new TaskStoreFull(together));
     const alone = `A task must not be larger than ${size - 1} bytes`;
     await expect(refused({ maxTaskBytes: size - 1 })).rejects.toEqual(new TaskStoreFull(alone));
     const twice = memoryTaskStore();
     await twice.create(a);
-    await expect(twice.create(a)).rejects.toThrow('There is a task with this id already');
+    await expect(twice.create(a)).rejects.toThrow('A task with this id already exists');
   });
 
-  test('a task that grows needs room for what it grows by', async () => {
+  test('the tasks of one principal leave room for others', async () => {
+    const store = memoryTaskStore({ maxBytes: 10_000 });
+    const large = (id: string, principal: string, length: number) =>
+      store.create(record(id, { principal, statusMessage: 'x'.repeat(length) }));
+    await large('a', 'ann', 4000);
+    await large('b', 'ann', 4000);
+    const refusal = new TaskStoreFull('The tasks of one caller must not be larger than 8750 bytes');
+    await expect(large('c', 'ann', 500)).rejects.toEqual(refusal);
+    const grown = store.update('b', 'ann', (task) => ({ ...task, statusMessage: 'x'.repeat(4500) }));
+    await expect(grown).rejects.toEqual(refusal);
+    await large('d', 'bob', 500);
+    await store.delete('a', 'ann');
+    await large('c', 'ann', 500);
+  });
+
+  test('a growing task needs room for its growth', async () => {
     const store = memoryTaskStore({ maxBytes: 1000 });
     await store.create(record('a', { statusMessage: 'x'.repeat(600) }));
     const grow = (length: number) =>
@@ -123,7 +140,7 @@ describe('in memory', () => {
     await expect(store.update('a', undefined, () => ({ ...large, id: 'a' }))).rejects.toBeInstanceOf(TaskStoreFull);
   });
 
-  test('a task whose time ends while it is changed gives its place back once', async () => {
+  test('a task that expires while it is changed gives back its room once', async () => {
     let now = 0;
     const store = memoryTaskStore({ maxBytes: 600, now: () => now });
     const spare = { ...record('spare', { ttlMs: 1_000_000 }), statusMessage: 'x'.repeat(200) };
@@ -136,7 +153,7 @@ describe('in memory', () => {
     await expect(store.create({ ...spare, id: 'one more' })).rejects.toBeInstanceOf(TaskStoreFull);
   });
 
-  test('callers without a principal have no bound of their own', async () => {
+  test('callers without a principal have no separate limit', async () => {
     const store = memoryTaskStore({ maxPerPrincipal: 0 });
     await expect(store.create(record('a', { principal: 'ann' }))).rejects.toBeInstanceOf(TaskStoreFull);
     for (let n = 0; n < 10; n += 1) await store.create(record(`t${n}`));
@@ -144,7 +161,7 @@ describe('in memory', () => {
   });
 
   test.each(['maxTasks', 'maxPerPrincipal', 'maxBytes', 'maxTaskBytes', 'maxAge'])(
-    '%s is no number below 0',
+    '%s is not a number of at least 0',
     (name) => {
       expect(() => memoryTaskStore({ [name]: -1 })).toThrow(new RangeError(`${name} must be 0 or more, not -1`));
       expect(() => memoryTaskStore({ [name]: Number.NaN })).toThrow(RangeError);

@@ -1,3 +1,4 @@
+import { PART_OF_ONE } from '../base/share.ts';
 import { isTerminal } from '../protocol/tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from './task-store.ts';
 
@@ -7,7 +8,10 @@ export interface MemoryTaskStoreOptions {
   maxTasks?: number | undefined;
   /** Maximum number of tasks of one principal. It does not apply to callers without a principal. Default 1 000. */
   maxPerPrincipal?: number | undefined;
-  /** Maximum size of all tasks together with their results, in bytes of JSON. Default 256 MiB. */
+  /**
+   * Maximum size of all tasks together with their results, in bytes of JSON. One principal may use seven
+   * eighths of it. Default 256 MiB.
+   */
   maxBytes?: number | undefined;
   /** Maximum size of one task in bytes of JSON. Default 16 MiB. */
   maxTaskBytes?: number | undefined;
@@ -16,6 +20,14 @@ export interface MemoryTaskStoreOptions {
   /** The clock, in milliseconds since 1970. Default `Date.now`. */
   now?: (() => number) | undefined;
 }
+
+/** What the tasks of one principal take. */
+interface Share {
+  readonly tasks: number;
+  readonly bytes: number;
+}
+
+const NOTHING: Share = { tasks: 0, bytes: 0 };
 
 interface Kept {
   readonly principal: string | undefined;
@@ -29,8 +41,8 @@ interface Kept {
 }
 
 /**
- * Keeps tasks in the memory of this process. Expired tasks are removed at the next use of the store that needs the room;
- * there is no timer.
+ * Keeps tasks in the memory of this process. Expired tasks are removed at the next use of the store that needs the
+ * room; there is no timer.
  *
  * @throws RangeError if a bound is negative or not a number.
  */
@@ -54,7 +66,7 @@ type Bounds = Required<Omit<MemoryTaskStoreOptions, 'now'>>;
 
 class MemoryTaskStore implements TaskStore {
   readonly #tasks = new Map<string, Kept>();
-  readonly #perPrincipal = new Map<string | undefined, number>();
+  readonly #shares = new Map<string | undefined, Share>();
   readonly #bounds: Bounds;
   readonly #now: () => number;
   #bytes = 0;
@@ -70,12 +82,12 @@ class MemoryTaskStore implements TaskStore {
     const { maxTasks, maxPerPrincipal } = this.#bounds;
     const kept = this.#keep(task);
     this.#sweep();
-    if (this.#tasks.has(task.id)) throw new Error('There is a task with this id already');
+    if (this.#tasks.has(task.id)) throw new Error('A task with this id already exists');
     if (this.#tasks.size >= maxTasks) throw new TaskStoreFull(`There are ${maxTasks} tasks already`);
-    if (task.principal !== undefined && (this.#perPrincipal.get(task.principal) ?? 0) >= maxPerPrincipal) {
+    if (task.principal !== undefined && this.#shareOf(task.principal).tasks >= maxPerPrincipal) {
       throw new TaskStoreFull(`This caller has ${maxPerPrincipal} tasks already`);
     }
-    this.#checkRoom(kept.bytes);
+    this.#checkRoom(kept.bytes, task.principal);
     this.#add(task.id, kept);
   }
 
@@ -92,7 +104,7 @@ class MemoryTaskStore implements TaskStore {
     if (!before || before.terminal) return read(before);
     const after = this.#keep(change(read(before)!));
     this.#sweep();
-    this.#checkRoom(after.bytes - before.bytes);
+    this.#checkRoom(after.bytes - before.bytes, principal);
     this.#remove(id, before);
     this.#add(id, after);
     return read(after);
@@ -119,7 +131,7 @@ class MemoryTaskStore implements TaskStore {
     return undefined;
   }
 
-  /** @throws TypeError where the task is not JSON, TaskStoreFull where it is too large by itself. */
+  /** @throws TypeError if the task is not JSON, TaskStoreFull where it is too large by itself. */
   #keep(task: TaskRecord): Kept {
     const { maxTaskBytes, maxAge } = this.#bounds;
     const text = JSON.stringify(task);
@@ -132,26 +144,38 @@ class MemoryTaskStore implements TaskStore {
     return { principal: task.principal, runner: task.runner, text, bytes, terminal, until };
   }
 
-  #checkRoom(bytes: number): void {
-    if (this.#bytes + bytes > this.#bounds.maxBytes) {
-      throw new TaskStoreFull(`All tasks together must not be larger than ${this.#bounds.maxBytes} bytes`);
+  #checkRoom(bytes: number, principal: string | undefined): void {
+    const { maxBytes } = this.#bounds;
+    if (this.#bytes + bytes > maxBytes) {
+      throw new TaskStoreFull(`All tasks together must not be larger than ${maxBytes} bytes`);
     }
+    const most = maxBytes * PART_OF_ONE;
+    if (principal !== undefined && this.#shareOf(principal).bytes + bytes > most) {
+      throw new TaskStoreFull(`The tasks of one caller must not be larger than ${most} bytes`);
+    }
+  }
+
+  #shareOf(principal: string | undefined): Share {
+    return this.#shares.get(principal) ?? NOTHING;
+  }
+
+  #count(principal: string | undefined, tasks: number, bytes: number): void {
+    const share = this.#shareOf(principal);
+    const now = { tasks: share.tasks + tasks, bytes: share.bytes + bytes };
+    this.#bytes += bytes;
+    if (now.tasks > 0) this.#shares.set(principal, now);
+    else this.#shares.delete(principal);
   }
 
   #add(id: string, kept: Kept): void {
     this.#tasks.set(id, kept);
-    this.#bytes += kept.bytes;
     this.#quietUntil = Math.min(this.#quietUntil, kept.until);
-    this.#perPrincipal.set(kept.principal, (this.#perPrincipal.get(kept.principal) ?? 0) + 1);
+    this.#count(kept.principal, 1, kept.bytes);
   }
 
   #remove(id: string, { bytes, principal }: Kept): void {
     // It may have expired since the last check.
-    if (!this.#tasks.delete(id)) return;
-    this.#bytes -= bytes;
-    const left = this.#perPrincipal.get(principal)! - 1;
-    if (left > 0) this.#perPrincipal.set(principal, left);
-    else this.#perPrincipal.delete(principal);
+    if (this.#tasks.delete(id)) this.#count(principal, -1, -bytes);
   }
 
   #sweep(): void {

@@ -17,7 +17,7 @@ describe('in memory', () => {
     expect(await log.append('s', 'a', undefined)).toBe('a-2');
   });
 
-  test('a reader gets all that was there when it came, though it is dropped meanwhile', async () => {
+  test('a reader gets all events that were there when it started, even if they are dropped meanwhile', async () => {
     const log = memoryEventLog({ maxEvents: 3 });
     const id = await log.append('s', 'a', undefined);
     await log.append('s', 'a', notification('two'));
@@ -40,7 +40,7 @@ describe('in memory', () => {
     await expect(collect(log, old)).rejects.toThrow(EventsPurged);
   });
 
-  test('a session that went quiet loses its old events when another writes', async () => {
+  test('a silent session loses its old events when another writes', async () => {
     let now = 0;
     const log = memoryEventLog({ maxAge: 100, now: () => now });
     const id = await log.append('quiet', 'a', undefined);
@@ -52,7 +52,7 @@ describe('in memory', () => {
     await expect(collect(log, id, 'quiet')).rejects.toThrow(EventsPurged);
   });
 
-  test('where all sessions together keep too much, the largest give up their oldest', async () => {
+  test('if all sessions together store too much, the largest lose their oldest events', async () => {
     const log = memoryEventLog({ maxTotalBytes: 10_000 });
     const small = await log.append('small', 'a', undefined);
     await log.append('small', 'a', notification('m', { text: 'x'.repeat(100) }));
@@ -68,7 +68,7 @@ describe('in memory', () => {
     expect(kept.at(-1)?.id).toBe('a-21');
   });
 
-  test('where they keep nearly too much, and where others end or grow old, nobody gives up anything', async () => {
+  test('near the limit, and when other sessions end or expire, nothing is dropped', async () => {
     let now = 0;
     const log = memoryEventLog({ maxTotalBytes: 10_000, maxAge: 100, now: () => now });
     const large = notification('m', { text: 'x'.repeat(4600) });
@@ -102,7 +102,7 @@ describe('in memory', () => {
     for (const [session, id] of Object.entries({ six, seven })) expect(await collect(log, id, session)).toHaveLength(1);
   });
 
-  test('the bytes of all sessions are those that their messages take', async () => {
+  test('the total size is that of all stored messages', async () => {
     let now = 0;
     const log = memoryEventLog({ maxAge: 100, now: () => now });
     const message = notification('m', { text: 'x'.repeat(100) });
@@ -118,7 +118,7 @@ describe('in memory', () => {
     expect(log.bytes).toBe(0);
   });
 
-  test('a session that writes on does not count what has grown too old', async () => {
+  test('expired events of an active session do not count', async () => {
     let now = 0;
     const log = memoryEventLog({ maxTotalBytes: 10_000, maxAge: 100, now: () => now });
     const text = (length: number): Message => notification('m', { text: 'x'.repeat(length) });
@@ -134,7 +134,7 @@ describe('in memory', () => {
     expect(await collect(log, id, 'other')).toHaveLength(2);
   });
 
-  test('where a bound is exceeded, no more goes than has to', async () => {
+  test('above a limit, no more is dropped than necessary', async () => {
     const message = notification('m', { text: 'x' });
     const size = await sizeOf(message);
     const log = memoryEventLog({ maxTotalBytes: 10 * size });
@@ -163,7 +163,7 @@ describe('in memory', () => {
     expect(await collect(log, 'a-2', 'large')).toHaveLength(1);
   });
 
-  test('a stream that was spent and is used again is not the first to be forgotten', async () => {
+  test('a stream that is used again after its end is not the first to be forgotten', async () => {
     const log = memoryEventLog({ maxEvents: 1 });
     await log.append('s', 'a', undefined);
     const other = await log.append('s', 'other', undefined);
@@ -173,7 +173,7 @@ describe('in memory', () => {
     expect(await log.streamOf('s', other)).toBeUndefined();
   });
 
-  test('a session whose events are all too old goes on as ever', async () => {
+  test('a session whose events have all expired continues', async () => {
     let now = 0;
     const log = memoryEventLog({ maxEvents: 2, maxAge: 100, now: () => now });
     const old = await log.append('s', 'a', undefined);
@@ -198,7 +198,7 @@ describe('in memory', () => {
     expect(await collect(log, id)).toHaveLength(1);
   });
 
-  test('the clock is that of this process, where no other is given', async () => {
+  test('the default clock is that of this process', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const log = memoryEventLog();
@@ -244,13 +244,13 @@ describe('in memory', () => {
     expect(Math.abs((await sizeOf(message)) - weight)).toBeLessThan(weight / 4);
   });
 
-  test('a message that is larger than the bound is not kept, by however little', async () => {
+  test('a message just above the limit is not stored', async () => {
     const message = notification('m', { a: ['x', 'y', 'z'] });
     const size = await sizeOf(message);
     for (let maxBytes = 0; maxBytes < size; maxBytes += 1) expect(await keeps(message, maxBytes)).toBe(false);
   });
 
-  test('of a message that is larger than the bound, the rest is not looked at', async () => {
+  test('the rest of a message above the limit is not measured', async () => {
     let looked = 0;
     const element = Object.defineProperty({}, 'text', { enumerable: true, get: () => ((looked += 1), 'x'.repeat(10)) });
     const list = { list: Array.from({ length: 1000 }, () => element) } as unknown as JsonObject;
@@ -267,7 +267,7 @@ describe('in memory', () => {
     expect(await collect(log, id)).toHaveLength(1);
   });
 
-  test('a bound that is no number is refused', () => {
+  test('a limit that is not a number is refused', () => {
     expect(() => memoryEventLog({ maxBytes: -1 })).toThrow(RangeError);
     expect(() => memoryEventLog({ maxEvents: Number.NaN })).toThrow('maxEvents');
     expect(() => memoryEventLog({ maxAge: Infinity })).not.toThrow();

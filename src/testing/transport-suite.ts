@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { waitFor } from '../base/wait.ts';
 import { errorResponse, notification, request, resultResponse, type Message } from '../jsonrpc/message.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { SuiteCase } from './event-log-suite.ts';
@@ -288,17 +289,7 @@ async function start(a: End, b: End): Promise<void> {
 }
 
 /** A transport that hangs fails its case instead of the runner. */
-async function within<T>(what: string, event: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new assert.AssertionError({ message: `${what} took more than ${LIMIT} ms` })),
-      LIMIT,
-    );
-  });
-  try {
-    return await Promise.race([event, expired]);
-  } finally {
-    clearTimeout(timer);
-  }
+function within<T>(what: string, event: Promise<T>): Promise<T> {
+  const late = (): Error => new assert.AssertionError({ message: `${what} took more than ${LIMIT} ms` });
+  return waitFor(event, { timeout: LIMIT, late });
 }

@@ -20,12 +20,12 @@ test.each([
   );
 });
 
-test('requests, notifications and responses are taken in', () => {
+test('requests, notifications and responses are accepted', () => {
   const messages = [request(1, 'a'), notification('n'), resultResponse(9, {})];
   expect(admitBatch(messages, { profile, inUse: none })).toEqual({ messages, requests: [1], errors: [] });
 });
 
-test('what cannot be delivered is answered, each element by itself, and reported', () => {
+test('undeliverable elements are answered one by one, and reported', () => {
   const reported: string[] = [];
   const batch = admitBatch(
     [
@@ -51,7 +51,7 @@ test('what cannot be delivered is answered, each element by itself, and reported
   expect(reported).toEqual(errors.map(({ error }) => error.message));
 });
 
-test('who is not told of rubbish is still told of requests that are refused', () => {
+test('an owner without onerror is still notified of refused requests', () => {
   const batch = admitBatch([1, request(5, 'b')], { profile, inUse: (id) => id === 5, answerInvalid: false });
   expect(batch.errors).toEqual([refused('Invalid request: id 5 is still in use')]);
 });

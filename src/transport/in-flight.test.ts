@@ -19,7 +19,7 @@ test('a request is in flight until its response is sent', () => {
   expect(inFlight.size).toBe(0);
 });
 
-test('a cancelled request is in flight no more, since it will not be answered', () => {
+test('a cancelled request is no longer in flight, because it gets no answer', () => {
   const inFlight = new InFlight();
   inFlight.add(request(1, 'a'));
   inFlight.add(cancelled('1'));

@@ -12,7 +12,7 @@ describe('the memory pair holds to the contract', () => {
 });
 
 describe('the memory pair', () => {
-  test('hands messages over by reference, after the code that sent them', async () => {
+  test('delivers messages by reference, after the code that sent them', async () => {
     const [a, b] = memoryTransportPair();
     const received: unknown[] = [];
     b.onmessage = (message) => received.push(message);
@@ -27,6 +27,6 @@ describe('the memory pair', () => {
   test('cannot be started twice', async () => {
     const [a] = memoryTransportPair();
     await a.start();
-    await expect(a.start()).rejects.toThrow('started already');
+    await expect(a.start()).rejects.toThrow('already been started');
   });
 });

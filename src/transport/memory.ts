@@ -39,7 +39,7 @@ class MemoryTransport implements Transport {
 
   start(): Promise<void> {
     if (this.#phase !== 'open') return Promise.reject(new Error('The connection is closed'));
-    if (this.#started) return Promise.reject(new Error('The transport is started already'));
+    if (this.#started) return Promise.reject(new Error('The transport has already been started'));
     this.#started = true;
     if (this.#queue.length > 0) this.#schedule();
     return Promise.resolve();

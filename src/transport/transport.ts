@@ -1,17 +1,17 @@
 import type { Message, Notification, Request, RequestId, Response } from '../jsonrpc/message.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 
-/** What a message that is sent belongs to. */
+/** What an outgoing message belongs to. */
 export interface SendOptions {
   /** The incoming request that this outgoing request or notification belongs to. */
   readonly relatedRequestId?: RequestId | undefined;
 }
 
-/** What a transport knows about a message, besides the message itself. */
+/** Information about a message that is not part of the message. */
 export interface MessageExtra {
-  /** Who the transport authenticated as the sender. */
+  /** The authenticated sender. */
   readonly principal?: string | undefined;
-  /** More about a sender that sent a credential. */
+  /** Further data about the sender, if it sent a credential. */
   readonly auth?: AuthInfo | undefined;
   /** The address at the other end of the connection, if the transport knows it: that of the client, or of a proxy. */
   readonly address?: string | undefined;
@@ -76,8 +76,8 @@ export type RequestListener = (
 export const TAKEN: Promise<void> = Promise.resolve();
 
 /**
- * Carries messages between two peers and knows nothing else. It has the shape of the official SDK's `Transport`, so
- * each SDK can use the other's transports.
+ * Carries messages between two peers and does not interpret them. It has the shape of the official SDK's `Transport`,
+ * so each SDK can use the other's transports.
  *
  * The owner sets the callbacks, then calls `start` once. No message is delivered before that. Messages are delivered
  * one by one, in order. If the revision given to `setProtocolVersion` has batches, the transport splits a batch and
@@ -115,6 +115,8 @@ export interface Transport {
   /** Called with an error that cannot be reported to a caller. The connection may continue. */
   onerror?: ((error: Error) => void) | undefined;
 
+  /** Why the connection closed, if the transport knows. Calls in flight fail with it. */
+  readonly closeReason?: Error | undefined;
   /** The session id on the wire, if the transport has one. It is a secret: anyone who has it can use the session. */
   readonly sessionId?: string | undefined;
 }

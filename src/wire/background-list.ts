@@ -18,6 +18,8 @@ export function backgroundListExchange(params: JsonObject, caller: Caller, signa
     notes: new Map(),
     notify: () => Promise.resolve(),
     ask: (method) =>
-      Promise.reject(new RpcError(ErrorCode.InternalError, `${method} was not sent: nobody asked for the list`)),
+      Promise.reject(
+        new RpcError(ErrorCode.InternalError, `${method} was not sent: this list was read in the background`),
+      ),
   };
 }

@@ -68,14 +68,14 @@ describe('each message goes to the side of its era', () => {
     ]);
   });
 
-  test('where handshakes alone are served, a request that says its revision is refused before one', async () => {
+  test('if only handshakes are served, a request that names its revision is refused before the handshake', async () => {
     const { service, seen } = scripted();
     const { client } = await served(service, { eras: 'legacy' });
     expect((await client.request(1, 'echo', { _meta: meta() })).error).toMatchObject({ code: expect.any(Number) });
     expect(seen).toEqual([]);
   });
 
-  test('where they are not, all that is asked is read as of 2026-07-28, and answers are reported', async () => {
+  test('if handshakes are not served, every request is read as 2026-07-28, and answers are reported', async () => {
     const { service, seen } = scripted();
     const { client, errors } = await served(service, { eras: 'modern' });
     expect((await client.request(1, 'initialize', hello())).error.code).toBe(-32022);
@@ -83,7 +83,7 @@ describe('each message goes to the side of its era', () => {
     await client.send({ method: 'notifications/initialized' }, { id: 7, result: {} }, { method: 'notifications/odd' });
     expect(client.take()).toEqual([]);
     expect(errors.map(({ message }) => message)).toEqual([
-      expect.stringContaining('nothing was asked'),
+      expect.stringContaining('no request was sent'),
       expect.stringContaining('_meta'),
     ]);
     expect(seen).toEqual([]);
@@ -103,7 +103,7 @@ describe('an id', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('of a number is not that of a string', async () => {
+  test('of a number does not match that of a string', async () => {
     const go = deferred();
     const { client } = await served(scripted({ work: () => go.promise.then(() => ({})) }).service);
     await client.send(modernRequest(1, 'work'), modernRequest('1', 'echo'));
@@ -132,7 +132,7 @@ describe('an id', () => {
 });
 
 describe('a cancellation', () => {
-  test('reaches the request of its id, with its reason, and no other; nothing more is said of it', async () => {
+  test('reaches only the request of its id, with its reason, and no answer is sent', async () => {
     const seen = new Map<unknown, Exchange>();
     const { client } = await served(
       scripted({
@@ -151,7 +151,7 @@ describe('a cancellation', () => {
     expect(client.take()).toEqual([]);
   });
 
-  test('of a handshake request is not taken for one of 2026-07-28', async () => {
+  test('of a handshake request does not affect one of 2026-07-28', async () => {
     let exchange!: Exchange;
     const { client } = await served(
       scripted({
@@ -181,7 +181,7 @@ describe('a cancellation', () => {
 });
 
 describe('when the connection closes', () => {
-  test('what is in flight is cancelled', async () => {
+  test('requests in flight are cancelled', async () => {
     const seen: Exchange[] = [];
     const { client } = await served(
       scripted({
@@ -198,7 +198,7 @@ describe('when the connection closes', () => {
     expect(seen.map(({ signal }) => signal.aborted)).toEqual([true, true]);
   });
 
-  test('what waits for answers is given up, where there is no other connection to bring them', async () => {
+  test('suspended requests end, because no other connection can bring their answers', async () => {
     const reasons: string[] = [];
     const { client } = await served(
       scripted({
@@ -217,7 +217,7 @@ describe('when the connection closes', () => {
     expect(reasons).toHaveLength(1);
   });
 
-  test('at the end of the input subscriptions are answered, and the service hears of it; the rest goes on', async () => {
+  test('at the end of input, subscriptions are answered and end in the service; other requests continue', async () => {
     const go = deferred();
     const heard: Exchange[] = [];
     const { service } = scripted({
@@ -243,7 +243,7 @@ describe('when the connection closes', () => {
 });
 
 describe('close', () => {
-  test('does not wait for a client that has gone', async () => {
+  test('does not wait for a client that has disconnected', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { client, inbound } = await connected({ work: () => new Promise(() => {}) });
     await client.request(1, 'initialize', hello());
@@ -295,7 +295,7 @@ describe('close', () => {
   test.each([
     ['of a session', { jsonrpc: '2.0', id: 2, method: 'work' }],
     ['of 2026-07-28', modernRequest(2, 'work')],
-  ])('answers what does not finish in time, a request %s, and closes', async (_, request) => {
+  ])('answers requests that do not finish in time %s, and closes', async (_, request) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { client, inbound } = await connected({ work: () => new Promise(() => {}) });
     await client.request(1, 'initialize', hello());
@@ -309,7 +309,7 @@ describe('close', () => {
     expect(client.closed).toBe(true);
   });
 
-  test('takes back what a session was asked by a request that does not finish in time', async () => {
+  test('cancels the questions of a session whose request does not finish in time', async () => {
     const { client, inbound } = await connected({
       work: (exchange) => exchange.ask('elicitation/create', { message: 'm', requestedSchema: {} }),
     });
@@ -338,7 +338,7 @@ describe('close', () => {
   });
 });
 
-describe('what is in flight is bounded', () => {
+describe('requests in flight are limited', () => {
   test('in number', async () => {
     const { client } = await served(scripted({ wait: () => new Promise(() => {}) }).service);
     await client.send(...Array.from({ length: 10_001 }, (_, id) => modernRequest(id, 'wait')));

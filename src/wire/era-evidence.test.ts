@@ -5,18 +5,18 @@ import { isRefusedUnread, saysForeign, saysOtherRevision } from './era-evidence.
 
 const wrapped = (status: number): Error => new Error('failed', { cause: new HttpStatusError(status, 'no') });
 
-test.each([400, 404, 405, 406, 410, 415, 422])('a status by which a server does not understand: %d', (status) => {
+test.each([400, 404, 405, 406, 410, 415, 422])('a status that means the server does not understand: %d', (status) => {
   expect(saysForeign(wrapped(status))).toBe(true);
 });
 
 test.each([200, 307, 401, 402, 403, 407, 408, 413, 425, 429, 431, 500, 502, 503])(
-  'a status that says nothing of that: %d',
+  'a status that does not mean this: %d',
   (status) => {
     expect(saysForeign(wrapped(status))).toBe(false);
   },
 );
 
-test('what has no status says nothing, and a cause beyond those that are looked at neither', () => {
+test('an error without a status, or a cause nested too deep, proves nothing', () => {
   expect(saysForeign(new Error('lost'))).toBe(false);
   expect(saysForeign('lost')).toBe(false);
   let deep: Error = new HttpStatusError(400, 'no');

@@ -1,5 +1,6 @@
-import { errorChain, httpStatus } from '../jsonrpc/error-chain.ts';
-import { ErrorCode } from '../jsonrpc/errors.ts';
+import { errorChain, httpStatus, isFromPeer } from '../jsonrpc/error-chain.ts';
+import { ErrorCode, type RpcError } from '../jsonrpc/errors.ts';
+import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { REVISIONS, type Revision } from '../protocol/revisions.ts';
@@ -20,6 +21,12 @@ const IN_MODERN_ANSWERS: ReadonlySet<unknown> = new Set([
   ErrorCode.MethodNotFound,
   ErrorCode.InvalidParams,
 ]);
+
+/** Whether an error came from the server. An error of this side has a cause, or is that of a timeout or a lost connection. */
+export function isAnswer(error: RpcError): boolean {
+  if (isFromPeer(error)) return true;
+  return error.cause === undefined && error.code !== REQUEST_TIMEOUT && error.code !== CONNECTION_CLOSED;
+}
 
 /** Whether an error has a status with which a server of the other era rejects what it does not understand. */
 export function saysForeign(error: unknown): boolean {

@@ -1,13 +1,13 @@
-import { isFromPeer } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
-import { REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
-import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
-import { connectLegacy, type OutboundOptions } from './legacy/outbound/outbound.ts';
-import { discover, discoveryError, judge, type Discovery } from './modern/outbound/discover.ts';
-import { connectModern, modernUpstream } from './modern/outbound/outbound.ts';
+import type { Revision } from '../protocol/revisions.ts';
+import type { Transport } from '../transport/transport.ts';
+import { isAnswer } from './era-evidence.ts';
+import { connectLegacy } from './legacy/outbound/outbound.ts';
+import { judge, NotModern } from './modern/outbound/discover.ts';
+import { connectModern } from './modern/outbound/outbound.ts';
 import { TransportCarrier } from './modern/outbound/transport-carrier.ts';
-import { reached, type NegotiatedUpstream, type Negotiation } from './negotiation.ts';
-import { ProbedConnection, type ReasonedTransport } from './probed-connection.ts';
+import { handshakeOptions, reached, type NegotiatedUpstream, type Negotiation } from './negotiation.ts';
+import { ProbedConnection } from './probed-connection.ts';
 
 /**
  * Detects the revision of a server on its own connection. Closes the connection if that fails.
@@ -15,184 +15,120 @@ import { ProbedConnection, type ReasonedTransport } from './probed-connection.ts
  * Some servers exit when the first request is not a handshake. If the connection can be reopened, such a server is
  * connected again, with the handshake first.
  */
-export async function negotiateConnection(
-  transport: ReasonedTransport,
-  negotiation: Negotiation,
-): Promise<NegotiatedUpstream> {
+export async function negotiateConnection(transport: Transport, negotiation: Negotiation): Promise<NegotiatedUpstream> {
   const { again, handshakeTimeout, signal } = negotiation;
-  const left = remaining(handshakeTimeout);
+  const deadline = performance.now() + (handshakeTimeout || Infinity);
   try {
-    return await negotiateOn(transport, negotiation, left);
+    return await new Attempt(transport, negotiation, deadline).run();
   } catch (error) {
-    if (!(error instanceof EndedOnProbe) || signal?.aborted || left() < 0) throw error;
+    if (!(error instanceof EndedOnProbe) || signal?.aborted || performance.now() > deadline) throw error;
     if (!again) throw error.withHint();
-    return await negotiateOn(await again(), { ...negotiation, first: 'legacy', cached: undefined }, left);
+    const handshakeFirst: Negotiation = { ...negotiation, first: 'legacy', cached: undefined };
+    return await new Attempt(await again(), handshakeFirst, deadline).run();
   }
 }
 
-/** @param left the time left for the whole connection attempt, in milliseconds; 0 for no limit. */
-async function negotiateOn(
-  transport: ReasonedTransport,
-  negotiation: Negotiation,
-  left: () => number,
-): Promise<NegotiatedUpstream> {
-  const { eras, onerror, trying } = negotiation;
-  const closeReason = (): Error | undefined => transport.closeReason;
-  trying(transport);
-  try {
-    if (!eras.has('modern')) {
-      return reached(await connectLegacy(transport, legacyOptions(negotiation, closeReason)), 'legacy', 'connection');
-    }
-    if (eras.has('legacy')) return await new ConnectionNegotiation(transport, negotiation, left).run();
-    const carrier = new TransportCarrier(transport, { closeReason, onerror });
-    await carrier.start();
-    return reached(await connectModern(carrier, negotiation), 'modern', 'connection');
-  } catch (error) {
-    await transport.close();
-    throw error;
-  }
-}
-
-/**
- * Returns the time left of a limit in milliseconds. It is below 0 after the limit, and always 0 if there is no limit.
- */
-function remaining(limit: number): () => number {
-  if (limit === 0) return () => 0;
-  const end = performance.now() + limit;
-  return () => Math.ceil(end - performance.now()) || -1;
-}
-
-/** The options for a handshake. */
-export function legacyOptions(negotiation: Negotiation, closeReason: () => Error | undefined): OutboundOptions {
-  const { clientInfo, capabilities, onBehalfOf, attribution, timeout, maxTimeout, handshakeTimeout, onerror } =
-    negotiation;
-  const asked = negotiation.revision ?? onBehalfOf;
-  const revision = asked && REVISIONS[asked].era === 'legacy' ? asked : undefined;
-  return {
-    clientInfo,
-    capabilities,
-    revision,
-    attribution,
-    timeout,
-    maxTimeout,
-    handshakeTimeout,
-    onerror,
-    closeReason,
-  };
-}
-
-/** The newest handshake revision that a modern server lists, if it shares no modern revision with us. */
-export function namedLegacyRevision(discovery: Discovery): Revision | undefined {
-  if (discovery.outcome !== 'disjoint') return undefined;
-  return LEGACY_REVISIONS.findLast((revision) => discovery.supported.includes(revision));
-}
-
-class ConnectionNegotiation {
+/** The attempt to reach a server on one connection, in one era or both. */
+class Attempt {
+  readonly #transport: Transport;
   readonly #connection: ProbedConnection;
   readonly #negotiation: Negotiation;
-  readonly #left: () => number;
+  readonly #deadline: number;
 
-  constructor(transport: ReasonedTransport, negotiation: Negotiation, left: () => number) {
+  /** @param deadline of the whole attempt, by `performance.now()`. */
+  constructor(transport: Transport, negotiation: Negotiation, deadline: number) {
+    this.#transport = transport;
     this.#connection = new ProbedConnection(transport);
     this.#negotiation = negotiation;
-    this.#left = left;
+    this.#deadline = deadline;
   }
 
   async run(): Promise<NegotiatedUpstream> {
-    const { cached, first, probeTimeout } = this.#negotiation;
-    let refused: RpcError | undefined;
-    if ((cached?.era ?? first) === 'legacy') {
-      const tried = await this.#handshake();
-      if (!(tried instanceof RpcError)) return tried;
-      // Only a response shows that the server is modern.
-      if (this.#over(tried)) throw tried;
-      refused = tried;
-    }
-    // This server spoke this era before, so it may take longer to start than the probe allows others. The handshake
-    // still needs time.
-    // handshake must have time left.
-    const most = refused ? this.#leftOrLeast() : this.#leftOrLeast() / 2;
-    const probed = await this.#probe(cached?.era === 'modern' ? most : lesser(probeTimeout, most)).catch(
-      (error: unknown) => {
-        if (!this.#connection.closed) throw error;
-        throw refused ? endedAfter(refused, error) : new EndedOnProbe(error);
-      },
-    );
-    if (isUpstream(probed)) return probed;
-    if (refused) throw both(refused, probed);
-    const revision = namedLegacyRevision(probed);
-    if (probed.outcome !== 'unrecognised' && revision === undefined) throw discoveryError(probed);
-    const tried = await this.#handshake(revision);
-    if (!(tried instanceof RpcError)) return tried;
-    // The server may have started slowly and read the probe only now.
-    if (this.#connection.closed && probed.outcome === 'unrecognised' && probed.silent) {
-      throw new EndedOnProbe(both(tried, probed));
-    }
-    if (!this.#over(tried) && this.#answeredLate()) {
-      const again = await this.#probe(this.#leftOrLeast());
-      if (isUpstream(again)) return again;
-    }
-    throw both(tried, probed);
-  }
-
-  async #probe(timeout: number): Promise<NegotiatedUpstream | Exclude<Discovery, { outcome: 'agreed' }>> {
-    const connection = this.#connection;
-    const { clientInfo, capabilities = {}, onerror } = this.#negotiation;
-    const carrier = new TransportCarrier(connection.probe(), {
-      lastId: connection.lastId,
-      closeReason: () => connection.closeReason,
-      onerror,
-    });
-    await carrier.start();
-    const found = await discover(carrier, { clientInfo, capabilities, timeout });
-    connection.lastId = carrier.lastId;
-    if (found.outcome === 'agreed') {
-      connection.keep();
-      return reached(modernUpstream(carrier, found, this.#negotiation), 'modern', 'connection');
-    }
-    if (found.outcome === 'unrecognised' && found.silent) connection.abandon(carrier.lastId);
-    return found;
-  }
-
-  /** Returns the error if the handshake failed. */
-  async #handshake(revision?: Revision): Promise<NegotiatedUpstream | RpcError> {
-    const connection = this.#connection;
-    const probe = connection.probe();
+    const { eras, cached, first, trying } = this.#negotiation;
+    trying(this.#transport);
     try {
-      const upstream = await connectLegacy(probe, {
-        ...legacyOptions(this.#negotiation, () => connection.closeReason),
-        ...(revision === undefined ? {} : { revision }),
-        openTimeout: this.#leftOrLeast(),
-        lastId: connection.lastId,
-      });
-      connection.keep();
-      return reached(upstream, 'legacy', 'connection');
+      if (!eras.has('modern')) return await this.#handshake();
+      if (!eras.has('legacy')) return await this.#probe(this.#left);
+      return await ((cached?.era ?? first) === 'legacy' ? this.#handshakeFirst() : this.#probeFirst());
     } catch (error) {
-      connection.lastId += 1;
-      return RpcError.from(error);
+      await this.#transport.close();
+      throw error;
     }
   }
 
-  /** The time left of the limit in milliseconds, at least 1, because 0 means no limit. */
-  #leftOrLeast(): number {
-    const left = this.#left();
-    return left < 0 ? 1 : left;
+  async #handshakeFirst(): Promise<NegotiatedUpstream> {
+    try {
+      return await this.#handshake();
+    } catch (refused) {
+      if (!this.#wasRefused(refused)) throw refused;
+      return await this.#probe(this.#left).catch((error: unknown) => {
+        throw handshakeFailed(refused, 'After that, server/discover', error);
+      });
+    }
   }
 
-  /** Whether a handshake failed for another reason than a refusal by the server. */
-  #over(error: RpcError): boolean {
-    return this.#connection.closed || (error.code === REQUEST_TIMEOUT && !isFromPeer(error));
+  async #probeFirst(): Promise<NegotiatedUpstream> {
+    const { cached, probeTimeout } = this.#negotiation;
+    const connection = this.#connection;
+    // The handshake needs time, too. A server that spoke this era before may take as long to start.
+    const half = Math.ceil(this.#left / 2);
+    let probed: NotModern;
+    try {
+      return await this.#probe(cached?.era === 'modern' ? half : Math.min(probeTimeout || Infinity, half));
+    } catch (error) {
+      if (!(error instanceof NotModern)) throw connection.closed ? new EndedOnProbe(error) : error;
+      if (!error.mayBeLegacy) throw error;
+      probed = error;
+    }
+    try {
+      return await this.#handshake(probed.legacy);
+    } catch (error) {
+      const failed = handshakeFailed(error, 'Before that', probed);
+      // The server may have started slowly and read the probe only now.
+      if (connection.closed && probed.silent) throw new EndedOnProbe(failed);
+      if (this.#wasRefused(error) && this.#answeredLate()) return await this.#probe(this.#left);
+      throw failed;
+    }
+  }
+
+  async #probe(openTimeout: number): Promise<NegotiatedUpstream> {
+    const connection = this.#connection;
+    const { lastId } = connection;
+    const carrier = new TransportCarrier(connection, { lastId, onerror: this.#negotiation.onerror });
+    await carrier.start();
+    const upstream = await connectModern(carrier, { ...this.#negotiation, openTimeout });
+    connection.keep();
+    return reached(upstream, 'modern', 'connection');
+  }
+
+  async #handshake(named?: Revision): Promise<NegotiatedUpstream> {
+    const connection = this.#connection;
+    const { lastId } = connection;
+    const options = { ...handshakeOptions(this.#negotiation, named), lastId, openTimeout: this.#left };
+    const upstream = await connectLegacy(connection, options);
+    connection.keep();
+    return reached(upstream, 'legacy', 'connection');
+  }
+
+  /** Milliseconds, at least 1, because 0 means no limit. */
+  get #left(): number {
+    return Math.max(1, Math.ceil(this.#deadline - performance.now()));
+  }
+
+  /** Whether the server refused a handshake. Only a response shows that it may be modern. */
+  #wasRefused(error: unknown): boolean {
+    return !this.#connection.closed && isAnswer(RpcError.from(error));
   }
 
   /** Whether a slow server has answered the probe after all, and does not speak a handshake revision. */
   #answeredLate(): boolean {
     const { late } = this.#connection;
-    return late !== undefined && judge(late, MODERN_REVISIONS).outcome === 'agreed';
+    try {
+      return late !== undefined && judge(late) !== undefined;
+    } catch {
+      return false;
+    }
   }
-}
-
-function isUpstream(found: NegotiatedUpstream | Discovery): found is NegotiatedUpstream {
-  return 'service' in found;
 }
 
 /** The server exited when the first request was not a handshake. Some legacy servers do this. */
@@ -209,29 +145,12 @@ class EndedOnProbe extends RpcError {
   }
 }
 
-/** The server refused the handshake, and exited at the probe. */
-function endedAfter(handshake: RpcError, thrown: unknown): RpcError {
-  const { message } = RpcError.from(thrown);
-  return new RpcError(
-    handshake.code,
-    `initialize failed: ${handshake.message}. After that, server/discover: ${message}`,
-    {
-      data: handshake.data,
-      cause: handshake,
-    },
-  );
-}
-
 /** Neither era worked. */
-function both(handshake: RpcError, probed: Exclude<Discovery, { outcome: 'agreed' }>): RpcError {
-  const { message } = discoveryError(probed);
-  return new RpcError(handshake.code, `initialize failed: ${handshake.message}. Before that: ${message}`, {
-    data: handshake.data,
-    cause: handshake,
+function handshakeFailed(thrown: unknown, when: string, probed: unknown): RpcError {
+  const { code, message, data } = RpcError.from(thrown);
+  const other = RpcError.from(probed).message;
+  return new RpcError(code, `initialize failed: ${message}. ${when}: ${other}`, {
+    data,
+    cause: thrown,
   });
-}
-
-/** The smaller of two limits. 0 means no limit. */
-function lesser(one: number, other: number): number {
-  return one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
 }

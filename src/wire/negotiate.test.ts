@@ -51,7 +51,7 @@ async function byHand(options?: Options) {
 const echoes = async ({ service, revision }: NegotiatedUpstream): Promise<unknown> =>
   (await service(new TestExchange('echo', { x: 1 }, { caller: { revision } })))['params'].x;
 
-describe('on a connection of its own', () => {
+describe('on its own connection', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
@@ -105,7 +105,7 @@ describe('on a connection of its own', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('a silent server gets a handshake, and its late answer is not taken for another', async () => {
+  test('a silent server gets a handshake, and its late answer is not mistaken for another', async () => {
     const { server, upstream, errors } = await byHand({ probeTimeout: 3000 });
     const probe = server.next();
     await vi.advanceTimersByTimeAsync(2999);
@@ -120,7 +120,7 @@ describe('on a connection of its own', () => {
     expect(errors).toEqual([]);
   });
 
-  test('a server that was slow to start, and knows no handshake, is spoken to without one', async () => {
+  test('a server that starts slowly, and has no handshake, is used without one', async () => {
     const { server, upstream } = await byHand();
     const probe = server.next();
     await vi.advanceTimersByTimeAsync(5000);
@@ -136,7 +136,7 @@ describe('on a connection of its own', () => {
     expect(await upstream).toMatchObject({ era: 'modern' });
   });
 
-  test('a recognised error is no reason for a handshake', async () => {
+  test('a recognised error does not lead to a handshake', async () => {
     for (const error of [
       { code: -32020, message: 'headers' },
       { code: -32021, message: 'capabilities' },
@@ -150,7 +150,7 @@ describe('on a connection of its own', () => {
     }
   });
 
-  test('a server that names a revision with a handshake is asked for that', async () => {
+  test('a server that names a handshake revision gets a handshake for it', async () => {
     const { server, upstream } = await byHand();
     await server.send({ id: server.next().id, ...unsupported('2030-01-01', '2025-06-18', '2024-11-05') });
     const initialize = server.next();
@@ -159,7 +159,7 @@ describe('on a connection of its own', () => {
     expect(await upstream).toMatchObject({ era: 'legacy', revision: '2025-06-18' });
   });
 
-  test('where both eras fail, the error names both, and the connection is closed', async () => {
+  test('if both eras fail, the error names both, and the connection is closed', async () => {
     const { server, upstream } = await byHand();
     await server.send({ id: server.next().id, error: { code: -32601, message: 'what?' } });
     await server.send({ id: server.next().id, error: { code: -32603, message: 'broken' } });
@@ -170,7 +170,7 @@ describe('on a connection of its own', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('a connection that is lost ends the attempt, with a hint at what may have ended it', async () => {
+  test('a lost connection ends the attempt, with a hint at the possible cause', async () => {
     const { server, upstream } = await byHand();
     await server.transport.close();
     await expect(upstream).rejects.toMatchObject({
@@ -179,7 +179,7 @@ describe('on a connection of its own', () => {
     });
   });
 
-  test('it can be given up', async () => {
+  test('negotiation can be cancelled', async () => {
     const controller = new AbortController();
     const { server, upstream } = await byHand({ signal: controller.signal });
     controller.abort(new Error('enough'));
@@ -239,7 +239,7 @@ describe('a cached era', () => {
     expect(other.server.next().method).toBe('server/discover');
   });
 
-  test('that comes out false is found out and set anew', async () => {
+  test('that is wrong is detected and replaced', async () => {
     const eraCache = memoryEraCache();
     await eraCache.set('it', legacy);
     const { server, upstream } = await byHand({ eraCache, key: 'it' });
@@ -254,7 +254,7 @@ describe('a cached era', () => {
     expect(await eraCache.get('it')).toEqual(legacy);
   });
 
-  test('is not made of what was pinned', async () => {
+  test('is not stored for a pinned era', async () => {
     const eraCache = memoryEraCache();
     const { server, upstream } = await byHand({ eraCache, key: 'it', eras: 'legacy' });
     await server.send({ id: server.next().id, result: welcome });
@@ -404,7 +404,7 @@ describe('over HTTP', () => {
       ['modern', 'streamable-http', 'http+sse'],
       {
         message:
-          'No way leads to the server. 2026-07-28: HTTP 404; Streamable HTTP with a handshake: HTTP 404; HTTP+SSE: HTTP 404',
+          'The server cannot be reached. 2026-07-28: HTTP 404; Streamable HTTP with a handshake: HTTP 404; HTTP+SSE: HTTP 404',
       },
     ],
   ])('%s ends the attempt, and leaves nothing open', async (_, answers, expected, error) => {
@@ -416,7 +416,7 @@ describe('over HTTP', () => {
     expect(open.size).toBe(0);
   });
 
-  test('what is pinned is all that is tried', async () => {
+  test('only the pinned era is tried', async () => {
     const legacy = httpServer({ streamable: greeted });
     await connecting(legacy.target, { eras: 'legacy' }).upstream;
     expect(legacy.tried).toEqual(['streamable-http']);
@@ -424,10 +424,10 @@ describe('over HTTP', () => {
     await expect(connecting(modern.target, { revision: MODERN }).upstream).rejects.toThrow('HTTP 404');
     expect(modern.tried).toEqual(['modern']);
     const none = connecting({}, {}).upstream;
-    await expect(none).rejects.toThrow('There is no way');
+    await expect(none).rejects.toThrow('allow no transport');
   });
 
-  test('the cached era is used, and corrected where it is wrong', async () => {
+  test('the cached era is used, and corrected if it is wrong', async () => {
     const eraCache = memoryEraCache();
     const known = { eraCache, key: 'it' };
     const old = httpServer({ modern: new StatusError(405), streamable: new StatusError(405), sse: greeted });
@@ -454,7 +454,7 @@ describe('over HTTP', () => {
     await expect(connecting(troubled.target, known).upstream).rejects.toThrow('HTTP 503');
   });
 
-  test('it can be given up', async () => {
+  test('negotiation can be cancelled', async () => {
     const controller = new AbortController();
     const { target, tried, open } = httpServer({ modern: new StatusError(404), streamable: greeted });
     const { upstream } = connecting(

@@ -3,8 +3,8 @@ import { REVISIONS } from '../protocol/revisions.ts';
 import { negotiateConnection } from './negotiate-connection.ts';
 import { negotiateHttp } from './negotiate-http.ts';
 import type { ConnectUpstreamOptions, HttpTarget, NegotiatedUpstream, Negotiation } from './negotiation.ts';
-import type { ReasonedTransport } from './probed-connection.ts';
-import { memoryEraCache, type CachedEra, type Era, type EraCache } from './era-cache.ts';
+import type { Transport } from '../transport/transport.ts';
+import { memoryEraCache, type Era } from './era-cache.ts';
 
 const inProcess = memoryEraCache();
 
@@ -22,7 +22,7 @@ const inProcess = memoryEraCache();
  * `eras` contradict each other.
  */
 export async function connectUpstream(
-  target: ReasonedTransport | HttpTarget,
+  target: Transport | HttpTarget,
   options: ConnectUpstreamOptions,
 ): Promise<NegotiatedUpstream> {
   const { eraCache = inProcess, signal, onerror = () => {} } = options;
@@ -37,7 +37,7 @@ export async function connectUpstream(
   signal?.addEventListener('abort', giveUp);
   try {
     signal?.throwIfAborted();
-    const cached = key === undefined ? undefined : await recall(eraCache, key, onerror);
+    const cached = key === undefined ? undefined : await reported(() => eraCache.get(key), onerror);
     const negotiation: Negotiation = {
       ...options,
       onerror,
@@ -56,7 +56,7 @@ export async function connectUpstream(
       'send' in target ? await negotiateConnection(target, negotiation) : await negotiateHttp(target, negotiation);
     // A pinned revision does not show what negotiation would have found.
     if (key !== undefined && eras.size === 2 && (found.era !== cached?.era || found.route !== cached.route)) {
-      await remember(eraCache, key, { era: found.era, route: found.route }, onerror);
+      await reported(() => eraCache.set(key, { era: found.era, route: found.route }), onerror);
     }
     if (signal?.aborted) {
       await found.close();
@@ -74,32 +74,16 @@ function erasOf({ revision, eras = 'both' }: ConnectUpstreamOptions): ReadonlySe
   const wanted: readonly Era[] = eras === 'both' ? ['modern', 'legacy'] : [eras];
   if (revision === undefined) return new Set(wanted);
   const { era } = REVISIONS[revision];
-  if (!wanted.includes(era)) throw new TypeError(`Revision ${revision} is none of the ${eras} era`);
+  if (!wanted.includes(era)) throw new TypeError(`Revision ${revision} does not belong to the ${eras} era`);
   return new Set([era]);
 }
 
-async function recall(
-  eraCache: EraCache,
-  key: string,
-  onerror: (error: Error) => void,
-): Promise<CachedEra | undefined> {
+/** A cache that fails is done without. */
+async function reported<T>(use: () => T | Promise<T>, onerror: (error: Error) => void): Promise<T | undefined> {
   try {
-    return await eraCache.get(key);
+    return await use();
   } catch (error) {
     onerror(error as Error);
     return undefined;
-  }
-}
-
-async function remember(
-  eraCache: EraCache,
-  key: string,
-  cached: CachedEra,
-  onerror: (error: Error) => void,
-): Promise<void> {
-  try {
-    await eraCache.set(key, cached);
-  } catch (error) {
-    onerror(error as Error);
   }
 }

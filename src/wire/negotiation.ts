@@ -1,10 +1,8 @@
-import type { JsonObject } from '../jsonrpc/message.ts';
-import type { Revision } from '../protocol/revisions.ts';
-import type { Implementation } from '../protocol/types.ts';
+import { REVISIONS, type Revision } from '../protocol/revisions.ts';
 import type { Carrier } from '../transport/carrier.ts';
 import type { Attribution } from './legacy/outbound/attribution.ts';
-import type { ReasonedTransport } from './probed-connection.ts';
-import type { Upstream } from './upstream.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Upstream, UpstreamOptions } from './upstream.ts';
 import type { CachedEra, Era, EraCache, UpstreamRoute } from './era-cache.ts';
 
 /** The ways to reach one server over HTTP. Each call opens a new connection. An absent way is not tried. */
@@ -12,20 +10,13 @@ export interface HttpTarget {
   /** For 2026-07-28. */
   readonly carrier?: (() => Carrier | Promise<Carrier>) | undefined;
   /** Streamable HTTP of 2025-03-26 to 2025-11-25. */
-  readonly streamable?: (() => ReasonedTransport | Promise<ReasonedTransport>) | undefined;
+  readonly streamable?: (() => Transport | Promise<Transport>) | undefined;
   /** HTTP+SSE of 2024-11-05. */
-  readonly sse?: (() => ReasonedTransport | Promise<ReasonedTransport>) | undefined;
+  readonly sse?: (() => Transport | Promise<Transport>) | undefined;
 }
 
-export interface ConnectUpstreamOptions {
-  readonly clientInfo: Implementation;
-  /**
-   * Which kinds of questions the server may ask. Default: none in a handshake; in requests of 2026-07-28, what the
-   * caller of each exchange declared.
-   */
-  readonly capabilities?: JsonObject | undefined;
-  /** The one revision to ask for. Only its era is tried. Default: the newest that both sides speak. */
-  readonly revision?: Revision | undefined;
+/** For a server on its own connection, `handshakeTimeout` is the limit of all attempts together. */
+export interface ConnectUpstreamOptions extends UpstreamOptions {
   /**
    * The revision of the caller that this connection serves. Its era is tried first. A handshake asks for it, or for the
    * newest revision with a handshake. A request of 2026-07-28 carries the client information of its exchange's caller.
@@ -36,19 +27,6 @@ export interface ConnectUpstreamOptions {
   readonly attribution?: Attribution | undefined;
   /** Which eras are tried. Default `both`, starting with the one without a handshake. */
   readonly eras?: 'both' | Era | undefined;
-  /**
-   * How long a request waits for its response. Progress restarts the time. Milliseconds, default 10 minutes; 0 for no
-   * limit.
-   */
-  readonly timeout?: number | undefined;
-  /** The longest time for a request, whatever its progress. Milliseconds, default 1 hour; 0 for no limit. */
-  readonly maxTimeout?: number | undefined;
-  /**
-   * How long a handshake may take, or the first request if there is no other era to try. For a server on its own
-   * connection, this is the limit of all attempts together. In 2026-07-28 it also limits reading a list of tools for
-   * their headers, and the acknowledgment of a subscription. Milliseconds, default 60 000; 0 for no limit.
-   */
-  readonly handshakeTimeout?: number | undefined;
   /**
    * How long a silent server is probed before the handshake is tried. Only for a server on its own connection: over
    * HTTP, silence shows nothing. At most half of `handshakeTimeout`, so that the handshake has the other half.
@@ -63,11 +41,9 @@ export interface ConnectUpstreamOptions {
    * Reopens the connection, for a server that exits when the first request is not a handshake. Called at most once. Not
    * for HTTP. Default: such a server cannot be reached.
    */
-  readonly again?: (() => ReasonedTransport | Promise<ReasonedTransport>) | undefined;
+  readonly again?: (() => Transport | Promise<Transport>) | undefined;
   /** Aborts the attempt. */
   readonly signal?: AbortSignal | undefined;
-  /** Receives errors that cannot be reported to a caller. Default: none. */
-  readonly onerror?: ((error: Error) => void) | undefined;
 }
 
 /** A connected server, with its era and route. */
@@ -89,6 +65,16 @@ export interface Negotiation extends Omit<ConnectUpstreamOptions, 'eras' | 'prob
    * @throws the reason if it already is.
    */
   readonly trying: <T extends { close(): Promise<void> }>(closable: T) => T;
+}
+
+/**
+ * The options of a handshake.
+ *
+ * @param named the revision that the server listed. Default: the one to ask for, or that of the caller.
+ */
+export function handshakeOptions(negotiation: Negotiation, named?: Revision): UpstreamOptions {
+  const revision = named ?? negotiation.revision ?? negotiation.onBehalfOf;
+  return { ...negotiation, revision: revision && REVISIONS[revision].era === 'legacy' ? revision : undefined };
 }
 
 /** Adds the era and route to a connected server. */

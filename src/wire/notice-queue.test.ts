@@ -32,7 +32,7 @@ function stalled() {
   return { queue, errors, push, sent, read, gate };
 }
 
-test('where the reader keeps up, everything goes out at once', async () => {
+test('if the reader keeps up, everything is sent at once', async () => {
   const exchange = new TestExchange('tools/call');
   const queue = new NoticeQueue(exchange, () => {});
   for (let round = 0; round < 10; round += 1) {
@@ -50,7 +50,7 @@ test('of progress that waits only the newest is sent', async () => {
   expect(sent()).toEqual([{ method: PROGRESS, params: { progressToken: 't', n: 4999 } }]);
 });
 
-test('of changes that wait there is one of each, and none is dropped before log messages', async () => {
+test('one change of each kind waits, and none is dropped before log messages', async () => {
   const { push, sent, read, errors } = stalled();
   for (const uri of ['x://a', 'x://b']) push(UPDATED, { uri }, 3);
   push(CHANGED, {}, 3);
@@ -67,7 +67,7 @@ test('of changes that wait there is one of each, and none is dropped before log 
   expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('more than 1000')]);
 });
 
-test('log messages are dropped before what nobody here knows, and that is bounded too', async () => {
+test('log messages are dropped before unknown notifications, which are also limited', async () => {
   const { push, sent, read, errors } = stalled();
   push(VENDOR, {}, 600);
   push(LOG, {}, 300);
@@ -79,7 +79,7 @@ test('log messages are dropped before what nobody here knows, and that is bounde
   expect(sent()).toEqual(Array.from({ length: 1000 }, (_, n) => ({ method: VENDOR, params: { n: 4000 + n } })));
 });
 
-test('what waits is bounded in size too', async () => {
+test('the queue is also limited in size', async () => {
   const { push, sent, read, errors } = stalled();
   const data = 'x'.repeat(1024 * 1024);
   push(CHANGED, {});
@@ -92,14 +92,14 @@ test('what waits is bounded in size too', async () => {
   expect(sent(LOG)).toMatchObject([{ params: { data: '' } }]);
 });
 
-test('of what is large the newest is kept', async () => {
+test('of large messages, the newest is kept', async () => {
   const { push, sent, read } = stalled();
   push(LOG, { data: 'x'.repeat(1024 * 1024) }, 40);
   await read();
   expect(sent().map((notice: any) => notice.params.n)).toEqual(Array.from({ length: 9 }, (_, n) => 31 + n));
 });
 
-test('what waits goes out in order, and what comes later does not overtake it', async () => {
+test('queued messages are sent in order, and later ones do not overtake them', async () => {
   const { push, sent, read } = stalled();
   push(LOG, { n: 1 });
   push(VENDOR, { n: 2 });
@@ -110,7 +110,7 @@ test('what waits goes out in order, and what comes later does not overtake it', 
   expect(sent()).toMatchObject([1, 2, 3, 4].map((n) => ({ params: { n } })));
 });
 
-test('what is lost holds nothing up', async () => {
+test('a lost message does not block the others', async () => {
   const { push, sent, gate } = stalled();
   push(LOG, { n: 1 });
   gate.reject(new Error('lost'));
@@ -118,7 +118,7 @@ test('what is lost holds nothing up', async () => {
   expect(sent()).toEqual([{ method: LOG, params: { n: 1 } }]);
 });
 
-test('flushed, it sends what waits at once', () => {
+test('flush sends queued messages at once', () => {
   const { queue, push, sent } = stalled();
   push(PROGRESS, {}, 3);
   push(LOG, {}, 2);
@@ -143,7 +143,7 @@ test('updates of more resources than may wait are dropped too, the oldest first,
   expect(all.at(-1)).toMatchObject({ params: { uri: 'x://19999' } });
 });
 
-test('what is dropped is reported anew after the queue was emptied', () => {
+test('dropped messages are reported again after the queue was empty', () => {
   const { queue, push, errors } = stalled();
   push(LOG, {}, 1001);
   queue.take();

@@ -4,7 +4,7 @@ import { ModernClient } from '../../test/support/modern.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { InboundOptions } from './serve.ts';
-import { rerunByAnnotations } from './rerun.ts';
+import { RerunByAnnotations } from './rerun.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -47,7 +47,7 @@ function started(service: Service, options: InboundOptions = { stateKey: STATE_K
   return new ModernClient(service, { ...options, safeToRerun: 'by-annotations', sealState: false });
 }
 
-test('a question outlives the process where its tool may run again, though no list was asked for', async () => {
+test('a question survives a restart if its tool may run again, even if no list was requested', async () => {
   const { service, runs, lists } = asking();
   const before = started(service);
   const after = started(service);
@@ -69,7 +69,7 @@ test('a question outlives the process where its tool may run again, though no li
   }
 });
 
-test('lists that come by are not asked for again', async () => {
+test('lists that passed through are not requested again', async () => {
   const { service, lists } = asking();
   const client = started(service);
   await client.result('tools/list');
@@ -77,11 +77,11 @@ test('lists that come by are not asked for again', async () => {
   expect(lists).toHaveLength(1);
 });
 
-test('a list that does not come holds a question up for five seconds', async () => {
+test('a missing list delays a question by five seconds', async () => {
   vi.useFakeTimers();
   const { service } = asking();
   const stuck: Service = (exchange) => (exchange.method === 'tools/list' ? new Promise(() => {}) : service(exchange));
-  const front = rerunByAnnotations(stuck);
+  const front = new RerunByAnnotations(stuck);
   const exchange = new TestExchange(
     'tools/call',
     { name: 'reads' },
@@ -96,18 +96,18 @@ test('a list that does not come holds a question up for five seconds', async () 
   expect(front.safeToRerun(exchange)).toBe(false);
 });
 
-test('in a session nothing is looked up, and all that is no call may run again', async () => {
+test('in a session no list is read, and requests that are not calls may run again', async () => {
   const { service, lists } = asking();
-  const front = rerunByAnnotations(service);
+  const front = new RerunByAnnotations(service);
   const exchange = new TestExchange('tools/call', { name: 'reads' }, { onask: () => ({ content: {} }) });
   await front.service(exchange);
   expect(lists).toEqual([]);
   expect(front.safeToRerun({ method: 'prompts/get', params: { name: 'reads' } })).toBe(true);
 });
 
-test('a list that has changed is read again before a tool of it counts as safe', async () => {
+test('a changed list is read again before one of its tools counts as safe', async () => {
   const { service, lists } = asking();
-  const front = rerunByAnnotations((exchange) =>
+  const front = new RerunByAnnotations((exchange) =>
     exchange.method === 'subscriptions/listen'
       ? exchange.notify('notifications/tools/list_changed', {}).then(() => ({}))
       : service(exchange),

@@ -15,15 +15,8 @@ export type SafeToRerun = (request: Pick<Exchange, 'method' | 'params'>) => bool
 /**
  * Learns from tool lists which requests may run again: all except tool calls, and calls of tools with `readOnlyHint` or
  * `idempotentHint`. If an unlisted tool asks a question, the list is read first.
- *
- * @returns the service to use in place of the given one, and what was learned.
  */
-export function rerunByAnnotations(service: Service): { readonly service: Service; readonly safeToRerun: SafeToRerun } {
-  const known = new Rerunnable(service);
-  return { service: known.service, safeToRerun: known.safeToRerun };
-}
-
-class Rerunnable {
+export class RerunByAnnotations {
   readonly #next: Service;
   /** Whether each tool may run again. If a list cannot be read, the next caller that asks for it sees the error. */
   readonly #tools: ToolCatalog<boolean, Caller>;
@@ -37,6 +30,7 @@ class Rerunnable {
     });
   }
 
+  /** The service to use in place of the given one. */
   readonly service: Service = (exchange) => {
     const { method, params, caller } = exchange;
     if (method === Method.ListTools) return this.#next(exchange).then((result) => this.#tools.learn(result));

@@ -4,9 +4,9 @@ import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { RequestListener, Transport } from '../transport/transport.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { TotalLoad } from './legacy/inbound/total-load.ts';
+import { TotalLoad } from './total-load.ts';
 import { ModernInbound } from './modern/inbound/inbound.ts';
-import { rerunByAnnotations, type SafeToRerun } from './rerun.ts';
+import { RerunByAnnotations, type SafeToRerun } from './rerun.ts';
 
 /** Which revisions are served, and the limits of suspended requests and subscriptions. */
 export interface InboundOptions {
@@ -31,7 +31,10 @@ export interface InboundOptions {
    * patterns/mrtr). Processes that serve the same callers must share it. Default: a random one of this process.
    */
   readonly stateKey?: string | Uint8Array | undefined;
-  /** Whether a `requestState` that the service returns is sealed too. Default true; false passes it on as it is. */
+  /**
+   * Whether a `requestState` that the service returns is sealed too, so that it works only for the principal that got it.
+   * Default true. False passes it on as it is. For a bridge, the state then outlives the process without a `stateKey`.
+   */
   readonly sealState?: boolean | undefined;
   /**
    * Which requests may run again from the start, with the answers so far, if the process that asked their caller is gone.
@@ -41,8 +44,9 @@ export interface InboundOptions {
   readonly safeToRerun?: 'by-annotations' | ((request: Pick<Exchange, 'method' | 'params'>) => boolean) | undefined;
   /**
    * The most suspended requests: those of 2026-07-28 that wait for their callers to return with answers
-   * (patterns/mrtr). Default 1000. When all places are taken, a caller with fewer places gets the oldest one of a
-   * caller with more. Callers are counted by principal, or else by address.
+   * (patterns/mrtr). Default 1000. At the limit, the oldest one ends if it has waited for a minute. Otherwise the
+   * oldest one of the caller with the most ends, if a caller with fewer needs the room. Callers are counted by
+   * principal, or else by address.
    */
   readonly maxSuspended?: number | undefined;
   /** The most suspended requests of one principal. Default 100. */
@@ -80,7 +84,7 @@ export interface Inbound {
 export function createInbound(service: Service, options: InboundOptions = {}): Inbound {
   const { safeToRerun } = options;
   if (safeToRerun !== 'by-annotations') return new ServiceInbound(service, { ...options, safeToRerun });
-  const learning = rerunByAnnotations(service);
+  const learning = new RerunByAnnotations(service);
   return new ServiceInbound(learning.service, { ...options, safeToRerun: learning.safeToRerun });
 }
 

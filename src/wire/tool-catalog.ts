@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Work } from '../schema/work.ts';
 import { Method } from '../protocol/methods.ts';
 import { Lifetime } from '../base/lifetime.ts';
+import { Oldest } from '../base/oldest.ts';
 import { waitFor } from '../base/wait.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 
@@ -58,6 +59,7 @@ export interface ToolCatalogOptions<Known extends Fact, Reader> {
 export class ToolCatalog<Known extends Fact, Reader = void> {
   readonly #options: ToolCatalogOptions<Known, Reader>;
   readonly #known = new Map<string, { readonly fact: Known; readonly size: number }>();
+  readonly #oldest = new Oldest(this.#known);
   #size = 0;
   #reading: Promise<void> | undefined;
 
@@ -142,10 +144,7 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
     if (size > limit) return size;
     this.#known.set(name, { fact, size });
     this.#size += size;
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= MAX_TOOLS && this.#size <= MAX_SIZE) break;
-      this.#drop(oldest);
-    }
+    while (this.#known.size > MAX_TOOLS || this.#size > MAX_SIZE) this.#drop(this.#oldest.take()!);
     return size;
   }
 

@@ -51,7 +51,7 @@ async function toolsOf(caller: Client): Promise<string[]> {
 const sum = { structuredContent: { result: 3 } };
 
 describe.each(['legacy', 'modern'] as const)('many servers, for a client of a %s revision', (eras) => {
-  test('are one, and each is by itself, though one of them is not there', async () => {
+  test('are served as one and separately, even if one is unreachable', async () => {
     configure({ features, demo, 'not there': { command: 'no-such-command-anywhere' } });
     const server = await start('--metrics');
     const all = await client(server.url, eras);
@@ -75,7 +75,7 @@ describe.each(['legacy', 'modern'] as const)('many servers, for a client of a %s
   });
 });
 
-test('a change of the file is taken up, and what stays the same goes on', async () => {
+test('a change of the file is applied, and unchanged servers continue', async () => {
   configure({ features, demo });
   const server = await start('--metrics');
   const going = await client(new URL('/servers/features/mcp', server.url), 'legacy');
@@ -84,14 +84,14 @@ test('a change of the file is taken up, and what stays the same goes on', async 
   expect(await figures()).toContain('\neverwire_sessions 2\n');
   await going.callTool('grow', { name: 'grown' });
   configure({ features, another: demo });
-  // Nobody asks for it by its name any more.
+  // The server no longer has this name.
   await eventually(async () => (await figures()).includes('\neverwire_sessions 1\n'), 'the end of a server');
   expect((await fetch(new URL('/servers/demo/mcp', server.url), { method: 'POST' })).status).toBe(404);
   expect((await going.callTool('grown')).content).toEqual([{ type: 'text', text: 'grown' }]);
   const added = await client(new URL('/servers/another/mcp', server.url), 'modern');
   expect(await added.callTool('add', { a: 1, b: 2 })).toMatchObject(sum);
   writeFileSync(file, '{ "mcpServers": ');
-  await server.line(/the servers stay what they were/);
+  await server.line(/the servers stay unchanged/);
   expect(await added.callTool('add', { a: 1, b: 2 })).toMatchObject(sum);
 });
 
@@ -119,7 +119,7 @@ test('a server is spoken to over the transport that the file names, by the bridg
   );
 });
 
-test('what is secret in the file is in no line of the log', async () => {
+test('secrets of the file are in no line of the log', async () => {
   const script = 'console.error("key " + process.env.API_KEY); process.exit(1)';
   configure({ features, leaky: { command: node, args: ['-e', script], env: { API_KEY: 's3cret-of-the-file' } } });
   const server = await start('--log-format', 'json', '--log-level', 'debug');
@@ -131,7 +131,7 @@ test('what is secret in the file is in no line of the log', async () => {
   expect(server.stderr.join('\n')).not.toContain('s3cret');
 });
 
-test('a key in PEM is in no line of the log, and what is a secret of the bridge is none of the servers’', async () => {
+test('a PEM key is in no line of the log, and secrets of the bridge are not given to the servers', async () => {
   const pem = ['-----BEGIN PRIVATE KEY-----', 's3cretMIIEvQIBADANBg', '-----END PRIVATE KEY-----'].join('\n');
   const script = `
     console.error(process.env.SIGNER_PEM);
@@ -154,9 +154,9 @@ test('a key in PEM is in no line of the log, and what is a secret of the bridge 
 
 test.each([
   ['is not there', undefined, [], /^everwire: --config: .*mcp\.json.*no such file/],
-  ['is not JSON', '{', [], /^everwire: --config: .*mcp\.json: line 1, column 2: this is not valid JSON/],
-  ['stands beside a server', '{"mcpServers":{}}', ['--', node], /^everwire: --config names the servers/],
-])('a file that %s is told, with code 2', async (_, text, words, message) => {
+  ['is not JSON', '{', [], /^everwire: --config: .*mcp\.json: line 1, column 1: this is not valid JSON/],
+  ['stands beside a server', '{"mcpServers":{}}', ['--', node], /^everwire: --config already names the servers/],
+])('a file that %s is reported, with code 2', async (_, text, words, message) => {
   if (text !== undefined) writeFileSync(file, text);
   const child = startNode([...programs.everwire, 'bridge', '--config', file, ...words]);
   running.push(child);

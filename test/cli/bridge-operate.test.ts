@@ -27,13 +27,13 @@ afterEach(async () => {
 
 interface RunningBridge extends RunningProcess {
   readonly url: string;
-  /** What is at another path. */
+  /** Fetches another path. */
   get(page: string, headers?: Record<string, string>): Promise<Response>;
 }
 
 const FEATURES = ['--', process.execPath, ...programs.features, '--stdio'];
 
-/** Starts a bridge on a free port; the last words say what is behind it. */
+/** Starts a bridge on a free port. The last arguments name the server behind it. */
 async function bridge(words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<RunningBridge> {
   const child = startNode([...programs.everwire, 'bridge', '--port', '0', ...words], env);
   running.push(child);
@@ -49,7 +49,7 @@ async function client(url: string, options: ClientOptions = {}): Promise<Client>
   return connected;
 }
 
-/** `fetch` says itself which host it means. */
+/** Sends a request with any `Host`. `fetch` always sets its own. */
 function statusFor(host: string, url: URL): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     sendRequest(url, { headers: { host }, agent: false }, (response) => resolve(response.resume().statusCode))
@@ -60,7 +60,7 @@ function statusFor(host: string, url: URL): Promise<number | undefined> {
 
 const bearer = (token: string): ClientOptions => ({ headers: { authorization: `Bearer ${token}` } });
 
-/** The samples of a page by their names with labels. */
+/** The samples of a metrics page, by name with labels. */
 async function samples(response: Response): Promise<Record<string, number>> {
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -84,12 +84,12 @@ describe('health', () => {
     expect((await server.get('/metrics')).status).toBe(404);
   });
 
-  test('is nowhere where it is not wanted', async () => {
+  test('is not served if disabled', async () => {
     const server = await bridge(['--no-health', ...FEATURES]);
     expect((await server.get('/healthz')).status).toBe(404);
   });
 
-  test('is not ready while the server behind cannot be reached, and ready again when it can', async () => {
+  test('is not ready while the server cannot be reached, and ready again afterwards', async () => {
     const upstream = new McpServer({ name: 'upstream', version: '1' });
     upstream.tool('add', {}, () => 'done');
     const first = await upstream.listen({ port: 0 });
@@ -109,8 +109,8 @@ describe('health', () => {
   });
 });
 
-describe('figures', () => {
-  test('can be scraped, and count what was done, for clients of either era', async () => {
+describe('metrics', () => {
+  test('can be scraped, and count calls of clients of either era', async () => {
     const server = await bridge(['--metrics', ...FEATURES]);
     const modern = await client(server.url, { eras: 'modern' });
     const legacy = await client(server.url, { eras: 'legacy' });
@@ -135,12 +135,12 @@ describe('figures', () => {
   });
 
   test('see questions that wait for their caller, and children that were started again', async () => {
-    // One of a handshake revision: what it asks waits in the bridge.
+    // A server of a handshake revision, so its questions wait in the bridge.
     const server = await bridge(['--metrics', '--shared', '--', process.execPath, ...programs.everything]);
-    const figures = async (): Promise<Record<string, number>> => samples(await server.get('/metrics'));
+    const metrics = async (): Promise<Record<string, number>> => samples(await server.get('/metrics'));
     const waited = await new Promise<Record<string, number>>((resolve, reject) => {
       const onelicit = async (): Promise<{ action: 'decline' }> => {
-        resolve(await figures());
+        resolve(await metrics());
         return { action: 'decline' };
       };
       client(server.url, { eras: 'modern', onelicit })
@@ -148,19 +148,19 @@ describe('figures', () => {
         .catch(reject);
     });
     expect(waited['everwire_suspended_requests']).toBe(1);
-    await eventually(async () => (await figures())['everwire_suspended_requests'] === 0, 'that nothing is parked');
+    await eventually(async () => (await metrics())['everwire_suspended_requests'] === 0, 'that nothing is suspended');
     const [child] = descendants(server.pid);
     process.kill(child!, 'SIGKILL');
     await eventually(() => !isAlive(child!), 'the end of the child');
     const caller = await client(server.url);
     await caller.callTool('echo', { message: 'again' });
-    expect(await figures()).toMatchObject({
+    expect(await metrics()).toMatchObject({
       'everwire_upstream_restarts_total{server="index"}': 1,
       'everwire_upstreams{server="index"}': 1,
     });
   });
 
-  test('are for those who are let in, where that is wanted; health is for anyone', async () => {
+  test('require authentication if so configured; health does not', async () => {
     const token = 's3cret-0123456789';
     const server = await bridge(['--metrics-auth', '--bearer', token, ...FEATURES]);
     expect((await server.get('/metrics')).status).toBe(401);
@@ -169,7 +169,7 @@ describe('figures', () => {
   });
 });
 
-describe('whoever is let in', () => {
+describe('a caller', () => {
   test('shows a token or a key that was given, in a file or in the environment', async () => {
     const directory = mkdtempSync(path.join(tmpdir(), 'everwire-bridge-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));
@@ -190,7 +190,7 @@ describe('whoever is let in', () => {
     await expect(connect(server.url, { headers: { 'x-api-key': 'token-in-file-1' } })).rejects.toThrow(/401/);
   });
 
-  test('shows a token of the authorization server, and others are told where to get one', async () => {
+  test('with a token of the authorization server is accepted, and others learn where to get one', async () => {
     const issuer = await TestIssuer.start();
     onTestFinished(() => issuer.close());
     const audience = 'http://127.0.0.1/mcp';
@@ -213,7 +213,7 @@ describe('whoever is let in', () => {
     });
   });
 
-  test('is nobody beyond loopback, unless anyone may come', async () => {
+  test('is not accepted beyond loopback, unless anyone may call', async () => {
     const refused = startNode([...programs.everwire, 'bridge', '--host', '0.0.0.0', '--port', '0', ...FEATURES]);
     running.push(refused);
     expect(await refused.exited).toEqual({ code: 2, signal: null });
@@ -286,7 +286,7 @@ describe.skipIf(!canCertify)('with a certificate', () => {
     expect(call({}).status).toBe(3);
   });
 
-  test('it says which file is not there', async () => {
+  test('a missing file is named', async () => {
     const child = startNode([
       ...programs.everwire,
       'bridge',
@@ -330,12 +330,12 @@ describe('SIGTERM', () => {
     const caller = await client(server.url, { eras: 'modern', restart: false });
     const subscription = await caller.subscribe({ toolsListChanged: true }, () => {});
     server.child.kill('SIGTERM');
-    // A stream that breaks off would be an error.
+    // A stream that breaks off would cause an error.
     expect(await subscription.closed).toBeUndefined();
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('waits no longer than it may, and a second one not at all', async () => {
+  test('waits no longer than its timeout, and not at all after a second signal', async () => {
     for (const [options, signals, code] of [
       [['--drain-timeout', '1'], 1, 0],
       [['--drain-timeout', '600'], 2, 1],
@@ -360,7 +360,7 @@ describe('SIGTERM', () => {
   });
 });
 
-/** A server of this process at a URL, which keeps the `_meta` and the headers of each call. */
+/** A server at a URL that records the `_meta` and the headers of each call. */
 async function upstreamServer(): Promise<{ url: string; metas: unknown[]; headers: (string | undefined)[] }> {
   const metas: unknown[] = [];
   const headers: (string | undefined)[] = [];
@@ -416,15 +416,15 @@ describe('on the way up', () => {
 });
 
 describe('the log', () => {
-  /** All that a bridge writes that is given secrets in every place that there is for one. */
+  /** Everything that a bridge writes if it has secrets in all possible places. */
   async function logOf(format: string): Promise<string[]> {
     const { url } = await upstreamServer();
     const server = await bridge([
       ...['--log-format', format, '--log-level', 'debug', '--log-requests', '--metrics'],
-      ...['--bearer', 's3cret-bearer-1', '--api-key', 's3cret-api-key-1'],
+      ...['--bearer', 's3cret-bearer-token', '--api-key', 's3cret-api-key-token'],
       ...['--header', 'Authorization: Bearer s3cret-upstream', `${url}?key=s3cret-query`],
     ]);
-    const caller = await client(`${server.url}?access=s3cret-in-url`, bearer('s3cret-bearer-1'));
+    const caller = await client(`${server.url}?access=s3cret-in-url`, bearer('s3cret-bearer-token'));
     await caller.callTool('echo', { text: 's3cret-argument' });
     await caller.callTool('echo', { text: 7, wrong: 's3cret-wrong' }).catch(() => {});
     await caller.request('s/unknown', { key: 's3cret-params' }).catch(() => {});
@@ -435,7 +435,7 @@ describe('the log', () => {
     return server.stderr;
   }
 
-  test('for people tells of each request, and holds no secret', async () => {
+  test('in plain format has a line for each request, without secrets', async () => {
     const log = (await logOf('plain')).join('\n');
     expect(log).not.toContain('s3cret');
     expect(log).toMatch(/^everwire: request request=\S+ server=127\.0\.0\.1 method=tools\/call name=echo outcome=ok/m);
@@ -459,7 +459,7 @@ describe('the log', () => {
     expect(new Set(calls.map(({ request }) => request)).size).toBe(calls.length);
   });
 
-  test('in JSON is JSON from the first line to the last, also where the bridge does not come about', async () => {
+  test('in JSON is JSON from the first line to the last, also if the bridge fails to start', async () => {
     const child = startNode([...programs.everwire, 'bridge', '--log-format', 'json', '--', 'no-such-command-anywhere']);
     running.push(child);
     expect(await child.exited).toEqual({ code: 1, signal: null });
@@ -495,7 +495,7 @@ describe('the log', () => {
     });
   });
 
-  test('shows nothing of what is less severe than it should be', async () => {
+  test('omits messages below its level', async () => {
     const words = ['bridge', '--stdio', '--log-level', 'silent', '--', 'no-such-command-anywhere'];
     const child = startNode([...programs.everwire, ...words]);
     running.push(child);
@@ -519,14 +519,14 @@ describe('without the packages that are optional', () => {
   test.each([
     [['--metrics'], /^everwire: metrics need the package prom-client: npm install prom-client$/],
     [['--log-format', 'json'], /^everwire: logs in JSON need the package pino: npm install pino$/],
-  ])('%j says which one it needs', async (words, message) => {
+  ])('%j names the missing package', async (words, message) => {
     const child = startNode([...programs.everwire, 'bridge', '--port', '0', ...words, ...FEATURES], absent);
     running.push(child);
     expect(await child.exited).toEqual({ code: 1, signal: null });
     expect(child.stderr).toEqual([expect.stringMatching(message)]);
   });
 
-  test('there are no spans to be made', () => {
+  test('no spans are created', () => {
     const module = pathToFileURL(`${root}dist/src/operate/index.js`).href;
     const script = `const { createTracing } = await import('${module}'); console.log(await createTracing());`;
     const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
@@ -541,11 +541,11 @@ test('the help has the options in groups', () => {
   const { stdout } = spawnSync(process.execPath, [...programs.everwire, 'bridge', '--help'], { encoding: 'utf8' });
   const headings = stdout.split('\n').filter((line) => /^\S.*:$/.test(line));
   expect(headings).toEqual([
-    'Where it is served:',
-    expect.stringMatching(/^Who may call over HTTP/),
-    'The server behind it:',
+    'Listening:',
+    expect.stringMatching(/^Authentication over HTTP/),
+    'The server:',
     'Limits:',
-    'How it is watched:',
+    'Monitoring and logs:',
     'Options:',
   ]);
 });

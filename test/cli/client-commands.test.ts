@@ -47,7 +47,7 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs the command line until it ends of itself. */
+/** Runs the command line until it exits. */
 async function run(args: readonly string[], stdin = ''): Promise<Outcome> {
   const child = start(...args);
   child.child.stdin!.end(stdin);
@@ -60,7 +60,7 @@ const demo = ['--', node, ...programs.everwire, 'demo', '--stdio'];
 const features = ['--', node, ...programs.features, '--stdio'];
 
 describe('list', () => {
-  test('shows what a server has in tables', async () => {
+  test('shows a server’s lists in tables', async () => {
     const { code, stdout, stderr } = await run(['list', ...demo]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n')).toEqual([
@@ -73,7 +73,7 @@ describe('list', () => {
     ]);
   });
 
-  test('shows what is asked for, as JSON too', async () => {
+  test('shows the requested lists, also as JSON', async () => {
     const { code, stdout } = await run(['list', 'prompts', 'templates', '--json', ...demo]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
@@ -124,7 +124,7 @@ describe('call', () => {
     expect(stderr).toMatch(said);
   });
 
-  test('a tool that fails is told on stderr, or in JSON', async () => {
+  test('a tool error goes to stderr, or into the JSON', async () => {
     expect(await run(['call', 'fail', ...features])).toEqual({
       code: 1,
       stdout: '',
@@ -161,10 +161,10 @@ describe('call', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'done' });
     const warnings = stderr.split('\n');
     expect(warnings).toHaveLength(20);
-    expect(warnings[0]).toBe('everwire: Progress came for "none", which is no active request');
+    expect(warnings[0]).toBe('everwire: Progress was ignored: "none" belongs to no active request');
   });
 
-  test('content of every kind is shown, and what is no text goes into a file', async () => {
+  test('content of every kind is shown, and binary content goes to a file', async () => {
     const plain = await run(['call', 'content', ...features]);
     expect(plain).toMatchObject({ code: 0, stderr: '' });
     expect(plain.stdout.split('\n')).toEqual([
@@ -192,13 +192,13 @@ describe('call', () => {
     expect(quiet.stderr).toBe('');
   });
 
-  test('without a terminal nobody can be asked, and the server knows', async () => {
+  test('without a terminal, the server learns that nobody can be asked', async () => {
     const { code, stdout, stderr } = await run(['call', 'ask', ...features]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/elicitation/);
   });
 
-  test('time that runs out is said, and the server is ended', async () => {
+  test('a timeout is reported, and the server’s process ends', async () => {
     const begun = Date.now();
     const { code, stderr } = await run(['call', 'sleep', 'ms=60000', '--timeout', '1', ...features]);
     expect(code).toBe(5);
@@ -226,12 +226,12 @@ describe('call', () => {
 });
 
 describe('read', () => {
-  test('prints text, and says what else there is', async () => {
+  test('prints text, and describes other content', async () => {
     expect(await run(['read', 'greeting://Ada', ...demo])).toEqual({ code: 0, stdout: 'Hello, Ada!', stderr: '' });
     expect(await run(['read', 'feature://bytes', ...features])).toMatchObject({ stdout: '[image/png, 70 bytes]' });
   });
 
-  test('writes what it read into a file', async () => {
+  test('writes the contents to a file', async () => {
     const file = path.join(directory, 'read.png');
     expect(await run(['read', 'feature://bytes', '--output', file, ...features])).toMatchObject({ code: 0 });
     expect(readFileSync(file)).toHaveLength(70);
@@ -244,7 +244,7 @@ describe('read', () => {
   });
 });
 
-test('prompt fills in a prompt, and says what it wants', async () => {
+test('prompt fills in a prompt, and names missing arguments', async () => {
   expect(await run(['prompt', 'greet_user', 'name=Ada', 'style=formal', ...demo])).toEqual({
     code: 0,
     stdout: 'user:\nPlease write a formal, professional greeting for someone named Ada.',
@@ -258,7 +258,7 @@ test('prompt fills in a prompt, and says what it wants', async () => {
   expect(unknown).toMatchObject({ code: 2, stderr: expect.stringMatching(/no argument "nam" \(did you mean "name"/) });
 });
 
-test('complete says what an argument may become', async () => {
+test('complete suggests values for an argument', async () => {
   expect(await run(['complete', 'greet_user', 'style=f', 'name=Ada', ...demo])).toEqual({
     code: 0,
     stdout: 'friendly\nformal',
@@ -268,7 +268,7 @@ test('complete says what an argument may become', async () => {
   expect(JSON.parse(template.stdout)).toMatchObject({ values: ['1', '12'] });
 });
 
-test('ping and discover say that a server is there, and what it is', async () => {
+test('ping and discover show that a server responds, and its identity', async () => {
   const ping = await run(['ping', ...demo]);
   expect(ping).toMatchObject({
     code: 0,
@@ -283,7 +283,7 @@ test('ping and discover say that a server is there, and what it is', async () =>
 });
 
 describe('listen', () => {
-  test('says what it hears of, and goes when it is told to', async () => {
+  test('prints changes, and ends when interrupted', async () => {
     const child = start('listen', 'feature://fixed', '--tools', ...features);
     await child.line(/^listening to tools, feature:\/\/fixed$/);
     child.child.kill('SIGINT');
@@ -291,7 +291,7 @@ describe('listen', () => {
     expect(child.stdout).toEqual([]);
   });
 
-  test('a server that tells of nothing is not listened to', async () => {
+  test('a server without notifications is refused', async () => {
     const server = `
       const answers = { initialize: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'x', version: '1' } } };
       require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -318,7 +318,7 @@ describe('a server that cannot be reached', () => {
     expect(stderr).toMatch(said);
   });
 
-  test('because somebody did not want to wait for it, and it is gone', async () => {
+  test('because somebody stopped waiting for it, and it is closed', async () => {
     const child = start('ping', '--', node, '-e', 'console.error("up"); setInterval(() => {}, 1000)');
     await child.line(/^up$/);
     const started = descendants(child.pid);
@@ -328,7 +328,7 @@ describe('a server that cannot be reached', () => {
     expect(started.filter(isAlive)).toEqual([]);
   });
 
-  test('because it says nothing', async () => {
+  test('because it sends nothing', async () => {
     const { code } = await run(['ping', '--timeout', '1', '--', node, '-e', 'setInterval(() => {}, 1000)']);
     expect(code).toBe(5);
   });
@@ -353,7 +353,7 @@ describe('a server at a URL', () => {
     expect(await run(['call', sseUrl, 'add', 'a=1', 'b=2'])).toEqual({ code: 0, stdout: '3', stderr: '' });
   });
 
-  test('is listened to while somebody else changes it', async () => {
+  test('prints changes that another client makes', async () => {
     const { url } = await serve(...programs.features, '--port', '0');
     const child = start('listen', url, 'feature://fixed', '--tools', '--json', '--count', '2');
     await child.line(/^listening to tools, feature:\/\/fixed$/);
@@ -366,7 +366,7 @@ describe('a server at a URL', () => {
     ]);
   });
 
-  test('gets the headers of the command line, and says with a code of its own that they are wrong', async () => {
+  test('gets the headers of the command line, and has its own exit code if they are wrong', async () => {
     const seen: IncomingHttpHeaders[] = [];
     const server = createServer((request, response) => {
       seen.push(request.headers);
@@ -385,7 +385,7 @@ describe('a server at a URL', () => {
     expect(child.stderr.join('\n')).not.toContain('hunter2');
   });
 
-  test('that nobody answers at cannot be reached', async () => {
+  test('that nobody listens at cannot be reached', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -442,7 +442,7 @@ test('--help shows how each is used', async () => {
   const { code, stdout } = await run(['--help']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^ {2}call <target> <tool> \[key=value\.\.\.\]\n +call a tool/m);
-  expect(stdout).toMatch(/^ {2}bridge <url> \| -- <command> \[args\.\.\.\]\n +serve an MCP server/m);
+  expect(stdout).toMatch(/^ {2}bridge <url> \| -- <command> \[args\.\.\.\]\n +serve a local or remote MCP server/m);
   expect(stdout).toMatch(/^ {2}ping <target> +check whether/m);
 });
 

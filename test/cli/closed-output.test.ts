@@ -24,7 +24,7 @@ const COMMANDS = [
 ];
 
 test.each(COMMANDS.map((words) => [words.join(' ').replaceAll(root, ''), words] as const))(
-  'nobody reads what %s writes, and it ends without a word',
+  'if nobody reads its output, %s ends without an error',
   async (_, words) => {
     running = startNode([...programs.everwire, ...words]);
     running.child.stdout!.destroy();
@@ -38,13 +38,13 @@ test.each(COMMANDS.map((words) => [words.join(' ').replaceAll(root, ''), words] 
   },
 );
 
-test('what goes to stderr may be read by nobody, too', async () => {
+test('if nobody reads stderr, the result is the same', async () => {
   running = startNode([...programs.everwire, 'call', 'none', ...features]);
   running.child.stderr!.destroy();
   expect(await running.exited).toEqual({ code: 2, signal: null });
 });
 
-// A device on which each write fails as on a full disk.
+// A device on which each write fails, as if the disk were full.
 test.skipIf(!existsSync('/dev/full')).each([
   ['--version', ['--version']],
   ['list', ['list', ...features]],

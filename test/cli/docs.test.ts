@@ -8,7 +8,7 @@ import { programs, root } from '../support/process.ts';
 const page = readFileSync(`${root}docs/cli.md`, 'utf8');
 const readme = readFileSync(`${root}README.md`, 'utf8');
 
-/** The commands that a page shows, each with what it prints. */
+/** The commands that a page shows, each with its output. */
 function examplesIn(text: string): { line: string; output: string }[] {
   return Array.from(text.matchAll(/^```console\n([\s\S]*?)^```/gm), ([, block]) => block!)
     .flatMap((block) => block.split(/^\$ /m).slice(1))
@@ -22,7 +22,7 @@ const examples = examplesIn(page);
 
 const configuration = /^```json\n([\s\S]*?)^```/m.exec(page)![1]!;
 
-describe.skipIf(process.platform === 'win32')('what the pages show of the command line', () => {
+describe.skipIf(process.platform === 'win32')('examples of the command line in the docs', () => {
   let directory: string;
 
   beforeAll(() => {
@@ -35,7 +35,7 @@ describe.skipIf(process.platform === 'win32')('what the pages show of the comman
 
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  test('is what they describe', () => {
+  test('work as described', () => {
     expect(examples.map(({ line }) => line.split(' ')[1])).toEqual(
       expect.arrayContaining(['list', 'call', 'read', 'prompt', 'complete']),
     );

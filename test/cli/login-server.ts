@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { server as demo } from '../../examples/demo.ts';
 
-/** The demo behind a login, and the authorization server that it wants tokens of, at one origin. */
+/** The demo server behind a login, and its authorization server, at the same origin. */
 export interface LoginServer {
   readonly url: string;
   /** How many tokens were issued. */

@@ -43,7 +43,7 @@ const bridge = (child: readonly string[], ...options: string[]): string[] => [
 ];
 
 describe('over HTTP', () => {
-  test('says where it listens, and how to configure a client', async () => {
+  test('prints its address, and how to configure a client', async () => {
     const child = start('demo', '--port', '0', '--path', '/here');
     await child.line(/^}$/);
     const [listening, sse, , ...configuration] = child.stderr;
@@ -87,7 +87,7 @@ describe('over HTTP', () => {
     running.push(server);
     const target = { stdio: [], url: server.url, sseUrl: server.sseUrl };
     const clients = [await connect('sdk 1.x', 'http', target), await connect('sdk 1.x', 'sse', target)];
-    // One of them in the middle of a call.
+    // One of them during a call.
     const answer = clients[0]!.callTool({ name: 'wait' }, { onprogress: () => server.child.kill('SIGTERM') });
     const failed = answer.then(
       () => 'answered',
@@ -116,7 +116,25 @@ test('SIGINT before a bridge listens leaves nothing of the server that it tries'
   expect(tree.filter(isAlive)).toEqual([]);
 });
 
-test('where npm started it, it ends with the shell between them', async () => {
+test('a line of a server that looks like one of this program has the name of the server', async () => {
+  const code = "console.error('everwire: all is well'); console.error('mine')";
+  const child = start('ping', '--', process.execPath, '-e', code);
+  await child.exited;
+  expect(child.stderr[0]).toMatch(/^.+: everwire: all is well$/);
+  expect(child.stderr[1]).toBe('mine');
+});
+
+test.skipIf(process.platform === 'win32')('a server does not outlive a command that was killed', async () => {
+  const code = "process.on('SIGTERM', () => {}); console.error('up'); setInterval(() => {}, 1000)";
+  const child = start('ping', '--', process.execPath, '-e', code);
+  await child.line(/^up$/);
+  const tree = descendants(child.pid);
+  expect(tree.length).toBeGreaterThan(0);
+  child.child.kill('SIGKILL');
+  await eventually(() => !tree.some(isAlive), 'the end of the server', 10_000);
+});
+
+test('if npm started it, it ends together with the shell between them', async () => {
   const command = [process.execPath, ...programs.everwire, 'demo', '--port', '0'].map((part) => JSON.stringify(part));
   const code = `require('child_process').spawn('sh', ['-c', ${JSON.stringify(`${command.join(' ')}; true`)}], { stdio: 'inherit' })`;
   const child = startNode(['-e', code], { npm_lifecycle_event: 'start' });
@@ -135,7 +153,7 @@ test.each([
 });
 
 describe('over stdio', () => {
-  test('only protocol is on stdout, and all that is in flight is answered at the end of stdin', async () => {
+  test('only messages are on stdout, and requests in flight are answered at the end of stdin', async () => {
     const calls = Array.from({ length: 50 }, (_, id) => {
       return { jsonrpc: '2.0', id: id + 1, method: 'tools/call', params: { name: 'add', arguments: { a: id, b: 1 } } };
     });
@@ -148,7 +166,7 @@ describe('over stdio', () => {
     expect(child.stderr).toEqual([]);
   });
 
-  test('a bridge answers what its child is still at when stdin ends, and leaves no child', async () => {
+  test('a bridge answers requests in progress when stdin ends, and leaves no child', async () => {
     const child = start(...bridge([...programs.features, '--stdio'], '--stdio'));
     const sleep = { name: 'sleep', arguments: { ms: 300 }, _meta: { progressToken: 'begun' } };
     child.child.stdin!.write(
@@ -174,7 +192,7 @@ describe('over stdio', () => {
     expect(children.filter(isAlive)).toEqual([]);
   });
 
-  test('a line that is no message is answered with a parse error', async () => {
+  test('an invalid line is answered with a parse error', async () => {
     const child = start('demo', '--stdio');
     child.child.stdin!.end(`hello\n${lines(initialize)}`);
     expect(await child.exited).toEqual({ code: 0, signal: null });

@@ -40,7 +40,7 @@ test('npm starts the client that the suite is to try', async () => {
   expect(exitCode, output).toBe(0);
 }, 60_000);
 
-test('docs/testing.md says how many scenarios for clients pass', () => {
+test('docs/testing.md has the number of client scenarios that pass', () => {
   const [, said] = /official conformance suite for clients \((.+?) pass\)/.exec(testingPage()) ?? [];
   expect(said).toBe(scores(runs));
 });

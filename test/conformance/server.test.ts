@@ -37,7 +37,7 @@ describe.each(played)('the official suite: scenarios $title', ({ run }) => {
   });
 });
 
-test('docs/testing.md says how many scenarios pass', () => {
+test('docs/testing.md has the number of scenarios that pass', () => {
   const [, said] = /official conformance suite \((.+?) pass\)/.exec(testingPage()) ?? [];
   expect(said).toBe(scores(runs));
 });

@@ -62,12 +62,12 @@ function failed(answer: Promise<unknown>): Promise<Error & { code?: number }> {
   );
 }
 
-/** Mebibytes that are resident. */
+/** Resident memory in MiB. */
 function memoryOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))![1]) / 1024;
 }
 
-/** How long calls take, one after the other, while something goes on. Milliseconds, the longest of all. */
+/** Makes calls one after the other until `until` settles. Returns the longest duration in milliseconds. */
 async function slowest(client: Calling, until: Promise<unknown>): Promise<number> {
   let over = false;
   void until.finally(() => (over = true)).catch(() => {});
@@ -83,21 +83,21 @@ async function slowest(client: Calling, until: Promise<unknown>): Promise<number
 
 describe('a child', () => {
   test.skipIf(process.platform === 'win32')(
-    'that has too much memory is ended, its caller is told why, and goes on with another',
+    'above its memory limit is killed, its caller gets the reason, and the next call starts another',
     async () => {
       const bridge = await started(['--max-memory', '200']);
       const [greedy, modest] = [await session(bridge), await session(bridge)];
       const before = await said(modest, 'pid');
       const waits = failed(said(greedy, 'wait'));
       await said(greedy, 'allocate', { mebibytes: 250 });
-      expect((await waits).message).toMatch(/was ended: it had \d+ MiB of memory, and may have 200 MiB/);
+      expect((await waits).message).toMatch(/was stopped: it used \d+ MiB of memory, and the limit is 200 MiB/);
       expect(await said(greedy, 'pid')).toMatch(/^\d+$/);
       expect(await said(modest, 'pid')).toBe(before);
     },
   );
 
-  test('that dies at once, again and again, is told so to its callers, with what it said', async () => {
-    // The bridge itself is to come up.
+  test('that keeps exiting at once is reported to its callers, with its stderr', async () => {
+    // The bridge itself must start.
     server = await startServer([
       ...programs.everwire,
       'bridge',
@@ -131,7 +131,7 @@ describe('a child', () => {
     expect(await said(client, 'pid')).toMatch(/^\d+$/);
   });
 
-  test('rests when nothing is asked of its session, and comes back', async () => {
+  test('ends when its session is idle, and starts again', async () => {
     const bridge = await started(['--server-idle-timeout', '1']);
     const client = await session(bridge);
     const before = await said(client, 'pid');
@@ -145,7 +145,7 @@ describe('a child', () => {
 
 const CHATTER = 200_000;
 
-/** Has a tool say something again and again. What comes is counted, and but for its end thrown away. */
+/** Calls a tool that writes the same output repeatedly. Counts the output, and keeps only its end. */
 async function chattering(era: 'session' | 'modern', url: string): Promise<{ bytes: number; end: string }> {
   const { body } = await chatter(era, url);
   let bytes = 0;
@@ -183,12 +183,12 @@ async function chatter(era: 'session' | 'modern', url: string, signal: AbortSign
 }
 
 describe.skipIf(!linux)('a child that floods', () => {
-  // Mebibytes. The bridge itself grows a little with whatever passes through it.
+  // MiB. The bridge itself grows a little with the data that passes through it.
   const GROWTH = 160;
-  // Milliseconds: a machine with other work to do included.
+  // Milliseconds, generous because the machine may be busy.
   const PATIENCE = 2000;
 
-  test('its stdout with one endless line is ended, and nobody else notices', async () => {
+  test('its stdout with one endless line is killed, and others are not affected', async () => {
     const bridge = await started();
     const [ill, well] = [await session(bridge), await session(bridge)];
     await Promise.all([said(ill, 'pid'), said(well, 'pid')]);
@@ -201,7 +201,7 @@ describe.skipIf(!linux)('a child that floods', () => {
   });
 
   test.each(['session', 'modern'] as const)(
-    'its stdout with messages does not keep others waiting, nor fill the bridge (%s)',
+    'its stdout with messages does not block others, nor fill the bridge’s memory (%s)',
     async (era) => {
       const bridge = await started();
       const well = await session(bridge);
@@ -211,14 +211,14 @@ describe.skipIf(!linux)('a child that floods', () => {
       expect(await slowest(well, chatters)).toBeLessThan(PATIENCE);
       const { bytes, end } = await chatters;
       expect(end).toContain(`said ${CHATTER}`);
-      // What is dropped is dropped for a reader that is slow, and this one is not.
+      // Output is dropped only for slow readers, and this one is fast.
       expect(bytes).toBeGreaterThan(CHATTER * 100);
       expect(memoryOf(bridge.pid) - before).toBeLessThan(GROWTH);
     },
   );
 
   test.each(['session', 'modern'] as const)(
-    'a client that does not read does not fill the bridge, nor keep others waiting (%s)',
+    'a client that does not read does not fill the bridge’s memory, nor block others (%s)',
     async (era) => {
       const folder = await mkdtemp(join(tmpdir(), 'everwire-'));
       onTestFinished(() => rm(folder, { recursive: true }));
@@ -238,7 +238,7 @@ describe.skipIf(!linux)('a child that floods', () => {
     },
   );
 
-  test('its stderr is heard only so far, and nobody else notices', async () => {
+  test('its stderr is passed on within limits, and others are not affected', async () => {
     const bridge = await started();
     const [ill, well] = [await session(bridge), await session(bridge)];
     await Promise.all([said(ill, 'pid'), said(well, 'pid')]);
@@ -247,8 +247,8 @@ describe.skipIf(!linux)('a child that floods', () => {
     expect(await slowest(well, noise)).toBeLessThan(PATIENCE);
     expect(await noise).toBe('silent');
     expect(memoryOf(bridge.pid) - before).toBeLessThan(GROWTH);
-    await bridge.line(/^\(\d+ lines were left out: there were more than can be passed on\)$/);
-    // Of 30 MB.
+    await bridge.line(/^\(\d+ lines were left out: the server wrote too much\)$/);
+    // Of the 30 MB that were written.
     expect(bridge.stderr.join('\n').length).toBeLessThan(6 * 256 * 1024);
   });
 });

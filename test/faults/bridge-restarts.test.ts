@@ -35,14 +35,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A bridge, on a given port where it is to take the place of another. */
+/** A bridge. With a port, it replaces another bridge there. */
 async function bridge(words: readonly string[], port = '0'): Promise<RunningServer> {
   const server = await startServer([...programs.everwire, 'bridge', '--port', port, ...words], { CALLS: calls });
   servers.push(server);
   return server;
 }
 
-/** The next bridge where one was killed. */
+/** Starts the next bridge at the address of one that was killed. */
 async function successor({ url, pid, exited }: RunningServer, words: readonly string[]): Promise<RunningServer> {
   process.kill(pid, 'SIGKILL');
   await exited;
@@ -52,7 +52,7 @@ async function successor({ url, pid, exited }: RunningServer, words: readonly st
 const child = ['--', process.execPath, CHILD];
 let lastId = 0;
 
-/** One request of 2026-07-28, by a client that keeps nothing. */
+/** Sends one request of 2026-07-28. The client keeps no state. */
 async function send({ url }: { url: string }, method: string, params: Json): Promise<Json> {
   const message = modernRequest((lastId += 1), method, params, ABLE);
   const response = await fetch(url, { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) });
@@ -64,7 +64,7 @@ async function send({ url }: { url: string }, method: string, params: Json): Pro
 const call = (server: { url: string }, name: string, more: Json = {}): Promise<Json> =>
   send(server, 'tools/call', { name, arguments: { who: 'she' }, ...more });
 
-/** The state of a call that has asked its caller. */
+/** The request state of a call that has asked a question. */
 async function asked(server: { url: string }, name: string): Promise<{ requestState: string; inputResponses: Json }> {
   const { result } = await call(server, name);
   expect(result).toMatchObject({ resultType: 'input_required' });
@@ -75,7 +75,7 @@ async function asked(server: { url: string }, name: string): Promise<{ requestSt
 const counted = async (): Promise<string[]> => (await readFile(calls, 'utf8')).trim().split('\n');
 
 describe('a client of 2026-07-28 that was asked something', () => {
-  test('is told when the child that asked is killed, and its next call works', async () => {
+  test('gets an error when the process that asked is killed, and its next call works', async () => {
     const server = await bridge(child);
     const waiting = await asked(server, 'greet');
     for (const pid of descendants(server.pid)) process.kill(pid, 'SIGKILL');
@@ -87,7 +87,7 @@ describe('a client of 2026-07-28 that was asked something', () => {
     expect(await counted()).toEqual(['greet', 'greet']);
   });
 
-  test('by a server with sessions is told to call again when the bridge is another, and nothing runs twice', async () => {
+  test('by a server with sessions gets an error that says to call again after the bridge restarted, and nothing runs twice', async () => {
     const former = await bridge(child);
     const waiting = await asked(former, 'greet');
     const server = await successor(former, child);
@@ -98,7 +98,7 @@ describe('a client of 2026-07-28 that was asked something', () => {
     expect(await counted()).toEqual(['greet', 'greet']);
   });
 
-  test('with a key of the bridge that outlives it goes on where its tool only reads, though nobody listed that', async () => {
+  test('continues with the same state key if its tool only reads, even if nobody listed the tools', async () => {
     const words = ['--state-key', STATE_KEY, ...child];
     const former = await bridge(words);
     const waiting = await asked(former, 'greet-harmlessly');
@@ -121,7 +121,7 @@ describe('a client of 2026-07-28 that was asked something', () => {
     expect(JSON.parse(result.content[0].text)).toEqual({ action: 'accept', content: { name: 'Ada' } });
   });
 
-  test('ends no child of the bridge that is killed: all are gone with it', async () => {
+  test('leaves no child behind if the bridge is killed', async () => {
     const former = await bridge(child);
     await asked(former, 'greet');
     const family = descendants(former.pid);
@@ -199,7 +199,7 @@ describe('a server that speaks another era after a restart', () => {
   });
 
   test('over stdio, both ways, serves open sessions and new ones', async () => {
-    // Each process is of the other era than the one before.
+    // Each process speaks the other era than the one before it.
     const script = `
       import { existsSync, rmSync, writeFileSync } from 'node:fs';
       const mark = ${JSON.stringify(join(folder, 'mark'))};
@@ -210,7 +210,7 @@ describe('a server that speaks another era after a restart', () => {
       mcp.tool('era', {}, () => eras);
       mcp.tool('die', {}, () => process.exit(0));
       await mcp.stdio();`;
-    // The check of the bridge itself is the first of them.
+    // The first of them is the check that the bridge itself makes.
     const server = await bridge(['--shared', '--', process.execPath, '--input-type=module', '-e', script]);
     const open = await session(server);
     const era = async (client = open): Promise<string> =>

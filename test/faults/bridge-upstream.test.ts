@@ -7,24 +7,24 @@ import { json, scripted, type Asked, type ScriptedServer } from '../support/http
 import { ModernClient } from '../support/modern.ts';
 import { hello, served } from '../support/wire.ts';
 
-/** What becomes of the next call of a tool, before or after it has run. `answer` gives it an ordinary result. */
+/** What happens to the next tool call, before or after it has run. `answer` sends an ordinary result. */
 type Fault = (response: ServerResponse, answer: (text: string) => void) => void;
 
 interface Upstream extends ScriptedServer {
   /** The tools that ran, in order. */
   readonly ran: string[];
-  /** Faults that calls meet, one after the other. */
+  /** The faults of the next calls, in order. */
   readonly before: Fault[];
   readonly after: Fault[];
   /** Forgets all sessions. */
   forget(): void;
-  /** Speaks the revisions of another era from now on, as after a restart. */
+  /** Speaks another era from now on, as after a restart. */
   become(era: 'legacy' | 'modern'): void;
 }
 
 const info = { name: 'upstream', version: '1' };
 
-/** A server over HTTP of one era, that counts what it runs. */
+/** A server over HTTP that speaks one era and counts the calls that it runs. */
 async function upstream(first: 'legacy' | 'modern'): Promise<Upstream> {
   let era = first;
   const [ran, before, after] = [[] as string[], [] as Fault[], [] as Fault[]];
@@ -120,7 +120,7 @@ describe.each(cells)('a bridge of a %s client to a %s server over HTTP', (client
     const call = await through(client, server);
     expect(await call()).toBe('run 1');
 
-    // Whether it ran is known to nobody.
+    // Nobody knows whether it ran.
     server.after.push(reset);
     expect(await call()).toMatchObject({ code: -32000 });
     expect(server.ran).toHaveLength(2);
@@ -131,13 +131,13 @@ describe.each(cells)('a bridge of a %s client to a %s server over HTTP', (client
     expect(server.ran).toHaveLength(4);
     expect(await call()).toBe('run 5');
 
-    // A server that says when to come again has not run it.
+    // A server that sends Retry-After has not run the call.
     server.before.push(status(503, { 'retry-after': '0' }));
     expect(await call()).toBe('run 6');
     expect(server.ran).toHaveLength(6);
   });
 
-  test('whose connections are cut in all ways goes on with the next call, and counts no call twice', async () => {
+  test('whose connections break in various ways continues with the next call, and counts no call twice', async () => {
     const server = await upstream(era);
     const call = await through(client, server);
     let failed = 0;
@@ -181,7 +181,7 @@ describe.each(['session', 'modern'] as const)('a server that speaks another era,
     },
   );
 
-  test('seemingly: a request that something in front of the server refuses costs no other call', async () => {
+  test('only apparently: if a proxy refuses a request, no other call fails', async () => {
     const server = await upstream('modern');
     const call = await through(client, server);
     expect(await call()).toBe('run 1');
@@ -199,7 +199,7 @@ describe.each(['session', 'modern'] as const)('a server that speaks another era,
 });
 
 describe.each(['session', 'modern'] as const)('a session upstream that is gone, for a %s client', (client) => {
-  test('is opened anew, and the call that found out goes through, once', async () => {
+  test('is opened again, and the call that found it missing succeeds, once', async () => {
     const server = await upstream('legacy');
     const call = await through(client, server);
     expect(await call()).toBe('run 1');
@@ -212,7 +212,7 @@ describe.each(['session', 'modern'] as const)('a session upstream that is gone, 
     expect(server.ran).toHaveLength(5);
   });
 
-  test('under many calls at once is opened anew once', async () => {
+  test('under many simultaneous calls is opened again once', async () => {
     const server = await upstream('legacy');
     const call = await through(client, server);
     await call();
@@ -221,7 +221,7 @@ describe.each(['session', 'modern'] as const)('a session upstream that is gone, 
     const answers = await Promise.all(Array.from({ length: 20 }, call));
     expect(new Set(answers)).toEqual(new Set(Array.from({ length: 20 }, (_, index) => `run ${index + 2}`)));
     expect(server.ran).toHaveLength(21);
-    // Those who share a connection; a client without a session may have a few.
+    // The number of connections. Clients without a session may have several.
     expect(sessionsOf(server.asked) - before).toBeLessThanOrEqual(client === 'session' ? 1 : 4);
   });
 });

@@ -38,7 +38,7 @@ describe.each([
   const { http } = bridged([...programs.features, '--stdio'], ...options);
 
   test.each(['http', 'sse'] as const)(
-    'fails the call at once when the child is killed, and goes on (%s)',
+    'fails the call at once when the child is killed, and continues (%s)',
     async (kind) => {
       server = await startServer(http);
       const client = await connect(kind, server);
@@ -56,13 +56,13 @@ describe.each([
       expect(error).toMatchObject({ code: -32000, message: expect.stringMatching(/SIGKILL/) });
       expect(Date.now() - before).toBeLessThan(2000);
 
-      // The next request brings the child back, and the client need not know.
+      // The next request starts the child again, and the client does not notice.
       expect(await client.callTool({ name: 'add', arguments: { a: 1, b: 2 } })).toMatchObject({
         structuredContent: { result: 3 },
       });
       expect(await pidOf(client)).not.toBe(pid);
 
-      // What it had asked for is as it was: the subscription, and the level of what it is told.
+      // The subscription and the log level are the same as before.
       const from = client.notices.length;
       await eventually(async () => {
         await client.callTool({ name: 'touch', arguments: { uri: 'feature://fixed' } });
@@ -81,7 +81,7 @@ describe.each([
     for (let round = 0; round < 4; round += 1) {
       const pid = await pidOf(client);
       process.kill(pid, 'SIGKILL');
-      // A request that comes before the bridge knows of it would fail with the child.
+      // A request that arrives before the bridge notices the exit would fail with the child.
       const told = (): boolean => server!.stderr.filter((line) => line.includes('was lost')).length > round;
       await eventually(told, 'the bridge says that it has lost the child');
     }
@@ -102,7 +102,7 @@ describe.each([
   });
 });
 
-test('one child that is killed does not disturb another session', async () => {
+test('a killed child does not affect another session', async () => {
   server = await startServer(bridged([...programs.features, '--stdio']).http);
   const [one, other] = [await connect('http', server), await connect('http', server)];
   const sleeping = other.callTool({ name: 'sleep', arguments: { ms: 300 } });

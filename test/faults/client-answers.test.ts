@@ -3,8 +3,8 @@ import type { Client } from 'everwire/client';
 import { oddWorld, POSTS, WAYS, type Turn, type Way } from '../support/odd-server.ts';
 
 /**
- * Answers that are none. A call whose answer is odd settles at once, its error says what was odd, it is not sent again, and
- * the next call works. What reads is sent again once where its answer was lost.
+ * Invalid answers. A call with an invalid answer fails at once with an error that says why. It is not sent again, and the
+ * next call works. A request that only reads is sent again once if its answer was lost.
  */
 
 const result = (text: string) => ({ content: [{ type: 'text', text }] });
@@ -12,18 +12,18 @@ const answer = (id: unknown, text = 'good') => ({ jsonrpc: '2.0', id, result: re
 
 const working = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'working' } };
 
-/** What a call of a tool came to: its text, or its error. */
+/** The outcome of a tool call: its text, or its error. */
 const outcome = (client: Client, name: string): Promise<any> =>
   client.callTool(name).then(
     ({ content: [block] }) => (block as { text: string }).text,
     (error: unknown) => error,
   );
 
-/** How many of the ways end their connection with the stream of answers. */
+/** Whether each answer ends its connection or stream: each message is a POST. */
 const isPost = (way: Way): boolean => POSTS.includes(way);
 
 describe.each(WAYS)('over %s', (way) => {
-  test('a second answer to the same request is none, and is reported at the most', async () => {
+  test('a second answer to the same request is ignored or reported', async () => {
     const { client, calls } = await oddWorld(way, {
       twice: ({ id, say, end }) => {
         say(answer(id, 'first'));
@@ -40,7 +40,7 @@ describe.each(WAYS)('over %s', (way) => {
     ['of another number', 4711],
     ['of another kind', 'x'],
     ['of none', null],
-  ])('an answer to what was never asked, %s, is reported, and the right one counts', async (_, id) => {
+  ])('an answer to an unknown request, %s, is reported, and the right one counts', async (_, id) => {
     const { client, errors } = await oddWorld(way, {
       strange: (turn) => {
         turn.say(answer(id, 'strange'));
@@ -55,7 +55,7 @@ describe.each(WAYS)('over %s', (way) => {
 
   test.each<[string, (turn: Turn) => object]>([
     ['neither a result nor an error', ({ id }) => ({ jsonrpc: '2.0', id })],
-    ['a result that is no object', ({ id }) => ({ jsonrpc: '2.0', id, result: 5 })],
+    ['a result that is not an object', ({ id }) => ({ jsonrpc: '2.0', id, result: 5 })],
     ['an error that is a text', ({ id }) => ({ jsonrpc: '2.0', id, error: 'no' })],
     ['an error without a code', ({ id }) => ({ jsonrpc: '2.0', id, error: { message: 'no' } })],
     ['both', ({ id }) => ({ jsonrpc: '2.0', id, result: {}, error: { code: -1, message: 'no' } })],
@@ -69,7 +69,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(await outcome(client, 'other')).toBe('good');
   });
 
-  test('text that is no message is reported, and the answer behind it counts', async () => {
+  test('an invalid message is reported, and the answer after it counts', async () => {
     const { client, errors } = await oddWorld(way, {
       noisy: ({ id, say, end }) => {
         say('Server listening, have fun!');
@@ -88,7 +88,7 @@ describe.each(WAYS)('over %s', (way) => {
   test.each([
     ['well', false],
     ['badly', true],
-  ])('a stream that ends %s without the answer fails a call at once, and a read is asked again', async (_, badly) => {
+  ])('a stream that ends %s without the answer fails a call at once, and a read is repeated', async (_, badly) => {
     const { client, calls } = await oddWorld(way, {
       lost: ({ say, end }) => {
         say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'working' } });
@@ -109,7 +109,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(calls.get('read')).toBe(2);
   });
 
-  test('an answer larger than the bound fails the call, or ends the connection, and says so', async () => {
+  test('an answer above the size limit fails the call or ends the connection, with the reason', async () => {
     const { client, calls, errors } = await oddWorld(
       way,
       { huge: ({ id, say }) => say(answer(id, 'x'.repeat(200_000))) },
@@ -122,7 +122,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(errors.length).toBeLessThan(3);
   });
 
-  test('a server that begins to answer and falls silent is given up when the time of the call is over', async () => {
+  test('a server that stops in the middle of an answer fails the call after its timeout', async () => {
     const { client, calls } = await oddWorld(way, {
       silent: ({ say }) =>
         say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: '' } }),
@@ -156,7 +156,7 @@ describe.each(POSTS)('over %s', (way) => {
     expect(await outcome(client, 'other')).toBe('good');
   });
 
-  test('headers, then silence, are given up when the time of the call is over, or that of the stream', async () => {
+  test('headers without a body fail the call after its timeout, or that of the stream', async () => {
     const { client, calls } = await oddWorld(
       way,
       { silent: ({ response }) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders() },

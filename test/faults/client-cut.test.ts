@@ -14,12 +14,12 @@ import { streamTransport } from 'everwire/stdio';
 import { Tamper, type Direction, type End } from '../support/tamper.ts';
 
 /**
- * A connection that ends after each byte of an exchange. A call then has its answer or fails as one of a lost connection;
- * what writes runs once at most, and not at all where the error says so; what reads is answered all the same, by the second
- * try; and the next call works.
+ * Cuts the connection after each byte of an exchange. The call then gets its answer or fails with a lost connection. A
+ * call that writes runs at most once, and not at all if the error says so. A call that only reads gets its answer with
+ * the second try. The next call works.
  */
 
-// Some thousand calls each, on machines that may be busy.
+// Each test makes some thousand calls, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
 /** A server that counts how often each call of its tool has run. */
@@ -44,7 +44,7 @@ async function clientOf(target: string | (() => ClientTransport), options: Clien
   return client;
 }
 
-/** Calls the tool; gives the error, if there was one. */
+/** Calls the tool. Returns the error, if there was one. */
 const written = (client: Client, key: string): Promise<Error | undefined> =>
   client.callTool('write', { key }).then(
     ({ content: [block] }) =>
@@ -52,20 +52,20 @@ const written = (client: Client, key: string): Promise<Error | undefined> =>
     (error: Error) => error,
   );
 
-/** What may come of a call over a connection that was cut. */
+/** The allowed outcomes of a call over a connection that was cut. */
 function isAllowed(outcome: Error | undefined, times: number): boolean {
   if (outcome === undefined) return times === 1;
-  // A server that reads half a line before the end of its input says that it did not understand it.
+  // A server that reads half a line at the end of its input answers that it cannot parse it.
   if (outcome instanceof RpcError) return outcome.code === ErrorCode.ParseError && times === 0;
   return outcome instanceof ConnectionError && times <= (outcome.notExecuted ? 0 : 1);
 }
 
-function judge(outcome: Error | undefined, key: string, runs: Counting['runs']): void {
+function classify(outcome: Error | undefined, key: string, runs: Counting['runs']): void {
   const times = runs.get(key) ?? 0;
   expect(isAllowed(outcome, times), `${key} ran ${times} times: ${outcome?.message}`).toBe(true);
 }
 
-/** The next call works. The end of a connection over which an answer came may only be met by it, once. */
+/** The next call works. It may be the first to notice that the connection has ended, and then fail once. */
 async function worksAfter(
   outcome: Error | undefined,
   client: Client,
@@ -74,7 +74,7 @@ async function worksAfter(
 ): Promise<void> {
   let next = await written(client, `after ${key}`);
   if (next && !(outcome instanceof ConnectionError)) {
-    judge(next, `after ${key}`, runs);
+    classify(next, `after ${key}`, runs);
     next = await written(client, `at last after ${key}`);
   }
   expect(next, key).toBeUndefined();
@@ -91,7 +91,7 @@ describe.each(['modern', 'legacy'] as const)('over Streamable HTTP, a connection
     onTestFinished(() => listener.close(0));
     const tamper = await Tamper.before(listener.url);
     const client = await clientOf(`${tamper.origin}/mcp`, { eras });
-    // The list of tools, which says what goes into headers, is read with the first call.
+    // The first call also reads the list of tools, which says what goes into headers.
     await written(client, 'first');
     return { ...made, client, tamper };
   }
@@ -130,7 +130,7 @@ describe.each(['modern', 'legacy'] as const)('over Streamable HTTP, a connection
       end,
     );
     expect(length).toBeGreaterThan(300);
-    for (const [key, outcome] of outcomes) judge(outcome, key, runs);
+    for (const [key, outcome] of outcomes) classify(outcome, key, runs);
     const failed = [...outcomes.values()].filter((outcome) => outcome !== undefined);
     expect(failed.length).toBeGreaterThan(100);
   });
@@ -158,7 +158,7 @@ describe('over HTTP+SSE, a connection', () => {
     const tamper = await Tamper.before(listener.url);
     let length = 0;
     for (let at = -1; at <= length; at += 1) {
-      // A stream that was lost is the session that was lost: a client waits ever longer before it opens another.
+      // With the stream, the session is lost. The client waits longer each time before it opens another.
       const client = await connect(new URL('/sse', tamper.origin), {
         eras: 'legacy',
         cache: false,
@@ -173,7 +173,7 @@ describe('over HTTP+SSE, a connection', () => {
       if (at < 0) length = tamper.passed[direction] - before;
       tamper.mend();
       await worksAfter(outcome, client, key, runs);
-      judge(outcome, key, runs);
+      classify(outcome, key, runs);
       await client.close();
     }
     expect(length).toBeGreaterThan(100);
@@ -181,7 +181,7 @@ describe('over HTTP+SSE, a connection', () => {
 });
 
 describe.each(['modern', 'legacy'] as const)('over pipes, a connection (%s)', (eras) => {
-  /** A pipe that ends after so many bytes. */
+  /** A pipe that can be made to end after a number of bytes. */
   function cuttable(): { pipe: PassThrough; passed: () => number; cut: (after: number) => void } {
     let passed = 0;
     let left = Infinity;
@@ -220,7 +220,7 @@ describe.each(['modern', 'legacy'] as const)('over pipes, a connection (%s)', (e
       const outcome = await written(client, key);
       if (at < 0) length = cut.passed() - before;
       await worksAfter(outcome, client, key, runs);
-      judge(outcome, key, runs);
+      classify(outcome, key, runs);
       await client.close();
     }
     expect(length).toBeGreaterThan(50);

@@ -9,13 +9,13 @@ import { oddWorld, POSTS } from '../support/odd-server.ts';
 import { deferred } from '../support/service.ts';
 import { Tamper } from '../support/tamper.ts';
 
-/** Networks and machines that neither carry on nor say so, and servers that turn requests away or elsewhere. */
+/** Networks and machines that stop without a message, and servers that refuse or redirect requests. */
 
 afterEach(() => void vi.useRealTimers());
 
 const WAYS = ['modern HTTP', 'session HTTP', 'HTTP+SSE'] as const;
 
-/** A client behind a proxy of a server whose tool gives back a text, and counts. */
+/** A client, a proxy, and a server whose tool returns a text and counts its calls. */
 async function world(way: (typeof WAYS)[number], options: ClientOptions = {}) {
   const calls = vi.fn<(text: string) => void>();
   const server = new McpServer({ name: 'echoing', version: '1.0.0', onerror: () => {} });
@@ -50,8 +50,8 @@ const echo = async (client: Client, text: string, options = {}): Promise<unknown
   (await client.callTool('echo', { text }, options)).content[0];
 
 describe.each(WAYS)('over %s', (way) => {
-  test('a server that vanished without a word is given up in time, and found again', async () => {
-    // Over HTTP+SSE answers come on a stream that only silence shows to be dead.
+  test('a server that disappears is detected in time, and found again', async () => {
+    // Over HTTP+SSE, answers come on a stream. Only its silence shows that it is lost.
     const { client, tamper } = await world(way, { httpLimits: { idleTimeout: 400 } });
     tamper.freeze();
     expect(await failed(client.callTool('echo', { text: 'gone' }, { timeout: 200 }))).toMatchObject({
@@ -64,7 +64,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(await echo(client, 'again')).toEqual({ type: 'text', text: 'again' });
   });
 
-  test('what comes byte by byte is understood', async () => {
+  test('an answer that arrives byte by byte is read', async () => {
     const { client, tamper } = await world(way);
     tamper.slow = true;
     const text = 'ä😀\n\r\u2028'.repeat(20);
@@ -73,7 +73,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(await echo(client, 'fast')).toEqual({ type: 'text', text: 'fast' });
   });
 
-  test('a server that is reached no more is named, and once its connections are gone calls say that they did not run', async () => {
+  test('an unreachable server is named, and after its connections are gone, calls say that they did not run', async () => {
     const { client, tamper, calls } = await world(way);
     const { port } = new URL(tamper.origin);
     await tamper.stop();
@@ -108,7 +108,7 @@ describe('a server that does not read', () => {
     expect(await client.callTool('take')).toMatchObject({ content: [{ text: 'taken' }] });
   });
 
-  test('is written to only so far: a call beyond that fails at once, and says why', async () => {
+  test('gets a limited amount: a call above it fails at once, with the reason', async () => {
     const { client } = await oddWorld(
       'session HTTP',
       { slow: () => {} },
@@ -138,7 +138,7 @@ describe('a server that does not read', () => {
     expect(await client.callTool('take')).toMatchObject({ content: [{ text: 'taken' }] });
   });
 
-  test('nor accept connections is given up in time', async () => {
+  test('and does not accept connections fails after a timeout', async () => {
     const server = createServer({ pauseOnConnect: true });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
@@ -148,7 +148,7 @@ describe('a server that does not read', () => {
   });
 });
 
-describe.each(POSTS)('a server over %s that turns a call away', (way) => {
+describe.each(POSTS)('a server over %s that refuses a call', (way) => {
   const later = (seconds: number): string => new Date(Date.now() + seconds * 1000).toUTCString();
 
   test.each<[number, string, () => string]>([
@@ -178,7 +178,7 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
   });
 
   test.each(['31536000', '99999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
-    'until %s is not waited for',
+    'a pause until %s is refused',
     async (when) => {
       const { client, calls } = await oddWorld(way, {
         busy: ({ response }) => response.writeHead(429, { 'retry-after': when }).end(),
@@ -194,7 +194,7 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
     },
   );
 
-  test('is waited for no longer than the call may take, nor than the client allows', async () => {
+  test('a pause is limited by the timeout of the call and the limit of the client', async () => {
     const busy = { busy: ({ response }: any) => response.writeHead(503, { 'retry-after': '2' }).end() };
     const { client, calls } = await oddWorld(way, busy);
     expect(await failed(client.callTool('busy', {}, { timeout: 100 }))).toBeInstanceOf(TimeoutError);
@@ -204,7 +204,7 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
     expect(impatient.calls.get('busy')).toBe(1);
   });
 
-  test.each([429, 500, 503])('with %i and says nothing is not called again', async (status) => {
+  test.each([429, 500, 503])('a %i without a time is not retried', async (status) => {
     const { client, calls } = await oddWorld(way, { busy: ({ response }) => response.writeHead(status).end() });
     const error = await failed(client.callTool('busy'));
     expect(error).toMatchObject({ name: 'ConnectionError', notExecuted: status === 429 });
@@ -213,7 +213,7 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
     expect(await failed(client.callTool('other'))).toBeUndefined();
   });
 
-  test('with 503 because it is shutting down says that the call did not run', async () => {
+  test('a 503 for shutdown says that the call did not run', async () => {
     const started = deferred();
     const release = deferred();
     const server = new McpServer({ name: 'closing', version: '1.0.0', onerror: () => {} });
@@ -252,7 +252,7 @@ describe.each(POSTS)('a server over %s that turns a call away', (way) => {
     expect(await failed(client.callTool('busy'))).toMatchObject({ name: 'ConnectionError', notExecuted: false });
   });
 
-  test('to another path of its own is followed; elsewhere and in circles it is not, and that is said', async () => {
+  test('a redirect on the same origin is followed; to another origin or in circles it is an error', async () => {
     const stranger = await scripted((_, response) => void response.writeHead(200).end());
     const { client, calls } = await oddWorld(way, {
       moved: ({ count, id, response }) => {

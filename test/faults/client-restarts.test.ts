@@ -11,11 +11,11 @@ import { OAuthWorld, SERVER } from '../support/oauth-world.ts';
 import { root } from '../support/process.ts';
 import { deferred } from '../support/service.ts';
 
-/** Servers that are started anew, as the same or as another, and what many calls at once make of one event. */
+/** Servers that are replaced by the same or another server, and many calls that meet the same event at once. */
 
 type Eras = 'legacy' | 'modern' | 'both';
 
-/** An address behind which one server follows another. */
+/** An address at which one server replaces another. */
 async function address() {
   const runs = vi.fn<(text: string) => void>();
   let current: McpServer;
@@ -49,8 +49,8 @@ const textOf = async (client: Client, tool: string): Promise<unknown> => {
   return (content[0] as { text: string }).text;
 };
 
-describe('a session that is gone in the middle of it', () => {
-  test('is followed by another, whatever was called, and each call runs once', async () => {
+describe('a session lost during a call', () => {
+  test('is replaced by another, for any call, and each call runs once', async () => {
     const { url, start, runs } = await address();
     start('legacy');
     const client = await clientOf(url);
@@ -67,7 +67,7 @@ describe('a session that is gone in the middle of it', () => {
   });
 });
 
-/** How a call fails that meets a server of another era. */
+/** How a call fails if the server now speaks another era. */
 const CHANGED = {
   name: 'ConnectionError',
   notExecuted: true,
@@ -102,7 +102,7 @@ describe('a server that speaks another era after a restart', () => {
     expect(runs.mock.calls).toEqual([['legacy'], ['both']]);
   });
 
-  test('over HTTP fails what only reads, too', async () => {
+  test('over HTTP also fails calls that only read', async () => {
     const { url, start } = await address();
     start('modern');
     const client = await clientOf(url);
@@ -141,7 +141,7 @@ describe('a server that speaks another era after a restart', () => {
     await client.subscribe('era:now', heard);
     await server().close();
     start(after);
-    // What may have been missed is told.
+    // The client reports what may have been missed.
     await vi.waitUntil(() => heard.mock.calls.length === 1, 10_000);
     server().resourceUpdated('era:now');
     await vi.waitUntil(() => heard.mock.calls.length === 2);
@@ -174,7 +174,7 @@ describe('a server that speaks another era after a restart', () => {
 });
 
 test.each(['modern', 'legacy'] as const)(
-  'calls that meet a server which wants a login are one login (%s)',
+  'simultaneous calls to a server that requires a login cause one login (%s)',
   async (eras) => {
     const oauth = new OAuthWorld();
     const asked = deferred();
@@ -188,7 +188,7 @@ test.each(['modern', 'legacy'] as const)(
       if (guarded && request.method === 'POST' && !request.headers.has('authorization')) {
         refused += 1;
         if (refused === 5) asked.resolve();
-        // All have been turned away before the first of them asks for a token.
+        // All are refused before the first of them requests a token.
         await asked.promise;
         return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
       }
@@ -206,7 +206,7 @@ test.each(['modern', 'legacy'] as const)(
   },
 );
 
-test('what a server says to its session is heard where the one before it had none', async () => {
+test('messages of a server arrive in its session if the former one had none', async () => {
   const { open, servers } = place();
   const heard = vi.fn<(method: string) => void>();
   const connecting = clientOf(open, { onnotification: heard });

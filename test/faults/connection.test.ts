@@ -26,7 +26,7 @@ function call(id: number, name: string, args: JsonObject = {}): JsonObject {
   return { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, _meta: { progressToken: id } } };
 }
 
-/** One session over Streamable HTTP, whose connections can be dropped. */
+/** A session over Streamable HTTP whose connections can be dropped. */
 class Session {
   readonly #url: string;
   readonly headers: Record<string, string> = {};
@@ -59,7 +59,7 @@ class Session {
     return (await fetch(this.#url, { method: 'DELETE', headers: this.headers })).status;
   }
 
-  /** The result of a call that is answered soon. */
+  /** The result of a call that is answered quickly. */
   async result(id: number, name: string, args?: JsonObject): Promise<JsonObject> {
     const response = await this.post(call(id, name, args));
     if (response.headers.get('content-type') !== 'text/event-stream')
@@ -72,7 +72,7 @@ class Session {
   }
 }
 
-/** How many log messages come before the answer to the call with id 1. */
+/** The number of log messages before the answer to the call with id 1. */
 function noticesBeforeAnswer(stdout: Readable): Promise<number> {
   let notices = 0;
   return new Promise((resolve) => {
@@ -131,7 +131,7 @@ describe.each([
   test.each([
     ['before the first message', 1],
     ['in the middle', 8],
-  ])('in a call, %s: the rest comes when it is back, once and in order', async (_, count) => {
+  ])('in a call, %s: the rest arrives after reconnecting, once and in order', async (_, count) => {
     session = await Session.open(server.url);
     const before = await readUntil(
       (signal) => session.post(call(1, 'count', { to: 20 }), signal),
@@ -146,12 +146,12 @@ describe.each([
       Array.from({ length: 20 }, (_each, index) => index + 1),
     );
     expect(said.at(-1)).toMatchObject({ id: 1, result: { content: [{ text: 'counted to 20' }] } });
-    // Nothing comes on the wrong stream, and no id twice.
+    // No message comes on the wrong stream, and no id comes twice.
     const ids = [...before, ...after].map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('of the session: what it missed comes when it is back', async () => {
+  test('of the session: missed messages arrive after reconnecting', async () => {
     session = await Session.open(server.url);
     await session.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'feature://fixed' } });
     const [first] = await readUntil(
@@ -171,10 +171,10 @@ describe.each([
     ]);
   });
 
-  test('in a call: that is no cancellation, but the end of the session is', async () => {
+  test('in a call: a disconnect does not cancel, but the end of the session does', async () => {
     session = await Session.open(server.url);
     const other = await Session.open(server.url);
-    // Behind a bridge each session has a child of its own, which can only be asked as long as the session is there.
+    // Behind a bridge, each session has its own child. It can only be asked while the session lives.
     const asked = name === 'a bridge' ? session : other;
     const cancelled = async (id: number): Promise<number> =>
       (await asked.result(id, 'cancellations'))['structuredContent'].result;
@@ -253,9 +253,9 @@ describe('a client that never reads', () => {
       most = Math.max(most, rss(server.pid));
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    // Of 200 MB; most of it is what waits to be collected.
+    // Of 200 MB. Most of this is garbage that is not collected yet.
     expect((most - before) / MB).toBeLessThan(160);
-    // The session is there all the same.
+    // The session still lives.
     expect((await silent.result(2, 'add', { a: 1, b: 2 }))['structuredContent']).toEqual({ result: 3 });
   });
 
@@ -299,15 +299,15 @@ describe('a client that never reads', () => {
 
   test.each([
     ['a server', [...programs.features, '--stdio'], 1000],
-    // It cannot hold its child back, and drops what is beyond its bounds: some are on their way, and some wait.
+    // It cannot slow its child down, so it drops messages above its limits. Some are in transit, and some wait.
     ['a bridge', bridged([...programs.features, '--stdio']).stdio, 132],
-  ])('of stdio: the memory of %s is bounded, and it goes on when read', async (_, args, least) => {
+  ])('of stdio: the memory of %s is limited, and it continues when read', async (_, args, least) => {
     const child = startNode(args);
     const { stdin, stdout } = child.child;
-    // The lines that `startNode` collects would be read.
+    // `startNode` would read the lines.
     stdout!.removeAllListeners('data');
     stdin!.write(`${JSON.stringify(initialize)}\n`);
-    // What the process needs by itself it has when it answers.
+    // When the process answers, it has allocated what it needs for itself.
     await once(stdout!, 'data');
     stdout!.pause();
     const before = rss(child.pid);

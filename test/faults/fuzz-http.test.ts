@@ -1,4 +1,4 @@
-// What is right depends on what the input is found to be.
+// The correct answer depends on how the input is classified.
 /* oxlint-disable vitest/no-conditional-expect */
 import * as fc from 'fast-check';
 import { Agent, request } from 'node:http';
@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readEvents } from '../interop/sse.ts';
 import { eventually, programs, startServer, type RunningServer } from '../support/process.ts';
-import { expectAnswer, judge, judgeBatch, seed, texts, withoutSharedIds, type Verdict } from './malformed.ts';
+import { expectAnswer, classify, classifyBatch, seed, texts, withoutSharedIds, type Classified } from './malformed.ts';
 
 type JsonObject = Record<string, any>;
 
@@ -84,8 +84,8 @@ function expectRefusal({ status, body }: Reply, code?: number): void {
   if (code !== undefined) expect(answer.error.code).toBe(code);
 }
 
-/** Each request and each element that is no message has its answer, and nothing else has one. */
-function expectBatchAnswer(reply: Reply, elements: readonly Verdict[]): void {
+/** Each request and each invalid element has one answer, and nothing else has one. */
+function expectBatchAnswer(reply: Reply, elements: readonly Classified[]): void {
   if (elements.length === 0) return expectRefusal(reply, -32600);
   const requests = elements.filter((each) => each.kind === 'request');
   const invalid = elements.filter(({ kind }) => kind === 'invalid').length;
@@ -111,28 +111,28 @@ afterAll(async () => {
 });
 
 describe('Streamable HTTP', () => {
-  test.each(['2025-11-25', '2025-03-26'])('5,000 bodies are answered as they deserve in %s', async (revision) => {
+  test.each(['2025-11-25', '2025-03-26'])('5,000 bodies are answered correctly in %s', async (revision) => {
     const headers = await open(revision);
     const before = await health(headers);
     const property = fc.asyncProperty(fc.array(texts, { minLength: 20, maxLength: 20 }), async (given) => {
       const bodies = withoutSharedIds(given);
       await Promise.all(
         bodies.map(async (body) => {
-          const verdict = judge(body);
+          const classified = classify(body);
           const reply = await post(server.url, headers, body);
-          switch (verdict.kind) {
+          switch (classified.kind) {
             case 'parse error':
               return expectRefusal(reply, -32700);
             case 'invalid': {
-              const elements = revision === '2025-03-26' ? judgeBatch(body) : undefined;
+              const elements = revision === '2025-03-26' ? classifyBatch(body) : undefined;
               return elements ? expectBatchAnswer(reply, elements) : expectRefusal(reply, -32600);
             }
             case 'request': {
-              if (verdict.method === 'initialize') return expectRefusal(reply, -32600);
+              if (classified.method === 'initialize') return expectRefusal(reply, -32600);
               expect(reply.status).toBe(200);
               const answers = messagesOf(reply);
               answers.forEach(expectAnswer);
-              return expect(answers.map((answer) => answer['id'])).toEqual([verdict.id]);
+              return expect(answers.map((answer) => answer['id'])).toEqual([classified.id]);
             }
             default:
               return expect(reply).toMatchObject({ status: 202, body: '' });
@@ -155,7 +155,7 @@ describe('Streamable HTTP', () => {
     expect(good).toMatchObject({ id: 'good', result: { content: [{ type: 'text', text: '3' }] } });
   });
 
-  test('requests with random heads, cut off or not, are answered or their connection ends', async () => {
+  test('requests with random headers, complete or not, are answered or their connection ends', async () => {
     const headers = await open('2025-11-25');
     const before = await health(headers);
     const { hostname, port, host } = new URL(server.url);
@@ -251,7 +251,7 @@ describe('Streamable HTTP', () => {
 });
 
 describe('HTTP+SSE', () => {
-  test('10,000 bodies are taken or refused, and answered on the stream', async () => {
+  test('10,000 bodies are accepted or refused, and answered on the stream', async () => {
     const controller = new AbortController();
     const stream = await fetch(server.sseUrl, { headers: { accept: 'text/event-stream' }, signal: controller.signal });
     const received: JsonObject[] = [];
@@ -291,12 +291,12 @@ describe('HTTP+SSE', () => {
       const replies = await Promise.all(bodies.map((body) => post(endpoint, {}, body)));
       const expected = new Set<string | number>();
       for (const [index, body] of bodies.entries()) {
-        const verdict = judge(body);
+        const classified = classify(body);
         const reply = replies[index]!;
-        if (verdict.kind === 'parse error') expectRefusal(reply, -32700);
-        else if (verdict.kind === 'invalid') expectRefusal(reply, -32600);
+        if (classified.kind === 'parse error') expectRefusal(reply, -32700);
+        else if (classified.kind === 'invalid') expectRefusal(reply, -32600);
         else expect(reply).toMatchObject({ status: 202, body: '' });
-        if (verdict.kind === 'request') expected.add(verdict.id);
+        if (classified.kind === 'request') expected.add(classified.id);
       }
       await until(() => received.length >= expected.size);
       received.forEach(expectAnswer);
@@ -320,7 +320,7 @@ describe('HTTP+SSE', () => {
   });
 });
 
-/** Sends bytes on a connection of their own, closes that side, and reads until the other is closed too. */
+/** Sends bytes on a new connection, ends its own side, and reads until the other side ends too. */
 function send(port: number, host: string, bytes: Uint8Array): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
@@ -335,7 +335,7 @@ function send(port: number, host: string, bytes: Uint8Array): Promise<string> {
     }, HANG);
     socket.setEncoding('latin1').on('data', (chunk: string) => {
       answer += chunk;
-      // A stream has no end of its own; its head is an answer.
+      // A stream does not end by itself. Its headers count as the answer.
       if (/content-type: text\/event-stream/i.test(answer)) socket.destroy();
     });
     socket.on('error', () => {});

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { memoryTransportPair } from '../../src/transport/memory.ts';
 import { serve } from '../../src/wire/serve.ts';
 import { featureServer } from '../support/features.ts';
-import { expectAnswer, judge, judgeValue, seed, texts } from './malformed.ts';
+import { expectAnswer, classify, classifyValue, seed, texts } from './malformed.ts';
 
 type JsonObject = Record<string, any>;
 
-test('10,000 values in memory are answered as they deserve, or not taken', async () => {
+test('10,000 values in memory are answered correctly, or rejected', async () => {
   console.info(`Random inputs have seed ${seed}.`);
   const [ours, theirs] = memoryTransportPair();
   const errors: Error[] = [];
@@ -36,23 +36,23 @@ test('10,000 values in memory are answered as they deserve, or not taken', async
   await until(() => received.length === 1, 'initialize is answered');
 
   const values = texts
-    .filter((text) => judge(text).kind !== 'parse error')
+    .filter((text) => classify(text).kind !== 'parse error')
     .map((text) => JSON.parse(Buffer.from(text).toString()) as unknown)
-    .map((value) => ({ verdict: judgeValue(value), value }));
+    .map((value) => ({ classified: classifyValue(value), value }));
   const property = fc.asyncProperty(fc.array(values, { minLength: 50, maxLength: 50 }), async (messages) => {
     received.length = 0;
-    for (const { verdict, value } of messages) {
+    for (const { classified, value } of messages) {
       const sent = await say(value).then(
         () => true,
         () => false,
       );
-      expect(sent).toBe(verdict.kind !== 'invalid');
+      expect(sent).toBe(classified.kind !== 'invalid');
     }
     await say({ jsonrpc: '2.0', id: 'after', method: 'ping' });
-    const ids = messages.flatMap(({ verdict }) => (verdict.kind === 'request' ? [verdict.id] : []));
+    const ids = messages.flatMap(({ classified }) => (classified.kind === 'request' ? [classified.id] : []));
     const answered = (): boolean => {
       const found = new Set(received.map(({ id }) => id));
-      // One of two that are the same is refused without an id.
+      // Of two requests with the same id, one is refused without an id.
       return found.has('after') && ids.every((id) => found.has(id));
     };
     await until(answered, 'every request is answered');
@@ -66,7 +66,7 @@ test('10,000 values in memory are answered as they deserve, or not taken', async
   expect(received).toEqual([
     expect.objectContaining({ id: 'good', result: expect.objectContaining({ structuredContent: { result: 3 } }) }),
   ]);
-  // What was reported is what the client did, not what we did wrong.
+  // Only mistakes of the client are reported, none of ours.
   expect(errors.filter((error) => error instanceof TypeError || error instanceof RangeError)).toEqual([]);
   await theirs.close();
 });

@@ -1,4 +1,4 @@
-// What is right depends on what the input is found to be.
+// The correct answer depends on how the input is classified.
 /* oxlint-disable vitest/no-conditional-expect */
 import * as fc from 'fast-check';
 import { Agent, createServer, request } from 'node:http';
@@ -13,7 +13,7 @@ import { createInbound, type InboundOptions } from '../../src/wire/serve.ts';
 import { ABLE, MODERN, meta, modernHeaders, modernRequest } from '../support/modern.ts';
 import { POST_HEADERS } from '../support/http.ts';
 import { unhandled } from '../support/service.ts';
-import { expectAnswer, judge, seed, texts } from './malformed.ts';
+import { expectAnswer, classify, seed, texts } from './malformed.ts';
 
 type JsonObject = Record<string, any>;
 
@@ -48,7 +48,7 @@ function post(url: string, headers: Record<string, string>, body: Uint8Array | s
   });
 }
 
-/** A server with something of everything. */
+/** A server with every kind of feature. */
 async function fuzzed(options: InboundOptions = {}) {
   const errors: Error[] = [];
   const onerror = (error: Error): void => void errors.push(error);
@@ -99,13 +99,13 @@ function messagesOf({ type, body }: Reply): JsonObject[] {
   return body.split('\n').flatMap((line) => (/^data: ./.test(line) ? [JSON.parse(line.slice(6))] : []));
 }
 
-/** Exactly one response, under the id of the request, and last; with the status that belongs to it. */
+/** Expects exactly one response, as the last message, with the id of the request and the matching status. */
 function expectResponse(reply: Reply, id: string | number): void {
   const messages = messagesOf(reply);
   messages.forEach(expectAnswerOrNotice);
   const responses = messages.filter((message) => !('method' in message));
   expect(responses).toEqual([messages.at(-1)]);
-  // Zero has a sign, which JSON loses on the way.
+  // JSON loses the sign of negative zero.
   expect(responses[0]!['id']).toBe(id === 0 ? 0 : id);
   const { error, result } = responses[0]!;
   if (result) expect(result).toHaveProperty('resultType');
@@ -121,7 +121,7 @@ function expectAnswerOrNotice(message: JsonObject): void {
 }
 
 const json = fc.jsonValue({ maxDepth: 3 });
-/** Mostly right. */
+/** Mostly valid. */
 const rather = <T>(right: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 9, arbitrary: right }, { weight: 1, arbitrary: json });
 const some = <T>(right: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(right, { nil: undefined, freq: 3 });
@@ -181,7 +181,7 @@ const requests = fc.record({
   params: rather(requestParams),
 });
 
-/** Headers that say what a message says, mostly. */
+/** Headers that mostly match the message. */
 const headersOf = (message: JsonObject) =>
   fc.record({
     'mcp-protocol-version': fc.oneof({ weight: 20, arbitrary: fc.constant(MODERN) }, fc.constant('2099-01-01')),
@@ -202,21 +202,21 @@ function headerSafe(value: unknown): string {
   return typeof value === 'string' ? encodeHeaderValue(value) : '';
 }
 
-test('5,000 bodies of all kinds are answered as they deserve', async () => {
+test('5,000 bodies of all kinds are answered correctly', async () => {
   const failures = unhandled();
   const { url, inbound, good } = await fuzzed();
   const headers = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call' };
   const property = fc.asyncProperty(fc.array(texts, { minLength: 20, maxLength: 20 }), async (bodies) => {
     await Promise.all(
       bodies.map(async (body) => {
-        const verdict = judge(body);
+        const classified = classify(body);
         const reply = await post(url, headers, body);
-        if (verdict.kind === 'request') return expectResponse(reply, verdict.id);
-        if (verdict.kind === 'notification') return expect([202, 400]).toContain(reply.status);
+        if (classified.kind === 'request') return expectResponse(reply, classified.id);
+        if (classified.kind === 'notification') return expect([202, 400]).toContain(reply.status);
         expect(reply.status).toBe(400);
         const [answer] = messagesOf(reply);
         expectAnswer(answer!);
-        const code = { 'parse error': -32700, invalid: -32600, response: -32000 }[verdict.kind];
+        const code = { 'parse error': -32700, invalid: -32600, response: -32000 }[classified.kind];
         return expect(answer).toMatchObject({ error: { code } });
       }),
     );
@@ -227,16 +227,16 @@ test('5,000 bodies of all kinds are answered as they deserve', async () => {
   expect(await failures()).toEqual([]);
 });
 
-test('5,000 requests that are nearly right have one response each, under their id', async () => {
+test('5,000 almost valid requests get one response each, with their id', async () => {
   const failures = unhandled();
-  // Headers of sessions mean nothing where there are none.
+  // Headers of sessions have no meaning in 2026-07-28.
   const { url, inbound, good } = await fuzzed({ eras: 'modern' });
   const both = requests.chain((message) => fc.tuple(fc.constant(message), headersOf(message)));
   const property = fc.asyncProperty(fc.array(both, { minLength: 20, maxLength: 20 }), async (given) => {
     await Promise.all(
       given.map(async ([message, headers]) => {
         const reply = await post(url, headers, JSON.stringify(message));
-        if (judge(Buffer.from(JSON.stringify(message))).kind === 'invalid') return expect(reply.status).toBe(400);
+        if (classify(Buffer.from(JSON.stringify(message))).kind === 'invalid') return expect(reply.status).toBe(400);
         return expectResponse(reply, message.id);
       }),
     );
@@ -247,7 +247,7 @@ test('5,000 requests that are nearly right have one response each, under their i
   expect(await failures()).toEqual([]);
 });
 
-test('1,000 retries with random answers have one response each, and none confuses another', async () => {
+test('1,000 retries with random answers get one response each, and do not affect each other', async () => {
   const failures = unhandled();
   const { url, inbound, good } = await fuzzed();
   const say = async (params: JsonObject): Promise<JsonObject> => {
@@ -263,7 +263,7 @@ test('1,000 retries with random answers have one response each, and none confuse
         const keys = Object.keys(result.inputRequests);
         const second = await say({ requestState: result.requestState, inputResponses: given });
         const refused = second['error'] !== undefined;
-        // Where it was refused it still waits for the first round, else for the next or nothing.
+        // If the answer was refused, the call still waits in the first round. Otherwise it waits in the next one, or is over.
         const state = refused ? result.requestState : second['result'].requestState;
         if (state === undefined) return;
         const rest = Object.fromEntries(

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from 'vitest';
 import { bridged } from '../interop/servers.ts';
 import { descendants, isAlive, programs, startNode, type RunningProcess } from '../support/process.ts';
-import { expectAnswer, judge, seed, texts } from './malformed.ts';
+import { expectAnswer, classify, seed, texts } from './malformed.ts';
 
 type JsonObject = Record<string, any>;
 
@@ -48,7 +48,7 @@ class Peer {
     });
   }
 
-  /** Opens the session, and forgets the answer. */
+  /** Opens the session and removes the answer from the output. */
   async open(protocolVersion: string): Promise<void> {
     const clientInfo = { name: 'fuzz', version: '1' };
     this.say({ id: 'open', method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo } });
@@ -63,12 +63,12 @@ class Peer {
   }
 }
 
-/** What a server says to lines like these, for each of them: something or nothing. */
+/** How many answers a line gets: 1 or 0. */
 function answersTo(line: Uint8Array): number {
   if (line.length === 0) return 0;
-  const verdict = judge(line);
-  if (verdict.kind === 'invalid') return verdict.silent ? 0 : 1;
-  return verdict.kind === 'parse error' || verdict.kind === 'request' ? 1 : 0;
+  const classified = classify(line);
+  if (classified.kind === 'invalid') return classified.silent ? 0 : 1;
+  return classified.kind === 'parse error' || classified.kind === 'request' ? 1 : 0;
 }
 
 const add = (id: string): JsonObject => ({
@@ -77,7 +77,7 @@ const add = (id: string): JsonObject => ({
   params: { name: 'add', arguments: { a: 1, b: 2 } },
 });
 
-test('10,000 lines are answered as they deserve', async () => {
+test('10,000 lines are answered correctly', async () => {
   console.info(`Random inputs have seed ${seed}.`);
   child = startNode([...programs.features, '--stdio']);
   const peer = new Peer(child);
@@ -85,7 +85,7 @@ test('10,000 lines are answered as they deserve', async () => {
   const property = fc.asyncProperty(fc.array(texts, { minLength: 50, maxLength: 50 }), fc.nat(), async (lines, cut) => {
     peer.received.length = 0;
     const bytes = Buffer.concat(lines.flatMap((line) => [line, Buffer.from('\n')]));
-    // In two pieces, wherever that may be.
+    // In two pieces, cut at a random place.
     const at = cut % bytes.length;
     peer.write(bytes.subarray(0, at));
     peer.write(bytes.subarray(at));
@@ -118,7 +118,7 @@ test('a line beyond the bound is answered and skipped', async () => {
   });
 });
 
-test('stdin that ends in the middle of a line is an end all the same', async () => {
+test('stdin may end in the middle of a line', async () => {
   child = startNode([...programs.features, '--stdio']);
   const peer = new Peer(child);
   await peer.open('2025-11-25');
@@ -127,7 +127,7 @@ test('stdin that ends in the middle of a line is an end all the same', async () 
   expect(peer.received).toEqual([{ jsonrpc: '2.0', error: expect.objectContaining({ code: -32700 }) }]);
 });
 
-test('a bridge stands what it cannot pass on', async () => {
+test('a bridge handles messages that it cannot pass on', async () => {
   child = startNode(bridged([...programs.features, '--stdio']).stdio);
   const peer = new Peer(child);
   await peer.open('2025-11-25');
@@ -150,7 +150,7 @@ test('a bridge stands what it cannot pass on', async () => {
   expectAnswer(await peer.answer('deep'));
   peer.say(add('good'));
   expect(await peer.answer('good')).toMatchObject({ result: { structuredContent: { result: 3 } } });
-  // It is still the same child; beside it there is what ends it where the bridge is killed.
+  // It is still the same child. The second process ends the child if the bridge is killed.
   expect(descendants(child.pid)).toContain(first);
   child.child.stdin!.end();
   expect(await child.exited).toEqual({ code: 0, signal: null });

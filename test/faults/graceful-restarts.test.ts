@@ -12,7 +12,7 @@ import {
   type RunningServer,
 } from '../support/process.ts';
 
-/** Servers that end each subscription in good order, and are there again a moment later at the same address. */
+/** Servers that end each subscription with a final message, and restart at the same address. */
 
 type Eras = 'modern' | 'legacy';
 
@@ -39,7 +39,7 @@ async function touch({ url }: RunningServer): Promise<void> {
   expect((await fetch(new URL('/touch', url), { method: 'POST' })).status).toBe(200);
 }
 
-/** How often a client of ours has heard of the resource. */
+/** The number of changes of the resource that our client was notified of. */
 async function listening(url: string): Promise<() => number> {
   const client = await connect(url, { onerror: () => {} });
   onTestFinished(() => client.close());
@@ -48,7 +48,7 @@ async function listening(url: string): Promise<() => number> {
   return () => heard;
 }
 
-/** How often a session of 2025-11-25 has. */
+/** The same for a session of 2025-11-25. */
 async function session({ url, sseUrl }: RunningServer): Promise<() => number> {
   const client = await RawClient.connect('2025-11-25', 'http', { stdio: [], url, sseUrl });
   onTestFinished(() => client.close().catch(() => {}));
@@ -56,14 +56,14 @@ async function session({ url, sseUrl }: RunningServer): Promise<() => number> {
   return () => client.notices.filter(({ method }) => method === 'notifications/resources/updated').length;
 }
 
-/** What may have been missed is told, and then the next change is, though nobody calls anything. */
+/** The client is notified that it may have missed changes, and then of the next change, without any call. */
 async function hears(server: RunningServer, heard: () => number): Promise<void> {
   await eventually(() => heard() === 1, 'what may have been missed is told', 20_000);
   await touch(server);
   await eventually(() => heard() === 2, 'the next change is heard');
 }
 
-describe('whoever is subscribed to a server that is shut down and started again', () => {
+describe('a subscriber of a server that is shut down and started again', () => {
   test.each<Eras>(['modern', 'legacy'])('hears of its changes again (%s)', async (eras) => {
     const server = await serverOf(eras);
     const heard = await listening(server.url);
@@ -100,7 +100,7 @@ describe('whoever is subscribed to a server that is shut down and started again'
     await eventually(() => heard.every((each, n) => each() > missed[n]!), 'the next change is heard');
   });
 
-  test('hears of its changes again where it is the bridge that was started again', async () => {
+  test('also gets changes after the bridge itself was restarted', async () => {
     const server = await serverOf('modern');
     const bridge = await bridgeTo(server);
     const heard = await listening(bridge.url);
@@ -121,7 +121,7 @@ describe('everwire listen', () => {
   const updates = ({ stdout }: { stdout: readonly string[] }): number =>
     stdout.filter((line) => line === 'updated state:now').length;
 
-  test('goes on with the server that was started again, and says so', async () => {
+  test('continues with the restarted server, and reports it', async () => {
     const server = await serverOf('modern');
     const command = await listeningTo(server);
     await server.stop();
@@ -142,7 +142,7 @@ describe('everwire listen', () => {
     ]);
   });
 
-  test('ends with an error where its server does: a command is not started again', async () => {
+  test('ends with an error if its server was a command: it is not started again', async () => {
     const mortal = `${root}test/fixtures/mortal.mjs`;
     const command = startNode([...programs.everwire, 'listen', 'mortal://a', '--', process.execPath, mortal]);
     onTestFinished(() => void command.stop());
@@ -152,7 +152,7 @@ describe('everwire listen', () => {
     expect(command.stderr.at(-1)).toMatch(/SIGKILL/);
   });
 
-  test('ends with an error where the server that was started again refuses', async () => {
+  test('ends with an error if the restarted server refuses', async () => {
     const server = await serverOf('modern');
     const command = startNode([...programs.everwire, 'listen', server.url, 'state:now']);
     onTestFinished(() => void command.stop());

@@ -11,7 +11,7 @@ import { StreamableClient } from '../../src/transport/http/client/streamable-cli
 import { rawServer } from '../support/http-server.ts';
 import { Lifetime } from '../../src/base/lifetime.ts';
 
-/** What is sent to a server is settled, wherever its answer breaks off. */
+/** Every request settles, wherever its answer breaks off. */
 
 const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text: 'ä😀' } });
 const chunked = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
@@ -28,7 +28,7 @@ const ENDS: Record<string, (socket: Socket) => void> = {
   'is closed': (socket) => socket.end(),
 };
 
-/** A server that answers each connection with one byte more than the one before, then ends it. */
+/** A server that answers each connection with one more byte than the last, and then ends it. */
 function breaking(response: Buffer, end: (socket: Socket) => void): Promise<URL> {
   return rawServer((socket, count) => {
     socket.once('data', () => {
@@ -42,14 +42,14 @@ const cases = Object.keys(clients).flatMap((client) =>
   Object.keys(RESPONSES).flatMap((kind) => Object.keys(ENDS).map((end) => [client, kind, end] as const)),
 );
 
-describe.each(cases)('over %s, where %s %s after each byte', (client, kind, end) => {
+describe.each(cases)('over %s, if %s %s after each byte', (client, kind, end) => {
   const response = Buffer.from(RESPONSES[kind]!);
 
   test('a request without a session is answered or fails', async () => {
     const url = await breaking(response, ENDS[end]!);
     let answered = 0;
     for (let at = 0; at <= response.length; at += 1) {
-      // A new one for each, so that the id is always the same.
+      // A new client each time, so that the id is always the same.
       const carrier = httpCarrier(url, { http: clients[client]!() });
       const lifetime = new Lifetime();
       const outcome = await carrier.request({ method: 'ping', params: {}, lifetime, onnotification: () => {} }).then(
@@ -92,7 +92,7 @@ describe.each(cases)('over %s, where %s %s after each byte', (client, kind, end)
 test('a connection that the server closed while it was idle is not used again', async () => {
   let closed: () => void;
   const url = await rawServer((socket) => {
-    // Says nothing of how long it keeps connections.
+    // Does not say how long it keeps connections.
     socket.once('data', () => socket.end(RESPONSES['JSON']!));
     socket.on('close', () => closed());
   });

@@ -4,21 +4,21 @@ import { expect } from 'vitest';
 
 type JsonObject = Record<string, any>;
 
-/** The seed of all random inputs, printed so that a failure can be had again: `FUZZ_SEED=1 npx vitest run test/faults`. */
+/** The seed of all random inputs, printed so that a failure can be repeated: `FUZZ_SEED=1 npx vitest run test/faults`. */
 export const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 
-/** What is done with one JSON text, by the letter of JSON-RPC and of MCP. */
-export type Verdict =
+/** How JSON-RPC and MCP classify a JSON text. */
+export type Classified =
   /** Not JSON, or not UTF-8. */
   | { kind: 'parse error' }
-  /** JSON, but no message. An error answers it, unless it looks like a response. */
+  /** JSON, but not a message. It is answered with an error, unless it looks like a response. */
   | { kind: 'invalid'; silent: boolean }
   | { kind: 'request'; id: string | number; method: string }
   | { kind: 'notification' }
   | { kind: 'response' };
 
-/** Says what a text is, independently of the code under test. Batches are invalid in all revisions but one. */
-export function judge(text: Uint8Array): Verdict {
+/** Classifies a text, independently of the code under test. Batches are invalid in all revisions but one. */
+export function classify(text: Uint8Array): Classified {
   if (!isUtf8(text)) return { kind: 'parse error' };
   let value: any;
   try {
@@ -26,14 +26,14 @@ export function judge(text: Uint8Array): Verdict {
   } catch {
     return { kind: 'parse error' };
   }
-  // Its own bound: what is nested deeper is no message.
+  // Its own limit: a text nested deeper is not a message.
   if (depthOf(value) > MAX_DEPTH) return { kind: 'invalid', silent: false };
-  return judgeValue(value);
+  return classifyValue(value);
 }
 
 const MAX_DEPTH = 1000;
 
-/** Values one within the other, without a step of the stack for each. */
+/** Nested values, without recursion. */
 function depthOf(value: unknown): number {
   let depth = 0;
   let level = [value].filter((each) => typeof each === 'object' && each !== null);
@@ -43,15 +43,15 @@ function depthOf(value: unknown): number {
   return depth;
 }
 
-/** The same of a value, of which no text is read. */
-export function judgeValue(value: any): Verdict {
+/** Classifies a parsed value. */
+export function classifyValue(value: any): Classified {
   const object = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!object) return { kind: 'invalid', silent: false };
   const { jsonrpc, id, method, params, result, error } = value;
   const plain = (each: unknown): boolean => typeof each === 'object' && each !== null && !Array.isArray(each);
   const namesId = typeof id === 'string' || Number.isSafeInteger(id);
   const silent = method === undefined && ('result' in value || 'error' in value);
-  const invalid: Verdict = { kind: 'invalid', silent };
+  const invalid: Classified = { kind: 'invalid', silent };
   if (jsonrpc !== '2.0') return invalid;
   if (method !== undefined) {
     if (typeof method !== 'string' || (params !== undefined && !plain(params))) return invalid;
@@ -59,42 +59,42 @@ export function judgeValue(value: any): Verdict {
     return namesId ? { kind: 'request', id, method } : invalid;
   }
   const isError = plain(error) && Number.isInteger(error.code) && typeof error.message === 'string';
-  // An error that could not name what it answers.
+  // An error without an id: its sender could not read the id.
   if (id === null && isError) return { kind: 'response' };
   if ((result !== undefined) === (error !== undefined)) return invalid;
   if (result !== undefined) return namesId && plain(result) ? { kind: 'response' } : invalid;
   return isError && (id === undefined || namesId) ? { kind: 'response' } : invalid;
 }
 
-/** What is said of each element of a batch, or undefined where a text is none. */
-export function judgeBatch(text: Uint8Array): Verdict[] | undefined {
-  if (judge(text).kind === 'parse error') return undefined;
+/** The class of each element of a batch. Undefined if the text is not a batch. */
+export function classifyBatch(text: Uint8Array): Classified[] | undefined {
+  if (classify(text).kind === 'parse error') return undefined;
   const value: unknown = JSON.parse(Buffer.from(text).toString());
-  return Array.isArray(value) && depthOf(value) <= MAX_DEPTH ? value.map(judgeValue) : undefined;
+  return Array.isArray(value) && depthOf(value) <= MAX_DEPTH ? value.map(classifyValue) : undefined;
 }
 
-/** The same texts, with other ids where two requests among them, or in their batches, have the same. */
+/** The same texts, with new ids for requests that share an id, also within batches. */
 export function withoutSharedIds(all: readonly Uint8Array[]): Uint8Array[] {
   const seen = new Set<string | number>();
   let count = 0;
   const fresh = (value: any): boolean => {
-    const verdict = judgeValue(value);
-    if (verdict.kind !== 'request') return false;
-    // Zero has a sign, which JSON loses on the way back.
-    const shared = seen.has(verdict.id) || verdict.id === 0;
+    const classified = classifyValue(value);
+    if (classified.kind !== 'request') return false;
+    // JSON loses the sign of negative zero.
+    const shared = seen.has(classified.id) || classified.id === 0;
     if (shared) value.id = `fresh ${++count}`;
     seen.add(value.id);
     return shared;
   };
   return all.map((text) => {
-    if (judge(text).kind === 'parse error') return text;
+    if (classify(text).kind === 'parse error') return text;
     const value: any = JSON.parse(Buffer.from(text).toString());
     const changed = Array.isArray(value) ? value.map(fresh).includes(true) : fresh(value);
     if (!changed) return text;
     try {
       return encode(value);
     } catch {
-      // What is nested too deep to be written is one of a few texts, whose id stands out.
+      // The text is nested too deep to be written again, so its id is replaced in the text.
       return Buffer.from(
         Buffer.from(text)
           .toString()
@@ -150,7 +150,7 @@ const params = fc.oneof(
 
 const id = fc.oneof(fc.string(), fc.integer(), fc.double(), fc.constantFrom(null, true, [], {}, 2 ** 53, -0));
 
-/** A message whose every part may be wrong. */
+/** A message in which any part may be wrong. */
 const message = fc.record(
   {
     jsonrpc: fc.oneof({ weight: 9, arbitrary: fc.constant('2.0') }, { weight: 1, arbitrary: json }),
@@ -165,7 +165,7 @@ const message = fc.record(
 
 const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-/** A good message, cut short or with some of its bytes changed, which often breaks its UTF-8. */
+/** A valid message, cut off or with some bytes changed. This often breaks its UTF-8. */
 const damaged = fc
   .tuple(
     message,
@@ -192,7 +192,7 @@ const huge = fc.constantFrom(1000, 100_000, 1_000_000).map((length) => {
 
 const KEY = /[\r\n]/;
 
-/** Texts of all kinds, most of them wrong. No line end is in them, so that each can be a line. */
+/** Texts of all kinds, most of them invalid. They contain no line ends, so each can be sent as a line. */
 export const texts: fc.Arbitrary<Uint8Array> = fc
   .oneof(
     { weight: 50, arbitrary: message.map(encode) },
@@ -210,7 +210,7 @@ export const texts: fc.Arbitrary<Uint8Array> = fc
       : text,
   );
 
-/** Asserts that an answer is what JSON-RPC and MCP let a server say; never with a null id. */
+/** Asserts that JSON-RPC and MCP allow this answer of a server. The id is never null. */
 export function expectAnswer(answer: JsonObject): void {
   expect(answer).toMatchObject({ jsonrpc: '2.0' });
   if ('id' in answer) expect(typeof answer['id'] === 'string' || Number.isInteger(answer['id'])).toBe(true);

@@ -12,7 +12,7 @@ import { ABLE, modernHeaders, modernRequest } from '../support/modern.ts';
 import { aborted, unhandled } from '../support/service.ts';
 
 interface Sending {
-  /** Who is taken for the sender. */
+  /** The principal of the sender. */
   readonly user?: string;
   readonly signal?: AbortSignal;
   readonly capabilities?: JsonObject;
@@ -23,18 +23,18 @@ interface Target {
   readonly server: McpServer;
   readonly inbound: Inbound;
   readonly errors: Error[];
-  /** Answers that are not complete, and whose readers are there. */
+  /** Incomplete responses with a connected reader. */
   readonly open: Set<ServerResponse>;
-  /** Calls of tools that have begun and are not over. */
+  /** Tool calls in progress. */
   readonly running: Set<Exchange>;
-  /** Subscriptions likewise. */
+  /** Open subscriptions. */
   readonly listening: Set<Exchange>;
   post(method: string, params?: JsonObject, sending?: Sending): Promise<Response>;
   /** The response to a request that is answered with plain JSON. */
   send(method: string, params?: JsonObject, sending?: Sending): Promise<any>;
 }
 
-/** A server on a port of its own, which believes a header about who sends a request. */
+/** A server on its own port. It takes the principal from a header. */
 async function target(options: InboundOptions = {}, handling: Partial<HttpHandlerOptions> = {}): Promise<Target> {
   const errors: Error[] = [];
   const onerror = (error: Error): void => void errors.push(error);
@@ -108,7 +108,7 @@ const answered = (requestState: unknown, inputResponses: unknown = ANSWERS): Jso
   inputResponses,
 });
 
-/** A request that waits for its answers; its state. */
+/** Starts a request that waits for answers. Returns its state. */
 async function asked({ send }: Target, sending?: Sending): Promise<string> {
   const { result } = await send('tools/call', ASK, sending);
   expect(result.resultType).toBe('input_required');
@@ -163,7 +163,7 @@ describe('a requestState', () => {
     expect((await victim.send('tools/call', answered(state))).result.content).toBeDefined();
   });
 
-  test('is good once, also for two who come at the same time', async () => {
+  test('is valid once, also for two simultaneous retries', async () => {
     const victim = await target();
     const state = await asked(victim);
     const all = await Promise.all(Array.from({ length: 20 }, () => victim.send('tools/call', answered(state))));
@@ -172,7 +172,7 @@ describe('a requestState', () => {
     expect([victim.inbound.suspended, victim.running.size]).toEqual([0, 0]);
   });
 
-  test('is of no use to anyone else, on any other request, or with another server', async () => {
+  test('is invalid for another caller, another request, or another server', async () => {
     const victim = await target();
     const state = await asked(victim, { user: 'ada' });
     for (const user of ['eve', 'ada2', 'Ada', 'undefined', undefined]) {
@@ -188,7 +188,7 @@ describe('a requestState', () => {
     expect(result.content[0].text).toBe('1 roots of ada');
   });
 
-  test('of nobody is of no use to somebody', async () => {
+  test('without a principal is invalid for a principal', async () => {
     const victim = await target();
     const state = await asked(victim);
     await expectRefused(victim, answered(state), { user: 'eve' });
@@ -217,7 +217,7 @@ describe('a flood of requests that wait for answers', () => {
     expect(victim.running.size).toBe(20);
   });
 
-  test('of many ends at the bound of all, and what needs no answers is served', async () => {
+  test('is limited in total, and requests without questions are still served', async () => {
     const victim = await target({ maxSuspended: 50, maxSuspendedPerPrincipal: 20 });
     const flood = await Promise.all(
       Array.from({ length: 200 }, (_, n) => victim.send('tools/call', ASK, { user: `eve ${n}` })),
@@ -230,16 +230,16 @@ describe('a flood of requests that wait for answers', () => {
   test('ends at its size, however few', async () => {
     const victim = await target();
     const large = { ...ASK, arguments: { filler: 'x'.repeat(3 * 2 ** 20) } };
-    let parked = 0;
+    let suspended = 0;
     for (let n = 0; n < 30; n += 1) {
       const { result } = await victim.send('tools/call', large);
-      if (result?.resultType === 'input_required') parked += 1;
+      if (result?.resultType === 'input_required') suspended += 1;
     }
-    expect(parked).toBe(21);
+    expect(suspended).toBe(21);
     expect(victim.inbound.suspended).toBe(21);
   });
 
-  test('is over when nobody comes back', async () => {
+  test('ends if nobody returns', async () => {
     const victim = await target({ askTimeout: 100 });
     const flood = Array.from({ length: 50 }, () => victim.send('tools/call', ASK));
     const [{ result }] = await Promise.all(flood);
@@ -248,7 +248,7 @@ describe('a flood of requests that wait for answers', () => {
   });
 });
 
-test('parameters nested so deep that they cannot be written harm nobody but their sender', async () => {
+test('parameters nested too deep for JSON affect only their sender', async () => {
   const failures = unhandled();
   const victim = await target();
   const message = modernRequest(1, 'tools/call', { ...ASK, arguments: { deep: 0 } }, ABLE);
@@ -264,7 +264,7 @@ test('parameters nested so deep that they cannot be written harm nobody but thei
 describe('a flood of subscriptions', () => {
   const LISTEN: JsonObject = { notifications: { resourceSubscriptions: ['a://1'] } };
 
-  test('ends at the bound, others are served, and there is room again when some are dropped', async () => {
+  test('is refused above the limit; other requests are served, and there is room again after some end', async () => {
     const victim = await target({ maxSubscriptions: 50 });
     const controller = new AbortController();
     const flood = await Promise.all(
@@ -280,7 +280,7 @@ describe('a flood of subscriptions', () => {
     await events.cancel();
   });
 
-  test('leaves nothing behind: a thousand are opened and dropped', async () => {
+  test('leaves nothing behind after a thousand are opened and closed', async () => {
     const victim = await target();
     for (let round = 0; round < 10; round += 1) {
       const controller = new AbortController();
@@ -296,7 +296,7 @@ describe('a flood of subscriptions', () => {
     expect(victim.errors).toEqual([]);
   });
 
-  test('of those who leave before the answer leaves nothing behind either', async () => {
+  test('leaves nothing behind if clients disconnect before the answer', async () => {
     const victim = await target();
     for (let round = 0; round < 5; round += 1) {
       const gone = Array.from({ length: 50 }, (_, n) => {
@@ -326,7 +326,7 @@ describe('a handler that does not return', () => {
     await expect.poll(() => victim.running.size).toBe(0);
   });
 
-  test('even where nothing was said before: its caller is missed when the reply becomes a stream', async () => {
+  test('a caller that disconnected earlier is noticed when the reply becomes a stream', async () => {
     const victim = await target({}, { grace: 20 });
     const controller = new AbortController();
     const quiet = { name: 'hang' };
@@ -337,7 +337,7 @@ describe('a handler that does not return', () => {
     await expect.poll(() => victim.running.size).toBe(0);
   });
 
-  test('does not keep the server from closing, and its caller is told', async () => {
+  test('does not prevent the server from closing, and its caller gets an error', async () => {
     const victim = await target();
     const replies = ['hang', 'deaf'].map((name) => victim.post('tools/call', { ...HANG, name }));
     await expect.poll(() => victim.running.size).toBe(2);
@@ -392,7 +392,7 @@ describe('a reader that takes nothing', () => {
     await expect.poll(() => victim.listening.size).toBe(0);
   });
 
-  test('of a call holds its handler back, and cancels it when it is cut off', async () => {
+  test('of a call slows down its handler, and cancels it after the stall timeout', async () => {
     const victim = await target({}, { stallTimeout: 300, keepAlive: 0 });
     let said = 0;
     victim.server.tool('talk', {}, async (_, ctx) => {
@@ -403,7 +403,7 @@ describe('a reader that takes nothing', () => {
     await deafReader(victim, 'tools/call', logged);
     await expect.poll(() => victim.running.size).toBe(1);
     await expect.poll(() => victim.running.size, { timeout: 10_000 }).toBe(0);
-    // What the sockets took, and no more: the rest was never said.
+    // Only as much as the sockets accepted. The rest was never written.
     expect(said).toBeLessThan(500);
     expect((await victim.send('tools/call', ECHO)).result.content).toBeDefined();
   });

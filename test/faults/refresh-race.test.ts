@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** An authorization server whose refresh tokens are good once, and which answers when as many have found it as it waits for. */
+/** An authorization server whose refresh tokens work once. It answers when a given number of requests has arrived. */
 async function authorizationServer(awaited: number) {
   let good = 'refresh-0';
   let issued = 0;
@@ -68,7 +68,7 @@ async function authorizationServer(awaited: number) {
   return { url: `${origin}/mcp`, origin, refreshes };
 }
 
-test('two processes that find the same token at its end refresh it once, and both go on with the new one', async () => {
+test('two processes with the same expired token refresh it once, and both continue with the new one', async () => {
   const { url, origin, refreshes } = await authorizationServer(2);
   await new FileTokenStore(folder).set(
     { server: url, issuer: origin },

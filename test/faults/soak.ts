@@ -17,8 +17,8 @@ import { count, grew, heldBy, heldHere, show, type Held } from './soak/memory.ts
 import { RawHttp } from './soak/raw.ts';
 
 /**
- * Puts a server and a bridge under a load of calls and faults for a long time, checks what comes of each, and compares what
- * they hold at rest after the first minute and at the end. Ends with code 1 where anything was not as it should be.
+ * Runs calls and faults against a server and a bridge for a long time, checks each outcome, and compares what both processes
+ * hold at rest after the first minute and at the end. Exits with code 1 if anything is wrong.
  */
 
 const { values } = parseArgs({
@@ -29,12 +29,12 @@ const REPORT = 15_000;
 const duration = Number(values.minutes) * MINUTE;
 if (!(duration >= MINUTE)) throw new RangeError('--minutes must be 1 or more');
 
-// At its exit what it has started is killed.
+// All processes that it started are killed when it exits.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-// The space for young objects stays small: V8 makes it larger under load and keeps it, 32 MiB of RSS that hold nothing.
+// Keeps the space for young objects small. Under load, V8 grows it by up to 32 MiB and keeps it although it is empty.
 const MEASURED = ['--expose-gc', '--max-semi-space-size=1', '--import', `${root}test/fixtures/measured.mjs`];
-// What is abandoned has to be over long before the first minute is.
+// Abandoned work must end long before the first minute is over.
 const server = await startServer([
   ...MEASURED,
   ...programs.features,
@@ -68,7 +68,7 @@ function report(held: All, what = ''): void {
   console.log(`${seconds}${what}: ${counts}; ${processes.join('; ')}; ${descendants(bridge.pid).length} children`);
 }
 
-/** Loads for so long, with a line now and then. */
+/** Runs the load for this time, and prints a line now and then. */
 async function run(until: number): Promise<void> {
   load.begin();
   for (let next = Date.now() + REPORT; next <= until; next += REPORT) {
@@ -77,7 +77,7 @@ async function run(until: number): Promise<void> {
   }
 }
 
-/** Ends the load, has every client go, and waits until the server and the bridge have let go of all of them. */
+/** Ends the load, closes all clients, and waits until the server and the bridge have released them. */
 async function rest(): Promise<All> {
   await load.pause();
   await Promise.all(clients.map((each) => each.close()));
@@ -90,7 +90,7 @@ async function rest(): Promise<All> {
   return held;
 }
 
-/** The smallest that each was: what garbage collection frees goes back to the system a little later. */
+/** The smallest of several measurements, because freed memory returns to the system a little later. */
 function least(all: readonly All[]): All {
   const of = (name: keyof All): Held => ({
     ...all.at(-1)![name],
@@ -104,7 +104,7 @@ async function isAlone(process: RunningServer): Promise<boolean> {
   return count((await heldBy(process)).resources, 'TCPSocketWrap') === 0;
 }
 
-/** Lets go of the connections that `fetch` keeps; the official clients use it. */
+/** Closes the connections that `fetch` keeps. The official clients use `fetch`. */
 async function closeFetch(): Promise<void> {
   const key = Symbol.for('undici.globalDispatcher.1');
   const holder = globalThis as unknown as Record<symbol, { destroy(): Promise<void>; constructor: new () => never }>;

@@ -13,7 +13,7 @@ function server(): McpServer {
   return made;
 }
 
-test('the official client v1 lists and calls tools beside and with an output that is no object', async () => {
+test('the official client v1 lists and calls tools whose output is not an object', async () => {
   const [near, far] = memoryTransportPair();
   await serve(server().service, far);
   const client = new Client({ name: 'test', version: '1' });
@@ -28,7 +28,7 @@ test('the official client v1 lists and calls tools beside and with an output tha
   await client.close();
 });
 
-test('the official client v2 gets an output that is no object whole in 2026-07-28', async () => {
+test('the official client v2 gets complete output that is not an object in 2026-07-28', async () => {
   const [near, far] = memoryTransportPair();
   await serve(server().service, far);
   const versionNegotiation = { mode: { pin: '2026-07-28' } };

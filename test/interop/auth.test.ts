@@ -25,7 +25,7 @@ let issuer: TestIssuer;
 let http: Server;
 let base: string;
 let server: McpServer | undefined;
-/** The paths that were asked for. */
+/** The requested paths. */
 let asked: string[];
 
 beforeEach(async () => {
@@ -42,7 +42,7 @@ afterEach(async () => {
   await issuer.close();
 });
 
-/** Serves two tools, one of which needs a scope of its own, to who has got past the authenticator. */
+/** Serves two tools to authenticated callers. One tool needs an additional scope. */
 function serve(auth: Authenticator): void {
   const mcp = new McpServer({ ...INFO, http: { auth, path: '/mcp', ssePath: '/sse' } });
   mcp.tool('whoami', {}, (_, { caller }) => caller.principal ?? 'nobody');
@@ -57,7 +57,7 @@ function serve(auth: Authenticator): void {
 const serveBearer = (resource: string): void =>
   serve(bearerAuth({ resource: base + resource, issuer: issuer.url, scopes: ['mcp'] }));
 
-/** Somebody who follows the client to the authorization server, as far as its door. */
+/** A user whose browser opens the authorization server, but does not log in. */
 class Person {
   readonly redirectUrl = 'http://localhost/callback';
   readonly clientMetadata = { redirect_uris: [this.redirectUrl], client_name: 'interop' };
@@ -107,7 +107,7 @@ interface Connection {
 
 interface Peer {
   readonly name: string;
-  /** The path of the resource. Clients of HTTP+SSE take none for theirs that is not above the path of the stream. */
+  /** The path of the resource. HTTP+SSE clients accept only a parent of the stream's path. */
   readonly resource: '/mcp' | '';
   readonly unauthorized: abstract new (...args: never[]) => Error;
   readonly make: (options: { provider?: Person; headers?: Record<string, string> }) => Connection;
@@ -150,7 +150,7 @@ const peers = [
 const text = (result: any): string => result.content[0].text;
 
 describe.each(peers)('$name', ({ make, unauthorized, resource }) => {
-  test('is let in with a token', async () => {
+  test('is accepted with a token', async () => {
     serveBearer(resource);
     const token = await issuer.token(base + resource, { scope: 'mcp files:write' });
     const { client, connect } = make({ headers: { authorization: `Bearer ${token}` } });
@@ -160,7 +160,7 @@ describe.each(peers)('$name', ({ make, unauthorized, resource }) => {
     await client.close();
   });
 
-  test('is let in with an API key', async () => {
+  test('is accepted with an API key', async () => {
     serve(apiKeyAuth({ keys: { 'key-0123456789': 'ada' } }));
     const { client, connect } = make({ headers: { 'x-api-key': 'key-0123456789' } });
     await connect();
@@ -168,7 +168,7 @@ describe.each(peers)('$name', ({ make, unauthorized, resource }) => {
     await client.close();
   });
 
-  test('reads the metadata, sends its person to the issuer and comes back with a token', async () => {
+  test('reads the metadata, sends its user to the issuer and returns with a token', async () => {
     serveBearer(resource);
     const provider = new Person();
     const first = make({ provider });
@@ -190,7 +190,7 @@ describe.each(peers)('$name', ({ make, unauthorized, resource }) => {
 });
 
 describe.each(peers.filter(({ resource }) => resource === '/mcp'))('$name', ({ make, unauthorized, resource }) => {
-  test('asks its person for more where a tool needs more', async () => {
+  test('asks its user for more scopes if a tool needs them', async () => {
     serveBearer(resource);
     const provider = new Person();
     const token = await issuer.token(base + resource, { scope: 'mcp' });

@@ -19,7 +19,7 @@ let folder: string;
 let environment: Record<string, string>;
 
 beforeEach(async () => {
-  // It says at length what would have to be otherwise in production.
+  // It prints a long warning about use in production.
   for (const method of ['info', 'warn'] as const) vi.spyOn(console, method).mockImplementation(() => {});
   authorization = await startAuthorizationServer('notes:read');
   http = createServer();
@@ -31,7 +31,7 @@ beforeEach(async () => {
   http.on('request', server.node);
 
   folder = await mkdtemp(path.join(tmpdir(), 'everwire-login-'));
-  // A browser that only says where it was sent.
+  // A browser that only records the URL.
   for (const name of ['xdg-open', 'open']) {
     const file = path.join(folder, name);
     await writeFile(file, `#!/bin/sh\nprintf '%s\\n' "$1" >> '${folder}/visited'\n`);
@@ -53,7 +53,7 @@ async function visited(): Promise<string[]> {
   return text.split('\n').filter((line) => line !== '');
 }
 
-/** What a desktop application has in its configuration, and starts without a terminal. */
+/** Starts the bridge without a terminal, as the configuration of a desktop application does. */
 function desktop(...options: string[]): { client: Client; ready: Promise<void>; said: string[] } {
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -76,7 +76,7 @@ async function who(client: Client): Promise<string> {
 }
 
 describe.skipIf(process.platform === 'win32')('a bridge to a server that wants a login', () => {
-  test('started several times at once sends its person to a browser once, and later not at all', async () => {
+  test('started several times at once, opens the browser once, and later not at all', async () => {
     const applications = [desktop(), desktop(), desktop()];
     const [address] = await eventually(async () => {
       const seen = await visited();
@@ -85,8 +85,8 @@ describe.skipIf(process.platform === 'win32')('a bridge to a server that wants a
     await browse(new URL(address!));
     await Promise.all(applications.map(({ ready }) => ready));
     for (const { client } of applications) expect(await who(client)).toBe(`${authorization.issuer}#alice`);
-    expect(applications.filter(({ said }) => said.join('').includes('wants you to log in'))).toHaveLength(1);
-    // Who has no browser here opens it elsewhere.
+    expect(applications.filter(({ said }) => said.join('').includes('asks you to log in'))).toHaveLength(1);
+    // A user without a browser on this machine opens the URL elsewhere.
     expect(applications.flatMap(({ said }) => said.join('').split('\n'))).toContain(address);
 
     const later = desktop('--no-login');
@@ -98,17 +98,19 @@ describe.skipIf(process.platform === 'win32')('a bridge to a server that wants a
     expect(await readdir(path.join(folder, 'everwire', 'tokens'))).toHaveLength(1);
   });
 
-  test('says what to do where nobody can log in, and opens no browser', async () => {
+  test('says what to do if nobody can log in, and opens no browser', async () => {
     const bridge = startNode([...programs.everwire, 'bridge', '--port', '0', url], environment);
     expect((await bridge.exited).code).toBe(1);
-    expect(bridge.stderr.join('\n')).toMatch(/127\.0\.0\.1:\d+ wants a login: run the command on a terminal/);
+    expect(bridge.stderr.join('\n')).toMatch(/127\.0\.0\.1:\d+ requires a login: run the command on a terminal/);
     const { ready, said } = desktop('--no-login');
-    await expect(ready).rejects.toThrow(/wants a login: run the command without --no-login, or give a --header/);
+    await expect(ready).rejects.toThrow(
+      /requires a login: run the command without --no-login, or add --header with a token/,
+    );
     expect(said.join('')).toContain('without --no-login');
     expect(await visited()).toEqual([]);
   });
 
-  test('takes credentials that it was given for all there are', async () => {
+  test('uses given credentials and no others', async () => {
     const { ready } = desktop('--header', 'Authorization: Bearer not-a-token-of-this-server');
     await expect(ready).rejects.toThrow(/401/);
     expect(await visited()).toEqual([]);

@@ -44,7 +44,7 @@ describe('server-everything', () => {
     await client.ping();
   });
 
-  test('tells of its progress, and asks', async () => {
+  test('reports progress, and asks', async () => {
     const client = await start(programs.everything, {
       onelicit: () => ({ action: 'accept', content: { name: 'Ada' } }),
       onsample: () => ({ role: 'assistant', model: 'small', content: { type: 'text', text: 'a sampled text' } }),
@@ -58,7 +58,7 @@ describe('server-everything', () => {
   });
 });
 
-test('server-filesystem reads where the roots of its client are', async () => {
+test('server-filesystem reads below its client’s roots', async () => {
   const here = folder();
   writeFileSync(path.join(here, 'note.txt'), 'hello');
   const client = await start([filesystem, here]);
@@ -102,7 +102,7 @@ describe('a command that ends by itself', () => {
     expect(client.closed).toBe(false);
   });
 
-  test('is not started again where that is not wanted', async () => {
+  test('is not started again if that is disabled', async () => {
     const client = await start([mortal], { restart: false });
     await expect(client.callTool('die')).rejects.toMatchObject({ name: 'ConnectionError' });
     await expect(client.callTool('pid')).rejects.toMatchObject({ name: 'ConnectionError' });
@@ -130,7 +130,7 @@ describe('a command that ends by itself', () => {
     await subscription.close();
   });
 
-  test('says why it cannot be started', async () => {
+  test('reports why it cannot be started', async () => {
     await expect(start([mortal, 'dead'])).rejects.toMatchObject({
       name: 'ConnectionError',
       message: expect.stringMatching(/exited with code 3: no license found/),
@@ -141,7 +141,7 @@ describe('a command that ends by itself', () => {
     });
   });
 
-  test('is given up by a signal, or when it takes too long', async () => {
+  test('can be cancelled by a signal, or times out', async () => {
     const silent = ['-e', 'setInterval(() => {}, 1000)'];
     const reason = new Error('changed my mind');
     const controller = new AbortController();

@@ -21,16 +21,16 @@ import { z } from 'zod';
 
 type JsonObject = Record<string, any>;
 
-/** `auto` speaks the newest revision that the server has, `modern` 2026-07-28 and nothing else. */
+/** `auto` speaks the newest revision of the server, `modern` only 2026-07-28. */
 export type ClientKind = 'sdk 1.x' | 'client 2.x legacy' | 'client 2.x auto' | 'client 2.x modern';
 export type TransportKind = 'stdio' | 'http' | 'sse' | 'memory';
 
-/** Where a server is: the `node` arguments that start it over stdio, and its addresses over HTTP. */
+/** How to reach a server: the `node` arguments that start it over stdio, and its URLs over HTTP. */
 export interface Target {
   readonly stdio: readonly string[];
   readonly url: string;
   readonly sseUrl: string;
-  /** Takes the place of the network under Streamable HTTP. */
+  /** Replaces the network for Streamable HTTP. */
   readonly fetch?: (request: Request) => Promise<Response>;
   /** Connects to it in memory. */
   readonly memory?: () => Promise<TransportV1>;
@@ -38,7 +38,7 @@ export interface Target {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Milliseconds. For clients that have a limit of their own. */
+  /** Milliseconds. For clients that have their own limit. */
   readonly timeout?: number;
   readonly onprogress?: (progress: { progress: number; total?: number; message?: string }) => void;
 }
@@ -68,11 +68,11 @@ interface Methods {
   close(): Promise<void>;
 }
 
-/** An official client that is connected, of either major, with its person and its model played by the test. */
+/** A connected official client of either major version. The test plays its user and its model. */
 export interface OfficialClient {
-  /** The revision that it speaks; undefined where it does not say (1.x). */
+  /** Its revision. Undefined if the client does not expose it (1.x). */
   readonly revision: string | undefined;
-  /** The code under which the client reports a resource that is not there: 2.x gives the newest revision's for any. */
+  /** The client's error code for a missing resource. 2.x uses that of the newest revision for all revisions. */
   readonly missingResource: -32002 | -32602;
   /**
    * Whether the client drops reports of progress that come in one chunk with the result: the official ones take them up
@@ -80,28 +80,28 @@ export interface OfficialClient {
    */
   readonly losesLateProgress: boolean;
   readonly methods: Methods;
-  /** Every notification that came, in order; without those of progress. */
+  /** All notifications except progress, in order. */
   readonly notices: Notice[];
-  /** What the client found wrong. */
+  /** The errors that the client reported. */
   readonly errors: Error[];
-  /** What the client answers with; a test may put other answers there. */
+  /** The client's answers. A test may replace them. */
   readonly answers: Record<'sampling' | 'elicitation' | 'roots', (params: JsonObject) => JsonObject>;
-  /** Every question that came, in order. */
+  /** All questions, in order. */
   readonly questions: Notice[];
-  /** Resolves where the server answers: to a ping or, in a revision that has none, to discovery. */
+  /** Resolves if the server responds to a ping, or to discovery in a revision without ping. */
   alive(): Promise<void>;
-  /** Asks for log messages from this level on: at once, or with every call to come. */
+  /** Requests log messages of this level and above: at once, or with each later call. */
   setLevel(level: string): Promise<void>;
-  /** Asks to hear of a resource; what it resolves with ends that. */
+  /** Subscribes to a resource. Resolves with a function that unsubscribes. */
   subscribe(uri: string): Promise<() => Promise<void>>;
-  /** Asks to hear of lists that change, where that has to be asked for; what it resolves with ends that. */
+  /** Subscribes to list changes, if the revision requires that. Resolves with a function that unsubscribes. */
   followLists(): Promise<() => Promise<void>>;
-  /** Says that `answers.roots` gives others now, where the revision has a word for it. */
+  /** Notifies the server that `answers.roots` has changed, if the revision has this notification. */
   rootsChanged(): Promise<void>;
   callTool(params: { name: string; arguments?: JsonObject }, options?: CallOptions): Promise<JsonObject>;
   /** Any request, known or not. */
   request(method: string, params?: JsonObject): Promise<JsonObject>;
-  /** The first notification after the first `from` that fits; waits for it. */
+  /** Waits for the first matching notification after the first `from`. */
   notice(method: string, fits?: (params: JsonObject) => boolean, from?: number): Promise<JsonObject>;
   close(): Promise<void>;
 }
@@ -120,10 +120,10 @@ const MODES = {
 /** Milliseconds to wait for a notification. */
 const NOTICE_TIMEOUT = 10_000;
 
-/** What a client declares and speaks beside what all do. */
+/** What a client declares and supports in addition to the common features. */
 export interface Wanted {
   readonly capabilities?: JsonObject;
-  /** Who it says it is. Default: `INFO`. */
+  /** Its declared identity. Default: `INFO`. */
   readonly info?: typeof INFO;
   /** The revisions that a 2.x client knows. */
   readonly revisions?: readonly string[];
@@ -144,7 +144,7 @@ function networkOf({ fetch }: Target): { fetch?: (url: string | URL, init?: Requ
   return fetch ? { fetch: (url, init) => fetch(new Request(url, init)) } : {};
 }
 
-/** What all clients share. */
+/** The common part of all clients. */
 export class State {
   readonly notices: Notice[] = [];
   readonly errors: Error[] = [];
@@ -297,7 +297,7 @@ async function connectV2(
 }
 
 /**
- * The JSON-RPC error in an answer that has a status of its own, as 2026-07-28 wants for a method that is not there
+ * The JSON-RPC error in a response with its own HTTP status, as 2026-07-28 requires for an unknown method
  * (transports: Protocol Version Header). The client leaves such an answer as it is, unless the status is 400.
  */
 function refusalIn(error: unknown, { errors }: State): Error | undefined {
@@ -309,7 +309,7 @@ function refusalIn(error: unknown, { errors }: State): Error | undefined {
 
 type ByEra = Pick<OfficialClient, 'alive' | 'setLevel' | 'subscribe' | 'followLists' | 'rootsChanged'>;
 
-/** How it is done in revisions with a handshake. */
+/** The requests of revisions with a handshake. */
 export function inSession(methods: Methods): ByEra {
   return {
     alive: async () => {
@@ -326,7 +326,7 @@ export function inSession(methods: Methods): ByEra {
   };
 }
 
-/** How it is done in 2026-07-28, which has no ping, no level of a session and no subscriptions but streams. */
+/** The requests of 2026-07-28, which has no ping, no session log level, and only streams as subscriptions. */
 function withoutSession(client: ClientV2, methods: Methods): ByEra & Pick<OfficialClient, 'callTool'> {
   let level: string | undefined;
   const listen = async (filter: JsonObject): Promise<() => Promise<void>> => {
@@ -339,7 +339,7 @@ function withoutSession(client: ClientV2, methods: Methods): ByEra & Pick<Offici
   };
   return {
     alive: async () => {
-      // The client knows by itself that there is none.
+      // The client itself knows that there is none.
       await expect(methods.ping()).rejects.toMatchObject({ code: 'METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION' });
       expect((await client.discover()).supportedVersions).toContain('2026-07-28');
     },
@@ -351,7 +351,7 @@ function withoutSession(client: ClientV2, methods: Methods): ByEra & Pick<Offici
     },
     subscribe: (uri) => listen({ resourceSubscriptions: [uri] }),
     followLists: () => listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }),
-    // Roots are asked for when they are needed.
+    // Servers ask for roots when they need them.
     rootsChanged: async () => {},
     callTool: (params, options) => {
       if (level === undefined) return client.callTool(params, options);
@@ -360,7 +360,7 @@ function withoutSession(client: ClientV2, methods: Methods): ByEra & Pick<Offici
   };
 }
 
-/** What a client shows of what all share. */
+/** The methods that all clients expose. */
 export function common({
   notices,
   errors,

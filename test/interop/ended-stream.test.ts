@@ -7,8 +7,8 @@ import { TestHttp } from '../support/http.ts';
 import { aborted, scripted } from '../support/service.ts';
 
 /**
- * The official clients come back to every stream that ended without a result that they saw: after an error, or where
- * they cancelled. Each must be told to stop, or it comes back every second for as long as the session lives.
+ * The official clients reconnect to every stream that ended without a result that they saw: after an error, or if
+ * they cancelled. The server must tell each to stop, or it reconnects every second while the session lives.
  */
 
 beforeEach(() => {
@@ -60,7 +60,7 @@ const clients = {
   },
 };
 
-test.each(Object.entries(clients))('%s comes back once for a stream that ended with an error', async (_, connect) => {
+test.each(Object.entries(clients))('%s returns once for a stream that ended with an error', async (_, connect) => {
   const { fetch, resumed } = serving();
   const client = await connect(fetch);
   await expect(client.callTool({ name: 'fail' })).rejects.toThrow('failed');
@@ -70,7 +70,7 @@ test.each(Object.entries(clients))('%s comes back once for a stream that ended w
   await client.close();
 });
 
-test.each(Object.entries(clients))('%s comes back once for a stream whose request it cancelled', async (_, connect) => {
+test.each(Object.entries(clients))('%s returns once for a stream whose request it cancelled', async (_, connect) => {
   const { fetch, resumed } = serving();
   const client = await connect(fetch);
   const controller = new AbortController();

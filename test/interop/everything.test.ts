@@ -10,8 +10,8 @@ const start = (): ReturnType<typeof serveBoth> => serveBoth(http, stdio);
 matrix('a bridge to server-everything', everything, start, { clients: ['sdk 1.x', 'client 2.x legacy'] });
 
 /**
- * What is the server's alone has no way to a client of 2026-07-28: tasks of 2025-11-25, that its roots have changed (this
- * server asks for them once), and what is logged beside all calls. The error that demands a visit is a question here.
+ * Some features cannot reach a client of 2026-07-28: tasks of 2025-11-25, the notification of changed roots (this
+ * server asks for roots only once), and log messages outside of calls. Required URL elicitation becomes a question.
  */
 const { urlElicitation, ...rest } = everything;
 const { errorPath, ...visit } = urlElicitation!;
@@ -20,7 +20,7 @@ matrix('a bridge to server-everything, without a handshake', modern, start, {
   clients: ['client 2.x auto', 'client 2.x modern'],
 });
 
-test('the visit that server-everything demands by an error is a question to a client of 2026-07-28', async () => {
+test('a URL elicitation that server-everything requires by an error is a question to a client of 2026-07-28', async () => {
   const server = await startServer(http);
   const client = await connect('client 2.x modern', 'http', { stdio, url: server.url, sseUrl: server.sseUrl });
   const result = await client.callTool(errorPath!);
@@ -30,13 +30,13 @@ test('the visit that server-everything demands by an error is a question to a cl
   await server.stop();
 });
 
-test('a task of server-everything asks in the middle of it, through the bridge', async () => {
+test('a task of server-everything asks during its work, through the bridge', async () => {
   const server = await startServer(http);
   const client = await connect('sdk 1.x', 'http', { stdio, url: server.url, sseUrl: server.sseUrl });
   client.answers.elicitation = () => ({ action: 'accept', content: { interpretation: 'technical' } });
   const call = { name: 'simulate-research-query', arguments: { topic: 'bridges', ambiguous: true } };
   const { task } = await client.request('tools/call', { ...call, task: { ttl: 60_000 } });
-  // The question comes while the result is waited for, and belongs to nothing else.
+  // The question comes while the client waits for the result, and belongs to that call.
   const result = await client.request('tasks/result', { taskId: task.taskId });
   expect(client.questions.map(({ method }) => method)).toContain('elicitation/create');
   expect(result['content'][0].text).toContain('bridges (technical)');

@@ -9,10 +9,10 @@ interface ToolCall {
   readonly arguments?: JsonObject;
 }
 
-/** What a server has to show, and how to make it do so. What a server does not have is left out. */
+/** The features of a server, and how to trigger them. Missing features are left out. */
 export interface Peer {
   readonly name: string;
-  /** Some of what the lists must hold. */
+  /** Some of the required list entries. */
   readonly lists: {
     readonly tools: readonly string[];
     readonly resources?: readonly string[];
@@ -25,13 +25,13 @@ export interface Peer {
   readonly completion: { readonly params: JsonObject; readonly values: readonly string[] };
   readonly invalidArguments: ToolCall;
   readonly missingResource: string;
-  /** Whether the error for a resource that is not there has the code of the revision. */
+  /** Whether the error for a missing resource has the code of the revision. */
   readonly namesMissingResource: boolean;
   /** A call that reports this many steps. */
   readonly progress?: { readonly call: ToolCall; readonly steps: number };
-  /** A call that reports progress and then runs until it is cancelled; and one that counts those. */
+  /** A call that reports progress and then runs until it is cancelled, and a call that counts cancelled calls. */
   readonly cancel?: { readonly call: ToolCall; readonly count?: ToolCall };
-  /** Makes the server log something at a level that `setLevel` lets through, and something at one that it does not. */
+  /** Makes the server log one message above the level of `setLevel`, and one below it. */
   readonly logging?: {
     readonly log: (client: OfficialClient, heard: boolean) => Promise<(params: JsonObject) => boolean>;
   };
@@ -41,7 +41,7 @@ export interface Peer {
   readonly elicitation?: { readonly call: ToolCall; readonly accepted: RegExp; readonly declined: RegExp };
   readonly urlElicitation?: { readonly call: ToolCall; readonly text: RegExp; readonly errorPath?: ToolCall };
   readonly roots?: { readonly call: ToolCall; readonly text: RegExp };
-  /** Has the tasks of 2025-11-25, which nothing between knows. */
+  /** Whether the server has the tasks of 2025-11-25, which no bridge understands. */
   readonly tasks?: { readonly call: ToolCall };
 }
 
@@ -191,7 +191,7 @@ export const features: readonly Feature[] = [
       controller.abort(new Error('enough'));
       expect((await given)!.message).toMatch(/enough|cancelled|abort/i);
       if (count) await eventually(async () => (await counted()) > before, 'the call learns that it was cancelled');
-      // The same once more: when it is through, an answer to the cancelled one would have come.
+      // Once more: when this call is answered, an answer to the cancelled one would have arrived too.
       else expect(textOf(await callTool(call))).not.toBe('');
       expect(errors.filter(({ message }) => /unknown message/i.test(message))).toEqual([]);
       await alive();
@@ -339,7 +339,7 @@ async function rejection(answer: Promise<unknown>): Promise<Error & { code?: num
   throw new Error(`Should have failed, but answered ${JSON.stringify(result.value)}`);
 }
 
-/** What a call failed with: its error, or the text of a result that is one. */
+/** How a call failed: its error, or the text of a result with `isError`. */
 async function failure(answer: Promise<JsonObject>): Promise<string> {
   try {
     const result = await answer;

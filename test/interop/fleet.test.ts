@@ -23,7 +23,7 @@ interface World {
   write(servers: object): void;
 }
 
-/** The servers of a file, each behind a bridge of its own, as processes. */
+/** The servers of a file as processes, each behind its own bridge. */
 async function opened(servers: (folder: string) => object): Promise<World> {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'everwire-fleet-')));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -86,7 +86,7 @@ describe('the official servers in one file', () => {
       const { resources } = await client.listResources();
       const { uri } = resources[0]!;
       expect(uri).toMatch(/^everwire\+everything:demo:/);
-      // By the URI that the list shows, and by the server's own: tools may name it in a text.
+      // With the URI that the list shows, and with the server's own URI, which tools may mention in a text.
       for (const each of [uri, uri.replace('everwire+everything:', '')]) {
         const { contents } = await client.readResource({ uri: each });
         expect(contents[0]?.uri).toBe(each);
@@ -107,7 +107,7 @@ describe('the official servers in one file', () => {
 });
 
 describe.each(eras)('with a client of %s', (era) => {
-  test('a server that dies is started again, and the others do not notice', async () => {
+  test('a server that exits is started again, without effect on the others', async () => {
     const { fleet, warnings } = await opened(() => ({
       one: node(mortal),
       two: node(mortal),

@@ -84,7 +84,7 @@ describe.each(WAYS)('the official client before %s', (_name, start) => {
     }
   });
 
-  test('is not told what an error says that is not meant for it', async () => {
+  test('does not get internal error messages', async () => {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
     await client.connect(new StreamableHTTPClientTransport(new URL(await start())));
     onTestFinished(() => client.close());
@@ -99,7 +99,7 @@ describe.each(WAYS)('the official client before %s', (_name, start) => {
     });
   });
 
-  test('gets status 404 for a method that the server does not have', async () => {
+  test('gets status 404 for an unknown method', async () => {
     const url = await start();
     for (const method of ['unheard/of', 'tasks/get']) {
       const response = await fetch(url, {

@@ -41,7 +41,6 @@ async function connected(transport: StreamableClient | SseClient): Promise<{ ups
   const upstream = await connectLegacy(transport, {
     clientInfo: { name: 'interop', version: '1.0.0' },
     capabilities: CAPABILITIES,
-    closeReason: () => transport.closeReason,
     onerror: (error) => void errors.push(error),
   });
   onTestFinished(() => upstream.close());
@@ -59,7 +58,7 @@ async function texts({ service }: Upstream, exchange: TestExchange): Promise<str
   return content.map(({ text }: { text: string }) => text).join('\n');
 }
 
-/** Keeps events in order; that of the official examples mixes up those of one millisecond. */
+/** Keeps events in order. The store of the official examples mixes up events of the same millisecond. */
 function eventStore(): EventStore {
   const events: { streamId: string; message: Parameters<EventStore['storeEvent']>[1] }[] = [];
   return {
@@ -68,7 +67,7 @@ function eventStore(): EventStore {
     replayEventsAfter: async (id, { send }) => {
       const { streamId } = events[Number(id) - 1]!;
       for (const [at, event] of events.entries()) {
-        // Of those that only prime a stream there is nothing to say again.
+        // Events that only prime a stream have nothing to repeat.
         if (at < Number(id) || event.streamId !== streamId || !('jsonrpc' in event.message)) continue;
         await send(String(at + 1), event.message);
       }
@@ -194,7 +193,7 @@ describe.each(cases)('%s over %s', (name, kind, start) => {
     expect(errors).toEqual([]);
   });
 
-  test('asks in the middle of a call', async () => {
+  test('asks during a call', async () => {
     const { upstream, errors } = await connected(open());
     const exchange = call('sample', { prompt: 'hi' });
     expect(await texts(upstream, exchange)).toContain('a sampled text');
@@ -202,10 +201,10 @@ describe.each(cases)('%s over %s', (name, kind, start) => {
     expect(errors).toEqual([]);
   });
 
-  // On the one stream of HTTP+SSE nothing tells whose a question is, and the official servers here ask on that of the session.
+  // On the single stream of HTTP+SSE nothing says whose a question is, and these servers ask on the session's stream.
   // oxlint-disable-next-line vitest/no-conditional-tests -- a skipped test would want a reason printed
   if (kind === 'http' && name === 'our server') {
-    test('asks whoever made the call', async () => {
+    test('asks the client that made the call', async () => {
       const { upstream } = await connected(open());
       const calls = ['Ada', 'Grace', 'Alan'].map((who) => {
         const content = { type: 'text', text: `sampled by ${who}` };
@@ -228,7 +227,7 @@ describe.each(cases)('%s over %s', (name, kind, start) => {
     await ended;
   });
 
-  test('is left, and knows it', async () => {
+  test('notices that its client has disconnected', async () => {
     const transport = open();
     const { upstream } = await connected(transport);
     await texts(upstream, call('add', { a: 1, b: 1 }));
@@ -315,7 +314,7 @@ describe.each<[string, () => Promise<Place>]>([
     for (const [n, answer] of (await Promise.all(sums)).entries()) {
       expect(answer).toMatchObject({ result: { content: [{ text: expect.stringContaining(String(n + 1000)) }] } });
     }
-    // The header says another tool than the body.
+    // The header names another tool than the body.
     expect(await send('tools/call', { name: 'add', arguments: {} }, 'other')).toMatchObject({
       error: { code: -32020 },
     });

@@ -5,10 +5,10 @@ import { features, type Peer } from './features.ts';
 export const CLIENTS: readonly ClientKind[] = ['sdk 1.x', 'client 2.x legacy', 'client 2.x auto', 'client 2.x modern'];
 export const TRANSPORTS: readonly TransportKind[] = ['stdio', 'http', 'sse'];
 
-/** Without a handshake there is nothing over HTTP+SSE. */
+/** HTTP+SSE supports only revisions with a handshake. */
 const OVER_SSE = new Set<ClientKind>(['sdk 1.x', 'client 2.x legacy']);
 
-/** Runs every feature that a server has for every official client over every transport, and prints what came of it. */
+/** Tests every feature of a server with every official client over every transport, and prints the results. */
 export function matrix(
   title: string,
   peer: Peer,
@@ -16,7 +16,7 @@ export function matrix(
   cells: {
     clients?: readonly ClientKind[];
     transports?: readonly TransportKind[];
-    /** The newest revision that the server has. */
+    /** The newest revision of the server. */
     newest?: string;
   } = {},
 ): void {
@@ -67,8 +67,8 @@ export function matrix(
           passed.add(`${name}|${heading(column)}`);
         });
 
-        test('nothing that the client could not understand', () => {
-          // What they say of the last report of progress where it comes in one chunk with the result.
+        test('the client understands everything', () => {
+          // The official clients report this error if the last progress comes in one chunk with the result.
           const known = /progress notification for an unknown token/;
           expect(client.errors.map(({ message }) => message).filter((message) => !known.test(message))).toEqual([]);
         });
@@ -81,7 +81,7 @@ function heading({ client, transport }: { client: ClientKind; transport: Transpo
   return `${client} ${transport}`;
 }
 
-/** Which rows passed in which columns: `passed` holds `row|column`. */
+/** Which rows passed in which columns. `passed` contains `row|column`. */
 export function table(
   title: string,
   rows: readonly string[],

@@ -19,7 +19,7 @@ import { TestExchange } from '../support/exchange.ts';
 import { closedPort } from '../support/http-server.ts';
 import { deferred } from '../support/service.ts';
 
-/** Servers over HTTP of which nothing is known but the URL. */
+/** Servers over HTTP of which only the URL is known. */
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -66,7 +66,7 @@ function serverV2(): McpServerV2 {
   return server;
 }
 
-/** An official 1.x server, as its documentation has one: a transport for each session. */
+/** An official 1.x server as in its documentation: one transport for each session. */
 function v1Sessions(): Promise<string> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -84,7 +84,7 @@ function v1Sessions(): Promise<string> {
   return listening((request, response) => void answer(request, response));
 }
 
-/** The same without sessions: whatever comes is answered. */
+/** The same without sessions. It answers every request. */
 function v1Stateless(): Promise<string> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
@@ -94,7 +94,7 @@ function v1Stateless(): Promise<string> {
   return listening((request, response) => void answer(request, response));
 }
 
-/** The transport of 2024-11-05 alone, at the one address that is known. */
+/** Only the transport of 2024-11-05, at the known URL. */
 function v1Sse(): Promise<string> {
   const streams = new Map<string, SSEServerTransport>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -160,7 +160,7 @@ test.each<[string, () => Promise<string>, Partial<NegotiatedUpstream>, Partial<C
 });
 
 test('a subscription outlives its stream', async () => {
-  // What stands in front of the server breaks the first stream off.
+  // A proxy in front of the server cuts the first stream.
   const streams: ServerResponse[] = [];
   const target = new URL(await ours('modern')());
   const relay = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -199,7 +199,7 @@ test.each<[string, () => Promise<string>, string]>([
   [
     'is none of MCP',
     () => listening((_, response) => void response.writeHead(404).end()),
-    'No way leads to the server',
+    'The server cannot be reached',
   ],
   ['is not there', async () => (await closedPort()).href, 'ECONNREFUSED'],
 ])('a server that %s is said to be so', async (_, start, message) => {

@@ -25,7 +25,7 @@ afterEach(() => {
   if (error) throw error;
 });
 
-/** What the servers, which run in this process, have seen. */
+/** What the servers in this process have received. */
 let cancelled = deferred();
 
 function serverV1(): McpServerV1 {
@@ -66,7 +66,7 @@ function serverV2(): McpServerV2 {
   return server;
 }
 
-/** The ends of a connection: our transport, and what an official server reads and writes. */
+/** The ends of a connection: our transport, and the streams of an official server. */
 function streams(): { near: Transport; input: PassThrough; output: PassThrough } {
   const [input, output] = [new PassThrough(), new PassThrough()];
   return { near: streamTransport(output, input, { role: 'client' }), input, output };
@@ -87,7 +87,7 @@ const v2 = (legacy: 'serve' | 'reject') => async (): Promise<Transport> => {
   return near;
 };
 
-/** A 2.x server that is given a connection as it was before there were two eras. */
+/** A 2.x server with a plain connection, as before there were two eras. */
 const v2Legacy = async (): Promise<Transport> => {
   const { near, input, output } = streams();
   const server = serverV2();
@@ -158,7 +158,7 @@ describe.each([
     expect(await over).toEqual({});
   });
 
-  test('stops what is cancelled', async () => {
+  test('stops cancelled calls', async () => {
     cancelled = deferred();
     const upstream = await connected(await open(), options);
     const exchange = new TestExchange('tools/call', { name: 'wait' }, { caller: { revision } });
@@ -172,7 +172,7 @@ describe.each([
   });
 });
 
-test('an official server 1.x asks in the middle of a call', async () => {
+test('an official server 1.x asks during a call', async () => {
   const upstream = await connected(await v1());
   const onask = (): JsonObject => ({ action: 'accept', content: { name: 'Ada' } });
   expect(JSON.stringify(await call(upstream, 'ask', {}, { onask }))).toContain('Ada');

@@ -6,7 +6,7 @@ import { bridged } from './servers.ts';
 
 const demo = [...programs.everwire, 'demo'];
 
-/** Starts a server, and gives clients of it over either transport. */
+/** Starts a server. Returns clients over either transport. */
 function connections(http: readonly string[], stdio: readonly string[]) {
   let server: RunningServer;
   beforeAll(async () => {
@@ -29,7 +29,7 @@ function clientOf(mode: VersionNegotiationMode): Client {
 describe('client 2.x and a server of every revision', () => {
   const transports = connections([...demo, '--port', '0'], [...demo, '--stdio']);
 
-  test.each(transports)('need no handshake where the client looks first, over %s', async (_, transport) => {
+  test.each(transports)('use no handshake if the client probes first, over %s', async (_, transport) => {
     const client = clientOf('auto');
     await client.connect(transport());
     expect(client.getProtocolEra()).toBe('modern');
@@ -37,7 +37,7 @@ describe('client 2.x and a server of every revision', () => {
     expect(client.getServerVersion()).toEqual({ name: 'Demo', version: '1.0.0' });
   });
 
-  test.each(transports)('need none where the client insists on 2026-07-28, over %s', async (_, transport) => {
+  test.each(transports)('use no handshake if the client requires 2026-07-28, over %s', async (_, transport) => {
     const client = clientOf({ pin: '2026-07-28' });
     await client.connect(transport());
     expect(client.getDiscoverResult()).toMatchObject({
@@ -46,14 +46,14 @@ describe('client 2.x and a server of every revision', () => {
     });
   });
 
-  test.each(transports)('shake hands where the client wants to, over %s', async (_, transport) => {
+  test.each(transports)('use a handshake if the client prefers it, over %s', async (_, transport) => {
     const client = clientOf('legacy');
     await client.connect(transport());
     expect(client.getProtocolEra()).toBe('legacy');
     expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25');
   });
 
-  test.each(transports)('use what was discovered before, over %s', async (_, transport) => {
+  test.each(transports)('use an earlier discovery, over %s', async (_, transport) => {
     const first = clientOf('auto');
     await first.connect(transport());
     const discover = first.getDiscoverResult()!;
@@ -90,7 +90,7 @@ describe('client 2.x and a server of handshake revisions', () => {
     expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25');
   });
 
-  test('part where the client insists on 2026-07-28', async () => {
+  test('fail if the client requires 2026-07-28', async () => {
     await expect(clientOf({ pin: '2026-07-28' }).connect(transport())).rejects.toThrow(
       /2026-07-28|modern|version|era/i,
     );

@@ -26,11 +26,11 @@ let authorization: AuthorizationServer;
 let server: McpServer;
 let http: Server;
 let endpoint: URL;
-/** Where users were sent. */
+/** The URLs that users were sent to. */
 let visited: URL[];
 
 beforeEach(async () => {
-  // It says at length what would have to be otherwise in production.
+  // It prints a long warning about use in production.
   for (const method of ['info', 'warn'] as const) vi.spyOn(console, method).mockImplementation(() => {});
   authorization = await startAuthorizationServer('notes:read notes:write', {
     clients: [
@@ -69,7 +69,7 @@ function alice(): OAuthOptions {
   return { redirect: loopbackRedirect({ open }), offline: true };
 }
 
-/** An official client that gets its tokens from us. */
+/** An official client that uses our authorizer. */
 async function client(options: OAuthOptions): Promise<(name: string) => Promise<string>> {
   const fetch = authorizedFetch(oauth({ server: endpoint, ...options }));
   const official = new Official({ name: 'reader', version: '1.0.0' });
@@ -82,7 +82,7 @@ async function client(options: OAuthOptions): Promise<(name: string) => Promise<
 }
 
 describe('a client of a real authorization server', () => {
-  test('is our own, whose transport asks for its credentials', async () => {
+  test('works in our client, whose transport gets credentials from it', async () => {
     const authorizer = oauth({ server: endpoint, ...alice() });
     const own = await connect(() => new StreamableClient(endpoint, { authorizer }), { eras: 'legacy' });
     onTestFinished(() => own.close());
@@ -93,7 +93,7 @@ describe('a client of a real authorization server', () => {
     expect(visited).toHaveLength(2);
   });
 
-  test('registers, lets its user sign in, and steps up where a tool needs more', async () => {
+  test('registers, lets its user log in, and steps up if a tool needs more scopes', async () => {
     const call = await client(alice());
     expect(await call('who')).toBe(`${authorization.issuer}#alice notes:read`);
     expect(await call('write')).toBe('written');
@@ -104,7 +104,7 @@ describe('a client of a real authorization server', () => {
     expect(authorization.asked.filter((place) => place === '/reg')).toHaveLength(1);
   });
 
-  test('goes on in another process with what was kept, and refreshes it', async () => {
+  test('continues in another process with the stored tokens, and refreshes them', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'everwire-oidc-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const store = new FileTokenStore(folder);
@@ -118,20 +118,20 @@ describe('a client of a real authorization server', () => {
     expect(await one('who')).toBe(`${authorization.issuer}#alice notes:read`);
     expect(await two('who')).toBe(`${authorization.issuer}#alice notes:read`);
     const { tokens } = (await store.get(key))!;
-    // A public client's refresh token rotates, and to use the old one again would revoke all of them.
+    // The refresh token of a public client rotates. Using an old one again would revoke all of them.
     expect(tokens!.refreshToken).not.toBe(refreshToken);
     expect(tokens!.accessToken).not.toBe(accessToken);
     expect(visited).toHaveLength(1);
     expect(authorization.asked.filter((place) => place === '/token')).toHaveLength(2);
   });
 
-  test('registers again where the authorization server does not know it any more', async () => {
+  test('registers again if the authorization server no longer knows it', async () => {
     const store = new MemoryTokenStore();
     await client({ ...alice(), store });
     const key = { server: endpoint.href, issuer: authorization.issuer };
     const { client: registered } = (await store.get(key))!;
     await store.set(key, { client: { ...registered!, clientId: 'forgotten' } });
-    // It shows the user that it does not know the client, and sends nobody back.
+    // It shows the user that the client is unknown, and does not redirect.
     const redirect = loopbackRedirect({ open: (url) => browse(url), timeout: 1000 });
     await expect(client({ redirect, store })).rejects.toMatchObject({ code: 'timeout' });
     const call = await client({ ...alice(), store });
@@ -139,7 +139,7 @@ describe('a client of a real authorization server', () => {
     expect(authorization.asked.filter((place) => place === '/reg')).toHaveLength(2);
   });
 
-  test('has tokens of its own as an application', async () => {
+  test('gets its own tokens as an application', async () => {
     const { client_id: clientId, client_secret: clientSecret } = APPLICATION;
     const call = await client({ clientCredentials: true, client: { clientId, clientSecret } });
     expect(await call('who')).toContain('notes:read');
@@ -147,14 +147,14 @@ describe('a client of a real authorization server', () => {
     expect(visited).toEqual([]);
   });
 
-  test('is told why where its secret is wrong', async () => {
+  test('gets the reason if its secret is wrong', async () => {
     const options = { clientCredentials: true, client: { clientId: 'app', clientSecret: 'a-wrong-secret' } };
     const failed = client(options);
     await expect(failed).rejects.toMatchObject({ code: 'token', error: 'invalid_client' });
     await expect(failed).rejects.not.toMatchObject({ message: expect.stringContaining('a-wrong-secret') });
   });
 
-  test('is told where the user says no', async () => {
+  test('gets an error if the user refuses', async () => {
     const open = async (url: URL): Promise<void> => {
       const { searchParams } = url;
       const answer = new URL(searchParams.get('redirect_uri')!);
@@ -166,8 +166,8 @@ describe('a client of a real authorization server', () => {
     await expect(client({ redirect: loopbackRedirect({ open }) })).rejects.toMatchObject({ error: 'access_denied' });
   });
 
-  test('binds its tokens to a key where it wants to', async () => {
-    // The authenticator takes no such tokens, so they are only had, and shown.
+  test('binds its tokens to a key if configured', async () => {
+    // The authenticator does not accept such tokens, so the test only gets and sends them.
     const authorizer = oauth({ server: endpoint, ...alice(), dpop: true });
     const challenged = { status: 401, header: () => undefined };
     expect(await authorizer.refused({ method: 'POST', url: endpoint, headers: {} }, challenged)).toBe(true);

@@ -19,7 +19,7 @@ import { listen, type HttpListener } from '../../src/transport/http/server/liste
 import type { Transport } from '../../src/transport/transport.ts';
 import { aborted, deferred } from '../support/service.ts';
 
-/** What the servers, which run in this process, have seen. */
+/** What the servers in this process have received. */
 const seen = { started: 0, cancelled: 0, rootsChanged: 0 };
 
 const info = { name: 'official', version: '1' };
@@ -31,7 +31,7 @@ const form = {
 };
 const text = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] });
 
-/** An official 1.x server with one tool for each thing that a server can do in the middle of a call. */
+/** An official 1.x server with a tool for each thing that a server can do during a call. */
 function serverV1(): McpServerV1 {
   const mcp = new McpServerV1(info, { capabilities });
   const { server } = mcp;
@@ -44,7 +44,7 @@ function serverV1(): McpServerV1 {
     for (let progress = 1; progress <= 3; progress += 1) {
       await sendNotification({ method: 'notifications/progress', params: { progressToken, progress, total: 3 } });
     }
-    // The 1.x client loses progress that comes in one piece with the response: this waits until it was taken.
+    // The 1.x client loses progress that comes in one chunk with the response, so this waits until it is handled.
     await server.listRoots();
     return text('counted');
   });
@@ -79,7 +79,7 @@ function serverV1(): McpServerV1 {
   return mcp;
 }
 
-/** The same of what an official 2.x server has. */
+/** The same for an official 2.x server. */
 function serverV2(): McpServerV2 {
   const mcp = new McpServerV2(info, { capabilities: { logging: {}, tools: { listChanged: true } } });
   const { server } = mcp;
@@ -120,7 +120,7 @@ interface Heard {
 let open: Client[] = [];
 afterEach(async () => {
   for (const client of open) {
-    // Closing breaks its own streams off, which it reports.
+    // Closing cuts its own streams, which it reports.
     client.onerror = undefined;
     await client.close();
   }
@@ -169,7 +169,7 @@ const questions = (kind: string): void => {
     expect(await call(client, 'add', { a: 2, b: 4 })).toBe(6);
   });
 
-  test('sampling, elicitation and roots are asked in the middle of a call', async () => {
+  test('sampling, elicitation and roots are asked during a call', async () => {
     const { client } = await connected(kind);
     expect(await call(client, 'sample')).toMatchObject({ model: 'm', content: { text: '5 tokens' } });
     expect(await call(client, 'elicit')).toMatchObject({ action: 'accept', content: { name: 'Ada' } });
@@ -194,7 +194,7 @@ describe.each(['Streamable HTTP', 'SSE'])('an official 1.x server, called over %
     expect(steps).toEqual([1, 2, 3]);
   });
 
-  test('log messages come, from the level that was set', async () => {
+  test('log messages arrive from the level that was set', async () => {
     const { client, logs } = await connected(kind);
     await call(client, 'log');
     await client.setLoggingLevel('error');
@@ -215,7 +215,7 @@ describe.each(['Streamable HTTP', 'SSE'])('an official 1.x server, called over %
     expect(await call(client, 'add', { a: 1, b: 1 })).toBe(2);
   });
 
-  test('updates, changed lists and changed roots are told', async () => {
+  test('updates, changed lists and changed roots are delivered', async () => {
     const { client, updates, listChanged } = await connected(kind);
     await client.subscribeResource({ uri: 'x://y' });
     await expect.poll(() => updates).toEqual(['x://y']);
@@ -226,7 +226,7 @@ describe.each(['Streamable HTTP', 'SSE'])('an official 1.x server, called over %
     await expect.poll(() => seen.rootsChanged).toBe(before + 1);
   });
 
-  test('an error that comes after something else ends the call', async () => {
+  test('an error after other messages ends the call', async () => {
     const { client } = await connected(kind);
     const result = await client.callTool({ name: 'fail-late' });
     expect(result).toMatchObject({ isError: true, content: [{ text: 'failed' }] });

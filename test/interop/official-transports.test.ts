@@ -4,7 +4,7 @@ import { featureServer } from '../support/features.ts';
 import { matrix } from './matrix.ts';
 import { featureServer as peer } from './peers.ts';
 
-/** Our server on the official SDK's own transports, as they are. */
+/** Our server on the transports of the official SDK. */
 const target = {
   stdio: [...programs.features, '--official-stdio'],
   url: '',

@@ -9,7 +9,7 @@ import { connect } from '../../src/client/connect.ts';
 import { listen } from '../../src/transport/http/server/listen.ts';
 import { createInbound } from '../../src/wire/serve.ts';
 
-/** An official server with one transport, as its simplest examples have it: one session, until it is deleted. */
+/** An official server with one transport, as in its simplest examples: it has one session until that is deleted. */
 async function oneSession() {
   const server = new McpServer({ name: 'single', version: '1' });
   server.registerTool('hello', {}, () => ({ content: [{ type: 'text', text: 'hello' }] }));

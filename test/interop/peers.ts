@@ -90,7 +90,7 @@ export const everything: Peer = {
   progress: { call: { name: 'trigger-long-running-operation', arguments: { duration: 0.2, steps: 4 } }, steps: 4 },
   cancel: { call: { name: 'trigger-long-running-operation', arguments: { duration: 0.5, steps: 5 } } },
   logging: {
-    // Subscribing is what this server logs at once, at level info.
+    // This server logs each subscription at once, at level info.
     log: async ({ methods }, heard) => {
       const uri = `demo://resource/dynamic/text/${heard ? 1 : 2}`;
       await methods.subscribeResource({ uri });

@@ -6,11 +6,11 @@ import { readEvents } from './sse.ts';
 
 type JsonObject = Record<string, any>;
 
-/** The wire of a raw client: it only carries JSON texts. */
+/** The connection of a raw client. It carries only JSON texts. */
 interface Wire {
   /** @param opened whether the handshake is over. */
   send(json: string): Promise<void>;
-  /** The handshake is over, and the server may speak of itself. */
+  /** The handshake is over, and the server may send messages outside of calls. */
   opened(revision: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -18,7 +18,7 @@ interface Wire {
 type Receive = (json: string) => void;
 type Fail = (error: Error) => void;
 
-/** A client that is nothing but messages, of any handshake revision. It keeps all that was said. */
+/** A client of any handshake revision that sends plain messages. It records all messages. */
 export class RawClient extends Recording implements OfficialClient {
   readonly missingResource = -32002;
   readonly losesLateProgress = false;
@@ -99,7 +99,7 @@ export class RawClient extends Recording implements OfficialClient {
     }
   };
 
-  /** Sends a request and resolves with its result. */
+  /** Sends a request. Resolves with its result. */
   readonly request = async (method: string, params?: JsonObject): Promise<any> => {
     const id = ++this.#lastId;
     const answered = this.resultOf(id, method);

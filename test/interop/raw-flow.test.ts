@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { server } from '../../examples/demo.ts';
 import type { HttpListener } from '../../src/transport/http/server/listen.ts';
 
-/** The flow of a client that is nothing but an HTTP client: each text below is what goes over the wire. */
+/** The flow of a plain HTTP client. Each text below is sent over the wire as it is. */
 
 const INITIALIZE = `{
   "jsonrpc": "2.0",
@@ -85,7 +85,7 @@ test('initialize, initialized, tools/list, tools/call over Streamable HTTP', asy
   expect(listed.status).toBe(200);
   expect(await listed.text()).toBe(JSON.stringify(LIST_ANSWER));
 
-  // A cursor that the server never gave out (server/utilities/pagination: Error Handling).
+  // A cursor that the server never issued (server/utilities/pagination: Error Handling).
   const misplaced = await post(listener.url, LIST_WITH_CURSOR, session);
   expect(await misplaced.text()).toBe(CURSOR_ANSWER);
 

@@ -8,11 +8,11 @@ import { readEvents } from './sse.ts';
 type JsonObject = Record<string, any>;
 type Request = { jsonrpc: '2.0'; id: number; method: string; params: JsonObject };
 
-/** Carries requests, each for itself. */
+/** Carries independent requests. */
 interface Wire {
-  /** Sends a request; its messages come to `receive`. `headers` are told more than the body. */
+  /** Sends a request. Its messages go to `receive`. `headers` are sent in addition to the body. */
   send(request: Request, headers?: Record<string, string>): Promise<void>;
-  /** Takes a request back. */
+  /** Cancels a request. */
   cancel(id: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ const CAPABILITIES = { sampling: {}, roots: {}, elicitation: { form: {}, url: {}
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel';
 
-/** A client of 2026-07-28 that is nothing but messages. It keeps all that was said. */
+/** A client of 2026-07-28 that sends plain messages. It records all messages. */
 export class RawModernClient extends Recording implements OfficialClient {
   readonly revision = '2026-07-28';
   readonly missingResource = -32602;
@@ -64,7 +64,7 @@ export class RawModernClient extends Recording implements OfficialClient {
     this.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true });
   readonly rootsChanged = async (): Promise<void> => {};
 
-  /** Opens a subscription; what it resolves with takes it back. */
+  /** Opens a subscription. Resolves with a function that ends it. */
   async listen(notifications: JsonObject): Promise<() => Promise<void>> {
     const request = this.#make('subscriptions/listen', { notifications });
     await this.#send(request);
@@ -84,9 +84,9 @@ export class RawModernClient extends Recording implements OfficialClient {
   readonly request = (method: string, params: JsonObject = {}): Promise<JsonObject> => this.#rounds(method, params);
 
   /**
-   * Sends a request as it is, and resolves with what it is answered with, error or not.
+   * Sends a request as it is. Resolves with the response, also if it is an error.
    *
-   * @param headers go before those that belong to it.
+   * @param headers override the headers of the request.
    */
   async raw(method: string, params: JsonObject, headers: Record<string, string> = {}): Promise<JsonObject> {
     const request: Request = { jsonrpc: '2.0', id: ++this.#lastId, method, params };
@@ -98,7 +98,7 @@ export class RawModernClient extends Recording implements OfficialClient {
     return this.#wire.close();
   }
 
-  /** Answers what the server asks until it has the result. */
+  /** Answers the server's questions until it has the result. */
   async #rounds(method: string, params: JsonObject, options: CallOptions = {}): Promise<JsonObject> {
     for (let retry: JsonObject = {}; ;) {
       const result = await this.#round(this.#make(method, { ...params, ...retry }), options);

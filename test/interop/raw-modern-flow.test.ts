@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { McpServer } from '../../src/server/index.ts';
 
 /**
- * The flows that the pages of 2026-07-28 show, by a client that is nothing but an HTTP client: each text below is what
- * goes over the wire.
+ * The flows in the specification of 2026-07-28, with a plain HTTP client. Each text below is sent over the wire as
+ * it is.
  */
 
 const CONFIG = 'file:///project/config.json';
@@ -163,7 +163,7 @@ describe('patterns/mrtr', () => {
     }`;
   const introduced = JSON.stringify([{ name: 'octocat' }, { type: 'text', text: 'The capital of France is Paris.' }]);
 
-  /** What a response is but for its state, which no two have in common; and that. */
+  /** A response without its state, which is always different, and the state. */
   async function asked(response: Response): Promise<{ text: string; state: string }> {
     expect(response.status).toBe(200);
     const text = await response.text();
@@ -179,7 +179,7 @@ describe('patterns/mrtr', () => {
     await expectJson(await retry(2, `${octocat}, ${paris}`, state), 200, textAnswer(2, introduced));
   });
 
-  test('an answer that is missing is asked for again, and one that nobody asked for is ignored', async () => {
+  test('a missing answer is requested again, and an unrequested one is ignored', async () => {
     const first = await asked(await post(call(1), headers));
     const second = await asked(await retry(2, `${octocat}, "unasked": { "action": "cancel" }`, first.state));
     expect(second.text).toBe(required(2, capital, second.state));
@@ -195,7 +195,7 @@ describe('patterns/mrtr', () => {
     expect(await response.json()).toMatchObject({ id: 3, error: { code: -32602 } });
   });
 
-  test('what a client cannot be asked is not asked', async () => {
+  test('unsupported questions are not asked', async () => {
     const response = await post(call(1).replace(ABLE, CLIENT), headers);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
@@ -266,7 +266,7 @@ describe('transports/streamable-http', () => {
     await expectJson(await call(1, 'get_weather', weather), 200, textAnswer(1, 'Rain in Seattle, WA'));
   });
 
-  test('a response with progress before it is a stream, which it closes', async () => {
+  test('a response after progress is on a stream, which it closes', async () => {
     const body = request(1, 'tools/call', '"name": "work", ').replace('"_meta": {', '"_meta": { "progressToken": 7,');
     const response = await post(body, { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'work' });
     expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -285,7 +285,7 @@ describe('transports/streamable-http', () => {
     );
   });
 
-  test('an argument is in a header where the tool wants it there', async () => {
+  test('an argument is in a header if the tool requires it', async () => {
     const args = '{ "region": "us-west1", "query": "SELECT * FROM users" }';
     await expectJson(
       await call(1, 'execute_sql', args, { 'Mcp-Param-Region': 'us-west1' }),
@@ -321,7 +321,7 @@ describe('transports/streamable-http', () => {
     );
   });
 
-  test('a revision that is not there is refused with those that are', async () => {
+  test('an unknown revision is refused with the supported ones', async () => {
     const body = request(1, 'tools/list', '').replace('2026-07-28', '2030-01-01');
     const response = await post(body, { 'Mcp-Method': 'tools/list', 'MCP-Protocol-Version': '2030-01-01' });
     await expectJson(
@@ -333,7 +333,7 @@ describe('transports/streamable-http', () => {
     );
   });
 
-  test('a method that is not there is an error of the protocol with a status of its own', async () => {
+  test('an unknown method is a protocol error with its own status', async () => {
     const body = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: unheard/of"}}';
     await expectJson(await post(request(1, 'unheard/of', ''), { 'Mcp-Method': 'unheard/of' }), 404, body);
   });
@@ -345,7 +345,7 @@ describe('transports/streamable-http', () => {
     expect(await response.text()).toBe('');
   });
 
-  test('what is left of earlier revisions means nothing', async () => {
+  test('headers of earlier revisions are ignored', async () => {
     const headers = { 'Mcp-Session-Id': 'a', 'Last-Event-ID': 'b' };
     await expectJson(await call(1, 'get_weather', weather, headers), 200, textAnswer(1, 'Rain in Seattle, WA'));
     for (const method of ['GET', 'DELETE']) {

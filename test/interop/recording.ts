@@ -11,7 +11,7 @@ const ANSWERED_BY: Readonly<Record<string, keyof OfficialClient['answers']>> = {
   'roots/list': 'roots',
 };
 
-/** What was said between a raw client and a server, in order. */
+/** The messages between a raw client and a server, in order. */
 export class Recording {
   readonly sent: JsonObject[] = [];
   readonly received: JsonObject[] = [];
@@ -25,7 +25,7 @@ export class Recording {
   };
   readonly #waiting = new Set<() => void>();
 
-  /** Keeps a message of the server. */
+  /** Records a message of the server. */
   protected take(message: JsonObject): void {
     this.received.push(message);
     const { method, id } = message;
@@ -35,7 +35,7 @@ export class Recording {
     for (const look of [...this.#waiting]) look();
   }
 
-  /** What the client answers to a question; undefined where it does not know it. */
+  /** The client's answer to a question. Undefined if the client does not know the question. */
   protected answerTo({ method, params }: JsonObject): JsonObject | undefined {
     this.questions.push({ method, ...(params === undefined ? {} : { params }) });
     const kind = ANSWERED_BY[method];
@@ -60,7 +60,7 @@ export class Recording {
     return (await this.message(notice, method))['params'] ?? {};
   };
 
-  /** The first message that fits, from the beginning. */
+  /** The first message that matches, from the beginning. */
   message(fits: (message: JsonObject) => boolean, what: string): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
@@ -79,7 +79,7 @@ export class Recording {
     });
   }
 
-  /** The result that a request is answered with. @throws Error with the code and data of an error. */
+  /** The result of a request. @throws Error with the code and data of an error. */
   protected async resultOf(id: string | number, method: string): Promise<JsonObject> {
     const answers = (message: JsonObject): boolean => message['id'] === id && message['method'] === undefined;
     const { result, error } = await this.message(answers, `answer to ${method}`);

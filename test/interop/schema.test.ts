@@ -17,7 +17,7 @@ type JsonObject = Record<string, any>;
 const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
 
-/** From which revision on a feature is there. */
+/** The first revision with a feature. */
 const SINCE: Record<string, string> = {
   'structured output': '2025-06-18',
   elicitation: '2025-06-18',
@@ -25,7 +25,7 @@ const SINCE: Record<string, string> = {
   tasks: '2025-11-25',
 };
 
-/** Where the child behind a bridge leaves what was said between them. */
+/** The file in which the child behind a bridge records their messages. */
 const recordings = schemasPresent ? mkdtempSync(path.join(tmpdir(), 'everwire-tee-')) : '';
 const recorded = (child: readonly string[]): string[] => [...programs.tee, recordings, process.execPath, ...child];
 
@@ -163,13 +163,13 @@ present('what a bridge says to its child', () => {
       const revision: string = welcome?.['result'].protocolVersion ?? '2026-07-28';
       spoken.set(revision, (spoken.get(revision) ?? 0) + 1);
       const ours = said['client']!.filter(({ method, params }) => {
-        // By it the bridge finds out that there must be a handshake.
+        // With this message, the bridge detects that a handshake is needed.
         if (hello && method === 'server/discover') return false;
         return !MALFORMED.some((each) => each[0] === method && JSON.stringify(each[1]) === JSON.stringify(params));
       });
       expect(violations(new RevisionSchema(revision), 'client', ours, said['server']!)).toEqual([]);
     }
-    // One child a session, and one to begin with for each bridge over HTTP, in the newest that both have.
+    // One child for each session, and one first child for each bridge over HTTP, in the newest common revision.
     expect([...spoken.keys()].toSorted()).toEqual([...REVISIONS, '2026-07-28']);
   });
 });

@@ -14,7 +14,7 @@ export const schemasPresent = existsSync(SPEC);
 const EMPTY = new Set(['ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
 
 /** The requests that may be answered with questions, from 2026-07-28 on. */
-const MAY_ASK = new Set(['prompts/get', 'resources/read', 'tools/call']);
+const CAN_REQUIRE_INPUT = new Set(['prompts/get', 'resources/read', 'tools/call']);
 
 /** Errors whose data has a schema, in the revisions that have them. */
 const ERRORS = new Map([
@@ -30,12 +30,12 @@ export class RevisionSchema {
   readonly #ajv: Ajv;
   readonly #key: 'definitions' | '$defs';
   readonly #definitions: Record<string, JsonObject>;
-  /** The definition of a request or a notification, by who sends it and by its method. */
+  /** The definition of a request or notification, by its sender and its method. */
   readonly #byMethod: Record<Side, Map<string, string>>;
-  /** Whether results say what they are, and questions are results. */
+  /** Whether results have a `resultType`, and questions are results. */
   readonly #sessionless: boolean;
 
-  /** @param strict whether a property that the schema does not name is wrong, though it says nothing of others. */
+  /** @param strict whether properties that the schema does not name are wrong, even if it does not forbid them. */
   constructor(revision: string, { strict = false }: { strict?: boolean } = {}) {
     this.revision = revision;
     const schema = JSON.parse(readFileSync(`${SPEC}/${revision}/schema.json`, 'utf8'));
@@ -53,7 +53,7 @@ export class RevisionSchema {
   }
 
   /**
-   * What is wrong with a message, or undefined.
+   * The problem of a message, or undefined.
    *
    * @param request finds the request that a response answers.
    */
@@ -76,7 +76,7 @@ export class RevisionSchema {
       if (resultType === 'input_required') return this.#checkQuestions(asked, result);
       if (resultType !== 'complete') return `a result of type ${resultType}`;
     } else {
-      // What only the newest revision has must not show in a handshake revision.
+      // A handshake revision must not contain features of the newest revision.
       for (const key of ['resultType', 'ttlMs', 'cacheScope']) if (key in result) return `${key} in ${this.revision}`;
     }
     return this.#against(this.#resultOf(asked, from), result);
@@ -84,7 +84,7 @@ export class RevisionSchema {
 
   /** 2026-07-28, patterns/mrtr: Supported Requests, Server Requirements. */
   #checkQuestions({ method }: JsonObject, result: JsonObject): string | undefined {
-    if (!MAY_ASK.has(method)) return `input_required as the result of ${method}`;
+    if (!CAN_REQUIRE_INPUT.has(method)) return `input_required as the result of ${method}`;
     if (!('inputRequests' in result) && !('requestState' in result)) return 'input_required without anything required';
     const questions = Object.values<JsonObject>(result['inputRequests'] ?? {});
     const envelope = questions.find((question) => 'id' in question || 'jsonrpc' in question);
@@ -93,7 +93,7 @@ export class RevisionSchema {
   }
 
   #checkError(message: JsonObject): string | undefined {
-    // Before 2025-11-25 the schema has no error without an id, though JSON-RPC asks for one where none could be read.
+    // Before 2025-11-25, the schema has no error without an id. JSON-RPC requires one if the id could not be read.
     const named = 'id' in message || this.revision >= '2025-11-25' ? message : { ...message, id: 0 };
     const wrong = this.#against(this.#name('JSONRPCErrorResponse', 'JSONRPCError'), named);
     const definition = ERRORS.get(message['error'].code);
@@ -121,7 +121,7 @@ export class RevisionSchema {
     const methods = new Map<string, string>();
     for (const union of unions) {
       const definition = this.#definitions[union];
-      // A union of one is that one, and of none is not there.
+      // A union of one is that one. A union of none does not exist.
       const members: { $ref: string }[] = definition ? (definition['anyOf'] ?? [{ $ref: union }]) : [];
       for (const { $ref } of members) {
         const name = $ref.slice($ref.lastIndexOf('/') + 1);
@@ -139,10 +139,10 @@ export class RevisionSchema {
   }
 }
 
-/** Properties that may hold anything, though the schema names some of it. */
+/** Properties that may contain anything, although the schema names some members. */
 const OPEN = new Set(['inputSchema', 'outputSchema', '_meta']);
 
-/** Forbids properties that are not named, but for `_meta`. What other schemas are made of stays open. */
+/** Forbids unnamed properties, except in `_meta`. Schemas that others are composed of stay open. */
 function closeObjects(definitions: Record<string, JsonObject>): void {
   const parts = new Set<string>();
   for (const [, all] of JSON.stringify(definitions).matchAll(/"allOf":\[([^\]]*)\]/g))
@@ -154,18 +154,18 @@ function closeObjects(definitions: Record<string, JsonObject>): void {
     for (const [name, inner] of Object.entries<JsonObject>(properties)) if (!OPEN.has(name)) close(inner);
     if (additionalProperties !== undefined) return;
     schema['additionalProperties'] = false;
-    // Older schemas leave out what makes a request or a notification of a method and its parameters.
+    // Older schemas leave out the JSON-RPC members of requests and notifications.
     schema['properties'] = { _meta: {}, ...(properties.method && { jsonrpc: {}, id: {} }), ...properties };
   };
   for (const [name, schema] of Object.entries(definitions)) if (!parts.has(name)) close(schema);
 }
 
 /**
- * What is wrong with what one side of a conversation said.
+ * The problems of all messages of one side.
  *
  * @param from whose messages are checked.
- * @param said what it said, in order.
- * @param heard what the other side said.
+ * @param said its messages, in order.
+ * @param heard the messages of the other side.
  */
 export function violations(
   schema: RevisionSchema,

@@ -1,7 +1,7 @@
 import { programs, startServer } from '../support/process.ts';
 import type { Target } from './clients.ts';
 
-/** Starts a server over HTTP, and says how it is started over stdio. */
+/** Starts a server over HTTP. Also returns how to start it over stdio. */
 export async function serveBoth(
   http: readonly string[],
   stdio: readonly string[],

@@ -3,7 +3,7 @@ import { descendants, programs, startServer, type RunningServer } from '../suppo
 import { connect, type OfficialClient, type Target } from './clients.ts';
 import { bridged } from './servers.ts';
 
-/** Two clients of different majors on one child. */
+/** Two clients of different major versions on one child. */
 describe('a shared bridge to server-everything', () => {
   const { http, stdio } = bridged(programs.everything, '--shared');
   let server: RunningServer;
@@ -27,7 +27,7 @@ describe('a shared bridge to server-everything', () => {
     expect(descendants(server.pid)).toHaveLength(1);
   });
 
-  test('keeps calls apart whose ids and progress tokens are the same', async () => {
+  test('keeps calls with the same ids and progress tokens separate', async () => {
     const long = (steps: number) => ({ name: 'trigger-long-running-operation', arguments: { duration: 0.3, steps } });
     const seen: Record<'ada' | 'grace', number[]> = { ada: [], grace: [] };
     const both = await Promise.all([
@@ -42,7 +42,7 @@ describe('a shared bridge to server-everything', () => {
     expect(new Set(seen.grace)).toEqual(new Set([5]));
   });
 
-  test('asks the one whose call it is', async () => {
+  test('asks the client whose call it is', async () => {
     const before = { ada: ada.questions.length, grace: grace.questions.length };
     await ada.callTool({ name: 'trigger-sampling-request', arguments: { prompt: 'of Ada' } });
     await grace.callTool({ name: 'trigger-elicitation-request' });
@@ -50,7 +50,7 @@ describe('a shared bridge to server-everything', () => {
     expect(grace.questions.slice(before.grace).map(({ method }) => method)).toEqual(['elicitation/create']);
   });
 
-  test('tells of a resource only the one who subscribed', async () => {
+  test('notifies only the subscriber of a resource', async () => {
     const uri = 'demo://resource/dynamic/text/5';
     await ada.methods.subscribeResource({ uri });
     await grace.callTool({ name: 'toggle-subscriber-updates' });
@@ -70,7 +70,7 @@ describe('a shared bridge to server-everything', () => {
     await grace.notice('notifications/resources/list_changed', undefined, from.grace);
   });
 
-  test('lets each have its own log level', async () => {
+  test('lets each client have its own log level', async () => {
     await ada.methods.setLoggingLevel('error');
     await grace.methods.setLoggingLevel('debug');
     const from = { ada: ada.notices.length, grace: grace.notices.length };
@@ -83,7 +83,7 @@ describe('a shared bridge to server-everything', () => {
     expect(ada.notices.slice(from.ada).filter(({ params }) => told(params ?? {}))).toEqual([]);
   });
 
-  test('goes on for one when the other leaves in mid-call', async () => {
+  test('continues for one client when the other disconnects during a call', async () => {
     const target: Target = { stdio, url: server.url, sseUrl: server.sseUrl };
     const guest = await connect('sdk 1.x', 'sse', target);
     const begun = new Promise<void>((resolve) => {

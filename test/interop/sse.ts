@@ -1,4 +1,4 @@
-/** Reads an event stream as the specification of HTML has it, as far as MCP uses it. */
+/** Reads an event stream by the HTML specification, as far as MCP uses it. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<Record<string, string>> {
   const decoder = new TextDecoder();
   let text = '';

@@ -16,7 +16,7 @@ const EVERYTHING = fileURLToPath(
 );
 const everything = () => childTransport({ command: process.execPath, args: [EVERYTHING, 'stdio'], stderr: 'capture' });
 
-/** Both ends of one connection, as streams of bytes in memory. */
+/** Both ends of a connection, as byte streams in memory. */
 function streamPair(): [Transport, Transport] {
   const [up, down] = [new PassThrough(), new PassThrough()];
   return [streamTransport(down, up, { role: 'client' }), streamTransport(up, down)];
@@ -71,7 +71,7 @@ describe('the official client v1 over our child process', () => {
     expect(transport.closeReason?.message).toContain('was killed by SIGKILL');
   });
 
-  test('is told why a command cannot be started', async () => {
+  test('gets the reason why a command cannot be started', async () => {
     const client = new Client({ name: 'test', version: '1.0.0' });
     await expect(client.connect(childTransport({ command: 'no-such-command-here' }))).rejects.toThrow(
       'Cannot start no-such-command-here: command not found',
@@ -131,7 +131,7 @@ describe.each([
     await client.close();
   });
 
-  test('close on both ends where one closes', async () => {
+  test('close on both ends if one closes', async () => {
     const { client, server } = await connect();
     const closed = new Promise<void>((resolve) => (client.onclose = resolve));
     await server.close();

@@ -53,14 +53,14 @@ const ways: [name: string, connect: (server: McpServer) => Promise<ClientTranspo
 ];
 
 describe.each(ways)('over %s', (_, connect) => {
-  test('it is graceful where the server closes', async () => {
+  test('it is graceful if the server closes', async () => {
     const server = served();
     const { subscription } = await listening(await connect(server));
     await server.close();
     expect(await subscription.closed).toBe('graceful');
   });
 
-  test('it is of the client where the client closes, and others go on', async () => {
+  test('it belongs to one client if that closes, and others continue', async () => {
     const server = served();
     const { client, subscription } = await listening(await connect(server));
     const other = await client.listen(WANTED);
@@ -76,7 +76,7 @@ describe.each(ways)('over %s', (_, connect) => {
   });
 });
 
-test('it is graceful where a process is asked to end, and not where it is killed', async () => {
+test('it is graceful if a process gets SIGTERM, and not if it is killed', async () => {
   const [asked, killed] = await Promise.all([programs.features, programs.features].map((args) => startServer(args)));
   onTestFinished(async () => void (await Promise.all([asked!.stop(), killed!.stop()])));
   const subscriptions = await Promise.all(

@@ -7,8 +7,8 @@ import { meta, modernHeaders, modernRequest } from '../support/modern.ts';
 type JsonObject = Record<string, any>;
 
 /**
- * The official client knows the methods of the tasks extension, but no result that is a task: such a call is begun by
- * hand, and looked after by the client.
+ * The official client has the methods of the tasks extension, but does not accept a task as a result. So the test starts
+ * the call itself, and the client polls it.
  */
 
 const EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -31,7 +31,7 @@ function printer(): McpServer {
 }
 
 describe('a task over HTTP', () => {
-  test('is looked at and answered by the official client until it is done', async () => {
+  test('is polled and answered by the official client until it has ended', async () => {
     const { begin, request } = await opened();
     const task = await begin('print', { name: 'Poems' });
     expect(task).toMatchObject({ resultType: 'task', status: expect.stringMatching(/working|input_required/) });
@@ -52,12 +52,12 @@ describe('a task over HTTP', () => {
     await until(() => request('tasks/get', { taskId }), 'cancelled');
   });
 
-  test('is not there for the official client under an id that nobody has', async () => {
+  test('does not exist for the official client under an unknown id', async () => {
     const { request } = await opened();
     await expect(request('tasks/get', { taskId: 'nobody' })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('is no task for the official client itself, which does not name the extension', async () => {
+  test('is not created for the official client itself, which does not declare the extension', async () => {
     const { client } = await opened();
     client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'red' } }));
     const { content } = await client.callTool({ name: 'print', arguments: { name: 'Tales' } });
@@ -85,7 +85,7 @@ async function opened() {
   return { client, begin, request };
 }
 
-/** Looks at a task as often as it says until it stands as wanted. */
+/** Polls a task at its own interval until it has the wanted status. */
 async function until(look: () => Promise<JsonObject>, status: string): Promise<JsonObject> {
   for (;;) {
     const task = await look();

@@ -12,7 +12,7 @@ const RESERVED = [
   'com.mcp.tools/odd',
 ];
 
-test('whatever stands under the reserved keys of _meta, a request is handed on with it and answered', async () => {
+test('a request with any values under the reserved keys of _meta is passed on and answered', async () => {
   const { service, seen } = scripted();
   const { client } = await opened(service);
   for (const [id, value] of [null, 0, 'x', [], {}, { taskId: 5 }].entries()) {
@@ -26,7 +26,7 @@ test('whatever stands under the reserved keys of _meta, a request is handed on w
   }
 });
 
-test('whatever stands under the reserved keys of _meta, a tool is called', async () => {
+test('a tool is called with any values under the reserved keys of _meta', async () => {
   const server = new McpServer({ name: 'test', version: '1' });
   server.tool('t', {}, async (_, ctx) => {
     await ctx.progress(1);

@@ -43,7 +43,7 @@ describe('a batch of responses', () => {
   });
 });
 
-test('a notification in a batch is not answered, whatever becomes of it', async () => {
+test('a notification in a batch is not answered, even if it fails', async () => {
   const { service } = scripted({
     'notifications/odd': () => {
       throw new Error('cannot take it');
@@ -60,7 +60,7 @@ test('a notification in a batch is not answered, whatever becomes of it', async 
   expect(await response.json()).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
 });
 
-test('a notification by itself is not answered, whatever becomes of it', async () => {
+test('a single notification is not answered, even if it fails', async () => {
   const { service } = scripted({
     'notifications/odd': () => {
       throw new Error('cannot take it');
@@ -95,7 +95,7 @@ test('the ids of questions are never used again in a session', async () => {
   expect(new Set(ids).size).toBe(6);
 });
 
-test('a question that was answered is not taken back any more, nor is what was never asked', async () => {
+test('an answered question is not cancelled, nor is an unknown one', async () => {
   const controller = new AbortController();
   const { service } = scripted({
     ask: async (exchange) => {

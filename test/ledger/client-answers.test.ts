@@ -95,7 +95,7 @@ test.each<[string, string, Handlers, JsonObject | undefined, number]>([
   await call;
 });
 
-test('the address of a question is handed on whole, and never asked for', async () => {
+test('the URL of an elicitation is passed on completely, and never fetched', async () => {
   const page = await scripted((_asked, response) => json(response, {}));
   const url = `${page.url.href}?for=ada#top`;
   const seen = vi.fn<(request: { url: string }) => { action: 'accept' }>(() => ({ action: 'accept' }));

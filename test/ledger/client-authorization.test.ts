@@ -15,7 +15,7 @@ describe('OpenID metadata', () => {
     return made;
   }
 
-  test('that says nothing of PKCE ends the login before the user is asked', async () => {
+  test('without PKCE ends the login before the user is asked', async () => {
     const silent = world({ code_challenge_methods_supported: undefined });
     await expect(send(silent.authorizer())).rejects.toMatchObject({ code: 'pkce_unsupported' });
     expect(silent.visited).toEqual([]);
@@ -44,7 +44,7 @@ describe('a redirect URI', () => {
     expect(() => customRedirect(redirectUri, () => Promise.reject(new Error('asked')))).toThrow(TypeError);
   });
 
-  test.each(REFUSED)('%j is refused from a user of another kind, and nobody is asked', async (redirectUri) => {
+  test.each(REFUSED)('%j is refused for a custom redirect, and nobody is asked', async (redirectUri) => {
     const world = new OAuthWorld();
     const redirect = { start: async () => ({ ...(await world.redirect.start([])), redirectUri }) };
     await expect(send(world.authorizer({ redirect }))).rejects.toThrow('A redirect URI must be https');

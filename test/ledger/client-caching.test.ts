@@ -28,7 +28,7 @@ describe('in time', () => {
     return { client, asked };
   }
 
-  test('nothing is asked for because what was kept has become stale', async () => {
+  test('nothing is requested only because a cached result is stale', async () => {
     const { client, asked } = await paged([1000, 1000], { onchange: () => {} });
     await client.listTools();
     expect(asked).toEqual([undefined, 'b']);
@@ -37,7 +37,7 @@ describe('in time', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('a page that has become stale is fetched by its cursor, and the fresh one before it is not', async () => {
+  test('a stale page is fetched by its cursor, and the fresh one before it is not', async () => {
     const { client, asked } = await paged([10_000, 1000]);
     await client.listTools();
     await vi.advanceTimersByTimeAsync(5000);
@@ -53,7 +53,7 @@ describe('in time', () => {
   });
 });
 
-describe('what was kept', () => {
+describe('cached results', () => {
   /** A server whose list is another for each token, and may be kept. */
   function personal() {
     const lists: (string | undefined)[] = [];
@@ -67,7 +67,7 @@ describe('what was kept', () => {
     return { lists, fetch };
   }
 
-  test('is asked for again with another credential', async () => {
+  test('are requested again with another credential', async () => {
     const { lists, fetch } = personal();
     let token = 'ada';
     let proof = 0;
@@ -90,7 +90,7 @@ describe('what was kept', () => {
     expect(lists).toEqual(['Bearer ada', 'Bearer bob']);
   });
 
-  test('is asked for again where the credential changes on the way', async () => {
+  test('are requested again if the credential changes meanwhile', async () => {
     const { lists, fetch } = personal();
     const tokens = ['ada'];
     const refusing = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {

@@ -91,7 +91,7 @@ test.each([
   [' padded ', '=?base64?IHBhZGRlZCA=?='],
   ['a\r\nX-Evil: 1', '=?base64?YQ0KWC1FdmlsOiAx?='],
   ['=?base64?eA==?=', '=?base64?PT9iYXNlNjQ/ZUE9PT89?='],
-])('the name %j is said as %s', async (name, said) => {
+])('the name %j is sent as %s', async (name, said) => {
   const { client, of } = await opened();
   await client.callTool(name);
   await client.getPrompt(name);
@@ -139,11 +139,11 @@ describe('arguments that a tool wants in headers', () => {
     expect(body.params.arguments).toEqual(args);
   });
 
-  test.each([2 ** 53, -(2 ** 53), 1e21])('no header says %d, and the call is not made', async (count) => {
+  test.each([2 ** 53, -(2 ** 53), 1e21])('no header carries %d, and the call is not made', async (count) => {
     const { client, of } = await opened([tool(schema)]);
     await expect(client.callTool('run', { deep: { count } })).rejects.toMatchObject({
       code: -32602,
-      message: `The argument deep.count goes into the header Mcp-Param-Count, and ${count} is no safe integer`,
+      message: `The argument deep.count goes into the header Mcp-Param-Count, but ${count} is not a safe integer`,
     });
     expect(of('tools/call')).toEqual([]);
   });
@@ -184,7 +184,7 @@ describe('a tool whose x-mcp-header is', () => {
   });
 });
 
-test('names of headers have no case in what a server answers', async () => {
+test('header names of a server’s response are case-insensitive', async () => {
   const server = await scripted(({ body: { id, method } }, response) => {
     const result = { ...RESULT, contents: [{ uri: 'a:b', text: method }] };
     const answer = { jsonrpc: '2.0', id, result };
@@ -197,7 +197,7 @@ test('names of headers have no case in what a server answers', async () => {
   expect(await client.readResource('a:b')).toMatchObject({ contents: [{ text: 'resources/read' }] });
 });
 
-test('a question on the stream of a request is not answered by any message', async () => {
+test('a question on the stream of a request is not answered', async () => {
   const server = await scripted(({ body: { id, method } }, response) => {
     if (method === 'server/discover') return json(response, { jsonrpc: '2.0', id, result: RESULT });
     const question = { jsonrpc: '2.0', id: 99, method: 'roots/list' };
@@ -219,7 +219,7 @@ test.each([
   [-32020, {}],
   [-32021, { requiredCapabilities: { sampling: {} } }],
   [-32022, { supported: ['2030-01-01'], requested: MODERN }],
-])('the error %i with status 400 is no reason for a handshake', async (code, data) => {
+])('the error %i with status 400 does not lead to a handshake', async (code, data) => {
   const server = await scripted(({ body }, response) =>
     json(response, { jsonrpc: '2.0', id: body.id, error: { code, message: 'no', data } }, 400),
   );

@@ -9,7 +9,7 @@ const asking = (method: string, params: object) => ({
     inputResponses ? { content: [] } : { resultType: 'input_required', inputRequests: { k: { method, params } } },
 });
 
-test('the address of an elicitation is handed to the application whole, and never asked for', async () => {
+test('the URL of an elicitation is passed to the application completely, and never fetched', async () => {
   const page = await scripted((_, response) => json(response, {}));
   const url = `${page.url.href}?for=ada&next=https://xn--e1awd7f.example/#top`;
   const server = new HandServer(asking('elicitation/create', { mode: 'url', message: 'Sign in', url }));
@@ -34,7 +34,7 @@ test('a form without a mode is a form, and gets its defaults', async () => {
   expect(inputResponses).toEqual({ k: { action: 'accept', content: { name: 'Ada', age: 18 } } });
 });
 
-test('the messages of one sampling request are not among those of the next, and what it asks for is handed on', async () => {
+test('the messages of one sampling request are not in the next, and its options are passed on', async () => {
   const params = {
     messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }],
     maxTokens: 7,
@@ -57,7 +57,7 @@ test('the messages of one sampling request are not among those of the next, and 
 });
 
 test.each([{ tools: [] }, { toolChoice: { mode: 'none' } }])(
-  'sampling with %j is refused by a client that has not declared sampling.tools, and no model asked',
+  'sampling with %j is refused by a client without sampling.tools, and no model is asked',
   async (more) => {
     const params = { messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }], maxTokens: 7, ...more };
     const server = new HandServer(asking('sampling/createMessage', params));

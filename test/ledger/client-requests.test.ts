@@ -57,7 +57,7 @@ describe('a request', () => {
     });
   });
 
-  test('that is made again with answers says all that too', async () => {
+  test('that is repeated with answers has all of this too', async () => {
     const server = new HandServer({
       'tools/call': ({ params }) => (params.inputResponses ? { content: [] } : asks()),
     });
@@ -68,7 +68,7 @@ describe('a request', () => {
     expect(second.params['_meta']).toMatchObject({ [Meta.ClientCapabilities]: ABILITIES });
   });
 
-  test('has an id of its own, an integer, whatever else is in flight', async () => {
+  test('has its own id, an integer, whatever else is in flight', async () => {
     const waiting: any[] = [];
     const server = new HandServer({
       'tools/call': ({ id, params }) => {
@@ -88,7 +88,7 @@ describe('a request', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('that asks is made again when all answers are there, and no other gets answers or state of it', async () => {
+  test('that asks is repeated when all answers are there, and no other request gets its answers or state', async () => {
     const answer = deferred<[]>();
     const server = new HandServer({
       'tools/call': ({ params }) => (params.name === 'ask' && !params.inputResponses ? asks() : { content: [] }),
@@ -108,7 +108,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('that is over is not cancelled any more, and one in flight is, by its id', async () => {
+  test('that has ended is not cancelled, and one in flight is, by its id', async () => {
     const server = new HandServer({ 'resources/read': () => undefined });
     const { client } = await clientOf(server);
     const over = new AbortController();
@@ -159,7 +159,7 @@ test('cancellations of the server that are malformed, unknown or late change not
   await subscription.close();
 });
 
-test('nothing is said to notifications and requests of the server', async () => {
+test('notifications and requests of the server are not answered', async () => {
   const server = new HandServer();
   const { client, errors } = await clientOf(server, ABLE);
   await server.send(
@@ -174,7 +174,7 @@ test('nothing is said to notifications and requests of the server', async () => 
   expect(errors.join('\n')).toMatch(/roots\/list.*\n.*ping.*\n.*sampling\/createMessage/);
 });
 
-test('what a server neither declares nor knows has an empty list; what it declares and does not know is an error', async () => {
+test('a list that the server neither declares nor knows is empty; one that it declares and does not know is an error', async () => {
   const error = { code: -32601, message: 'Method not found' };
   const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'];
   const server = new HandServer({
@@ -193,7 +193,7 @@ test('what a server neither declares nor knows has an empty list; what it declar
   expect(await (await clientOf(grown)).client.listTools()).toHaveLength(1);
 });
 
-test('an unknown resource is told apart by either code', async () => {
+test('an unknown resource is recognised by either code', async () => {
   for (const code of [-32602, -32002]) {
     const error = { code, message: 'Resource not found', data: { uri: 'a:b' } };
     const { client } = await clientOf(new HandServer({ 'resources/read': () => ({ error }) }));
@@ -204,7 +204,7 @@ test('an unknown resource is told apart by either code', async () => {
 describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no meaning', (code) => {
   const error = { code, message: 'Not now', data: { why: 'noon' } };
 
-  test('a call is given the error, and the client goes on', async () => {
+  test('a call gets the error, and the client continues', async () => {
     const server = new HandServer({ 'tools/call': () => ({ error }), 'resources/read': () => ({ error }) });
     const { client } = await clientOf(server);
     await expect(client.callTool('a')).rejects.toMatchObject({ name: 'RpcError', ...error });
@@ -214,7 +214,7 @@ describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no 
     expect([server.of('tools/call').length, server.of('resources/read').length]).toEqual([1, 1]);
   });
 
-  test('connecting fails for what the server says, and for no lack of time', async () => {
+  test('connecting fails because of the server’s error, not a timeout', async () => {
     const server = new HandServer({ 'server/discover': () => ({ error }) });
     await expect(clientOf(server, { eras: 'modern' })).rejects.toMatchObject({
       name: 'ConnectionError',
@@ -231,7 +231,7 @@ describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no 
     expect(client.revision).toBe('2025-11-25');
   });
 
-  test('a server that refuses a handshake with it is asked without one', async () => {
+  test('a server that refuses a handshake is used without one', async () => {
     const server = new HandServer({ initialize: () => ({ error }) });
     const eraCache = memoryEraCache();
     await eraCache.set('it', { era: 'legacy', route: 'connection' });
@@ -245,7 +245,7 @@ describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no 
   });
 });
 
-test('whatever stands under the reserved keys of _meta, results and notifications are taken', async () => {
+test('results and notifications with any values under the reserved keys of _meta are accepted', async () => {
   const reserved = [...Object.values(Meta), 'io.modelcontextprotocol/odd', 'dev.mcp/odd', 'traceparent'];
   for (const value of [null, 0, 'x', [], {}, { name: 5 }]) {
     const meta = Object.fromEntries(reserved.map((key) => [key, value]));
@@ -267,7 +267,7 @@ test('whatever stands under the reserved keys of _meta, results and notification
   }
 });
 
-test('a server is treated alike, whatever it says that it is', async () => {
+test('a server’s identity does not change how it is treated', async () => {
   const transcripts: string[] = [];
   for (const info of [
     { name: 'everwire', version: '1' },
@@ -290,7 +290,7 @@ test('a server is treated alike, whatever it says that it is', async () => {
   expect(new Set(transcripts).size).toBe(1);
 });
 
-test('annotations of a tool are not believed: a call that may have run is not made again for them', async () => {
+test('tool annotations are not trusted: a call that may have run is not repeated because of them', async () => {
   const annotations = { readOnlyHint: true, idempotentHint: true, destructiveHint: false };
   const server = new HandServer({
     'tools/list': () => ({ tools: [{ name: 'a', inputSchema: { type: 'object' }, annotations }] }),
@@ -303,7 +303,7 @@ test('annotations of a tool are not believed: a call that may have run is not ma
 });
 
 describe('a subscription', () => {
-  test('says what the server agreed to, and goes on with that', async () => {
+  test('names what the server accepted, and continues with that', async () => {
     const server = new HandServer({
       'subscriptions/listen': ({ id }) => void server.acknowledge(id, { toolsListChanged: true }),
     });
@@ -319,7 +319,7 @@ describe('a subscription', () => {
     await subscription.close();
   });
 
-  test('of a client is for what its server announces, and there is none where that is nothing', async () => {
+  test('of a client covers what its server announces, and there is none if that is nothing', async () => {
     const told: JsonObject[] = [];
     for (const capabilities of [
       { tools: { listChanged: true }, prompts: { listChanged: false }, resources: {} },

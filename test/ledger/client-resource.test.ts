@@ -16,7 +16,7 @@ test.each([
   ['https://mcp.example', 'https://mcp.example'],
   ['https://mcp.example/mcp', 'https://mcp.example/mcp'],
   ['https://mcp.example/mcp?tenant=7#top', 'https://mcp.example/mcp'],
-])('a server at %s is asked for as %s, without anything that is none of its name', async (server, resource) => {
+])('a server at %s is requested as %s, without query and fragment', async (server, resource) => {
   const world = new OAuthWorld();
   // A server without metadata does not say what it is called.
   world.documents.delete(`${METADATA}/mcp`);

@@ -15,16 +15,16 @@ async function taken(outputSchema: JsonObject, values: readonly unknown[]) {
   });
   const { client, errors } = await clientOf(server);
   await client.listTools();
-  const verdicts: unknown[] = [];
+  const outcomes: unknown[] = [];
   for (const _ of values) {
-    verdicts.push(
+    outcomes.push(
       await client.callTool('a').then(
         () => true,
         ({ name }: Error) => name,
       ),
     );
   }
-  return { verdicts, errors };
+  return { outcomes, errors };
 }
 
 const BAD = 'InvalidResultError';
@@ -39,23 +39,23 @@ test.each([undefined, DRAFT_2020])('an output schema whose $schema is %j is read
       ['a', 'b'],
       ['a', 1, 2],
     ]),
-  ).toEqual({ verdicts: [true, BAD, BAD], errors: [] });
+  ).toEqual({ outcomes: [true, BAD, BAD], errors: [] });
   const dependent = { ...dialect, type: 'object', dependentRequired: { a: ['b'] } };
   expect(await taken(dependent, [{ a: 1, b: 1 }, { b: 1 }, { a: 1 }])).toEqual({
-    verdicts: [true, true, BAD],
+    outcomes: [true, true, BAD],
     errors: [],
   });
 });
 
 test('an output schema of draft-07 is read as that', async () => {
   const tuple = { $schema: DRAFT_07, type: 'array', items: [{ type: 'string' }], additionalItems: false };
-  expect(await taken(tuple, [['a'], [1], ['a', 'b']])).toEqual({ verdicts: [true, BAD, BAD], errors: [] });
+  expect(await taken(tuple, [['a'], [1], ['a', 'b']])).toEqual({ outcomes: [true, BAD, BAD], errors: [] });
 });
 
-test('what an output schema refers to in the network is not asked for, and that is reported', async () => {
+test('network references in an output schema are not fetched, and this is reported', async () => {
   const place = await scripted((_, response) => json(response, { type: 'string' }));
-  const { verdicts, errors } = await taken({ type: 'object', $ref: `${place.url.href}#/$defs/a` }, [{}, {}]);
-  expect(verdicts).toEqual([true, true]);
+  const { outcomes, errors } = await taken({ type: 'object', $ref: `${place.url.href}#/$defs/a` }, [{}, {}]);
+  expect(outcomes).toEqual([true, true]);
   expect(errors).toEqual([expect.stringContaining('Results of the tool a are not checked')]);
   expect(place.connections()).toBe(0);
 });
@@ -64,8 +64,8 @@ test.each<[string, JsonObject]>([
   ['nested too deep', nested(5000)],
   ['of too many parts', { anyOf: Array.from({ length: 100_000 }, () => ({ type: 'string' })) }],
 ])('an output schema %s is not used, and that is reported', async (_, schema) => {
-  const { verdicts, errors } = await taken({ type: 'object', ...schema }, [{}]);
-  expect(verdicts).toEqual([true]);
+  const { outcomes, errors } = await taken({ type: 'object', ...schema }, [{}]);
+  expect(outcomes).toEqual([true]);
   expect(errors).toEqual([expect.stringContaining('Results of the tool a are not checked')]);
 });
 

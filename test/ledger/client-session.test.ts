@@ -7,7 +7,7 @@ const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(res
 const ref = { type: 'ref/prompt', name: 'p' } as const;
 const argument = { name: 'a', value: '' };
 
-test('a client says nothing but initialize before that is answered, and then that it is initialized', async () => {
+test('a client sends only initialize until it is answered, then notifications/initialized', async () => {
   const { open, servers } = place();
   const handlers = { onlog: () => {}, onchange: () => {}, onroots: () => [] };
   const clientInfo = { name: 'us', version: '1' };
@@ -106,7 +106,7 @@ describe('a notification of the server', () => {
 });
 
 describe('what the server did not declare', () => {
-  test('is not asked of it', async () => {
+  test('is not requested', async () => {
     const { client, server } = await calling({ onlog: () => {}, onchange: () => {} }, {});
     expect(await client.listTools()).toEqual([]);
     expect(await client.listPrompts()).toEqual([]);
@@ -131,7 +131,7 @@ describe('what the server did not declare', () => {
     expect(await server.pinged()).toEqual([]);
   });
 
-  test('and does declare is asked of it', async () => {
+  test('and declares later is requested', async () => {
     const { client, server } = await calling();
     const asked: [Promise<unknown>, JsonObject, string][] = [
       [client.listTools(), { tools: [] }, 'tools/list'],
@@ -148,7 +148,7 @@ describe('what the server did not declare', () => {
     }
   });
 
-  test('is asked of it where its revision could not declare it, or an application insists', async () => {
+  test('is requested if its revision could not declare it, or an application insists', async () => {
     const { client, server } = await calling({}, {}, '2024-11-05');
     const completion = client.complete(ref, argument);
     expect(await server.answer({ completion: { values: ['x'] } })).toMatchObject({ method: 'completion/complete' });
@@ -170,7 +170,7 @@ test.each<[string, JsonObject]>([
   expect(await answer).toEqual(completion);
 });
 
-test('a client asks for no task, whatever the server can do and wants', async () => {
+test('a client requests no task, whatever the server supports or requires', async () => {
   const { client, server } = await calling(
     {},
     { ...everything, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
@@ -207,7 +207,7 @@ describe('over another connection', () => {
   }
   const tool = (name: string, annotations: JsonObject = {}) => ({ name, inputSchema: { type: 'object' }, annotations });
 
-  test('a tool is not called again because its annotations say that it does no harm', async () => {
+  test('a tool is not called again because of its annotations', async () => {
     const { client, server, shake } = await reconnecting();
     const listed = client.listTools();
     await server.answer({ tools: [tool('a', { readOnlyHint: true, idempotentHint: true, destructiveHint: false })] });
@@ -250,7 +250,7 @@ describe('over another connection', () => {
     },
   );
 
-  test('one who reads a list page by page is told that the rest cannot be had', async () => {
+  test('a list that can no longer be read page by page is an error', async () => {
     const { client, server } = await reconnecting();
     const tools = client.tools();
     const first = tools.next();

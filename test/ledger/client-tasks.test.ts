@@ -37,7 +37,7 @@ test.each<[string, (client: Client) => Promise<unknown>]>([
   expect(server.of('tasks/get')).toEqual([]);
 });
 
-test('a tool may answer at once, or with a task whose result counts as its own', async () => {
+test('a tool may answer at once, or with a task whose result is the tool’s', async () => {
   const content = [{ type: 'text', text: 'done' }];
   const server = tasks(() => ({ taskId: 't', status: 'completed', result: { content } }), {
     'tools/call': ({ params }) => (params.name === 'slow' ? MADE : { content }),
@@ -47,7 +47,7 @@ test('a tool may answer at once, or with a task whose result counts as its own',
   expect(await client.callTool('slow')).toEqual({ content });
 });
 
-test('a task that is given up is cancelled by its own method, and by no notification', async () => {
+test('a cancelled task is cancelled by its own method, and by no notification', async () => {
   const server = tasks(() => ({ taskId: 't', status: 'working', pollIntervalMs: 60_000 }));
   const { client } = await clientOf(server);
   const controller = new AbortController();
@@ -97,7 +97,7 @@ describe('a question of a task', () => {
   });
 });
 
-test('an error about a task says in words what is wrong', async () => {
+test('an error about a task explains the problem', async () => {
   const server = new McpServer({ name: 's', version: '1' });
   server.tool('slow', { task: { required: true } }, () => '');
   const client = await connect(server);

@@ -29,7 +29,7 @@ async function client(url: URL, options: ClientOptions = {}) {
 }
 
 describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('over Streamable HTTP in %s', (revision) => {
-  test('each message is a POST of its own, all of a session name it, and its end is told', async () => {
+  test('each message is a POST of its own with the session id, and the session is ended', async () => {
     let cancelled!: () => void;
     const given = new AbortController();
     const left = new Promise<void>((resolve) => (cancelled = resolve));
@@ -84,7 +84,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('over Streamable HTTP 
     expect(errors).toEqual([]);
   });
 
-  test('where a session is not known any more, another is opened without its name', async () => {
+  test('if a session is no longer known, another is opened without its id', async () => {
     const server = await serving(revision, (asked, response) => {
       if (asked.method === 'GET') response.writeHead(405).end();
       else if (asked.headers['mcp-session-id'] === 'session-1') response.writeHead(404).end();
@@ -118,7 +118,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('over Streamable HTTP 
   });
 });
 
-test('over stdio only messages are written, one a line, and what comes on stderr is no error', async () => {
+test('over stdio only messages are written, one in each line, and output on stderr is not an error', async () => {
   const said = 'ä\n😀\r\n\u2028';
   const child = `
     const lines = require('node:readline').createInterface(process.stdin);

@@ -36,7 +36,7 @@ async function rounds(call: Call, params: JsonObject, ...answers: JsonObject[]):
 }
 
 describe('a question', () => {
-  test('is the answer to the request, and no request of the server; the caller comes again with answers', async () => {
+  test('is the answer to the request, and not a request of the server; the caller retries with answers', async () => {
     const { call, inbound } = modernHttp(scripted({ 'tools/call': both }).service);
     const responses = await rounds(call, { name: 'a' }, { who: accept }, { where: { roots: [] } });
     expect(responses).toEqual([
@@ -63,7 +63,7 @@ describe('a question', () => {
     expect(inbound.suspended).toBe(0);
   });
 
-  test('over a shared connection is no request either', async () => {
+  test('over a shared connection is not a request either', async () => {
     const { client } = await served(scripted({ 'tools/call': both }).service);
     await client.send(asked(1, 'tools/call', { name: 'a' }, everything));
     await expect.poll(() => client.inbox.length).toBe(1);
@@ -75,7 +75,7 @@ describe('a question', () => {
     expect(client.next()).toMatchObject({ id: 2, result: { inputRequests: { where: { method: 'roots/list' } } } });
   });
 
-  test('has a key of its own, and those asked at once go out together', async () => {
+  test('has its own key, and simultaneous ones are sent together', async () => {
     const { service } = scripted({
       'tools/call': async (exchange) => {
         const names = ['a', 'b', 'c'].map((message) => exchange.ask('elicitation/create', { ...form, message }));
@@ -111,7 +111,7 @@ describe('a question', () => {
     ],
     ['roots/list', {}, {}, { roots: {} }],
   ])(
-    '%s with %j is not put to a client with %j, but −32021 says what is required: %j',
+    '%s with %j is not sent to a client with %j, but −32021 names what is required: %j',
     async (method, params, capabilities, required) => {
       const { service } = scripted({ 'tools/call': (exchange) => exchange.ask(method, params) });
       const { post, inbound } = modernHttp(service);
@@ -147,7 +147,7 @@ describe('a question', () => {
     expect(responses.at(-1).result.who).toEqual(answer);
   });
 
-  test('that nobody comes back for is given up, and its handler is told', async () => {
+  test('that nobody answers is cancelled, and its handler is notified', async () => {
     const { service, seen } = scripted({ 'tools/call': both });
     const { call, inbound } = modernHttp(service, { askTimeout: 60_000 });
     await rounds(call, { name: 'a' });
@@ -158,7 +158,7 @@ describe('a question', () => {
     expect(seen[0]!.signal.aborted).toBe(true);
   });
 
-  test('does not wait without bound', async () => {
+  test('is limited in time', async () => {
     const { service, seen } = scripted({ 'tools/call': both });
     const { call, inbound } = modernHttp(service, { maxSuspended: 2 });
     for (let n = 0; n < 2; n += 1) await rounds(call, { name: 'a' });
@@ -170,7 +170,7 @@ describe('a question', () => {
   });
 });
 
-test('progress goes to the token of the newest request, and nowhere where that has none', async () => {
+test('progress goes to the token of the newest request, and nowhere if that has none', async () => {
   const { service } = scripted({
     'tools/call': async (exchange) => {
       for (const [progress, key] of ['a', 'b'].entries()) {
@@ -202,7 +202,7 @@ test('progress goes to the token of the newest request, and nowhere where that h
 });
 
 describe('answers', () => {
-  test('that are missing are asked for again, and what was not asked for is ignored', async () => {
+  test('that are missing are requested again, and unrequested ones are ignored', async () => {
     const { call } = modernHttp(scripted({ 'tools/call': both }).service);
     const responses = await rounds(
       call,
@@ -228,7 +228,7 @@ describe('answers', () => {
     [{ who: 'Ada' }, 'must be an object'],
     [{ who: {} }, 'needs an \\"action\\"'],
     [{ who: { action: 'perhaps' } }, 'needs an \\"action\\"'],
-  ])('that are %j are −32602, and may be given anew', async (inputResponses, why) => {
+  ])('that are %j are −32602, and may be sent again', async (inputResponses, why) => {
     const { call } = modernHttp(scripted({ 'tools/call': both }).service);
     const [{ result }] = await rounds(call, { name: 'a' });
     const { requestState } = result;
@@ -284,7 +284,7 @@ describe('a requestState', () => {
     expect(await as('ada', retry)).toMatchObject({ result: { inputRequests: { where: {} } } });
   });
 
-  test('is refused when it has expired, also where another process could take it up', async () => {
+  test('is refused after it has expired, even if another process could continue', async () => {
     const stateKey = 'a secret of this cluster';
     const options = { stateKey, askTimeout: 60_000, safeToRerun: () => true };
     const [{ result }] = await rounds(modernHttp(service, options).call, { name: 'a' });
@@ -308,7 +308,7 @@ describe('a requestState', () => {
     expect(await other.call(1, 'tools/call', retry, everything)).toMatchObject({ error: { code: -32602 } });
   });
 
-  test('is good once, where its exchange waits', async () => {
+  test('is valid once if its exchange is still suspended', async () => {
     const { call } = modernHttp(service);
     const [{ result }] = await rounds(call, { name: 'a' });
     const { requestState } = result;
@@ -317,7 +317,7 @@ describe('a requestState', () => {
     expect(await call(2, 'tools/call', retry, everything)).toMatchObject({ error: { code: -32602 } });
   });
 
-  test('of the service is sealed, and comes back to it as it was', async () => {
+  test('of the service is sealed, and returned to it unchanged', async () => {
     const { service: own, seen } = scripted({
       'tools/call': ({ params }) =>
         params['requestState'] === 'secret stage'

@@ -18,7 +18,7 @@ function changed(key: string, value: unknown, method = 'echo'): any {
   return request;
 }
 
-describe('a request says who sends it', () => {
+describe('a request names its sender', () => {
   test.each([
     ['no revision', VERSION, undefined],
     ['a revision that is a number', VERSION, 20260728],
@@ -47,13 +47,13 @@ describe('a request says who sends it', () => {
     expect(await client.request(1, 'echo')).toMatchObject({ error: { code: -32602 } });
   });
 
-  test('without client info it is answered all the same', async () => {
+  test('without client info it is answered', async () => {
     const { post } = modernHttp(scripted().service);
     const response = await post(changed('io.modelcontextprotocol/clientInfo', undefined));
     expect(await response.json()).toMatchObject({ id: 1, result: {} });
   });
 
-  test('and what one says holds for no other, on one connection or many', async () => {
+  test('the identity in one applies to no other, on one connection or many', async () => {
     const { service, seen } = scripted({ 'tools/call': (exchange) => exchange.ask('roots/list', {}) });
     const { client } = await served(service);
     await client.send(asked(1, 'tools/call', { name: 'a' }, { roots: {} }));
@@ -67,16 +67,19 @@ describe('a request says who sends it', () => {
   });
 });
 
-describe('a revision that is not served', () => {
-  test.each(['2099-01-01', '2025-11-25', '__proto__', ''])('%j is −32022, with those that are', async (requested) => {
-    const { service, seen } = scripted();
-    const supported = [MODERN, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
-    const error = { code: -32022, message: expect.any(String), data: { supported, requested } };
-    const { client } = await served(service);
-    const { params } = changed(VERSION, requested);
-    expect(await client.request(1, 'echo', params)).toEqual({ jsonrpc: '2.0', id: 1, error });
-    expect(seen).toEqual([]);
-  });
+describe('an unsupported revision', () => {
+  test.each(['2099-01-01', '2025-11-25', '__proto__', ''])(
+    '%j is −32022, with the supported ones',
+    async (requested) => {
+      const { service, seen } = scripted();
+      const supported = [MODERN, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
+      const error = { code: -32022, message: expect.any(String), data: { supported, requested } };
+      const { client } = await served(service);
+      const { params } = changed(VERSION, requested);
+      expect(await client.request(1, 'echo', params)).toEqual({ jsonrpc: '2.0', id: 1, error });
+      expect(seen).toEqual([]);
+    },
+  );
 
   test('is 400 over HTTP', async () => {
     const { post } = modernHttp(scripted().service);
@@ -88,7 +91,7 @@ describe('a revision that is not served', () => {
     });
   });
 
-  test('initialize is refused with the revisions, where handshakes are not served', async () => {
+  test('initialize is refused with the revisions, if handshakes are not served', async () => {
     const params = {
       protocolVersion: '2025-11-25',
       capabilities: {},
@@ -133,7 +136,7 @@ describe('headers', () => {
     ['the name is another', read, { 'mcp-name': 'a://2' }],
     ['the name is that of another tool', tool, { 'mcp-name': '=?base64?Z3LDtg==?=' }],
     ['the name is encoded badly', tool, { 'mcp-name': '=?base64?@@?=' }],
-  ])('where %s, the request is 400 and −32020', async (_, body, headers) => {
+  ])('if %s, the request is 400 and −32020', async (_, body, headers) => {
     const { post } = modernHttp(server.service);
     const response = await post(body, { 'mcp-name': encoded, ...headersFor(body), ...headers });
     expect(response.status).toBe(400);
@@ -152,7 +155,7 @@ describe('headers', () => {
     expect(await response.json()).toMatchObject({ id: 1, result: { content: [{ text: 'made' }] } });
   });
 
-  test('of arguments must say what the arguments say, and others are ignored', async () => {
+  test('of arguments must match the arguments, and others are ignored', async () => {
     const routed = new McpServer({ name: 'test', version: '1' });
     const region = { type: 'string', 'x-mcp-header': 'Region' };
     routed.tool('t', { input: { type: 'object', properties: { region } } as const }, () => 'done');
@@ -169,7 +172,7 @@ describe('headers', () => {
     }
   });
 
-  test('those of sessions and of resumption mean nothing', async () => {
+  test('of sessions and of resumption are ignored', async () => {
     const { http, post } = modernHttp(server.service);
     const response = await post(read, { 'mcp-session-id': 'no-such-session', 'last-event-id': '1-1' });
     expect(response.status).toBe(200);
@@ -179,7 +182,7 @@ describe('headers', () => {
 });
 
 describe('over HTTP', () => {
-  test('a method that is not there is 404 and −32601', async () => {
+  test('an unknown method is 404 and −32601', async () => {
     const { post } = modernHttp(scripted().service);
     for (const method of ['unheard/of', 'ping', 'logging/setLevel', 'resources/subscribe']) {
       const response = await post(asked(1, method));
@@ -188,7 +191,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('an error of a handler is 200, whatever its code, and one that a capability is missing 400', async () => {
+  test('an error of a handler is 200, whatever its code, and a missing capability is 400', async () => {
     const { post } = modernHttp((exchange) => Promise.reject(new RpcError(exchange.params['code'], 'no')));
     for (const method of ['tools/call', 'prompts/get', 'resources/read', 'completion/complete']) {
       for (const code of [-32601, -32602, -32603, -32020, -32022, -7, -32021]) {
@@ -199,7 +202,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('only POST is allowed where no other revision is served', async () => {
+  test('only POST is allowed if no other revision is served', async () => {
     const { http } = modernHttp(scripted().service, { eras: 'modern' });
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const response = await http.send(method, '/mcp', { accept: 'text/event-stream', 'mcp-session-id': 'x' });
@@ -260,7 +263,7 @@ describe('results', () => {
     ['resources/templates/list', {}],
     ['resources/read', { uri: 'a://1' }],
     ['completion/complete', completion],
-  ])('%s says that it is complete, and who answers', async (method, params) => {
+  ])('%s is marked complete, with the server’s identity', async (method, params) => {
     const { call } = modernHttp(server.service, { serverInfo });
     const { id, result, error } = await call('x', method, params);
     expect([id, error]).toEqual(['x', undefined]);
@@ -276,7 +279,7 @@ describe('results', () => {
     ['resources/list', {}],
     ['resources/templates/list', {}],
     ['resources/read', { uri: 'a://1' }],
-  ])('%s %j says how long it may be kept, and by whom', async (method, params) => {
+  ])('%s %j says how long it may be cached, and by whom', async (method, params) => {
     const { call } = modernHttp(server.service);
     const { result } = await call(1, method, params);
     expect(result).toMatchObject({ ttlMs: 0, cacheScope: 'private' });
@@ -343,7 +346,7 @@ describe('errors', () => {
     });
   });
 
-  test('what fails within a handler is −32603', async () => {
+  test('an internal failure of a handler is −32603', async () => {
     const server = new McpServer({ name: 'test', version: '1', onerror: () => {} });
     const broken = () => {
       throw new Error('the disk is full');
@@ -361,7 +364,7 @@ describe('errors', () => {
   test.each([
     [-32002, 'resource not found', -32602],
     [-32042, 'go there first', -32603],
-  ])('the code %i of an older revision is not emitted', async (code, message, instead) => {
+  ])('the code %i of an older revision is not sent', async (code, message, instead) => {
     const { service } = scripted({ 'resources/read': () => Promise.reject(new RpcError(code, message)) });
     const { call } = modernHttp(service);
     expect((await call(1, 'resources/read', { uri: 'a' })).error).toEqual({ code: instead, message });
@@ -379,7 +382,7 @@ describe('errors', () => {
     await expect.poll(() => client.inbox).toMatchObject([{ id: 1, result: { first: true } }]);
   });
 
-  test('a notification is not answered, whatever becomes of it', async () => {
+  test('a notification is not answered, even if it fails', async () => {
     const { service } = scripted({
       'notifications/odd': () => {
         throw new Error('cannot take it');

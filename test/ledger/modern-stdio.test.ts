@@ -22,7 +22,7 @@ function overStdio(server: McpServer) {
   };
 }
 
-test('at the end of the input subscriptions end, what is in flight is answered, and the server is over', async () => {
+test('at the end of input, subscriptions end, requests in flight are answered, and the server exits', async () => {
   const go = deferred();
   const begun = deferred();
   const server = new McpServer({ name: 'test', version: '1' });
@@ -45,7 +45,7 @@ test('at the end of the input subscriptions end, what is in flight is answered, 
   expect(await next()).toBeUndefined();
 });
 
-test('what is asked goes out as a line of its own, and never as a request', async () => {
+test('a question is sent as a result on its own line, and never as a request', async () => {
   const server = new McpServer({ name: 'test', version: '1' });
   server.tool('ask', {}, async (_, ctx) => JSON.stringify(await ctx.roots()));
   const { over, stdin, write, next } = overStdio(server);

@@ -41,14 +41,14 @@ const progress = (progressToken: unknown, step: object) => ({
 const done = (id: number) => ({ jsonrpc: '2.0', id, result: { resultType: 'complete', done: true } });
 
 describe('the answer to a request over HTTP', () => {
-  test('is plain JSON where nothing comes before it', async () => {
+  test('is plain JSON if nothing comes before it', async () => {
     const { post } = modernHttp(scripted().service);
     const response = await post(asked(1, 'echo'));
     expect(response.headers.get('content-type')).toBe('application/json');
     expect(await response.json()).toMatchObject({ id: 1, result: { resultType: 'complete' } });
   });
 
-  test('is a stream with what belongs to the request and nothing else, which ends with the response', async () => {
+  test('is a stream with only messages of the request, which ends with the response', async () => {
     const { service, go } = talkative();
     const { post } = modernHttp(service);
     const [one, two] = await Promise.all([
@@ -74,7 +74,7 @@ describe('the answer to a request over HTTP', () => {
     expect([...first, ...second].filter(({ id }) => id !== undefined)).toEqual([]);
   });
 
-  test('is not waited for by a client that closes its stream: that cancels the request', async () => {
+  test('a client that closes its stream cancels the request', async () => {
     const { service, seen, go } = talkative();
     const { post } = modernHttp(service);
     const [mine, other] = [await post(call(1, logging)), await post(call(2, logging))];
@@ -87,7 +87,7 @@ describe('the answer to a request over HTTP', () => {
     expect((await new Events(other).rest()).map(({ data }) => JSON.parse(data!)).at(-1)).toEqual(done(2));
   });
 
-  test('comes under the id that other callers use too', async () => {
+  test('has an id that other callers may also use', async () => {
     const { service, go } = talkative();
     const { post } = modernHttp(service);
     const replies = await Promise.all([post(call(1, logging)), post(call(1, logging))]);
@@ -132,7 +132,7 @@ describe('log messages', () => {
 });
 
 describe('over a shared connection', () => {
-  test('a cancelled request is told, and neither it nor its answer says anything more', async () => {
+  test('a cancelled request is aborted, and sends nothing more', async () => {
     const { service, seen, go } = talkative();
     const { client } = await served(service);
     await client.send(call(1, { [LEVEL]: 'info', progressToken: 'a' }), call(2, { progressToken: 'b' }));
@@ -205,7 +205,7 @@ describe('a subscription', () => {
     return { server, change };
   }
 
-  test('is acknowledged first, with what is honoured, and carries what was asked for and no more', async () => {
+  test('is acknowledged first, with the accepted filter, and carries only what was requested', async () => {
     const { server, change } = setUp();
     const { post, inbound } = modernHttp(server.service);
     const filter = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['a://1'] };
@@ -227,7 +227,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  test('keeps its id apart from others on a shared connection, until it is cancelled', async () => {
+  test('keeps its id separate from others on a shared connection, until it is cancelled', async () => {
     const { server, change } = setUp();
     const { client } = await served(server.service);
     await client.send(
@@ -249,7 +249,7 @@ describe('a subscription', () => {
     expect(client.take()).toEqual([]);
   });
 
-  test('ends where its client closes the stream', async () => {
+  test('ends if its client closes the stream', async () => {
     const heard: Exchange[] = [];
     const { post } = modernHttp(scripted({ 'subscriptions/listen': listening(heard) }).service);
     const events = new Events(await post(asked(1, 'subscriptions/listen', { notifications: {} })));
@@ -260,7 +260,7 @@ describe('a subscription', () => {
     await expect.poll(() => heard).toEqual([]);
   });
 
-  test('with a filter that is none is −32602', async () => {
+  test('with an invalid filter is −32602', async () => {
     const { server } = setUp();
     const { call: request } = modernHttp(server.service);
     for (const notifications of [undefined, [], { resourceSubscriptions: 'a://1' }]) {

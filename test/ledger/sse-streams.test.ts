@@ -35,7 +35,7 @@ test('no two events of a session have the same id, whichever streams they are on
 });
 
 describe('the stream of a POST in 2025-03-26', () => {
-  test('is not ended for the client to come back, for the revision knows of no such end', async () => {
+  test('is not closed for reconnection, because the revision has no such rule', async () => {
     const { session, server } = await openRaw({ streamDuration: 5000, keepAlive: 0, grace: 0 }, REVISION);
     const pending = session.post([request(1, 'work'), request(2, 'work')]);
     await settled();
@@ -47,7 +47,7 @@ describe('the stream of a POST in 2025-03-26', () => {
     expect(messages(await events.rest())).toEqual([note(1), answer(1), answer(2)]);
   });
 
-  test('that breaks off cancels nothing, and what came meanwhile is had by resuming', async () => {
+  test('that breaks off cancels nothing, and missed messages arrive on resumption', async () => {
     const go = deferred();
     const { service, seen } = scripted({
       work: async (exchange) => {
@@ -70,7 +70,7 @@ describe('the stream of a POST in 2025-03-26', () => {
     ]);
   });
 
-  test('carries what belongs to its requests, and the GET stream what belongs to none', async () => {
+  test('carries messages of its requests, and the GET stream carries all others', async () => {
     const go = deferred();
     const heard: Exchange[] = [];
     const { service } = scripted({

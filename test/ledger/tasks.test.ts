@@ -26,7 +26,7 @@ test('a server without tasks declares none, and has none of their methods', asyn
   }
 });
 
-test('a call that asks for a task is answered as any other', async () => {
+test('a call that asks for a task is answered like any other', async () => {
   const { client } = await opened(taskless().service, { revision: REVISION, capabilities: { tasks: {} } });
   const params = { name: 'now' };
   const related = { 'io.modelcontextprotocol/related-task': { taskId: 'x' } };
@@ -70,7 +70,7 @@ async function begin(client: Peer, server: Peer, taskId: string, progressToken: 
   return params['_meta'].progressToken;
 }
 
-test('the progress of a task behind a bridge goes on after its request is answered, to its client alone', async () => {
+test('the progress of a task behind a bridge continues after its request is answered, to its client only', async () => {
   const { clients, server, errors } = await bridged();
   const [one, other] = clients as [Peer, Peer];
   const tokens = [
@@ -102,10 +102,10 @@ test.each([
   client.take();
   await server.send(progress(token, 1), progress(going, 2));
   expect(client.take()).toEqual([progress('q', 2)]);
-  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('no active request')]);
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('belongs to no active request')]);
 });
 
-test('the status of a task behind a bridge is told to the client that began it, and of an unknown one to nobody', async () => {
+test('the status of a task behind a bridge goes to the client that began it, and of an unknown one to nobody', async () => {
   const { clients, server, errors } = await bridged();
   const [one, other] = clients as [Peer, Peer];
   await begin(one, server, 'a', 'p');

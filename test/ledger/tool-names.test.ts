@@ -9,7 +9,7 @@ function named(...names: string[]): { server: McpServer; errors: string[] } {
   return { server, errors };
 }
 
-test('names that differ in case alone are different tools', async () => {
+test('names that differ only in case are different tools', async () => {
   const { server } = named('add', 'Add');
   const { client } = await opened(server.service);
   for (const [id, name] of ['add', 'Add'].entries()) {

@@ -4,7 +4,7 @@ import { connect as connectOfficial, State, type ClientKind, type Target } from 
 
 type JsonObject = Record<string, any>;
 
-/** A client of either era, ours or an official one, of which each can be asked for everything. */
+/** A client of either era, ours or an official one. All support every kind of question. */
 export type Kind =
   | 'official 1.x'
   | 'official 2.x, handshake'
@@ -33,7 +33,7 @@ export type Way = 'stdio' | 'http' | 'memory';
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Called when the server works on the call. */
+  /** Called when the server has started the call. */
   readonly onbegin?: () => void;
 }
 
@@ -45,13 +45,13 @@ export interface Form {
 
 export interface LifeClient {
   readonly kind: Kind;
-  /** Every form that came, in order. */
+  /** All forms that arrived, in order. */
   readonly forms: Form[];
-  /** The form with this message, when it has come. */
+  /** Resolves with the form that has this message when it arrives. */
   asked(message: string): Promise<Form>;
-  /** Calls a tool; resolves with the text of its result. */
+  /** Calls a tool. Resolves with the text of its result. */
   call(name: string, args?: JsonObject, options?: CallOptions): Promise<string>;
-  /** Calls a tool that shows when its call is being answered. */
+  /** Calls a tool that reports when it has started. */
   begin(
     name: string,
     args?: JsonObject,
@@ -59,12 +59,12 @@ export interface LifeClient {
   ): { readonly begun: Promise<void>; readonly text: Promise<string> };
   /** The structured content of a result. */
   structured(name: string, args: JsonObject): Promise<JsonObject>;
-  /** Asks to hear of a resource; what it resolves with says how often it has heard that the resource changed. */
+  /** Subscribes to a resource. Resolves with a function that returns the number of changes so far. */
   subscribe(uri: string): Promise<() => number>;
   close(): Promise<void>;
 }
 
-/** A person who fills in forms when the test says so. */
+/** A user who fills in forms when the test says so. */
 class Person {
   readonly forms: Form[] = [];
   readonly #waiting = new Set<() => void>();
@@ -94,7 +94,7 @@ class Person {
     });
 }
 
-/** Connects a client with a name of its own; it is closed when the test is over. */
+/** Connects a client with a unique name. It is closed after the test. */
 export async function connect(kind: Kind, transport: Way, target: Target, name: string = kind): Promise<LifeClient> {
   const person = new Person();
   const info = { name, version: '1.0.0' };
@@ -119,7 +119,7 @@ export async function connect(kind: Kind, transport: Way, target: Target, name: 
         text = call(tool, args, { ...(signal && { signal }), onbegin: resolve });
         text.catch(reject);
       });
-      // Who waits for one of them hears of it.
+      // Notifies those who wait for this form.
       begun.catch(() => {});
       text.catch(() => {});
       return { begun, text };

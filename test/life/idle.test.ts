@@ -7,11 +7,11 @@ import { memoryTransportPair } from 'everwire/memory';
 import type { Target } from '../interop/clients.ts';
 import { connect, KINDS } from './clients.ts';
 
-/** What a server remembers of a client is there when the client comes back, however long nobody called. */
+/** A server's state for a client is still there when the client comes back, after any idle time. */
 
 const HOUR = 3_600_000;
 
-// It is loaded when it is first needed, and that takes a while.
+// It is loaded on first use, which takes a while.
 beforeAll(() => import('../../src/wire/negotiate.ts'));
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
@@ -28,7 +28,7 @@ function counting(): McpServer {
   return server;
 }
 
-/** A bridge to such servers, at an address and on connections of its clients. */
+/** A bridge to such servers. */
 function bridged(connections: BridgeOptions['connections']): { target: Target; servers: () => number } {
   let servers = 0;
   const bridge = createBridge({

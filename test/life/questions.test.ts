@@ -4,8 +4,8 @@ import { connect, isModern, KINDS, type Kind, type Way } from './clients.ts';
 import { at, bridgeTo, over, World } from './world.ts';
 
 /**
- * A question that a server asks while several calls of one client run belongs to that client, whichever of its calls asked.
- * It lives until it is answered: that newer calls are answered before it does not end it.
+ * If several calls of one client are in flight, a question belongs to that client, whichever call asked it. The question
+ * stays open until it is answered, even if newer calls end first.
  */
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -66,7 +66,7 @@ describe.each(PLACES)('$name', ({ transport, kinds, target }) => {
       const form = await client.asked(`Who is guest ${round}?`);
       counting.open();
       await Promise.all([client.call('count'), client.call('recall')]);
-      // Over 2026-07-28 a question is the result of one of the calls, and it may be this one's.
+      // In 2026-07-28, a question is the result of one of the calls, and this may be that call.
       if (!isModern(kind)) await newer.text;
       form.answer(`Ada ${round}`);
       expect(await older.text).toBe(`guest ${round} is Ada ${round}`);
@@ -75,7 +75,7 @@ describe.each(PLACES)('$name', ({ transport, kinds, target }) => {
     expect(client.forms).toHaveLength(ROUNDS);
   });
 
-  // Over 2026-07-28 a question is the result of one of the calls, and ends where that one is given up.
+  // In 2026-07-28, a question is the result of one of the calls, and ends if that call is cancelled.
   test.each(kinds.filter((kind) => !isModern(kind)))(
     'a question outlives newer calls that are cancelled (%s)',
     async (kind) => {
@@ -105,7 +105,7 @@ describe.each(PLACES)('$name', ({ transport, kinds, target }) => {
     await Promise.all(calls.map(({ begun }) => begun));
     gate.open();
     const forms = guests.toReversed().map((who) => client.asked(`Who is ${who}?`));
-    // Over 2026-07-28 a call that has gone out with a question carries the next when that one is answered.
+    // In 2026-07-28, the retry with one answer returns the next question.
     if (!isModern(kind)) await Promise.all(forms);
     await Promise.all(forms.map(async (form) => (await form).answer(`answer to ${(await form).message}`)));
     expect(await Promise.all(calls.map(({ text }) => text))).toEqual(

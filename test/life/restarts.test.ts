@@ -6,8 +6,8 @@ import { connect, KINDS, type Kind } from './clients.ts';
 import { at, bridgeTo, World, type Address } from './world.ts';
 
 /**
- * Servers and bridges are replaced all the time: one is told to end, says goodbye to whoever listens, and another starts
- * at the same address. Whoever listened goes on hearing.
+ * Servers and bridges are replaced all the time. The old one gets a signal and ends its subscriptions, and a new one starts
+ * at the same address. Subscriptions continue.
  */
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -23,20 +23,20 @@ afterEach(() => world.end());
 
 const FEATURES = [...programs.features];
 
-/** A server that listens, at an address where its successor will be. */
+/** A server at an address that its successor will use too. */
 async function started(args: readonly string[]): Promise<Address> {
   const address = await world.address();
   await address.serve(args);
   return address;
 }
 
-/** Has a server end as a supervisor does, and starts its successor at the same address. */
+/** Stops a server as a supervisor does, and starts its successor at the same address. */
 async function restart(address: Address, args: readonly string[]): Promise<void> {
   expect(await address.stop()).toEqual({ code: 0, signal: null });
   await address.serve(args);
 }
 
-/** Changes the resource at a server until `heard` says so. */
+/** Changes the resource until the client has been notified. */
 async function changed({ url }: { url: string }, heard: () => number): Promise<void> {
   const before = heard();
   const writer = await connectOurs(url);
@@ -50,7 +50,7 @@ async function changed({ url }: { url: string }, heard: () => number): Promise<v
   }
 }
 
-describe('a server that is started anew', () => {
+describe('a server that is restarted', () => {
   test.each(OURS)('is heard again by our client (%s)', async (kind) => {
     const server = await started(FEATURES);
     const client = await connect(kind, 'http', at(server));
@@ -82,7 +82,7 @@ describe('a server that is started anew', () => {
     await grows();
   });
 
-  test.each(KINDS)('behind a bridge is heard again by its clients (%s)', async (kind) => {
+  test.each(KINDS)('behind a bridge reaches its clients again (%s)', async (kind) => {
     const server = await started(FEATURES);
     const bridge = await world.serve([...programs.everwire, 'bridge', '--port', '0', server.url]);
     const client = await connect(kind, 'http', at(bridge));
@@ -122,7 +122,7 @@ describe('a server that is started anew', () => {
   });
 });
 
-describe('a bridge that is started anew', () => {
+describe('a bridge that is restarted', () => {
   test.each(OURS)('is heard again by our client (%s)', async (kind) => {
     const bridging = bridgeTo([...programs.features, '--stdio'], '--port', '0', '--shared');
     const bridge = await started(bridging);

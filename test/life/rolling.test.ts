@@ -3,7 +3,7 @@ import { eventually, type RunningServer } from '../support/process.ts';
 import { connect, isModern, KINDS } from './clients.ts';
 import { at, bridgeTo, World } from './world.ts';
 
-/** A bridge that is told to end, as in a rolling deployment, finishes what it has begun and begins nothing else. */
+/** A bridge that shuts down, as in a rolling deployment, finishes the requests in flight and accepts no others. */
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => world.end());
 
-/** Tells a bridge to end; resolves when it says that it is about to. */
+/** Sends a bridge the signal to end. Resolves when its health page says that it is shutting down. */
 async function draining({ child, url }: RunningServer): Promise<void> {
   child.kill('SIGTERM');
   await eventually(async () => (await fetch(new URL('/readyz', url))).status === 503, 'the bridge is not ready');
@@ -35,7 +35,7 @@ test.each(KINDS)('calls in flight are answered, and new ones are refused with th
 });
 
 test.each(KINDS.filter((kind) => !isModern(kind)))(
-  'a person in a session can still answer, and who does not ends the call with the reason (%s)',
+  'a user in a session can still answer, otherwise the call ends with the reason (%s)',
   async (kind) => {
     const bridge = await world.serve(bridgeTo(world.stateful, '--port', '0', '--drain-timeout', '3'));
     const client = await connect(kind, 'http', at(bridge));
@@ -51,7 +51,7 @@ test.each(KINDS.filter((kind) => !isModern(kind)))(
 );
 
 test.each(KINDS.filter(isModern))(
-  'a question to a caller without a session does not hold up the end (%s)',
+  'a question to a caller without a session does not delay the end (%s)',
   async (kind) => {
     const bridge = await world.serve(bridgeTo(world.stateful, '--port', '0', '--drain-timeout', '60'));
     const client = await connect(kind, 'http', at(bridge));

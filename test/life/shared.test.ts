@@ -4,14 +4,14 @@ import { connect, type Kind, type LifeClient } from './clients.ts';
 import { at, bridgeTo, World } from './world.ts';
 
 /**
- * Several clients on one connection to a server that does not say whose question it is. A question waits until one client
- * alone has calls there; a call of a tool that never asks waits for nothing.
+ * Several clients share a connection to a server that does not say which call asks. A question waits until only one client
+ * has calls that could have asked it. Calls of tools that never ask do not wait.
  */
 
 vi.setConfig({ testTimeout: 30_000 });
 
 const ROUNDS = 10;
-/** Milliseconds within which a question reaches its client though another one's call was cancelled and is never answered. */
+/** Milliseconds within which a question arrives, although a cancelled call of another client is never answered. */
 const SHORT = 5000;
 
 const PAIRS: readonly [Kind, Kind][] = [
@@ -38,7 +38,7 @@ describe.each(PAIRS)('%s beside %s', (first, second) => {
       connect(first, 'http', url, `ada ${pairs}`),
       connect(second, 'http', url, `grace ${pairs}`),
     ]);
-    // It is known of these that they do not ask.
+    // These tools are known not to ask.
     await Promise.all([ada.call('count'), grace.call('count')]);
     await Promise.all([ada.call('recall'), grace.call('recall')]);
     return [ada, grace];
@@ -56,7 +56,7 @@ describe.each(PAIRS)('%s beside %s', (first, second) => {
     expect(grace.forms).toEqual([]);
   });
 
-  test('a question that waits for another client holds up no call of a tool that never asks', async () => {
+  test('a question that waits for another client delays no call of a tool that never asks', async () => {
     const [ada, grace] = await both();
     const [asking, counting] = [world.gate(), world.gate()];
     const counted = grace.begin('count', { gate: counting.name });
@@ -71,7 +71,7 @@ describe.each(PAIRS)('%s beside %s', (first, second) => {
     expect(grace.forms).toEqual([]);
   });
 
-  test('questions reach the one whose call asks, or nobody', async () => {
+  test('questions reach the client whose call asks, or nobody', async () => {
     const [ada, grace] = await both();
     for (let round = 1; round <= ROUNDS; round += 1) {
       const greet = async (client: LifeClient, who: string): Promise<void> => {

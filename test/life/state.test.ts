@@ -5,8 +5,8 @@ import { connect, isModern, KINDS, type LifeClient } from './clients.ts';
 import { at, bridgeTo, over, World } from './world.ts';
 
 /**
- * A client is one connection to a server that has handshakes: what the server remembers of its calls is there for all of
- * them, whether they come one after the other or at once, and no process is started beside the one that remembers.
+ * A client has one connection to a handshake server. Everything that the server remembers is there for all calls of the
+ * client, sequential or parallel, and no other process is started.
  */
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -22,7 +22,7 @@ const upTo = (last: number): number[] => Array.from({ length: last }, (_, index)
 const ascending = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b);
 
 interface Counted {
-  /** Which call of its process it was. */
+  /** The number of the call in its process. */
   readonly calls: number;
   readonly pid: number;
 }
@@ -33,7 +33,7 @@ function newWorld(): World {
   return world;
 }
 
-/** Calls one after the other, and then some of which none is answered before all are being worked on. */
+/** Makes calls one after the other, and then several in parallel, which are answered only when all have started. */
 async function counts(client: LifeClient, world: World): Promise<Counted[]> {
   const count = async (gate?: string, onbegin?: () => void): Promise<Counted> =>
     JSON.parse(await client.call('count', gate === undefined ? {} : { gate }, { onbegin }));
@@ -47,7 +47,7 @@ async function counts(client: LifeClient, world: World): Promise<Counted[]> {
   return [...counted, ...(await Promise.all(upTo(AT_ONCE).map(() => count(gate.name, onbegin))))];
 }
 
-/** The same for a server of others, which answers at once: the length of its history with each call. */
+/** The same for a third-party server that answers at once. Returns the length of its history after each call. */
 async function thoughts(client: LifeClient): Promise<number[]> {
   const think = async (thoughtNumber: number): Promise<number> => {
     const thought = { thought: 'on', nextThoughtNeeded: true, thoughtNumber, totalThoughts: ALONE + AT_ONCE };
@@ -58,7 +58,7 @@ async function thoughts(client: LifeClient): Promise<number[]> {
   return [...lengths, ...(await Promise.all(upTo(AT_ONCE).map((call) => think(ALONE + call))))];
 }
 
-/** Each client has one process, and each process has counted every call of its clients. */
+/** Expects one process for each client, and that each process has counted all calls of its clients. */
 function expectOneProcessEach(ofClients: readonly Counted[][]): Map<number, Counted[]> {
   const ofProcesses = new Map<number, Counted[]>();
   for (const counted of ofClients) {
@@ -71,7 +71,7 @@ function expectOneProcessEach(ofClients: readonly Counted[][]): Map<number, Coun
   return ofProcesses;
 }
 
-/** None was started for these clients but what they need, and what was started to see whether the server works is gone. */
+/** Expects only the processes that these clients need. The process of the first check has ended. */
 async function expectProcesses(world: World, before: number, processes: number): Promise<void> {
   await eventually(() => world.alive.length <= processes, `${processes} processes; there are ${world.alive.length}`);
   expect(world.alive).toHaveLength(processes);
@@ -95,7 +95,7 @@ describe.each(MODES)('behind a bridge over HTTP, %s', (mode, options) => {
     const world = newWorld();
     const target = at(await world.serve(bridgeTo(world.sequentialThinking, '--port', '0', ...options)));
     const before = world.started.length;
-    // Each of two sessions has one of two connections; who has no session may share one of them.
+    // Each of two sessions has one of two connections. A client without a session may share one of them.
     const kinds = KINDS.filter((kind) => mode !== '--pool 2' || !isModern(kind)).slice(0, 2);
     const clients = await Promise.all(kinds.map((kind) => connect(kind, 'http', target)));
     const lengths = await Promise.all(clients.map(thoughts));
@@ -114,7 +114,7 @@ describe.each(MODES)('behind a bridge over stdio, %s', (_, options) => {
     ]);
     expectOneProcessEach([await counts(counter, counting)]);
     expect(ascending(await thoughts(thinker))).toEqual(upTo(ALONE + AT_ONCE));
-    // The official client 2.x starts its command twice: the first is asked what it speaks, and ended.
+    // The official client 2.x starts its command twice. The first process is only asked for its revision.
     const before = kind === 'official 2.x, 2026-07-28' ? 1 : 0;
     await expectProcesses(counting, before, 1);
     await expectProcesses(thinking, before, 1);
@@ -139,7 +139,7 @@ describe('callers without a session over HTTP', () => {
     );
   }
 
-  test('are one client where they are one program on this machine', async () => {
+  test('are one client if they run the same program on this machine', async () => {
     const [first, again, other, newer] = await pids(
       [],
       [
@@ -153,7 +153,7 @@ describe('callers without a session over HTTP', () => {
     expect(new Set([first, other, newer]).size).toBe(3);
   });
 
-  test('are one client where they are one principal and program', async () => {
+  test('are one client if they have the same principal and program', async () => {
     const [first, again, other] = await pids(
       ['--bearer', 'token-of-ada', '--bearer', 'token-of-grace'],
       [

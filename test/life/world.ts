@@ -8,7 +8,7 @@ import type { Target } from '../interop/clients.ts';
 const fixture = (name: string): string => `${root}test/fixtures/${name}.mjs`;
 const SEQUENTIAL_THINKING = `${root}node_modules/@modelcontextprotocol/server-sequential-thinking/dist/index.js`;
 
-/** Servers that keep state in their process, each start of which is written down, and gates that calls wait at. */
+/** Servers that keep state in their process, a record of each start, and gates at which calls wait. */
 export class World {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'everwire-life-'));
   readonly #servers: RunningServer[] = [];
@@ -24,7 +24,7 @@ export class World {
     return [fixture('counted'), this.#folder, SEQUENTIAL_THINKING];
   }
 
-  /** A gate at which no call waits yet. */
+  /** Creates a gate at which no call waits yet. */
   gate(): { name: string; open: () => void } {
     const name = `gate-${(this.#gates += 1)}`;
     return { name, open: () => writeFileSync(path.join(this.#folder, name), '') };
@@ -47,7 +47,7 @@ export class World {
     return server;
   }
 
-  /** An address at which one server follows another. Its port is never free, so that nobody else takes it in between. */
+  /** An address at which one server replaces another. Its port stays taken, so no other program can get it. */
   async address(): Promise<Address> {
     let current: RunningServer | undefined;
     const front = createServer((socket) => {
@@ -77,7 +77,7 @@ export class World {
     return { url: `${origin}/mcp`, sseUrl: `${origin}/sse`, serve, stop };
   }
 
-  /** Stops what was started. */
+  /** Stops everything that was started. */
   async end(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.stop()));
     await Promise.all(this.#addresses.map((front) => new Promise((resolve) => front.close(resolve))));
@@ -90,7 +90,7 @@ export interface Address {
   readonly sseUrl: string;
   /** Starts a server behind it. */
   readonly serve: (args: readonly string[]) => Promise<void>;
-  /** Has the server end, as a supervisor does; resolves with how it ended. */
+  /** Stops the server as a supervisor does. Resolves with how it ended. */
   readonly stop: () => Promise<unknown>;
 }
 
@@ -99,12 +99,12 @@ export function bridgeTo(child: readonly string[], ...options: string[]): string
   return [...programs.everwire, 'bridge', ...options, '--', process.execPath, ...child];
 }
 
-/** Where a server is that listens. */
+/** Where a listening server can be reached. */
 export function at({ url, sseUrl }: Pick<RunningServer, 'url' | 'sseUrl'>): Target {
   return { stdio: [], url, sseUrl };
 }
 
-/** Where a server is that each client starts for itself. */
+/** How each client starts its own server. */
 export function over(stdio: readonly string[]): Target {
   return { stdio, url: '', sseUrl: '' };
 }

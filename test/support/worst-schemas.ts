@@ -52,6 +52,10 @@ export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, v
     { items: { anyOf: [{ const: named(1000, String) }, true] } },
     list(400, () => named(1000, String)),
   ],
+  'long names that begin alike': () => [
+    { allOf: list(8, (id) => ({ not: { const: id } })) },
+    Object.fromEntries(list(5000, (id) => [`${'字'.repeat(1000)}${(id * 7919) % 5000}`, id])),
+  ],
   'many types': () => [{ items: { type: list(MANY, () => 'string') } }, list(MANY, String)],
   'allOf that doubles': () => [doubling(40, (allOf) => ({ allOf })), 'x'],
   'anyOf that doubles': () => [doubling(40, (anyOf) => ({ anyOf })), 5],
@@ -137,6 +141,10 @@ export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, v
     named(20_000, (id) => id),
   ],
   'lengths of a long string': () => [{ allOf: list(500, () => ({ minLength: 1, maxLength: 1e9 })) }, text],
+  'multipleOf that fails in many branches': () => [
+    { items: { anyOf: [...list(9900, (id) => ({ multipleOf: 1.000000000000123 + id * 9.7 })), true] } },
+    list(240, () => 0.5),
+  ],
   multipleOf: () => [{ items: { allOf: list(500, () => ({ multipleOf: 0.5 })) } }, list(MANY, () => 1e9)],
   'a pattern that goes back': () => [{ pattern: '^(a+)+$' }, `${'a'.repeat(60)}b`],
   'a pattern that goes back a little': () => [{ pattern: 'a*a*a*b$' }, text],

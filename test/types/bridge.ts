@@ -26,8 +26,8 @@ const fleet: Fleet = createFleet({
 export async function run(stateKey: string | undefined): Promise<HttpListener[]> {
   await bridge.check();
   return Promise.all([
-    listen({ service: bridge.service, sealState: false, stateKey, safeToRerun: 'by-annotations', port: 0 }),
-    listen({ service: fleet.service, sealState: false, port: 0 }),
+    listen({ service: bridge.service, stateKey, safeToRerun: 'by-annotations', port: 0 }),
+    listen({ service: fleet.service, port: 0 }),
   ]);
 }
 

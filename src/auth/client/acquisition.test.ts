@@ -99,7 +99,7 @@ describe('a refresh token', () => {
     expect((await store.get(KEY))!.tokens!.refreshToken).toBe('refresh-0');
   });
 
-  test('that is of no use is forgotten, whatever becomes of the login', async () => {
+  test('that does not work is removed, whatever the result of the login', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => ({ status: 400, body: { error: 'invalid_grant' } });
     world.back = { code: null, error: 'access_denied' };
@@ -125,25 +125,25 @@ describe('a refresh token', () => {
   });
 });
 
-describe('the scopes that are asked for', () => {
+describe('the requested scopes', () => {
   test.each([
     [SERVER, 'old new'],
     ['https://mcp.example', 'new'],
-  ])('hold those of tokens for the same resource alone: %s', async (resource, scope) => {
+  ])('contain only those of tokens for the same resource: %s', async (resource, scope) => {
     const world = new OAuthWorld();
     const store = await holding({ resource, scopes: ['old'], refreshToken: undefined });
     await send(world.authorizer({ store }), fresh('Bearer scope="new"'));
     expect(scopeOf(world.visited[0])).toBe(scope);
   });
 
-  test('are none that outlast the user where there is no user', async () => {
+  test('contain no offline access if there is no user', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { scopes_supported: ['offline_access'] });
     await send(world.authorizer({ clientCredentials: true, client: CLIENT, scopes: ['a', 'b'] }));
     expect(world.tokenRequests[0]!['scope']).toBe('a b');
   });
 
-  test('are kept with those that were granted', async () => {
+  test('are stored with those that were granted', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => world.issue({ scope: 'b c' });
     const store = new MemoryTokenStore();
@@ -152,8 +152,8 @@ describe('the scopes that are asked for', () => {
   });
 });
 
-describe('what is kept', () => {
-  test('is all that was issued', async () => {
+describe('what is stored', () => {
+  test('is everything that was issued', async () => {
     const world = new OAuthWorld();
     const at = 'https://mcp.example/elsewhere';
     world.resource({}, at);
@@ -175,7 +175,7 @@ describe('what is kept', () => {
     });
   });
 
-  test('is nothing beside, for stores that tell what is absent from what is undefined', async () => {
+  test('has no undefined members, for stores that distinguish missing from undefined', async () => {
     const world = new OAuthWorld();
     world.lifetime = undefined;
     world.ontoken = () => world.issue({ refresh_token: undefined });
@@ -190,7 +190,7 @@ describe('what is kept', () => {
 describe('a client', () => {
   const forgotten = { status: 401, body: { error: 'invalid_client' } };
 
-  test('that the application knows is not forgotten, and the user is not asked twice', async () => {
+  test('that the application knows is kept, and the user is not asked twice', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => (world.visited.length === 1 ? forgotten : undefined);
     const store = await holding({ clientId: CLIENT.clientId, refreshToken: undefined });
@@ -201,7 +201,7 @@ describe('a client', () => {
     expect((await store.get(KEY))!.client).toEqual(REGISTERED);
   });
 
-  test('that was registered just now and is not known is an error', async () => {
+  test('that was just registered and is unknown is an error', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => (world.visited.length < 4 ? forgotten : undefined);
     const { redirect, closed } = loggingIn(world);
@@ -209,7 +209,7 @@ describe('a client', () => {
     expect([world.visited.length, world.registrations.length, closed()]).toEqual([2, 2, 2]);
   });
 
-  test('is registered anew after a login that nobody came back from, and tokens are kept', async () => {
+  test('is registered again after an abandoned login, and tokens are kept', async () => {
     const world = new OAuthWorld();
     const store = await holding({ refreshToken: undefined });
     const { tokens } = (await store.get(KEY))!;
@@ -224,7 +224,7 @@ describe('a client', () => {
     expect([former, world.registrations.length]).toEqual([[[]], 1]);
   });
 
-  test('without tokens leaves nothing behind after a login that nobody came back from', async () => {
+  test('without tokens leaves nothing behind after an abandoned login', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     const { redirect } = loggingIn(world, () => Promise.reject(new OAuthError('timeout', 'late')));
@@ -236,22 +236,24 @@ describe('a client', () => {
   test.each([
     ['what comes back is somebody else’s', () => Promise.resolve(new URLSearchParams({ state: 'x' }))],
     ['the browser does not open', () => Promise.reject(new Error('no browser'))],
-  ])('is kept where %s', async (_, authorize) => {
+  ])('is kept if %s', async (_, authorize) => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     const { redirect, closed } = loggingIn(world, authorize);
-    await expect(send(world.authorizer({ store, redirect }))).rejects.toThrow(/its state differs|no browser/);
+    await expect(send(world.authorizer({ store, redirect }))).rejects.toThrow(
+      /The state of the authorization response differs|no browser/,
+    );
     expect(await store.get(KEY)).toEqual({ client: REGISTERED });
     expect(closed()).toBe(1);
   });
 
-  test('has no id where the authorization server takes no address of a document', async () => {
+  test('has no id if the authorization server does not accept a metadata URL', async () => {
     const world = new OAuthWorld();
     const assertion = (): Promise<string> => Promise.resolve('the-jwt');
     const clientMetadataUrl = 'https://app.example/client.json';
     await expect(send(world.authorizer({ assertion, clientMetadataUrl }))).rejects.toMatchObject({
       code: 'registration',
-      message: `${ISSUER} does not take the address of a document for a client id`,
+      message: `${ISSUER} does not support client ID metadata documents: register a client there, and set client.clientId`,
     });
     expect(world.tokenRequests).toEqual([]);
   });
@@ -261,24 +263,24 @@ describe('DPoP', () => {
   const proof = (world: OAuthWorld): string | undefined =>
     world.asked.find(({ url }) => url.endsWith('/token'))!.headers['dpop'];
 
-  test('is used where the application wants it, demanded or not', async () => {
+  test('is used if the application requires it, even if the server does not', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => world.issue({ token_type: 'DPoP' });
     expect((await send(world.authorizer({ dpop: true }))).sent).toEqual([undefined, 'DPoP access-1']);
     expect(proof(world)).toBeDefined();
   });
 
-  test('is not used where the application does not want it, demanded or not', async () => {
+  test('is not used if the application forbids it, even if the server requires it', async () => {
     const world = new OAuthWorld();
     world.resource({ dpop_bound_access_tokens_required: true });
     expect((await send(world.authorizer({ dpop: false }), anyToken)).sent).toEqual([undefined, 'Bearer access-1']);
     expect(proof(world)).toBeUndefined();
   });
 
-  test('that the authorization server does not do is an error where the application wants it', async () => {
+  test('that the authorization server does not support is an error if the application requires it', async () => {
     await expect(send(new OAuthWorld().authorizer({ dpop: true }))).rejects.toMatchObject({
       code: 'token',
-      message: `${ISSUER} does not bind tokens to a key`,
+      message: `${ISSUER} does not issue tokens that are bound to a key (DPoP)`,
     });
   });
 });

@@ -109,7 +109,10 @@ export class Acquisition {
     if (redirect) return this.#askUser(scopes, dpop);
     const client = knownClient(this.#options, server);
     if (!client)
-      throw new OAuthError('registration', `${server.issuer} does not take the address of a document for a client id`);
+      throw new OAuthError(
+        'registration',
+        `${server.issuer} does not support client ID metadata documents: register a client there, and set client.clientId`,
+      );
     const parameters = { resource, ...(scopes.length > 0 && { scope: scopes.join(' ') }) };
     const context = this.#context(client, dpop);
     const stored = await this.#options.store.get(this.#key);
@@ -179,7 +182,7 @@ export class Acquisition {
     // RFC 9449, section 5: the authorization server decides whether to bind the token, and the client may accept an
     // unbound one.
     if (this.#options.dpop === true && tokenType !== 'DPoP') {
-      throw new OAuthError('token', `${this.#key.issuer} does not bind tokens to a key`);
+      throw new OAuthError('token', `${this.#key.issuer} does not issue tokens that are bound to a key (DPoP)`);
     }
     const { metadataUrl, resource } = this.#authority;
     const tokens: StoredTokens = {

@@ -25,9 +25,14 @@ test.each([
   ['::ffff:0:127.0.0.1', 'private'],
   ['::ffff:0:a9fe:a9fe', 'private'],
   ['2002:a00:1::', 'private'],
+  ['3fff:fff::1', 'private'],
+  ['5f00::1', 'private'],
+  ['100:0:0:1::1', 'private'],
   ['no address', 'private'],
   ['172.32.0.1', 'public'],
   ['8.8.8.8', 'public'],
+  ['3fff:1000::1', 'public'],
+  ['5f01::1', 'public'],
   ['2606:4700::1111', 'public'],
 ])('%s is %s', (address, reach) => {
   expect(reachOf(address)).toBe(reach);

@@ -48,7 +48,7 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
   if (answer.getAll('state').length !== 1 || answer.get('state') !== state) {
     throw new OAuthError(
       'authorization',
-      'The authorization response does not belong to the request: its state differs',
+      'The state of the authorization response differs from that of the request: log in again',
     );
   }
   const error = answer.get('error');
@@ -63,7 +63,7 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
     params = oauth.validateAuthResponse(server, { client_id: client.clientId }, answer, state);
     if ((params.get('code') ?? '') === '') throw new TypeError();
   } catch {
-    throw new OAuthError('authorization', 'The authorization response holds no code');
+    throw new OAuthError('authorization', 'The authorization response has no code');
   }
   return requestToken(options, { grant: 'code', params, redirectUri, verifier }, { resource });
 }

@@ -28,7 +28,7 @@ function pair(
   return { fetch: authorizedFetch(authorizer, server), seen, refused };
 }
 
-test('a request is sent again with what the authorizer got, body and all', async () => {
+test('a request is sent again with the new token and the same body', async () => {
   const { fetch, seen } = pair('1');
   expect((await fetch(URL_OF_SERVER, { method: 'post', body: 'hello' })).status).toBe(200);
   expect(seen).toEqual([
@@ -50,7 +50,7 @@ test('a refusal that never ends is given back after twenty more times', async ()
   expect(refused).toHaveLength(20);
 });
 
-test('what cannot be sent twice is not sent at all', async () => {
+test('a request that cannot be sent twice is not sent at all', async () => {
   const { fetch, seen } = pair('1');
   await expect(fetch(new Request(URL_OF_SERVER))).rejects.toThrow(TypeError);
   await expect(fetch(URL_OF_SERVER, { method: 'POST', body: new ReadableStream() })).rejects.toThrow(TypeError);

@@ -13,9 +13,9 @@ const MAX_RETRIES = 20;
  */
 export function authorizedFetch(authorizer: Authorizer, fetch = globalThis.fetch): typeof globalThis.fetch {
   return async (input, init = {}) => {
-    if (typeof input !== 'string' && !(input instanceof URL))
-      throw new TypeError('Give the address, and not a Request');
-    if (init.body instanceof ReadableStream) throw new TypeError('A stream cannot be sent again: give a text or bytes');
+    if (typeof input !== 'string' && !(input instanceof URL)) throw new TypeError('fetch needs a URL, not a Request');
+    if (init.body instanceof ReadableStream)
+      throw new TypeError('The body must be text or bytes, because a stream cannot be sent again');
     const url = new URL(input);
     const method = (init.method ?? 'GET').toUpperCase() as 'GET' | 'POST' | 'DELETE';
     const signal = init.signal ?? undefined;

@@ -20,7 +20,7 @@ function signal(): { promise: Promise<void>; fire: () => void } {
   return { promise: new Promise<void>((resolve) => (fire = resolve)), fire };
 }
 
-test('an assertion that never comes does not lock others out for ever', async () => {
+test('an assertion that never settles does not block others for ever', async () => {
   const begun = signal();
   const { store, outcome } = stuck({ assertion: () => (begun.fire(), new Promise(() => {})) });
   await begun.promise;
@@ -32,7 +32,7 @@ test('an assertion that never comes does not lock others out for ever', async ()
   expect(await outcome).toMatchObject({ name: 'OAuthError', code: 'timeout' });
 });
 
-test('a person has an hour, and no more', async () => {
+test('a user has at most one hour', async () => {
   const begun = signal();
   const close = vi.fn<() => Promise<void>>(() => Promise.resolve());
   const authorize = (): Promise<never> => (begun.fire(), new Promise(() => {}));

@@ -1,4 +1,4 @@
-import { attendedTimer } from '../../transport/http/client/attendance.ts';
+import { Deadline } from '../../base/deadline.ts';
 import { Acquisition, type Demand } from './acquisition.ts';
 import { discoverAuthority, type Authority } from './discovery.ts';
 import { DpopKey } from './dpop.ts';
@@ -12,7 +12,7 @@ import { waitFor } from '../../base/wait.ts';
 
 /** Limits in milliseconds: for getting a token, not counting the time of a login, and for a login. */
 const MAX_ACQUISITION = 120_000;
-const MAX_ATTENDED = 3_600_000;
+const MAX_LOGIN = 3_600_000;
 
 export interface CredentialsOptions extends OAuthOptions {
   readonly store: TokenStore;
@@ -164,16 +164,16 @@ export class Credentials {
   /** Limits how long the lock is held. Application code that gets a token may ignore the signal. */
   async #bounded<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const late = new AbortController();
-    const latest = Date.now() + MAX_ATTENDED;
-    const end = attendedTimer(
-      MAX_ACQUISITION,
+    const latest = Date.now() + MAX_LOGIN;
+    const deadline = new Deadline(
+      { timeout: MAX_ACQUISITION },
+      () => late.abort(new OAuthError('timeout', `No token for ${this.endpoint.origin} was obtained in time`)),
       () => Math.min(this.#options.loginActiveUntil(), latest),
-      () => late.abort(new OAuthError('timeout', `No token for ${this.endpoint.origin} could be had in time`)),
     );
     try {
       return await waitFor(work(AbortSignal.any([signal, late.signal])), { signal: late.signal });
     } finally {
-      end();
+      deadline.clear();
     }
   }
 
@@ -196,7 +196,7 @@ export class Credentials {
       if (client && client.issuer === undefined && tokens?.clientId === client.clientId) {
         throw new OAuthError(
           'registration',
-          `The client was used with ${other}, and the server wants tokens of ${issuer}`,
+          `The client was used with ${other}, but the server requires tokens from ${issuer}`,
         );
       }
       if (tokens) await (registered ? store.set(key, { client: registered }) : store.delete(key));

@@ -55,7 +55,7 @@ export async function discoverAuthority(options: DiscoveryOptions): Promise<Auth
     throw new OAuthError('discovery', `The metadata of ${nameOf(endpoint)} names no authorization server`);
   const issuer = issuers.length === 1 ? issuers[0] : await choose(issuers);
   if (!issuers.includes(issuer))
-    throw new TypeError('The chosen authorization server is not among those of the server');
+    throw new TypeError('The chosen authorization server is not one that the metadata of the server names');
   return {
     server: await authorizationServer(issuer, http, signal),
     resource: resource['resource'] as string,
@@ -74,7 +74,7 @@ async function resourceMetadata(options: DiscoveryOptions): Promise<JsonObject |
   if (metadataUrl !== undefined) {
     const url = http.permitted(metadataUrl, 'resource_metadata');
     const metadata = await document(http, url, signal);
-    if (!metadata) throw new OAuthError('discovery', `${nameOf(url)} holds no metadata`);
+    if (!metadata) throw new OAuthError('discovery', `${nameOf(url)} has no metadata`);
     return ofResource(metadata, endpoint, url);
   }
   const suffix = 'oauth-protected-resource';
@@ -110,7 +110,7 @@ async function authorizationServer(
   signal: AbortSignal,
 ): Promise<AuthorizationServer> {
   const url = http.permitted(issuer, 'The authorization server');
-  if (/[?#]/.test(issuer)) throw new OAuthError('discovery', 'An issuer has neither a query nor a fragment');
+  if (/[?#]/.test(issuer)) throw new OAuthError('discovery', 'An issuer URL must not have a query or a fragment');
   const places = issuerMetadataUrls(url);
   for (const place of places) {
     const metadata = await document(http, new URL(place), signal);

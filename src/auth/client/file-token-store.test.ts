@@ -51,7 +51,7 @@ describe('credentials in files', () => {
   });
 
   test.each([['not JSON'], ['null'], ['{"credentials":7}'], ['']])(
-    'count as none where the file holds %j',
+    'count as missing if the file contains %j',
     async (text) => {
       const store = new FileTokenStore(folder);
       await store.set(KEY, CREDENTIALS);
@@ -63,7 +63,7 @@ describe('credentials in files', () => {
     },
   );
 
-  test('name neither the server nor the issuer in the name of the file', async () => {
+  test('reveal neither the server nor the issuer in the file name', async () => {
     await new FileTokenStore(folder).set(KEY, CREDENTIALS);
     expect((await readdir(folder))[0]).toMatch(/^[0-9a-f]{32}-[0-9a-f]{32}\.json$/);
   });
@@ -95,7 +95,7 @@ describe('a lock', () => {
     expect(await readFile(lock, 'utf8')).toBe(held);
   };
 
-  test('is broken where the process that held it is gone', async () => {
+  test('is broken if its process has ended', async () => {
     const child = spawn(process.execPath, ['-e', '']);
     await once(child, 'exit');
     const lock = await lockPath();
@@ -103,7 +103,7 @@ describe('a lock', () => {
     expect(await enter()).toBe('entered');
   });
 
-  test('is not judged by its process where that may be in another container of the same host name', async () => {
+  test('is not judged by its process if that may run in another container with the same host name', async () => {
     const child = spawn(process.execPath, ['-e', '']);
     await once(child, 'exit');
     const lock = await lockPath();
@@ -113,7 +113,7 @@ describe('a lock', () => {
     }
   });
 
-  test('is broken where it gave no sign of life for long', async () => {
+  test('is broken if its heartbeat is too old', async () => {
     const lock = await lockPath();
     await writeFile(lock, JSON.stringify({ id: 'x', pid: process.pid, processes: 'another machine' }));
     const old = new Date(Date.now() - 31_000);
@@ -121,7 +121,7 @@ describe('a lock', () => {
     expect(await enter()).toBe('entered');
   });
 
-  test('is broken where what should have broken it died over it', async () => {
+  test('is broken if the process that was breaking it has ended', async () => {
     const lock = await lockPath();
     const old = new Date(Date.now() - 31_000);
     for (const file of [lock, `${lock}.break`]) {
@@ -132,7 +132,7 @@ describe('a lock', () => {
     expect((await files()).filter((file) => file.includes('.lock'))).toEqual([]);
   });
 
-  test('is respected where its holder lives, here or elsewhere', async () => {
+  test('is respected while its holder is alive, on this machine or another', async () => {
     const lock = await lockPath();
     for (const processes of [processesHere(), 'another machine']) {
       await writeFile(lock, JSON.stringify({ id: 'x', pid: process.pid, processes }));
@@ -140,7 +140,7 @@ describe('a lock', () => {
     }
   });
 
-  test('that is stale is broken by one of many, who then enter one by one', async () => {
+  test('that is stale is broken by one of several waiters, which then take turns', async () => {
     const lock = await lockPath();
     const old = new Date(Date.now() - 31_000);
     await writeFile(lock, '');

@@ -36,7 +36,7 @@ test.each([
   ['a network of somebody’s own', ['10.0.0.7'], 'private'],
   ['the keys of a cloud machine', ['169.254.169.254'], 'link-local'],
   ['this machine, in another way to write it', ['::ffff:127.0.0.1'], 'loopback'],
-])('a name that leads to %s is not connected to for a public server', async (_, addresses, reach) => {
+])('a name that resolves to %s is refused for a public server', async (_, addresses, reach) => {
   const { port, connections } = await listen();
   names.set('auth.example', addresses);
   const url = new URL(`https://auth.example:${port}/`);
@@ -48,7 +48,7 @@ test.each([
   expect(connections()).toBe(0);
 });
 
-test('a name is asked for at each connection, so that it cannot lead elsewhere after a check', async () => {
+test('a name is resolved at each connection, so that it cannot change after the check', async () => {
   const { port, connections } = await listen();
   const http = new GuardedHttp({ server: new URL('https://10.0.0.1/mcp') });
   const url = new URL(`https://auth.example:${port}/`);
@@ -58,7 +58,7 @@ test('a name is asked for at each connection, so that it cannot lead elsewhere a
   expect(connections()).toBe(0);
 });
 
-test('a name that leads nowhere is not reached', async () => {
+test('a name that does not resolve is unreachable', async () => {
   const http = new GuardedHttp({ server: PUBLIC });
   await expect(http.get(new URL('https://nowhere.example/'), {})).rejects.toMatchObject({
     code: 'unreachable',

@@ -38,7 +38,7 @@ function asking(answer: (url: string, init: RequestInit) => Promise<unknown>): G
   return new GuardedHttp({ server: LOCAL, fetch: answer as unknown as typeof globalThis.fetch });
 }
 
-describe('an address that somebody else has named', () => {
+describe('a URL named by a server', () => {
   test.each([
     ['http://auth.example/', 'is not https'],
     ['ftp://auth.example/', 'is not https'],
@@ -86,7 +86,7 @@ describe('an address that somebody else has named', () => {
     expect(new GuardedHttp({ server }).permitted(address, 'It').href).toBe(address);
   });
 
-  test('is looked at again when it is asked', async () => {
+  test('is checked again for each request', async () => {
     const fetch = (): Promise<never> => Promise.reject(new Error('was asked'));
     const http = new GuardedHttp({ server: PUBLIC, fetch });
     const url = new URL('https://10.0.0.1/a');
@@ -96,7 +96,7 @@ describe('an address that somebody else has named', () => {
     );
   });
 
-  test('may be private where the application says so, and never link-local', () => {
+  test('may be private if the application allows it, but never link-local', () => {
     const http = new GuardedHttp({ server: PUBLIC, allowPrivateNetwork: true });
     expect(http.permitted('https://10.0.0.1/', 'It').hostname).toBe('10.0.0.1');
     expect(() => http.permitted('https://169.254.1.1/', 'It')).toThrow('link-local');
@@ -115,7 +115,7 @@ describe('an answer', () => {
     expect([response.status, response.headers.get('x-one'), await response.text()]).toEqual([404, 'a', 'accept: x/y']);
   });
 
-  test('is not read where it is too large', async () => {
+  test('is not read if it is too large', async () => {
     const origin = await serve((_, response) => {
       response.on('error', () => {});
       for (let n = 0; n < 20; n++) response.write(Buffer.alloc(100_000));
@@ -123,12 +123,12 @@ describe('an answer', () => {
     await expect(http.get(new URL(origin), {})).rejects.toThrow('larger than 1048576 bytes');
   });
 
-  test('is read where it is as large as it may be', async () => {
+  test('is read if it has exactly the maximum size', async () => {
     const origin = await serve((_, response) => response.end(Buffer.alloc(1024 * 1024)));
     expect((await (await http.get(new URL(origin), {})).arrayBuffer()).byteLength).toBe(1024 * 1024);
   });
 
-  test('is to all that was asked', async () => {
+  test('is the response to the complete request', async () => {
     const origin = await serve((request, response) => {
       void text(request).then((body) => response.end(`${request.method} ${String(request.headers['x-one'])} ${body}`));
     });
@@ -152,36 +152,31 @@ describe('an answer', () => {
     expect((await http.get(new URL(origin), {})).headers.get('www-authenticate')).toBe('Basic, Bearer');
   });
 
-  test('is not waited for once the signal fires', async () => {
+  test('is not awaited after the signal fires', async () => {
     const leaving = new AbortController();
     const left = new Error('left');
     const origin = await serve(() => leaving.abort(left));
     await expect(http.get(new URL(origin), {}, leaving.signal)).rejects.toBe(left);
   });
 
-  test.each([true, false])(
-    'is not waited for longer than ten seconds, with a signal of the caller: %s',
-    async (own) => {
-      const timeout = new AbortController();
-      const spy = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal);
-      onTestFinished(() => spy.mockRestore());
-      const origin = await serve(() => timeout.abort(new Error('over')));
-      await expect(http.get(new URL(origin), {}, own ? new AbortController().signal : undefined)).rejects.toMatchObject(
-        {
-          code: 'unreachable',
-          message: `${origin}/: no answer within 10000 ms`,
-        },
-      );
-      expect(spy).toHaveBeenCalledExactlyOnceWith(10_000);
-    },
-  );
+  test.each([true, false])('is awaited for at most ten seconds, with a signal of the caller: %s', async (own) => {
+    const timeout = new AbortController();
+    const spy = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal);
+    onTestFinished(() => spy.mockRestore());
+    const origin = await serve(() => timeout.abort(new Error('over')));
+    await expect(http.get(new URL(origin), {}, own ? new AbortController().signal : undefined)).rejects.toMatchObject({
+      code: 'unreachable',
+      message: `${origin}/: no answer within 10000 ms`,
+    });
+    expect(spy).toHaveBeenCalledExactlyOnceWith(10_000);
+  });
 
-  test('that breaks off is none', async () => {
+  test('that breaks off is an error', async () => {
     const url = await rawServer((socket) => void socket.once('data', () => socket.destroy()));
     await expect(http.get(url, {})).rejects.toMatchObject({ code: 'unreachable', message: `${url.href}: ECONNRESET` });
   });
 
-  test('with a status that none is, is none', async () => {
+  test('with an impossible status is an error', async () => {
     const url = await rawServer(
       (socket) => void socket.once('data', () => socket.end('HTTP/1.1 600 x\r\ncontent-length: 0\r\n\r\n')),
     );
@@ -200,7 +195,7 @@ describe('an answer', () => {
     expect([response.status, await response.text()]).toEqual([status, '']);
   });
 
-  test('of a function of one’s own is had by it, and by no redirect of its own', async () => {
+  test('of a custom fetch is used, but not its redirects', async () => {
     const asked: unknown[] = [];
     const own = asking(async (...args) => {
       asked.push(args);
@@ -222,7 +217,7 @@ describe('an answer', () => {
     [Object.assign(new Error('x'), { code: 'EPIPE' }), 'EPIPE'],
     [new Error('no way'), 'no way'],
     [new Error(''), 'no connection'],
-  ])('that does not come says why: %s', async (error, why) => {
+  ])('that does not arrive has an error with the reason: %s', async (error, why) => {
     const failing = asking(() => Promise.reject(error));
     await expect(failing.get(LOCAL, {})).rejects.toMatchObject({
       code: 'unreachable',
@@ -230,18 +225,18 @@ describe('an answer', () => {
     });
   });
 
-  test('that never comes is an error without the query', async () => {
+  test('that does not arrive has an error without the query', async () => {
     await expect(http.get(new URL('http://127.0.0.1:1/a?secret=1'), {})).rejects.toThrow(
       /^http:\/\/127\.0\.0\.1:1\/a: ECONNREFUSED$/,
     );
   });
 
-  test('that switches to another protocol is none', async () => {
+  test('that switches protocols is an error', async () => {
     const url = await rawServer((socket) => void socket.once('data', () => socket.write(SWITCHING)));
     await expect(http.get(url, {})).rejects.toThrow(/127\.0\.0\.1:\d+\/mcp: it switched to another protocol/);
   });
 
-  test('is not waited for where what asks does not heed the signal', async () => {
+  test('is not awaited even if the custom fetch ignores the signal', async () => {
     const leaving = new AbortController();
     const fetch = (): Promise<never> => {
       setImmediate(() => leaving.abort(new Error('left')));
@@ -287,7 +282,7 @@ describe('an answer', () => {
     expect(asked).toBe(1);
   });
 
-  test('that redirects elsewhere is refused, and elsewhere is not asked', async () => {
+  test('that redirects to another origin is refused, and that origin gets no request', async () => {
     let asked = 0;
     const other = await serve((_, response) => response.end(String((asked += 1))));
     const origin = await serve((_, response) => {
@@ -298,7 +293,7 @@ describe('an answer', () => {
     expect(asked).toBe(0);
   });
 
-  test('that redirects more than three times is given up', async () => {
+  test('that redirects more than three times fails', async () => {
     const asked: unknown[] = [];
     const origin = await serve(({ url, headers }, response) => {
       asked.push([url, headers['x-one']]);
@@ -311,7 +306,7 @@ describe('an answer', () => {
     asked.length = 0;
     await expect(http.get(new URL(`${origin}/4`), {})).rejects.toMatchObject({
       code: 'unreachable',
-      message: `${origin}/4 redirects too often`,
+      message: `${origin}/4 redirects too many times`,
     });
     expect(asked).toHaveLength(4);
   });

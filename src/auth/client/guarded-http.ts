@@ -85,7 +85,7 @@ export class GuardedHttp {
       if (next?.origin !== at.origin) {
         throw new OAuthError('blocked', `${nameOf(at)} redirects to another origin`);
       }
-      if (hops === MAX_REDIRECTS) throw new OAuthError('unreachable', `${nameOf(url)} redirects too often`);
+      if (hops === MAX_REDIRECTS) throw new OAuthError('unreachable', `${nameOf(url)} redirects too many times`);
       at = next;
     }
   }

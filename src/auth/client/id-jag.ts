@@ -1,8 +1,8 @@
 import type { GuardedHttpOptions } from './guarded-http.ts';
 import { GuardedHttp } from './guarded-http.ts';
-import { clientAuthentication, type Identity } from './client-authentication.ts';
+import type { Identity } from './client-authentication.ts';
 import { OAuthError } from './oauth-error.ts';
-import { withoutSecrets } from './token-endpoint.ts';
+import { tokenResponse } from './token-endpoint.ts';
 
 /** What an assertion is requested for. */
 export interface AssertionRequest {
@@ -45,45 +45,20 @@ export function idJag(options: IdJagOptions): AssertionSource {
   const http = new GuardedHttp({ server: endpoint, allowPrivateNetwork: true, fetch });
   http.permitted(tokenEndpoint, 'tokenEndpoint');
   return async ({ issuer: audience, resource, scopes, signal }) => {
-    const oauth = await import('oauth4webapi');
     const subject = typeof subjectToken === 'string' ? subjectToken : await subjectToken();
     const server = { issuer, token_endpoint: tokenEndpoint };
-    const client = { client_id: options.clientId };
-    const parameters = {
-      requested_token_type: ID_JAG,
-      audience,
-      resource,
-      subject_token: subject,
-      subject_token_type: subjectTokenType,
-      ...(scopes.length > 0 && { scope: scopes.join(' ') }),
-    };
-    const request = {
-      [oauth.customFetch]: http.fetch,
-      [oauth.allowInsecureRequests]: true,
-      signal,
-    };
-    try {
-      const grant = 'urn:ietf:params:oauth:grant-type:token-exchange';
-      const authentication = await clientAuthentication(options, server);
-      const response = await oauth.genericTokenEndpointRequest(
-        server,
-        client,
-        authentication,
-        grant,
-        parameters,
-        request,
-      );
-      const { access_token: assertion, issued_token_type: type } = await oauth.processGenericTokenEndpointResponse(
-        server,
-        client,
-        response,
-        // The issued token is not an access token (RFC 8693, section 2.2.1).
-        { recognizedTokenTypes: { n_a: () => {} } },
-      );
-      if (type !== ID_JAG) throw new OAuthError('token', 'The identity provider issued something else than an ID-JAG');
-      return assertion;
-    } catch (error) {
-      throw withoutSecrets(error, [subject, options.clientSecret ?? '']);
-    }
+    const { access_token: assertion, issued_token_type: type } = await tokenResponse(
+      { server, client: options, http, dpop: undefined, signal },
+      { grant: 'token-exchange', subjectToken: subject },
+      {
+        requested_token_type: ID_JAG,
+        audience,
+        resource,
+        subject_token_type: subjectTokenType,
+        ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+      },
+    );
+    if (type !== ID_JAG) throw new OAuthError('token', 'The identity provider did not issue an ID-JAG');
+    return assertion;
   };
 }

@@ -23,8 +23,8 @@ async function login(
   }
 }
 
-describe('a login that comes back over loopback', () => {
-  test('gives what came back, and tells the user so', async () => {
+describe('a login over loopback', () => {
+  test('returns the redirect, and shows the user a page', async () => {
     let page!: Response;
     const answer = await login(
       async (redirectUri) => {
@@ -49,7 +49,7 @@ describe('a login that comes back over loopback', () => {
     await expect(fetch(seen)).rejects.toThrow('fetch failed');
   });
 
-  test('waits on where another state comes', async () => {
+  test('keeps waiting after a redirect with another state', async () => {
     const statuses: number[] = [];
     const answer = await login(async (redirectUri) => {
       for (const state of ['', '?code=evil', '?code=evil&state=other', `?code=good&state=${STATE}`]) {
@@ -60,7 +60,7 @@ describe('a login that comes back over loopback', () => {
     expect(answer.get('code')).toBe('good');
   });
 
-  test('fails where another issuer answers, and shows nothing that it says', async () => {
+  test('fails if another issuer answers, and shows none of its text', async () => {
     let text!: string;
     const failed = login(async (redirectUri) => {
       const query = `?error=x&error_description=evil&state=${STATE}&iss=https%3A%2F%2Fevil.example`;
@@ -71,7 +71,7 @@ describe('a login that comes back over loopback', () => {
     expect(text).not.toContain('evil');
   });
 
-  test('answers nothing but its path, to nobody but itself', async () => {
+  test('answers only its own path, and only local requests', async () => {
     const statuses: number[] = [];
     await login(async (redirectUri) => {
       statuses.push((await fetch(new URL('/other', redirectUri))).status);
@@ -83,21 +83,21 @@ describe('a login that comes back over loopback', () => {
     expect(statuses).toEqual([404, 405, 403]);
   });
 
-  test('is given up after a time', async () => {
+  test('ends after a timeout', async () => {
     await expect(login(() => Promise.resolve(), { timeout: 20 })).rejects.toMatchObject({ code: 'timeout' });
   });
 
-  test('is given up where nobody wants it any more', async () => {
+  test('ends when it is cancelled', async () => {
     const leaving = new AbortController();
     const open = (): void => leaving.abort(new Error('left'));
     await expect(login(() => Promise.resolve(), { open }, leaving.signal)).rejects.toThrow('left');
   });
 
-  test('fails where the address cannot be shown', async () => {
+  test('fails if the URL cannot be shown', async () => {
     await expect(login(() => Promise.reject(new Error('no browser')))).rejects.toThrow('no browser');
   });
 
-  test('takes the port that the client is registered with, where it is free', async () => {
+  test('uses the registered port if it is free', async () => {
     const redirect = loopbackRedirect({ open: () => {} });
     const first = await redirect.start([]);
     const second = await redirect.start([first.redirectUri]);

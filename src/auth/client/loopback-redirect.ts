@@ -115,7 +115,7 @@ class LoopbackLogin implements LoginAttempt {
     const waiting = this.#waiting;
     const answer = url.searchParams;
     if (!waiting || answer.get('state') !== waiting.request.state) {
-      return this.#show(response, 400, 'Nobody is waiting for this login. Please start again where you began it.');
+      return this.#show(response, 400, 'This login is no longer active. Start it again in the program that began it.');
     }
     try {
       checkIssuer(answer, waiting.request.issuer, false);

@@ -53,7 +53,7 @@ describe('the code flow', () => {
     expect(Buffer.from(digest).toString('base64url')).toBe(code_challenge);
   });
 
-  test('asks nobody where the server lets in anyone', async () => {
+  test('asks no one if the server requires no token', async () => {
     const world = new OAuthWorld();
     await send(world.authorizer(), () => undefined);
     expect(world.asked).toEqual([]);
@@ -74,7 +74,7 @@ describe('the code flow', () => {
     expect(world.visited[0]!.searchParams.get('tenant')).toBe('7');
   });
 
-  test('asks one user once, whoever waits', async () => {
+  test('asks one user once, for all waiting requests', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     const all = await Promise.all([send(authorizer), send(authorizer), send(authorizer)]);
@@ -83,7 +83,7 @@ describe('the code flow', () => {
     expect(world.registrations).toHaveLength(1);
   });
 
-  test('sends tokens to no other origin, and hears nothing of it', async () => {
+  test('sends tokens to no other origin, and ignores its challenges', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     await send(authorizer);
@@ -94,13 +94,13 @@ describe('the code flow', () => {
     expect(world.read.some((url) => url.includes('evil'))).toBe(false);
   });
 
-  test('belongs to the address of the first request where no server is given', async () => {
+  test('belongs to the URL of the first request if no server is given', async () => {
     const world = new OAuthWorld();
     await send(world.authorizer({ server: undefined }));
     expect(world.tokenRequests[0]!['resource']).toBe(SERVER);
   });
 
-  test('is given up where nobody wants it any more', async () => {
+  test('ends when nobody waits for it', async () => {
     const world = new OAuthWorld();
     const leaving = new AbortController();
     const redirect = {
@@ -115,9 +115,9 @@ describe('the code flow', () => {
   });
 
   test.each([
-    ['state', { state: 'other' }, 'its state differs'],
-    ['state', { state: null }, 'its state differs'],
-    ['code', { code: null }, 'holds no code'],
+    ['state', { state: 'other' }, 'The state of the authorization response differs'],
+    ['state', { state: null }, 'The state of the authorization response differs'],
+    ['code', { code: null }, 'has no code'],
   ])('refuses an answer with a wrong %s: %j', async (_, back, why) => {
     const world = new OAuthWorld();
     world.back = back;
@@ -125,7 +125,7 @@ describe('the code flow', () => {
     expect(world.tokenRequests).toEqual([]);
   });
 
-  test('says what the authorization server says', async () => {
+  test('reports the error of the authorization server', async () => {
     const world = new OAuthWorld();
     world.back = { code: null, error: 'access_denied', error_description: 'The user\nsaid no' };
     await expect(send(world.authorizer())).rejects.toMatchObject({
@@ -138,7 +138,7 @@ describe('the code flow', () => {
   test.each([
     ['absent', undefined],
     ['without S256', ['plain']],
-  ])('is refused where the PKCE methods are %s', async (_, methods) => {
+  ])('is refused if the PKCE methods are %s', async (_, methods) => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { code_challenge_methods_supported: methods });
     await expect(send(world.authorizer())).rejects.toMatchObject({ code: 'pkce_unsupported' });
@@ -182,7 +182,7 @@ describe('the issuer of an authorization response', () => {
 describe('discovery', () => {
   const WELL_KNOWN = 'https://mcp.example/.well-known/oauth-protected-resource';
 
-  test('asks where the challenge says, and nowhere else', async () => {
+  test('is requested only from the URL in the challenge', async () => {
     const world = new OAuthWorld();
     world.documents.delete(`${WELL_KNOWN}/mcp`);
     world.resource({}, 'https://mcp.example/elsewhere');
@@ -193,7 +193,7 @@ describe('discovery', () => {
     expect(world.read).toHaveLength(2);
   });
 
-  test('tries the well-known places in order', async () => {
+  test('is requested from the well-known URLs in order', async () => {
     const world = new OAuthWorld();
     world.documents.delete(`${WELL_KNOWN}/mcp`);
     world.resource({ resource: 'https://mcp.example' }, WELL_KNOWN);
@@ -202,7 +202,7 @@ describe('discovery', () => {
     expect(world.tokenRequests[0]!['resource']).toBe('https://mcp.example');
   });
 
-  test('takes a page for no metadata, as those answer whose server shows one for everything', async () => {
+  test('an HTML page is not metadata; some servers answer every path with one', async () => {
     const world = new OAuthWorld();
     world.documents.set(`${WELL_KNOWN}/mcp`, { body: '<!doctype html>' });
     world.resource({ resource: 'https://mcp.example' }, WELL_KNOWN);
@@ -273,13 +273,13 @@ describe('discovery', () => {
     },
   );
 
-  test('refuses an authorization endpoint that is no page', async () => {
+  test('refuses an authorization endpoint that is not a web page', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { authorization_endpoint: 'javascript:alert(1)' });
     await expect(send(world.authorizer())).rejects.toMatchObject({ code: 'blocked' });
   });
 
-  test('takes a server that is out of order for nothing else', async () => {
+  test('does not mistake a server that fails for one without metadata', async () => {
     const world = new OAuthWorld();
     world.documents.set(`${WELL_KNOWN}/mcp`, { status: 503 });
     await expect(send(world.authorizer())).rejects.toMatchObject({ code: 'unreachable' });
@@ -317,7 +317,7 @@ describe('a server of 2025-03-26', () => {
     },
   );
 
-  test('has the default endpoints where it has no metadata', async () => {
+  test('has the default endpoints if there is no metadata', async () => {
     const world = old();
     expect((await send(world.authorizer())).let).toBe(true);
     expect(world.visited[0]!.href).toMatch(/^https:\/\/mcp\.example\/authorize\?/);
@@ -327,7 +327,7 @@ describe('a server of 2025-03-26', () => {
     ]);
   });
 
-  test('is refused where the application says so', async () => {
+  test('is refused if the application disables it', async () => {
     await expect(send(old().authorizer({ legacy: false }))).rejects.toMatchObject({ code: 'discovery' });
   });
 });
@@ -335,7 +335,7 @@ describe('a server of 2025-03-26', () => {
 describe('the client id', () => {
   const DOCUMENT = 'https://app.example/client.json';
 
-  test('is that of a client which is known, before all else', async () => {
+  test('is a known client first', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { client_id_metadata_document_supported: true });
     await send(world.authorizer({ client: { clientId: 'app' }, clientMetadataUrl: DOCUMENT }));
@@ -343,7 +343,7 @@ describe('the client id', () => {
     expect(world.registrations).toEqual([]);
   });
 
-  test('is the address of its document where the authorization server takes one', async () => {
+  test('is its metadata URL if the authorization server supports that', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { client_id_metadata_document_supported: true });
     await send(world.authorizer({ clientMetadataUrl: DOCUMENT }));
@@ -351,19 +351,19 @@ describe('the client id', () => {
     expect(world.registrations).toEqual([]);
   });
 
-  test('is registered where it takes none', async () => {
+  test('is registered if the server does not support metadata documents', async () => {
     const world = new OAuthWorld();
     await send(world.authorizer({ clientMetadataUrl: DOCUMENT }));
     expect(world.registrations).toHaveLength(1);
   });
 
-  test('is asked of the application where there is no way to get one', async () => {
+  test('must come from the application if there is no way to get one', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { registration_endpoint: undefined });
-    await expect(send(world.authorizer())).rejects.toThrow('give its id as client.clientId');
+    await expect(send(world.authorizer())).rejects.toThrow('set client.clientId');
   });
 
-  test('is registered with what the application says, and as a web application where it is one', async () => {
+  test('is registered with the application’s metadata, and as a web application if it is one', async () => {
     const world = new OAuthWorld();
     const redirect = {
       start: async () => ({ ...(await world.redirect.start([])), redirectUri: 'https://app.example/back' }),
@@ -379,7 +379,7 @@ describe('the client id', () => {
     });
   });
 
-  test('that is refused says why', async () => {
+  test('that is refused has an error with the reason', async () => {
     const world = new OAuthWorld();
     world.onregister = () => ({ status: 400, body: { error: 'invalid_redirect_uri', error_description: 'Use https' } });
     await expect(send(world.authorizer())).rejects.toMatchObject({
@@ -403,7 +403,7 @@ describe('the client id', () => {
   test.each([
     ['its secret has ended', { secretExpiresAt: 1 }],
     ['it has another redirect URI', { redirectUris: ['http://127.0.0.1:1/callback'] }],
-  ])('is registered again where %s', async (_, members) => {
+  ])('is registered again if %s', async (_, members) => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     await store.set(KEY, { client: { clientId: 'old', redirectUris: [REDIRECT], ...members } });
@@ -411,7 +411,7 @@ describe('the client id', () => {
     expect(world.visited[0]!.searchParams.get('client_id')).toBe('client-of-auth.example');
   });
 
-  test('is registered again where the authorization server has forgotten it', async () => {
+  test('is registered again if the authorization server no longer knows it', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     await store.set(KEY, { client: { clientId: 'old', redirectUris: [REDIRECT] } });
@@ -439,7 +439,7 @@ describe('credentials are bound to their issuer', () => {
     world.issuer(SECOND);
   }
 
-  test('where the server changes it, a client is registered anew and nothing of the old goes to the new', async () => {
+  test('if the server changes its issuer, the client registers again and sends nothing old to the new one', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     const authorizer = world.authorizer({ store });
@@ -454,7 +454,7 @@ describe('credentials are bound to their issuer', () => {
     expect(await store.issuers(SERVER)).toEqual([SECOND, ISSUER]);
   });
 
-  test('a token that is about to end is not refreshed at another issuer', async () => {
+  test('an expiring token is not refreshed at another issuer', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     await send(world.authorizer({ store }));
@@ -469,7 +469,7 @@ describe('credentials are bound to their issuer', () => {
   test.each([
     ['named', { ...CLIENT, issuer: ISSUER }],
     ['not named', CLIENT],
-  ])('a client whose issuer is %s is not shown to another', async (_, client) => {
+  ])('a client whose issuer is %s is not sent to another', async (_, client) => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer({ client });
     await send(authorizer);
@@ -506,14 +506,14 @@ describe('scopes', () => {
     expect(scopeOf(world.visited[0])).toBe('files:read files:list');
   });
 
-  test('are those of the metadata where the challenge names none', async () => {
+  test('are those of the metadata if the challenge has none', async () => {
     const world = new OAuthWorld();
     world.resource({ scopes_supported: ['a', 'b'] });
     await send(world.authorizer());
     expect(scopeOf(world.visited[0])).toBe('a b');
   });
 
-  test('hold offline_access, and the user is asked for it, where the authorization server knows it', async () => {
+  test('include offline_access, with the user’s consent, if the authorization server supports it', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { scopes_supported: ['offline_access'] });
     await send(world.authorizer(), asks('a'));
@@ -535,7 +535,7 @@ describe('scopes', () => {
         : challenge(403, `Bearer error="insufficient_scope", scope="${needed.join(' ')}"`);
     };
 
-  test('are stepped up to all that were asked for, without a refresh', async () => {
+  test('are stepped up to all that were requested, without a refresh', async () => {
     const world = new OAuthWorld();
     const gate = wants('write')(() => scopeOf(world.visited.at(-1)));
     const { sent } = await send(world.authorizer(), gate);
@@ -544,7 +544,7 @@ describe('scopes', () => {
     expect(world.tokenRequests.map((form) => form['grant_type'])).toEqual(['authorization_code', 'authorization_code']);
   });
 
-  test('are stepped up once for all who need them', async () => {
+  test('are stepped up once for all waiting requests', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     await send(authorizer);
@@ -553,7 +553,7 @@ describe('scopes', () => {
     expect(world.visited).toHaveLength(2);
   });
 
-  test('that do not help are given up after two times', async () => {
+  test('that do not help end after two step-ups', async () => {
     const world = new OAuthWorld();
     const gate = wants('write')(() => 'read');
     await expect(send(world.authorizer(), gate)).rejects.toMatchObject({ code: 'insufficient_scope' });
@@ -572,7 +572,7 @@ describe('scopes', () => {
 });
 
 describe('a token that has ended', () => {
-  test('is refreshed before it is used, and the refresh token rotates', async () => {
+  test('is refreshed before use, and the refresh token rotates', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     world.lifetime = 0;
@@ -593,7 +593,7 @@ describe('a token that has ended', () => {
     expect(world.visited).toHaveLength(1);
   });
 
-  test('is refreshed where the server says so, once for all', async () => {
+  test('is refreshed once for all when the server rejects it', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     await send(authorizer);
@@ -602,7 +602,7 @@ describe('a token that has ended', () => {
     expect(world.tokenRequests.map((form) => form['grant_type'])).toEqual(['authorization_code', 'refresh_token']);
   });
 
-  test('keeps its refresh token where no other comes', async () => {
+  test('keeps its refresh token if no new one arrives', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     world.ontoken = ({ body }) =>
@@ -613,7 +613,7 @@ describe('a token that has ended', () => {
     expect((await store.get(KEY))!.tokens!.refreshToken).toBe('refresh-1');
   });
 
-  test('is had from the user again where the refresh token is of no use', async () => {
+  test('requires a new login if the refresh token does not work', async () => {
     const world = new OAuthWorld();
     world.ontoken = ({ body }) =>
       body['grant_type'] === 'refresh_token' ? { status: 400, body: { error: 'invalid_grant' } } : undefined;
@@ -624,7 +624,7 @@ describe('a token that has ended', () => {
     expect(world.registrations).toHaveLength(1);
   });
 
-  test('is not had from the user where the authorization server is out of order', async () => {
+  test('requires no login if the authorization server fails', async () => {
     const world = new OAuthWorld();
     world.ontoken = ({ body }) => (body['grant_type'] === 'refresh_token' ? { status: 500 } : undefined);
     const authorizer = world.authorizer();
@@ -649,13 +649,13 @@ describe('a token that has ended', () => {
       await expect((await kept(2)).headers(request)).rejects.toMatchObject({ code: 'token' });
     });
 
-    test('is still used as long as it is good', async () => {
+    test('is still used while it is valid', async () => {
       const headers = await (await kept(Date.now() + 60_000)).headers(request);
       expect(headers).toEqual({ authorization: 'Bearer access-1' });
     });
   });
 
-  test('is not asked for again for a request that was sent with an older one', async () => {
+  test('is not requested again for a request that was sent with an older one', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     await send(authorizer);
@@ -666,7 +666,7 @@ describe('a token that has ended', () => {
     expect(world.asked).toEqual([]);
   });
 
-  test('and was kept is not taken for one that another process got', async () => {
+  test('stored by this process is not mistaken for one that another process got', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     world.ontoken = () => world.issue({ refresh_token: undefined });
@@ -687,7 +687,7 @@ describe('a token that has ended', () => {
     ]);
   });
 
-  test('that the server never takes is given up', async () => {
+  test('that the server never accepts causes an error', async () => {
     const world = new OAuthWorld();
     await expect(send(world.authorizer(), accepts())).rejects.toMatchObject({ code: 'rejected' });
     expect(world.tokens).toBe(2);
@@ -716,7 +716,7 @@ describe('a token that has ended', () => {
   });
 });
 
-describe('how a client shows who it is', () => {
+describe('how a client authenticates', () => {
   async function asked(
     methods: string[] | undefined,
     client: object,
@@ -733,7 +733,7 @@ describe('how a client shows who it is', () => {
     ['the server says nothing', undefined, {}],
     ['the server takes both', ['client_secret_post', 'client_secret_basic'], {}],
     ['that was agreed on', ['client_secret_post'], { authMethod: 'client_secret_basic' }],
-  ])('is in the header where %s', async (_, methods, client) => {
+  ])('in the header if %s', async (_, methods, client) => {
     const [header, body] = await asked(methods, client);
     expect(header).toBe(basic);
     expect(body).not.toHaveProperty('client_secret');
@@ -744,13 +744,13 @@ describe('how a client shows who it is', () => {
     expect(header).toBe(`Basic ${btoa('a%3Ab:%C3%BC+%2B%2F-._%7E*')}`);
   });
 
-  test('is in the body where the server takes only that', async () => {
+  test('in the body if the server supports only that', async () => {
     const [header, body] = await asked(['client_secret_post'], {});
     expect(header).toBeUndefined();
     expect(body).toMatchObject({ client_id: 'app', client_secret: CLIENT.clientSecret });
   });
 
-  test('is its id alone where the server takes nothing else', async () => {
+  test('with its id only if the server supports nothing else', async () => {
     const [header, body] = await asked(['none'], {});
     expect(header).toBeUndefined();
     expect(body).not.toHaveProperty('client_secret');
@@ -760,7 +760,7 @@ describe('how a client shows who it is', () => {
     ['client_secret_basic', 'basic'],
     ['client_secret_post', 'post'],
     ['none', 'none'],
-  ])('is what a registration gave: %s', async (method, expected) => {
+  ])('with what the registration returned: %s', async (method, expected) => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { token_endpoint_auth_methods_supported: [method] });
     world.onregister = ({ body }) => {
@@ -774,7 +774,7 @@ describe('how a client shows who it is', () => {
     expect(how).toBe(expected);
   });
 
-  test('must not be something that it cannot do', async () => {
+  test('never with a method that it does not support', async () => {
     await expect(asked(undefined, { authMethod: 'tls_client_auth' })).rejects.toMatchObject({ code: 'registration' });
   });
 });
@@ -790,7 +790,7 @@ describe('client credentials', () => {
     expect(world.visited).toEqual([]);
   });
 
-  test('are had anew before they end, without a refusal', async () => {
+  test('are requested again before they expire, without a refusal', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     const options = { clientCredentials: true, client: CLIENT, store };
@@ -850,7 +850,7 @@ describe('assertions', () => {
     expect(failure).not.toContain('the-signed-jwt');
   });
 
-  test('of an organization are had from its identity provider', async () => {
+  test('of an organization come from its identity provider', async () => {
     const world = new OAuthWorld();
     const IDP = 'https://idp.example/token';
     world.ontoken = ({ url }) =>
@@ -885,14 +885,12 @@ describe('assertions', () => {
     expect(world.visited).toEqual([]);
   });
 
-  test('of another kind are not taken from it', async () => {
+  test('of another kind are not accepted from it', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => ({ body: { access_token: 'x', issued_token_type: 'urn:x', token_type: 'Bearer' } });
     const fetch = world.fetch;
     const assertion = idJag({ tokenEndpoint: 'https://idp.example/token', clientId: 'a', subjectToken: 'b', fetch });
-    await expect(send(world.authorizer({ client: CLIENT, assertion }))).rejects.toThrow(
-      'something else than an ID-JAG',
-    );
+    await expect(send(world.authorizer({ client: CLIENT, assertion }))).rejects.toThrow('did not issue an ID-JAG');
   });
 });
 
@@ -903,7 +901,7 @@ describe('DPoP', () => {
   const onlyDpop = ({ authorization }: Readonly<Record<string, string>>): ReturnType<typeof anyToken> =>
     authorization ? undefined : challenge(401, 'DPoP algs="ES256"');
 
-  test('is used where the server demands it, with a fresh proof for each request', async () => {
+  test('is used if the server requires it, with a new proof for each request', async () => {
     const world = new OAuthWorld();
     bound(world);
     const authorizer = world.authorizer();
@@ -923,7 +921,7 @@ describe('DPoP', () => {
     expect(first.jwk).not.toHaveProperty('d');
   });
 
-  test('is used where the metadata demands it, and survives the process', async () => {
+  test('is used if the metadata requires it, and survives the process', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     bound(world);
@@ -957,7 +955,7 @@ describe('DPoP', () => {
     expect(world.tokens).toBe(1);
   });
 
-  test('does not go on for ever over a nonce that is not taken', async () => {
+  test('does not retry for ever when a nonce is rejected', async () => {
     const world = new OAuthWorld();
     bound(world);
     const authorizer = world.authorizer();
@@ -966,9 +964,11 @@ describe('DPoP', () => {
     expect(await send(authorizer, () => ({ status: 401, headers }))).toMatchObject({ let: false });
   });
 
-  test('that the application wants is not given up', async () => {
+  test('that the application requires is never dropped', async () => {
     const world = new OAuthWorld();
-    await expect(send(world.authorizer({ dpop: true }))).rejects.toThrow('does not bind tokens');
+    await expect(send(world.authorizer({ dpop: true }))).rejects.toThrow(
+      'does not issue tokens that are bound to a key',
+    );
   });
 });
 
@@ -1028,7 +1028,7 @@ describe('secrets', () => {
     expect(shown(error)).not.toMatch(/the-code|the-client-secret/);
   });
 
-  test('are not shown by the authorizer', async () => {
+  test('never appear in the authorizer', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer({ client: CLIENT });
     await send(authorizer);

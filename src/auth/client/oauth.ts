@@ -40,16 +40,16 @@ class OAuth implements Authorizer {
   readonly #stepUps = new Map<string, { count: number; used: string | undefined }>();
   #rejected = 0;
   /** Number of active user logins. */
-  #attended = 0;
+  #logins = 0;
   #loginActiveUntil = 0;
 
   constructor(options: OAuthOptions) {
     const { redirect, clientCredentials, assertion, client, scopes = [], maxStepUps = 2 } = options;
     if ([redirect, clientCredentials || undefined, assertion].filter((each) => each !== undefined).length !== 1) {
-      throw new TypeError('Give one of redirect, clientCredentials and assertion');
+      throw new TypeError('Set exactly one of redirect, clientCredentials and assertion');
     }
     if (!redirect && !client && options.clientMetadataUrl === undefined) {
-      throw new TypeError('Without redirect a client cannot be registered: give client');
+      throw new TypeError('Without redirect, a client cannot be registered: set client');
     }
     if (clientCredentials && client && client.clientSecret === undefined && !client.privateKey) {
       throw new TypeError('client needs a clientSecret or a privateKey for clientCredentials');
@@ -62,7 +62,7 @@ class OAuth implements Authorizer {
   }
 
   get loginActiveUntil(): number {
-    return this.#attended > 0 ? Infinity : this.#loginActiveUntil;
+    return this.#logins > 0 ? Infinity : this.#loginActiveUntil;
   }
 
   async headers({ method, url }: OutgoingRequest, signal?: AbortSignal): Promise<Readonly<Record<string, string>>> {
@@ -136,7 +136,7 @@ class OAuth implements Authorizer {
       const times = count === 1 ? 'once' : `${count} times`;
       throw new OAuthError(
         'insufficient_scope',
-        `The server wants scopes that were asked for ${times} already: ${wanted}`,
+        `The server requires scopes that were requested ${times} already: ${wanted}`,
       );
     }
     if (this.#stepUps.size >= MAX_COUNTED) this.#stepUps.clear();
@@ -147,25 +147,25 @@ class OAuth implements Authorizer {
     const { redirect } = this.#options;
     return (this.#credentials ??= new Credentials(url, {
       ...this.#options,
-      redirect: redirect && this.#attending(redirect),
+      redirect: redirect && this.#recorded(redirect),
       store: this.#options.store ?? new MemoryTokenStore(),
       loginActiveUntil: () => this.loginActiveUntil,
     }));
   }
 
   /** Wraps a redirect handler to record when a login is active. */
-  #attending(redirect: RedirectHandler): RedirectHandler {
+  #recorded(redirect: RedirectHandler): RedirectHandler {
     return {
       start: async (registered) => {
         const login = await redirect.start(registered);
         return {
           redirectUri: login.redirectUri,
           authorize: async (request) => {
-            this.#attended += 1;
+            this.#logins += 1;
             try {
               return await login.authorize(request);
             } finally {
-              this.#attended -= 1;
+              this.#logins -= 1;
               this.#loginActiveUntil = Date.now();
             }
           },

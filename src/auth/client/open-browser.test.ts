@@ -13,5 +13,5 @@ test.each([
 });
 
 test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('%s is not opened', async (address) => {
-  await expect(openBrowser(new URL(address))).rejects.toThrow('Only web addresses');
+  await expect(openBrowser(new URL(address))).rejects.toThrow('Only http and https URLs');
 });

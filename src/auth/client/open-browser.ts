@@ -13,7 +13,8 @@ export function browserCommand(address: string, platform: NodeJS.Platform): read
  * @throws TypeError for schemes other than `http` and `https`, because they can start other programs.
  */
 export async function openBrowser(url: URL): Promise<boolean> {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TypeError('Only web addresses are opened');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw new TypeError('Only http and https URLs can be opened');
   const [command, args] = browserCommand(url.href, process.platform);
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: 'ignore', detached: true, windowsHide: true });

@@ -72,7 +72,7 @@ export function knownClient(options: RegistrationOptions, server: AuthorizationS
     if (client.issuer === undefined || client.issuer === server.issuer) return client;
     throw new OAuthError(
       'registration',
-      `The client is registered with ${client.issuer}, and the server wants tokens of ${server.issuer}`,
+      `The client is registered with ${client.issuer}, but the server requires tokens from ${server.issuer}`,
     );
   }
   if (clientMetadataUrl === undefined || server['client_id_metadata_document_supported'] !== true) return undefined;
@@ -104,7 +104,7 @@ export async function register(
   if (clientMetadata === false || endpoint === undefined) {
     throw new OAuthError(
       'registration',
-      `${server.issuer} has to know the client: register it there, and give its id as client.clientId`,
+      `${server.issuer} does not know the client: register it there, and set client.clientId`,
     );
   }
   const metadata: JsonObject = {

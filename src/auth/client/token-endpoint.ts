@@ -26,7 +26,8 @@ export type TokenRequest =
     }
   | { readonly grant: 'refresh'; readonly refreshToken: string }
   | { readonly grant: 'client_credentials' }
-  | { readonly grant: 'jwt-bearer'; readonly assertion: string };
+  | { readonly grant: 'jwt-bearer'; readonly assertion: string }
+  | { readonly grant: 'token-exchange'; readonly subjectToken: string };
 
 export interface Issued {
   readonly accessToken: string;
@@ -40,22 +41,31 @@ export interface Issued {
   readonly scopes: readonly string[] | undefined;
 }
 
+/** Requests an access token. Parameters and errors are those of `tokenResponse`. */
+export async function requestToken(
+  context: TokenRequestContext,
+  request: TokenRequest,
+  parameters: Readonly<Record<string, string>>,
+): Promise<Issued> {
+  const before = Date.now();
+  return issuedFrom(await tokenResponse(context, request, parameters), before);
+}
+
 /**
  * Sends a request to the token endpoint.
  *
  * @param parameters added to those of the grant: `resource` and `scope`.
  * @throws OAuthError `token` with the server's `error` if it refuses; `unreachable`.
  */
-export async function requestToken(
+export async function tokenResponse(
   context: TokenRequestContext,
   request: TokenRequest,
   parameters: Readonly<Record<string, string>>,
-): Promise<Issued> {
+): Promise<TokenEndpointResponse> {
   const oauth = await import('oauth4webapi');
   const { server, http, dpop, signal } = context;
   const client: Client = { client_id: context.client.clientId };
   const authentication = await clientAuthentication(context.client, server);
-  const before = Date.now();
   const options = {
     [oauth.customFetch]: async (url: string, init: Parameters<GuardedHttp['fetch']>[1]) =>
       withoutIdToken(await http.fetch(url, init)),
@@ -76,19 +86,22 @@ export async function requestToken(
     if (request.grant === 'client_credentials') {
       return oauth.clientCredentialsGrantRequest(server, client, authentication, parameters, options);
     }
-    const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-    const all = { ...parameters, assertion: request.assertion };
-    return oauth.genericTokenEndpointRequest(server, client, authentication, grant, all, options);
+    const own: Record<string, string> =
+      request.grant === 'jwt-bearer' ? { assertion: request.assertion } : { subject_token: request.subjectToken };
+    const grant = `urn:ietf:params:oauth:grant-type:${request.grant}`;
+    return oauth.genericTokenEndpointRequest(server, client, authentication, grant, { ...parameters, ...own }, options);
   };
   const receive = async (): Promise<TokenEndpointResponse> =>
-    oauth.processGenericTokenEndpointResponse(server, client, await send());
+    oauth.processGenericTokenEndpointResponse(server, client, await send(), {
+      // What an exchange issues need not be an access token (RFC 8693, section 2.2.1).
+      ...(request.grant === 'token-exchange' && { recognizedTokenTypes: { n_a: () => {} } }),
+    });
   try {
-    const body = await receive().catch((error: unknown) => {
+    return await receive().catch((error: unknown) => {
       // RFC 9449, section 8: retry once, with the nonce from the refusal.
       if (dpop && oauth.isDPoPNonceError(error)) return receive();
       throw error;
     });
-    return issuedFrom(body, before);
   } catch (error) {
     throw withoutSecrets(error, secretsOf(context.client, request));
   }
@@ -134,6 +147,9 @@ function secretsOf({ clientSecret, privateKey }: Identity, request: TokenRequest
     case 'jwt-bearer':
       secrets.push(request.assertion);
       break;
+    case 'token-exchange':
+      secrets.push(request.subjectToken);
+      break;
     case 'client_credentials':
       break;
   }
@@ -144,7 +160,7 @@ function secretsOf({ clientSecret, privateKey }: Identity, request: TokenRequest
  * Converts an `oauth4webapi` error to an OAuthError. The original may contain the response, and with it tokens, so only
  * the reason is kept.
  */
-export function withoutSecrets(thrown: unknown, secrets: readonly string[]): unknown {
+function withoutSecrets(thrown: unknown, secrets: readonly string[]): unknown {
   if (thrown instanceof OAuthError || !(thrown instanceof Error) || thrown.name === 'AbortError') return thrown;
   const { error, error_description: description } = thrown as { error?: unknown; error_description?: unknown };
   if (typeof error === 'string') {
@@ -164,6 +180,6 @@ export function withoutSecrets(thrown: unknown, secrets: readonly string[]): unk
   }
   return new OAuthError(
     'token',
-    `The token endpoint gave no proper answer: ${described(thrown.message, undefined, secrets)}`,
+    `The token endpoint sent an invalid response: ${described(thrown.message, undefined, secrets)}`,
   );
 }

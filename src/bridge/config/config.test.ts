@@ -27,7 +27,7 @@ const wrong = (server: unknown): readonly string[] => problems({ mcpServers: { m
 
 describe('the files that hosts have', () => {
   test('of Claude Desktop, with comments', () => {
-    const { servers, separator, warnings } = parse(`{
+    const { servers, separator } = parse(`{
       // what the desktop has
       "mcpServers": {
         "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."], "env": { "LEVEL": 3 } },
@@ -44,7 +44,7 @@ describe('the files that hosts have', () => {
         tools: {},
       },
     ]);
-    expect({ separator, warnings }).toEqual({ separator: '__', warnings: [] });
+    expect(separator).toBe('__');
   });
 
   test('with variables that each server has to itself', () => {
@@ -111,7 +111,7 @@ describe('the files that hosts have', () => {
     expect(servers[4]).not.toHaveProperty('transport');
   });
 
-  test('with servers that are switched off, whatever else is said of them', () => {
+  test('with disabled servers, whatever else their entries contain', () => {
     const { servers } = parse({
       mcpServers: {
         a: { command: '${GONE}', disabled: true },
@@ -122,7 +122,7 @@ describe('the files that hosts have', () => {
     expect(servers.map(({ name }) => name)).toEqual(['c']);
   });
 
-  test('with variables in a file of their own', () => {
+  test('with variables in an env file', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-config-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     mkdirSync(path.join(folder, '.vscode'));
@@ -137,7 +137,7 @@ describe('the files that hosts have', () => {
   });
 });
 
-describe('our own settings', () => {
+describe('Everwire’s own settings', () => {
   test('of names, and of tools', () => {
     const tools = { hide: ['delete_*'], only: ['a', 'b'], rename: { a: 'add' }, describe: { b: 'Better.' } };
     const { servers, separator } = parse({
@@ -168,7 +168,7 @@ describe('our own settings', () => {
     [{ hidden: ['a'] }, 'mcpServers.mine.tools.hidden is not a setting (did you mean "hide"?)'],
     [{ hide: 'a' }, 'mcpServers.mine.tools.hide must be a list of strings'],
     [{ rename: { a: 'no spaces' } }, 'mcpServers.mine.tools.rename.a must be 1 to 64 letters, digits and _ - .'],
-    [{ rename: { a: 'x', b: 'x' } }, 'mcpServers.mine.tools.rename.b is the new name of "a", too'],
+    [{ rename: { a: 'x', b: 'x' } }, 'mcpServers.mine.tools.rename.b is already the new name of "a"'],
     [{ describe: { 'a b': 1 } }, 'mcpServers.mine.tools.describe["a b"] must be a string'],
     ['all', 'mcpServers.mine.tools must be an object'],
   ])('of tools, %j is refused', (tools, problem) => {
@@ -176,9 +176,9 @@ describe('our own settings', () => {
   });
 });
 
-describe('what cannot be used', () => {
+describe('what is refused', () => {
   test.each<[unknown, string]>([
-    [{ comand: 'node' }, 'mcpServers.mine has neither a command nor a url; did you mean "command" by "comand"?'],
+    [{ comand: 'node' }, 'mcpServers.mine has neither a command nor a url'],
     [{ command: 'x', url: 'https://a.example' }, 'mcpServers.mine has both a command and a url; remove one'],
     [{ command: 'x', type: 'sse' }, 'mcpServers.mine.type is "sse", but there is a command'],
     [{ url: 'https://a.example', type: 'stdio' }, 'mcpServers.mine.type is "stdio", but there is a url'],
@@ -218,16 +218,16 @@ describe('what cannot be used', () => {
     ]);
   });
 
-  test('all of it is told at once, with the file, and bounded', () => {
+  test('all problems are reported at once, with the file, and bounded', () => {
     const json = { mcpServers: Object.fromEntries(Array.from({ length: 13 }, (_, index) => [`s${index}`, {}])) };
     expect(() => parse(json, 'some/mcp.json')).toThrow(
       /^some\/mcp\.json: line 1, column 16: mcpServers\.s0 has .*: mcpServers\.s9 has .*; and 3 more$/,
     );
     expect(problems({ servers: [] })).toEqual(['the file has no object "mcpServers"']);
-    expect(problems('{')).toEqual(['this is not valid JSON: the file ends too early']);
+    expect(problems('{')).toEqual(['this is not valid JSON']);
   });
 
-  test('each problem is told with its line and its column', () => {
+  test('each problem has its line and its column', () => {
     const text = `{
   // the servers
   "servers": {
@@ -245,7 +245,7 @@ describe('what cannot be used', () => {
     expect(() => parse(text, 'mcp.json')).toThrow(
       expect.objectContaining({
         problems: [
-          'line 4, column 5: servers.one has neither a command nor a url; did you mean "command" by "comand"?',
+          'line 4, column 5: servers.one has neither a command nor a url',
           'line 8, column 14: servers.two.args[1] needs the environment variable GONE, which is not set',
           'line 11, column 57: servers.three.headers.X-A must be a string',
           'line 13, column 17: everwire.separator must be 1 to 4 of the characters _ - .',
@@ -254,10 +254,8 @@ describe('what cannot be used', () => {
     );
   });
 
-  test('a setting that looks misspelt is warned of, one of another host is not', () => {
-    const { warnings } = parse({
-      mcpServers: { mine: { command: 'x', arg: [], autoApprove: [], disable: true, gallery: true } },
-    });
-    expect(warnings).toEqual(['line 1, column 64: mcpServers.mine.disable is not known (did you mean "disabled"?)']);
+  test('settings of other hosts are ignored', () => {
+    const { servers } = parse({ mcpServers: { mine: { command: 'x', autoApprove: [], gallery: true } } });
+    expect(servers).toMatchObject([{ name: 'mine', command: 'x' }]);
   });
 });

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Naming, SEPARATOR } from '../fleet/names.ts';
 import { ConfigJson, JsonError } from './json.ts';
-import { ConfigError, Place, type Findings } from './place.ts';
+import { ConfigError, Place } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
 import { isDisabled, readServer, type ServerConfig } from './server.ts';
 import { fillWith, variablesOf, type ConfigVariables, type Fill, type Input } from './variables.ts';
@@ -17,8 +17,6 @@ export interface FleetConfig {
   readonly servers: readonly ServerConfig[];
   /** The separator between a server's name and the name of its tool or prompt. Default `__`. */
   readonly separator: string;
-  /** Warnings about likely mistakes, each with its place in the file. */
-  readonly warnings: readonly string[];
 }
 
 const MAX_SERVERS = 500;
@@ -87,16 +85,16 @@ export class ConfigFile {
    */
   server(name: string): ServerConfig | undefined {
     if (!this.#entries || !Object.hasOwn(this.#entries, name)) return undefined;
-    const findings: Findings = { problems: [], warnings: [] };
-    const server = this.#read(name, new Place(this.#json, findings));
-    if (!server || findings.problems.length > 0) throw new ConfigError(this.file, findings.problems);
+    const problems: string[] = [];
+    const server = this.#read(name, new Place(this.#json, problems));
+    if (!server || problems.length > 0) throw new ConfigError(this.file, problems);
     return server;
   }
 
   /** @throws ConfigError with all problems of the file. */
   fleet(): FleetConfig {
-    const findings: Findings = { problems: [], warnings: [] };
-    const top = new Place(this.#json, findings);
+    const problems: string[] = [];
+    const top = new Place(this.#json, problems);
     const servers: ServerConfig[] = [];
     const all = this.names;
     if (!all) top.wrong('has no object "mcpServers"');
@@ -110,9 +108,9 @@ export class ConfigFile {
       }
     }
     const separator = readSeparator(this.#root['everwire'], top.at('everwire'));
-    if (findings.problems.length === 0) checkNames(servers, separator, top.at(...this.#section));
-    if (findings.problems.length > 0) throw new ConfigError(this.file, findings.problems);
-    return { file: this.file, servers, separator, warnings: findings.warnings };
+    if (problems.length === 0) checkNames(servers, separator, top.at(...this.#section));
+    if (problems.length > 0) throw new ConfigError(this.file, problems);
+    return { file: this.file, servers, separator };
   }
 
   #read(name: string, top: Place): ServerConfig | undefined {
@@ -161,7 +159,7 @@ function checkName(name: string, place: Place): void {
   if (name === '' || name.length > MAX_SERVER_NAME || /[\u0000-\u001f\u007f]/.test(name))
     place.wrong(`cannot name a server: use 1 to ${MAX_SERVER_NAME} characters, without control characters`);
   // Each server is served at a path with its name, and these names would change the path.
-  else if (name === '.' || name === '..') place.wrong('cannot name a server: it means a folder in a path');
+  else if (name === '.' || name === '..') place.wrong('cannot name a server: it has a meaning in paths');
 }
 
 function readSeparator(settings: unknown, place: Place): string {

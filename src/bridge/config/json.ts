@@ -1,34 +1,13 @@
-import {
-  findNodeAtLocation,
-  getNodeValue,
-  parseTree,
-  printParseErrorCode,
-  type JSONPath,
-  type Node,
-  type ParseError,
-} from 'jsonc-parser';
+import { evaluate, parse, type DocumentNode, type ValueNode } from '@humanwhocodes/momoa';
 
-/** Messages for the parser's errors. No message repeats text of the file, because it may contain secrets. */
-const MESSAGES: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'expected a value, or a key in double quotes',
-  PropertyNameExpected: 'expected a key in double quotes',
-  ValueExpected: 'expected a value',
-  ColonExpected: 'expected a colon',
-  CommaExpected: 'expected a comma or a closing bracket',
-  CloseBraceExpected: 'expected a comma or }',
-  CloseBracketExpected: 'expected a comma or ]',
-  EndOfFileExpected: 'there is more text after the end',
-  UnexpectedEndOfComment: 'this comment does not end',
-  UnexpectedEndOfString: 'this string does not end on its line',
-  UnexpectedEndOfNumber: 'this number is incomplete',
-  InvalidEscapeCharacter: 'this string has an invalid escape; write a backslash as \\\\',
-  InvalidUnicode: 'this string has an invalid escape; write a backslash as \\\\',
-  InvalidCharacter: 'this string has a control character',
-};
-
-/** A text that is not JSON. The message starts with the line and the column. */
+/** A text that is not JSON. The message repeats no text, which may be secret. */
 export class JsonError extends Error {
   override readonly name = 'JsonError';
+}
+
+interface Position {
+  readonly line: number;
+  readonly column: number;
 }
 
 /**
@@ -37,42 +16,47 @@ export class JsonError extends Error {
  */
 export class ConfigJson {
   readonly value: unknown;
-  readonly #text: string;
-  readonly #root: Node;
+  readonly #root: DocumentNode;
 
   /** @throws JsonError */
   constructor(text: string) {
-    this.#text = text.replace(/^\uFEFF/, '');
-    this.#root = this.#parse();
-    this.value = getNodeValue(this.#root);
+    try {
+      this.#root = parse(text.replace(/^\uFEFF/, ''), { mode: 'jsonc', allowTrailingCommas: true });
+      this.value = evaluate(this.#root);
+    } catch (error) {
+      const { message, line, column } = error as Error & Partial<Position>;
+      if (message.startsWith('Unexpected end')) throw new JsonError('this is not valid JSON: the file ends too early');
+      if (line !== undefined && column !== undefined)
+        throw new JsonError(`${written({ line, column })}: this is not valid JSON`);
+      if (!(error instanceof RangeError)) throw error;
+      throw new JsonError('this JSON is nested too deeply', { cause: error });
+    }
   }
 
   /** The line and column of a key or a list item. If it does not exist, those of its parent. */
-  position(path: JSONPath): string {
-    const node = findNodeAtLocation(this.#root, path);
-    if (!node) return this.position(path.slice(0, -1));
-    return this.#positionAt((node.parent?.type === 'property' ? node.parent : node).offset);
-  }
-
-  #parse(): Node {
-    const errors: ParseError[] = [];
-    let root: Node | undefined;
-    try {
-      root = parseTree(this.#text, errors, { allowTrailingComma: true });
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      throw new JsonError(`${this.#positionAt(0)}: this JSON is nested too deeply`, { cause: error });
+  position(path: readonly (string | number)[]): string {
+    let at: Step = { value: this.#root.body, loc: this.#root.body.loc };
+    for (const key of path) {
+      const next = stepInto(at.value, key);
+      if (!next) break;
+      at = next;
     }
-    const [first] = errors;
-    if (!first && root) return root;
-    const offset = first?.offset ?? 0;
-    const ended = offset >= this.#text.trimEnd().length;
-    const problem = ended ? 'the file ends too early' : MESSAGES[printParseErrorCode(first!.error)];
-    throw new JsonError(`${this.#positionAt(offset)}: this is not valid JSON: ${problem}`);
+    return written(at.loc.start);
   }
+}
 
-  #positionAt(offset: number): string {
-    const lines = this.#text.slice(0, offset).split('\n');
-    return `line ${lines.length}, column ${lines.at(-1)!.length + 1}`;
-  }
+/** A member of an object or an item of a list, and where it starts. */
+interface Step {
+  readonly value: ValueNode;
+  readonly loc: { readonly start: Position };
+}
+
+function stepInto(value: ValueNode, key: string | number): Step | undefined {
+  if (value.type === 'Array') return value.elements[Number(key)];
+  if (value.type !== 'Object') return undefined;
+  return value.members.findLast(({ name }) => name.type === 'String' && name.value === key);
+}
+
+function written({ line, column }: Position): string {
+  return `line ${line}, column ${column}`;
 }

@@ -20,38 +20,27 @@ export class ConfigError extends Error {
   }
 }
 
-/** The findings of a check, each with its place in the file. */
-export interface Findings {
-  /** Why the file cannot be used. */
-  readonly problems: string[];
-  /** Warnings about likely mistakes. */
-  readonly warnings: string[];
-}
-
 /** A place in a configuration file, and what is wrong there. */
 export class Place {
   readonly #path: (string | number)[];
   readonly #json: ConfigJson;
-  readonly #findings: Findings;
+  readonly #problems: string[];
 
-  constructor(json: ConfigJson, findings: Findings, path: (string | number)[] = []) {
+  /** @param problems gets why the file cannot be used, each problem with its place. */
+  constructor(json: ConfigJson, problems: string[], path: (string | number)[] = []) {
     this.#json = json;
-    this.#findings = findings;
+    this.#problems = problems;
     this.#path = path;
   }
 
   at(...keys: readonly (string | number)[]): Place {
-    return new Place(this.#json, this.#findings, [...this.#path, ...keys]);
+    return new Place(this.#json, this.#problems, [...this.#path, ...keys]);
   }
 
   /** Reports a problem: `must be a string`. */
   wrong(problem: string): undefined {
-    this.#findings.problems.push(this.#tell(problem));
+    this.#problems.push(this.#tell(problem));
     return undefined;
-  }
-
-  warn(warning: string): void {
-    this.#findings.warnings.push(this.#tell(warning));
   }
 
   /** Refuses unknown keys in an object that only Everwire reads. */

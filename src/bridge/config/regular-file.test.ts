@@ -21,7 +21,7 @@ test('a file is read up to the bound, and refused beyond it', () => {
   expect(() => readRegularFile(file, 99_999)).toThrow('it is larger than 99999 bytes');
 });
 
-test.skipIf(process.platform === 'win32')('a pipe without a writer is refused, and not waited for', () => {
+test.skipIf(process.platform === 'win32')('a pipe without a writer is refused at once', () => {
   const pipe = path.join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   expect(() => readConfig(pipe)).toThrow(`${pipe}: it is not a regular file`);

@@ -2,7 +2,6 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { isHeaderName, isHeaderValue } from '../../protocol/header-syntax.ts';
-import { nearest } from '../../base/nearest.ts';
 import type { ToolSelection } from '../fleet/selection.ts';
 import type { Place } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
@@ -52,22 +51,6 @@ const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse' | 'remote'>> = {
   remote: 'remote',
   sse: 'sse',
 };
-/** The keys of an entry that Everwire reads. Hosts have more keys. */
-const KEYS = [
-  'command',
-  'args',
-  'env',
-  'envFile',
-  'cwd',
-  'url',
-  'serverUrl',
-  'httpUrl',
-  'headers',
-  'type',
-  'disabled',
-  'enabled',
-  'tools',
-];
 export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** Whether an entry is disabled. */
@@ -88,17 +71,12 @@ export function readServer(
   fill: Fill,
 ): ServerConfig | undefined {
   if (!isObject(entry)) return place.wrong('must be an object');
-  const misspelt = misspellings(entry);
-  for (const [key, meant] of misspelt) place.at(key).warn(`is not known (did you mean ${JSON.stringify(meant)}?)`);
   const tools = readTools(entry['tools'], place.at('tools'));
   const type = readType(entry['type'], place.at('type'));
   const urlKey = ['url', 'serverUrl', 'httpUrl'].find((key) => entry[key] !== undefined);
   const isCommand = entry['command'] !== undefined;
   if (isCommand && urlKey !== undefined) return place.wrong(`has both a command and a ${urlKey}; remove one`);
-  if (!isCommand && urlKey === undefined) {
-    const hints = misspelt.map(([key, meant]) => `; did you mean ${JSON.stringify(meant)} by ${JSON.stringify(key)}?`);
-    return place.wrong(`has neither a command nor a url${hints.join('')}`);
-  }
+  if (!isCommand && urlKey === undefined) return place.wrong('has neither a command nor a url');
   if (type !== undefined && (type === 'stdio') !== isCommand)
     return place.at('type').wrong(`is ${JSON.stringify(entry['type'])}, but there is a ${urlKey ?? 'command'}`);
   if (urlKey === undefined) {
@@ -111,18 +89,6 @@ export function readServer(
   const transport = type ?? (urlKey === 'httpUrl' ? 'http' : undefined);
   const only = transport === 'http' || transport === 'sse' ? { transport } : {};
   return url === undefined ? undefined : { kind: 'url', name, url, headers, tools, ...only };
-}
-
-/**
- * Unknown keys that resemble a known one, with that one. Other unknown keys are ignored, because hosts have their own
- * keys.
- */
-function misspellings(entry: JsonObject): [key: string, meant: string][] {
-  return Object.keys(entry).flatMap((key) => {
-    // A short word resembles too many others.
-    const meant = KEYS.includes(key) || key.length < 4 ? undefined : nearest(key, KEYS);
-    return meant === undefined || entry[meant] !== undefined ? [] : [[key, meant]];
-  });
 }
 
 function readType(type: unknown, place: Place): (typeof TYPES)[string] | undefined {
@@ -242,7 +208,7 @@ function readTools(value: unknown, place: Place): ToolSelection {
   for (const [tool, name] of Object.entries(rename ?? {})) {
     const at = place.at('rename', tool);
     if (!TOOL_NAME.test(name)) at.wrong('must be 1 to 64 letters, digits and _ - .');
-    if (taken.has(name)) at.wrong(`is the new name of ${JSON.stringify(taken.get(name))}, too`);
+    if (taken.has(name)) at.wrong(`is already the new name of ${JSON.stringify(taken.get(name))}`);
     taken.set(name, tool);
   }
   return { hide: list('hide'), only: list('only'), rename, describe };

@@ -60,13 +60,17 @@ export function fillWith(
       }
       return value ?? '';
     };
-    return text.replace(VARIABLE, (whole, first: string, name: string | undefined, otherwise: string | undefined) => {
-      if (name === undefined) return predefined.get(first) ?? variable(first, otherwise);
-      if (first === 'env') return variable(name, otherwise);
-      if (first === 'input') return input(name);
-      if (first === 'command' || first === 'config') wrong(`needs \${${first}:…}, which only an editor can fill in`);
-      return whole;
-    });
+    const end = endOfVariables(text);
+    const replaced = text
+      .slice(0, end)
+      .replace(VARIABLE, (whole, first: string, name: string | undefined, otherwise: string | undefined) => {
+        if (name === undefined) return predefined.get(first) ?? variable(first, otherwise);
+        if (first === 'env') return variable(name, otherwise);
+        if (first === 'input') return input(name);
+        if (first === 'command' || first === 'config') wrong(`needs \${${first}:…}, which only an editor can fill in`);
+        return whole;
+      });
+    return replaced + text.slice(end);
   };
 }
 
@@ -77,11 +81,17 @@ const COMMON =
 /** The environment variables that a part of a configuration names, except those that every program may need. */
 export function variablesOf(entries: unknown): Set<string> {
   const names = new Set<string>();
-  for (const [, first, name] of JSON.stringify(entries).matchAll(VARIABLE)) {
+  const json = JSON.stringify(entries);
+  for (const [, first, name] of json.slice(0, endOfVariables(json)).matchAll(VARIABLE)) {
     const variable = variableFor(first!, name);
     if (variable !== undefined && /^\w+$/.test(variable) && !COMMON.test(variable)) names.add(variable);
   }
   return names;
+}
+
+/** Where no more variables can end. Without this, the pattern looks for the end of each `${` in the whole rest. */
+function endOfVariables(text: string): number {
+  return text.lastIndexOf('}') + 1;
 }
 
 /** The environment variable that `${first:name}` or `${first}` needs, if any. */

@@ -22,8 +22,8 @@ function personal(capabilities: (principal: string | undefined) => JsonObject = 
   });
 }
 
-describe('what a server says to one caller', () => {
-  test('of itself is shown to no other whom it refuses', async () => {
+describe('what a server sends to one caller', () => {
+  test('its identity is not shown to another caller that it refuses', async () => {
     const { fleet } = fleetOf({ s: personal(() => ({ tools: {}, 'x-ada': {} })), b: toolServer('b', []) });
     expect((await ask(fleet, 'server/discover', {}, by('ada')))['instructions']).toBe('# s\n\nFor ada.');
     const refused = await ask(fleet, 'server/discover', {}, by('eve'));
@@ -32,7 +32,7 @@ describe('what a server says to one caller', () => {
     expect(refused['_meta']['dev.everwire/missing']).toEqual(['s']);
   });
 
-  test('of itself stays apart where two ask at the same time', async () => {
+  test('its identity is kept separate for simultaneous callers', async () => {
     const slow = deferred();
     const waits = scripted({
       'server/discover': async ({ caller }: Exchange) => {
@@ -48,7 +48,7 @@ describe('what a server says to one caller', () => {
     expect((await ada)['instructions']).toBe('# s\n\nFor ada.');
   });
 
-  test('of what it can do holds for that caller alone', async () => {
+  test('its capabilities apply to that caller only', async () => {
     const prompts = { 'prompts/list': () => ({ prompts: [{ name: 'p' }] }) };
     const s = scripted(
       {
@@ -66,7 +66,7 @@ describe('what a server says to one caller', () => {
     await expect(list('bob')).rejects.toMatchObject({ code: -32601 });
   });
 
-  test('in its lists is shown to no other, nor does a refusal count for others', async () => {
+  test('its lists are not shown to others, and a refusal does not count for others', async () => {
     const s = toolServer('s', [], {
       'tools/list': ({ caller }) =>
         caller.principal === 'eve' ? forbidden() : { tools: [{ name: caller.principal }] },

@@ -1,3 +1,4 @@
+import { define } from '../../base/define.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Meta } from '../../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../protocol/revisions.ts';
@@ -60,11 +61,6 @@ function unite(one: JsonObject, other: JsonObject, depth = 1): JsonObject {
     else if (known === undefined || known === false) define(united, key, value);
   }
   return united;
-}
-
-/** Names come from the network, so `__proto__` must become an ordinary property. */
-function define(object: JsonObject, key: string, value: unknown): void {
-  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 /** The instructions of all servers, each under its name. */

@@ -27,14 +27,14 @@ describe('the tools of several servers', () => {
     expect(() => fleetOf({}, { separator: 'a' })).toThrow(RangeError);
   });
 
-  test('of one server alone are left as they are', async () => {
+  test('of a single server stay unchanged', async () => {
     const odd = ['log', 'no spaces', 'git__log', 'x'.repeat(100)];
     const { fleet } = fleetOf({ git: toolServer('git', odd) });
     expect(await tools(fleet)).toEqual(odd);
     for (const name of odd) expect(await call(fleet, name)).toBe(`git: ${name}`);
   });
 
-  test('are shortened where hosts would not take them, and then found in the list of their server', async () => {
+  test('are shortened if hosts would refuse them, and are found in the list of their server', async () => {
     const git = toolServer('git', ['log', 'no spaces', 'a.b', 'x'.repeat(64)]);
     const hub = toolServer('hub', ['pull']);
     const names = await tools(fleetOf({ git, hub }).fleet);
@@ -64,7 +64,7 @@ describe('the tools of several servers', () => {
     await expect(call(fleetOf({}).fleet, 'search')).rejects.toThrow('Unknown tool: search (there are no servers)');
   });
 
-  test('are selected, described and renamed for each server; a new name stands by itself', async () => {
+  test('are selected, described and renamed for each server; a new name has no prefix', async () => {
     const git = toolServer('git', ['log', 'push', 'search']);
     const hub = toolServer('hub', ['log']);
     const fleet = createFleet({
@@ -85,17 +85,34 @@ describe('the tools of several servers', () => {
     ]);
     expect(await call(fleet, 'history')).toBe('git: log');
     expect(await call(fleet, 'hub__log')).toBe('hub: log');
-    for (const name of ['git__push', 'git__log']) await expect(call(fleet, name)).rejects.toThrow('Unknown tool');
+    for (const name of ['git__push', 'git__log', 'git__history'])
+      await expect(call(fleet, name)).rejects.toThrow('Unknown tool');
     // By itself it is shown the same way.
     const alone = await fleet.member('git')!(new TestExchange('tools/list'));
     expect(alone['tools'].map(({ name }: { name: string }) => name)).toEqual(['history', 'search']);
     expect(fleet.member('nobody')).toBeUndefined();
   });
 
+  test('are hidden where their name is given to another tool, with one warning for each', async () => {
+    const git = toolServer('git', ['log', 'history', 'push']);
+    const warnings: string[] = [];
+    const fleet = createFleet({
+      members: [
+        { name: 'git', service: git.service, tools: { hide: ['push'], rename: { log: 'history', x: 'push' } } },
+        { name: 'hub', service: toolServer('hub', []).service },
+      ],
+      onwarning: (text) => void warnings.push(text),
+    });
+    for (let count = 0; count < 2; count += 1) expect(await tools(fleet)).toEqual(['history']);
+    expect(warnings).toEqual(['the server "git" has a tool "history", which is hidden because "log" is renamed to it']);
+    expect(await call(fleet, 'history')).toBe('git: log');
+    await expect(call(fleet, 'git__history')).rejects.toThrow('Unknown tool');
+  });
+
   test.each([
     [{ log: 'find' }, 'the tool "search" of "hub" is renamed to a name that a tool of "git" is renamed to, too'],
     [{ log: 'hub__x' }, 'the tool "log" of "git" is renamed to a name that begins like those of "hub"'],
-  ])('are not renamed to what is taken: %j', (rename, message) => {
+  ])('are not renamed to a name that is taken: %j', (rename, message) => {
     const { service } = toolServer('', []);
     const members = [
       { name: 'git', service, tools: { rename: rename as Record<string, string> } },
@@ -104,7 +121,7 @@ describe('the tools of several servers', () => {
     expect(() => createFleet({ members })).toThrow(new TypeError(message));
   });
 
-  test('are listed where one server has very many in a page', async () => {
+  test('of a server with a very long page are listed', async () => {
     const many = Array.from({ length: 200_000 }, (_, index) => `t${index}`);
     const { fleet } = fleetOf({ git: toolServer('git', ['log']), hub: toolServer('hub', many) });
     expect(await tools(fleet)).toHaveLength(200_001);
@@ -146,7 +163,7 @@ describe('the tools of several servers', () => {
     await expect(ask(fleet, 'tools/list', { cursor })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('come without the rest of a server that does not answer in the middle, which can be asked for again', async () => {
+  test('omit the rest of a server that fails between pages, which can be requested again', async () => {
     let stuck = true;
     const paged = toolServer('a', [], {
       'tools/list': ({ params: { cursor } }) => {
@@ -169,15 +186,15 @@ describe('the tools of several servers', () => {
     await expect(ask(fleetOf({ a: refusing }).fleet, 'tools/list', { cursor })).rejects.toThrow('unknown cursor');
   });
 
-  test('have no cursor that leads to its own page, or is too long', async () => {
+  test('have no cursor that points to its own page or is too long', async () => {
     const turning = toolServer('a', [], { 'tools/list': () => ({ tools: [{ name: 'x' }], nextCursor: '1' }) });
     const long = toolServer('b', [], { 'tools/list': () => ({ tools: [], nextCursor: 'x'.repeat(10_000) }) });
     const { fleet, warnings } = fleetOf({ a: turning, b: long });
     expect(await tools(fleet)).toEqual(['a__x', 'a__x']);
-    expect(warnings).toEqual(['the server "b" gave only a part of tools/list: its cursor is too long']);
+    expect(warnings).toEqual(['the server "b" returned only a part of tools/list: its cursor is too long']);
   });
 
-  test('hints are those that hold for all', async () => {
+  test('hints are those that are valid for all', async () => {
     const hinted = (ttlMs: number | undefined, cacheScope: string): Answers => ({
       'tools/list': () => ({ tools: [], ttlMs, cacheScope }),
     });
@@ -192,7 +209,7 @@ describe('the tools of several servers', () => {
   });
 });
 
-describe('what a server says in the middle of a call', () => {
+describe('what a server sends during a call', () => {
   test('goes to the caller, log messages with its name', async () => {
     const chatty = toolServer('a', ['x'], {
       'tools/call': async (exchange) => {
@@ -209,7 +226,7 @@ describe('what a server says in the middle of a call', () => {
     expect(exchange.notified.map(({ params }) => params?.['logger'])).toEqual(['a', 'a/db', undefined]);
   });
 
-  test('a request that asks leads back to its server, with the state byte for byte', async () => {
+  test('a retry with answers returns to its server, with the state unchanged', async () => {
     const state = 'b:öpaque\u0000 "state"!';
     const seen: unknown[] = [];
     const asking = (given: string | undefined): Answers => ({
@@ -260,7 +277,7 @@ describe('what a server says in the middle of a call', () => {
 });
 
 describe('the description', () => {
-  test('is what all say of themselves', async () => {
+  test('combines those of all servers', async () => {
     const describing = (capabilities: JsonObject, instructions?: string): { service: Service } =>
       scripted({ 'server/discover': () => ({ capabilities, instructions, ttlMs: 5, cacheScope: 'public' }) });
     const { fleet } = fleetOf({
@@ -282,7 +299,7 @@ describe('the description', () => {
     });
   });
 
-  test('is none the worse for a server whose capabilities are nested without end', async () => {
+  test('is not affected by a server with endlessly nested capabilities', async () => {
     let deep: JsonObject = {};
     for (let level = 0; level < 100_000; level += 1) deep = { a: deep };
     const nested = scripted({
@@ -293,7 +310,7 @@ describe('the description', () => {
     expect(await tools(fleet)).toContain('c__x');
   });
 
-  test('of a server that does not answer is taken for all that it could be', async () => {
+  test('of a server that does not answer includes everything it might have', async () => {
     const { fleet } = fleetOf({ a: scripted({ 'server/discover': down }), b: toolServer('b', []) });
     const { capabilities, _meta } = await ask(fleet, 'server/discover');
     expect(Object.keys(capabilities).toSorted()).toEqual(['completions', 'logging', 'prompts', 'resources', 'tools']);

@@ -9,6 +9,7 @@ import { McpErrorCode } from '../../protocol/errors.ts';
 import { isNotificationMethod, Method } from '../../protocol/methods.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import { VERSION } from '../../version.ts';
+import { replaceRelatedTask } from '../task-ids.ts';
 import { describeTogether } from './description.ts';
 import { splitTaskId } from './ids.ts';
 import { LISTS, PROMPTS, TOOLS } from './kinds.ts';
@@ -17,7 +18,7 @@ import { MergedLists } from './lists.ts';
 import { Members, withServerName, type FleetMember, type FleetServer } from './members.ts';
 import { FleetMeta } from './meta.ts';
 import type { NameRules } from './names.ts';
-import { renameMeta, renameNotice, renameResult, renamingFor } from './results.ts';
+import { renameNotice, renameResult, renamingFor } from './results.ts';
 import { Routes, type Route } from './routes.ts';
 import { singleServer } from './single-server.ts';
 
@@ -42,7 +43,7 @@ export interface Fleet {
   /** The names of the servers, in order. */
   readonly names: readonly string[];
   /**
-   * One server by itself, with its own names and its selected tools. After an update, it is the server that has the
+   * One server on its own, with its own names and its selected tools. After an update, it is the server that has the
    * name then: subscriptions continue with that one, and are notified that everything may have changed.
    */
   member(name: string): Service | undefined;
@@ -61,7 +62,7 @@ export interface Fleet {
 /**
  * Combines several servers into one.
  *
- * @throws TypeError where the names of two servers have the same letters and digits, or a tool is renamed to a name that is
+ * @throws TypeError if the names of two servers have the same letters and digits, or a tool is renamed to a name that is
  *   taken. RangeError for a separator that is not allowed.
  */
 export function createFleet(options: FleetOptions): Fleet {
@@ -148,14 +149,14 @@ class ServiceFleet implements Fleet {
     // The result uses the same URI as the request.
     const renaming = { ...outward, uri: (uri: string) => (uri === own ? (asked as string) : outward.uri(uri)) };
     const child = derive(exchange, {
-      params: renameMeta(params, (id) => ownTaskId(member, id)),
+      params: replaceRelatedTask(params, (id) => ownTaskId(member, id)),
       notify: (notice, said) =>
         exchange.notify(notice, said && withServerName(member, notice, renameNotice(said, renaming))),
-      ask: (question, asking, options) => exchange.ask(question, renameMeta(asking, renaming.taskId), options),
+      ask: (question, asking, options) => exchange.ask(question, replaceRelatedTask(asking, renaming.taskId), options),
     });
     const result = await member.service(child);
     this.#members.answered(member);
-    if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, `${method} gave no result`);
+    if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, `${method} returned no result`);
     return renameResult(result, method, renaming);
   }
 
@@ -223,7 +224,10 @@ class ServiceFleet implements Fleet {
     }
     const member: FleetMember | undefined = typeof named === 'string' ? this.#members.get(named) : undefined;
     if (member) return this.#forward(exchange, { member, params });
-    throw new RpcError(ErrorCode.InvalidParams, `There is no server ${JSON.stringify(named)}, which _meta names`);
+    throw new RpcError(
+      ErrorCode.InvalidParams,
+      `_meta names the server ${JSON.stringify(named)}, which does not exist`,
+    );
   }
 }
 

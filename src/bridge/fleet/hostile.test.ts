@@ -65,7 +65,7 @@ const METHODS: readonly [string, JsonObject][] = [
   ['notifications/roots/list_changed', {}],
 ];
 
-test('a server that answers anything at all harms nothing but itself', async () => {
+test('a server with arbitrary answers affects only itself', async () => {
   const { service } = scripted(
     {
       'tools/list': () => ({ tools: [{ name: 'good' }] }),

@@ -18,6 +18,11 @@ export function unwrapUri(uri: string): { readonly label: string; readonly uri: 
   return label === undefined || own === undefined ? undefined : { label, uri: own };
 }
 
+/** Whether a URI looks like one that names its server. URI schemes are case-insensitive (RFC 3986, section 3.1). */
+export function isWrapped(uri: string): boolean {
+  return /^everwire\+/i.test(uri);
+}
+
 /** The id of a server's task: `notes:4711`. */
 export function taskIdOf(label: string, id: string): string {
   return `${label}:${id}`;

@@ -69,7 +69,7 @@ afterEach(() => {
 });
 
 describe('listening to several servers', () => {
-  test('is acknowledged once, with what any of them does, and tells what each says', async () => {
+  test('is acknowledged once, with what any server supports, and reports changes of each', async () => {
     const [a, b, c] = [server(), server(), server()];
     const { fleet } = fleetOf({ a, b, c });
     const filter = { toolsListChanged: true, resourcesListChanged: true };
@@ -93,7 +93,7 @@ describe('listening to several servers', () => {
     expect([a.heard, b.heard]).toEqual([[], []]);
   });
 
-  test('of a session hears all of them, whatever changes there, with their names on log messages', async () => {
+  test('of a session reports changes of all, with server names on log messages', async () => {
     const a = server({ prompts: {} });
     const { fleet } = fleetOf({ a });
     const { exchange } = listen(fleet, { toolsListChanged: true }, SESSION);
@@ -163,7 +163,7 @@ describe('listening to several servers', () => {
     expect(said(exchange)).toHaveLength(3);
   });
 
-  test('goes on when one is lost: it is listened to again, and what may have been missed is told', async () => {
+  test('continues when one is lost: it subscribes again and reports possible changes', async () => {
     let end!: (error?: Error) => void;
     let attempts = 0;
     const lost = server(LISTS, {
@@ -200,7 +200,7 @@ describe('listening to several servers', () => {
     expect(warnings).toEqual(['the server "lost" does not answer subscriptions/listen: Connection closed']);
   });
 
-  test('asks one that ends it again and again ever more rarely, and goes on with the others', async () => {
+  test('retries a server that ends it with growing pauses, and continues with the others', async () => {
     let attempts = 0;
     const ending = server(LISTS, { 'subscriptions/listen': () => ((attempts += 1), {}) });
     const b = server();
@@ -215,7 +215,7 @@ describe('listening to several servers', () => {
     expect(said(exchange).at(-1)).toEqual(['tools/list_changed', undefined]);
   });
 
-  test('leaves alone who has no subscriptions', async () => {
+  test('does nothing for servers without subscriptions', async () => {
     const none = scripted({ 'tools/list': () => ({ tools: [] }) }, LISTS);
     const { fleet, warnings } = fleetOf({ none, b: server() });
     const { exchange } = listen(fleet, { toolsListChanged: true });
@@ -225,7 +225,7 @@ describe('listening to several servers', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('fails where all refuse what is asked', async () => {
+  test('fails if all servers refuse it', async () => {
     const refusing = server(LISTS, {
       'subscriptions/listen': () => {
         throw new RpcError(-32600, 'not for you');
@@ -248,7 +248,7 @@ describe('listening to several servers', () => {
     await expect(over).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('ends with the fleet, and at once for who is gone already', async () => {
+  test('ends with the fleet, and at once if the caller has left', async () => {
     const a = server();
     const { fleet } = fleetOf({ a });
     const { over } = listen(fleet, { toolsListChanged: true });
@@ -264,7 +264,7 @@ describe('listening to several servers', () => {
 });
 
 describe('a fleet that changes', () => {
-  test('leaves alone those that stay, and tells who listens', async () => {
+  test('keeps unchanged members, and notifies listeners', async () => {
     const [a, b, c] = [server(), server(), server()];
     const { fleet } = fleetOf({ a, b });
     const { exchange } = listen(fleet, { toolsListChanged: true });
@@ -285,7 +285,7 @@ describe('a fleet that changes', () => {
     expect(said(exchange)).toEqual([['tools/list_changed', undefined]]);
   });
 
-  test('to what it is already says nothing', async () => {
+  test('to an unchanged fleet causes no notification', async () => {
     const a = server();
     const { fleet } = fleetOf({ a });
     const { exchange } = listen(fleet, { toolsListChanged: true });
@@ -298,7 +298,7 @@ describe('a fleet that changes', () => {
     expect(said(exchange).slice(1)).toContainEqual(['tools/list_changed', undefined]);
   });
 
-  test('goes on to call resources what they were called when they were asked for', async () => {
+  test('keeps the resource names that the subscriber used', async () => {
     const [a, b] = [server(), server()];
     const { fleet } = fleetOf({ a });
     const bare = listen(fleet, { resourceSubscriptions: ['x:1'] }).exchange;

@@ -1,3 +1,4 @@
+import { Oldest } from '../../base/oldest.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
 import { isFromPeer } from '../../jsonrpc/error-chain.ts';
@@ -35,12 +36,18 @@ export class FleetMember {
   lastWarning: { readonly text: string; readonly at: number } | undefined;
   readonly #gone = new AbortController();
   readonly #ownNames = new Map<string, string>();
+  readonly #oldestName = new Oldest(this.#ownNames);
 
-  constructor(source: FleetServer) {
+  /** @param onwarning is given what to say of the server. */
+  constructor(source: FleetServer, onwarning: (member: FleetMember, what: string) => void) {
     this.name = source.name;
     this.label = labelOf(source.name);
     this.source = source;
-    const service = selectTools(source.tools ?? {})(checkHeaders(source.service));
+    const select = selectTools(source.tools ?? {}, (hidden, renamed) => {
+      const [tool, other] = [hidden, renamed].map((name) => JSON.stringify(name));
+      onwarning(this, `has a tool ${tool}, which is hidden because ${other} is renamed to it`);
+    });
+    const service = select(checkHeaders(source.service));
     this.service = (exchange) => invoke(service, exchange);
   }
 
@@ -50,7 +57,7 @@ export class FleetMember {
   }
 
   leave(): void {
-    this.#gone.abort(new Error(`The server ${JSON.stringify(this.name)} is not here any more`));
+    this.#gone.abort(new Error(`The server ${JSON.stringify(this.name)} was removed`));
   }
 
   /** The full name for a shortened one, if the server's lists have shown it. */
@@ -60,9 +67,8 @@ export class FleetMember {
 
   /** A shortened name depends only on the server's own name, so all callers share one map. */
   remember(shortened: string, own: string): void {
-    const oldest = this.#ownNames.keys().next();
-    if (this.#ownNames.size >= MAX_SHORTENED && !oldest.done) this.#ownNames.delete(oldest.value);
     this.#ownNames.set(shortened, own);
+    if (this.#ownNames.size > MAX_SHORTENED) this.#ownNames.delete(this.#oldestName.take()!);
   }
 }
 
@@ -117,7 +123,7 @@ export class Members {
     const all = new Map<string, FleetMember>();
     for (const source of servers) {
       const known = this.#all.get(source.name);
-      all.set(source.name, known && isSame(known.source, source) ? known : new FleetMember(source));
+      all.set(source.name, known && isSame(known.source, source) ? known : new FleetMember(source, this.#onwarning));
     }
     const before = [...this.#all.values()];
     const same = all.size === before.length && [...all.values()].every((member, index) => before[index] === member);
@@ -154,6 +160,8 @@ export class Members {
   answered(member: FleetMember): void {
     member.down = false;
   }
+
+  readonly #onwarning = (member: FleetMember, what: string): void => this.warnOf(member, what);
 
   warnOf(member: FleetMember, what: string): void {
     const text = `the server ${JSON.stringify(member.name)} ${what}`;
@@ -195,7 +203,7 @@ export class Members {
     try {
       const description = await inTime(member.service(childOf(member, whole, Method.Discover, {})), whole, patience);
       if (isObject(description)) return description;
-      throw new RpcError(ErrorCode.InternalError, 'the answer describes no server');
+      throw new RpcError(ErrorCode.InternalError, 'the response to server/discover is invalid');
     } catch (error) {
       if (!whole.signal.aborted) this.failed(member, Method.Discover, RpcError.from(error));
       return undefined;

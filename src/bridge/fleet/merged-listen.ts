@@ -1,21 +1,17 @@
 import type { Exchange } from '../../core/exchange.ts';
-import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
 import { NotificationMethod } from '../../protocol/methods.ts';
-import { changesOf, isWithin, LIST_CHANGES } from '../../protocol/subscriptions.ts';
+import { changesOf, isWithin, LIST_CHANGES, readFilter } from '../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { untilAborted, waitFor } from '../../base/wait.ts';
+import { HeldNotices } from '../../wire/held-notices.ts';
 import { splitTaskId, taskIdOf, unwrapUri, wrapUri } from './ids.ts';
 import { withServerName, type FleetMember, type Members } from './members.ts';
 import { renameNotice, renamingFor } from './results.ts';
 import { ServerListen } from './server-listen.ts';
 
-/** The most URIs and task ids in one filter. */
-const MAX_NAMES = 1000;
-/** The most characters of one of them. */
-const MAX_NAME = 8192;
-/** The most notifications that wait for the acknowledgement. Beyond that, the oldest is dropped. */
-const MAX_WAITING = 1000;
+/** The most that waits for the acknowledgement. */
+const WAITING = { count: 1000, size: 10 * 1024 * 1024 };
 
 /**
  * One `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions), made of one subscription per server. A lost
@@ -28,12 +24,12 @@ export class MergedListen {
   readonly #parts = new Map<FleetMember, ServerListen>();
   readonly #over = new AbortController();
   /** Notifications from before the acknowledgement. */
-  #waiting: [method: string, params: JsonObject | undefined][] | undefined = [];
+  #waiting: HeldNotices | undefined = new HeldNotices(WAITING);
 
   /** @throws RpcError −32602 if the filter is malformed or too large. */
   constructor(exchange: Exchange, members: Members) {
     this.#exchange = exchange;
-    this.#filter = filterOf(exchange.params['notifications']);
+    this.#filter = readFilter(exchange.params['notifications']);
     this.#members = members;
   }
 
@@ -144,9 +140,9 @@ export class MergedListen {
     if (kept.length > 0) honoured.resourceSubscriptions = kept;
     if (keptTasks.length > 0) honoured.taskIds = keptTasks;
     await this.#exchange.notify(NotificationMethod.Acknowledged, { notifications: honoured });
-    const waiting = this.#waiting ?? [];
+    const waiting = this.#waiting?.take() ?? [];
     this.#waiting = undefined;
-    for (const [method, params] of waiting) void this.#say(method, params);
+    for (const { method, params } of waiting) void this.#say(method, params);
   }
 
   #urisOf({ member, honoured }: ServerListen): string[] {
@@ -187,31 +183,11 @@ export class MergedListen {
       sent.catch(() => {});
       return sent;
     }
-    if (this.#waiting.length >= MAX_WAITING) this.#waiting.shift();
-    this.#waiting.push([method, params]);
+    this.#waiting.push(method, params ?? {});
     return Promise.resolve();
   }
 }
 
 function stringsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
-}
-
-function filterOf(asked: unknown): SubscriptionFilter {
-  if (!isObject(asked)) throw new RpcError(ErrorCode.InvalidParams, '"notifications" must be an object');
-  const filter: SubscriptionFilter = {};
-  for (const [flag] of LIST_CHANGES) if (asked[flag] === true) filter[flag] = true;
-  for (const key of ['resourceSubscriptions', 'taskIds'] as const) {
-    const names: unknown = asked[key];
-    if (names === undefined) continue;
-    const fits = (name: unknown): boolean => typeof name === 'string' && name.length <= MAX_NAME;
-    if (!Array.isArray(names) || names.length > MAX_NAMES || !names.every(fits)) {
-      throw new RpcError(
-        ErrorCode.InvalidParams,
-        `"${key}" must be an array of at most ${MAX_NAMES} strings of ${MAX_NAME} characters each`,
-      );
-    }
-    if (names.length > 0) filter[key] = [...new Set<string>(names)];
-  }
-  return filter;
 }

@@ -61,7 +61,7 @@ describe('the names of several servers', () => {
     );
   });
 
-  test('depend on nothing but the name and its server', () => {
+  test('depend only on the name and its server', () => {
     fc.assert(
       fc.property(fleets, word, separators, (fleet, other, separator) => {
         const naming = namingOf(fleet.keys(), separator);
@@ -94,11 +94,13 @@ describe('the names of several servers', () => {
     ['My mail', 'my_mail'],
     ['GitHub', 'github'],
     ['a.b', 'a-b'],
-  ])('are not made for servers that are called %j and %j', (one, other) => {
-    expect(() => namingOf([one, other])).toThrow(`the names "${one}" and "${other}" are too much alike`);
+  ])('are refused for servers named %j and %j', (one, other) => {
+    expect(() => namingOf([one, other])).toThrow(
+      `the names "${one}" and "${other}" have the same letters and digits; rename one`,
+    );
   });
 
-  test('are those of the configuration where it renames a tool', () => {
+  test('are those of the configuration if it renames a tool', () => {
     const naming = new Naming([{ name: 'a', tools: { rename: { x: 'y.z_0123456789' } } }, { name: 'b' }]);
     expect(naming.outward(TOOLS, 'a', 'y.z_0123456789')).toBe('y.z_0123456789');
     expect(naming.inward(TOOLS, 'y.z_0123456789')).toEqual({ server: 'a', name: 'y.z_0123456789', shortened: false });
@@ -107,7 +109,7 @@ describe('the names of several servers', () => {
 });
 
 describe('labels of servers', () => {
-  test('can stand in a URI', () => {
+  test('are valid in a URI', () => {
     fc.assert(fc.property(word, (server) => /^[a-z0-9][a-z0-9-]{0,31}$/.test(labelOf(server))));
   });
 

@@ -70,7 +70,9 @@ export class Naming {
       const [prefix, label] = [prefixOf(name, separator), labelOf(name)];
       const other = labels.get(label) ?? this.#servers.get(prefix);
       if (other !== undefined)
-        throw new TypeError(`the names ${JSON.stringify(other)} and ${JSON.stringify(name)} are too much alike`);
+        throw new TypeError(
+          `the names ${JSON.stringify(other)} and ${JSON.stringify(name)} have the same letters and digits; rename one`,
+        );
       labels.set(label, name);
       this.#prefixes.set(name, prefix);
       this.#servers.set(prefix, name);
@@ -98,7 +100,10 @@ export class Naming {
   inward(kind: ListKind, name: string): Inward | undefined {
     if (this.bare) return { server: [...this.#prefixes.keys()][0]!, name, shortened: false };
     const server = kind === TOOLS ? this.#renamed.get(name) : undefined;
-    return server === undefined ? this.#split(name) : { server, name, shortened: false };
+    if (server !== undefined) return { server, name, shortened: false };
+    const found = this.#split(name);
+    // A renamed tool has only its new name.
+    return found && kind === TOOLS && this.#renamed.get(found.name) === found.server ? undefined : found;
   }
 
   /** The part of a name after the server's prefix: the own name, shortened if it is too long. */

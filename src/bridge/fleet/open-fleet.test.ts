@@ -72,7 +72,7 @@ describe('the servers of a file', () => {
     await expect(world.fleet.service(new TestExchange('tools/list'))).rejects.toThrow('The fleet is closed');
   });
 
-  test('that are the same stay open when others come, go or change', async () => {
+  test('that are unchanged stay open when others are added, removed or changed', async () => {
     const world = await opened(config({ a: { command: 'x' }, b: { command: 'y' }, c: { command: 'z' } }));
     const listener = new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } });
     void world.fleet.service(listener);
@@ -104,7 +104,7 @@ describe('the servers of a file', () => {
     expect(world.heard).toHaveLength(2);
   });
 
-  test('by themselves go on under their names, and whoever listens to one that changes is told', async () => {
+  test('served separately keep their names, and listeners of a changed one are notified', async () => {
     const world = await opened(config({ a: { command: 'x' }, b: { command: 'y' } }));
     const own = world.fleet.services.get('a')!;
     const listener = new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } });
@@ -119,10 +119,10 @@ describe('the servers of a file', () => {
     expect((await own(new TestExchange('tools/list')))['tools']).toEqual([{ name: 'other' }]);
     await world.fleet.update(config({ b: { command: 'y' } }));
     expect(await over).toEqual({});
-    await expect(own(new TestExchange('tools/list'))).rejects.toThrow('The server "a" is not here any more');
+    await expect(own(new TestExchange('tools/list'))).rejects.toThrow('The server "a" was removed');
   });
 
-  test('are called otherwise when the file says so', async () => {
+  test('get other names when the file changes them', async () => {
     const servers = { a: { command: 'x' }, b: { command: 'y' } };
     const world = await opened(config(servers));
     await world.fleet.update(config(servers, { separator: '.' }));
@@ -141,7 +141,7 @@ describe('the servers of a file', () => {
     expect(world.warnings.filter((warning) => warning.includes('cannot be opened'))).toHaveLength(2);
   });
 
-  test('changes are taken up one after the other, and none once it is closed', async () => {
+  test('changes are applied one after the other, and none after closing', async () => {
     const world = await opened(config({ a: { command: 'x' } }));
     const one = world.fleet.update(config({ b: { command: 'y' } }));
     const two = world.fleet.update(config({ c: { command: 'z' } }));
@@ -156,14 +156,16 @@ describe('the servers of a file', () => {
     const world = await opened(config({ a: { command: 'x' } }));
     const twice = config({ b: { command: 'y' } });
     const servers = [...twice.servers, ...twice.servers];
-    await expect(world.fleet.update({ ...twice, servers })).rejects.toThrow('the names "b" and "b" are too much alike');
+    await expect(world.fleet.update({ ...twice, servers })).rejects.toThrow(
+      'the names "b" and "b" have the same letters and digits',
+    );
     expect(world.log).toEqual(['open a']);
     expect(await tools(world)).toEqual(['x']);
   });
 });
 
 describe('a file that changes', () => {
-  test('is taken up, and one that is broken is not', async () => {
+  test('is applied, and an invalid one is not', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-fleet-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = path.join(folder, 'mcp.json');
@@ -179,13 +181,13 @@ describe('a file that changes', () => {
     write('{ "mcpServers": { "a": ');
     await next;
     expect(world.warnings).toEqual([
-      `${file}: line 1, column 24: this is not valid JSON: the file ends too early; the servers stay what they were`,
+      `${file}: this is not valid JSON: the file ends too early; the servers stay unchanged`,
     ]);
     expect(await tools(world)).toEqual(['a__x', 'b__y']);
     next = world.next();
     rmSync(file);
     await next;
-    expect(world.warnings.at(-1)).toBe(`${file}: there is no such file; the servers stay what they were`);
+    expect(world.warnings.at(-1)).toBe(`${file}: there is no such file; the servers stay unchanged`);
     next = world.next();
     write({ b: { command: 'y' } });
     await next;

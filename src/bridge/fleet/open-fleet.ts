@@ -49,8 +49,8 @@ export interface OpenFleet {
   /** All servers as one service. */
   readonly service: Service;
   /**
-   * Each server by itself, by its name, to be served at its own path. The map follows the file. A service can be used as
-   * long as its name is in the map.
+   * Each server separately, by its name, to be served at its own path. The map follows the file. A service can be used
+   * as long as its name is in the map.
    */
   readonly services: ReadonlyMap<string, Service>;
   /**
@@ -122,13 +122,10 @@ class ConfiguredFleet implements OpenFleet {
     const onchange = (): void => {
       try {
         const config = readConfig(file, this.#options.variables);
-        for (const warning of config.warnings) warn(`${file}: ${warning}`);
-        this.update(config).catch((error: unknown) =>
-          warn(`${file} was not taken up: ${RpcError.from(error).message}`),
-        );
+        this.update(config).catch((error: unknown) => warn(`${file} was not applied: ${RpcError.from(error).message}`));
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
-        warn(`${error.message}; the servers stay what they were`);
+        warn(`${error.message}; the servers stay unchanged`);
       }
     };
     this.#unwatch = watchConfig(file, onchange);

@@ -32,10 +32,10 @@ export async function readPage(
   const params = cursor === undefined ? {} : { cursor };
   const result = await members.ask(member, whole, kind.method, params, patience);
   const entries: unknown = isObject(result) ? result[kind.key] : undefined;
-  if (!Array.isArray(entries)) throw new RpcError(ErrorCode.InternalError, `${kind.method} gave no ${kind.key}`);
+  if (!Array.isArray(entries)) throw new RpcError(ErrorCode.InternalError, `${kind.method} returned no ${kind.key}`);
   const { nextCursor } = result;
   const tooLong = typeof nextCursor === 'string' && nextCursor.length > MAX_CURSOR;
-  if (tooLong) members.warnOf(member, `gave only a part of ${kind.method}: its cursor is too long`);
+  if (tooLong) members.warnOf(member, `returned only a part of ${kind.method}: its cursor is too long`);
   return {
     entries: entries.filter((entry: unknown) => isObject(entry) && typeof entry[kind.id] === 'string') as JsonObject[],
     // A cursor that leads to the same page would never end.

@@ -68,7 +68,7 @@ describe('other requests', () => {
     });
   });
 
-  test('that nobody here knows go to the one that they name, or to the first that knows them', async () => {
+  test('of unknown methods go to the server that they name, or to the first that knows them', async () => {
     const [a, b] = [toolServer('a', [], { echo: never, only: () => ({ from: 'a' }) }), toolServer('b', [])];
     const { fleet } = fleetOf({ down: { service: unreachable }, a, b });
     expect(await ask(fleet, 'echo', { x: 1 })).toEqual({ params: { x: 1 } });
@@ -84,7 +84,7 @@ describe('other requests', () => {
     await expect(ask(fleetOf({ a, b }).fleet, 'nobody/knows')).rejects.toMatchObject({ code: -32601 });
   });
 
-  test('that nobody here knows are made of no other server once one may have begun', async () => {
+  test('of unknown methods are not sent to another server after one may have run them', async () => {
     const losses = [
       down,
       () => Promise.reject(new Error('broken')),
@@ -98,7 +98,7 @@ describe('other requests', () => {
     }
   });
 
-  test('that nobody here knows are made of no other server once their caller has given them up', async () => {
+  test('of unknown methods are not sent to another server after the caller cancelled', async () => {
     const other = toolServer('b', []);
     const exchange = new TestExchange('pay');
     const giving = scripted({
@@ -111,7 +111,7 @@ describe('other requests', () => {
     expect(other.seen).toEqual([]);
   });
 
-  test('of a resource that nobody here knows go to the server that has it, and are refused as it refuses them', async () => {
+  test('for an unknown resource go to the server that has it, and fail with its error', async () => {
     const reading = (uri: string): ReturnType<typeof scripted> =>
       scripted(
         {
@@ -128,7 +128,7 @@ describe('other requests', () => {
     await expect(ask(fleet, 'resources/directory/read', { uri: 'x:c' })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('of lists that no server has are unknown, and of tasks that begin with no server not found', async () => {
+  test('for lists that no server has are unknown, and for tasks without a server are not found', async () => {
     const { fleet } = fleetOf({ a: scripted({}, { tools: {} }), b: scripted({}, { tools: {} }) });
     for (const method of ['prompts/list', 'tasks/list'])
       await expect(ask(fleet, method), method).rejects.toMatchObject({ code: -32601 });
@@ -136,7 +136,7 @@ describe('other requests', () => {
       await expect(ask(fleet, method, { taskId: 'x' }), method).rejects.toThrow('Task not found');
   });
 
-  test('a notification goes to all, whoever of them is down', async () => {
+  test('a notification goes to all servers, even if one is down', async () => {
     const heard: string[] = [];
     const hearing = (name: string): ReturnType<typeof scripted> =>
       scripted({ 'notifications/roots/list_changed': () => (heard.push(name), {}) });

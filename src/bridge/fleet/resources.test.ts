@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { scripted } from '../../../test/support/service.ts';
 import { TestExchange } from '../../../test/support/exchange.ts';
 import { NoConnection } from '../../client/errors.ts';
-import type { Service } from '../../core/exchange.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { createFleet, type Fleet } from './fleet.ts';
@@ -103,6 +103,46 @@ describe('the resources of several servers', () => {
     expect(completion.values).toEqual(['a', 'x:{y}']);
   });
 
+  test('are requested with the same parameters from each server, not with a copy for each', async () => {
+    const params = { uri: 'x:2' };
+    const given: JsonObject[] = [];
+    const member = (name: string) => ({
+      name,
+      service: (exchange: Exchange) => {
+        given.push(exchange.params);
+        return Promise.reject(new RpcError(-32002, 'Resource not found'));
+      },
+    });
+    const three = createFleet({ members: ['a', 'b', 'c'].map(member) });
+    await expect(ask(three, 'resources/read', params)).rejects.toMatchObject({ code: -32002 });
+    expect(given).toHaveLength(3);
+    for (const each of given) expect(each).toBe(params);
+  });
+
+  test('by URIs of a server that is not here are refused, and no server hears of them', async () => {
+    const [a, b] = [resourceServer('a', [], { hidden: ['EVERWIRE+a:x:1'] }), resourceServer('b', ['everwire+c:x:1'])];
+    const two = fleetOf({ a, b });
+    for (const uri of [
+      'everwire+c:x:1',
+      'EVERWIRE+a:x:1',
+      'everwire+A:x:1',
+      'everwire+:x',
+      'everwire+a',
+      'Everwire+',
+    ]) {
+      const refused = { code: -32602, message: `Resource not found: ${uri} names no server that is here` };
+      await expect(ask(two, 'resources/read', { uri })).rejects.toMatchObject(refused);
+      const ref = { type: 'ref/resource', uri };
+      await expect(ask(two, 'completion/complete', { ref, argument: {} })).rejects.toMatchObject(refused);
+    }
+    expect([a.seen, b.seen]).toEqual([[], []]);
+  });
+
+  test('of a single server may look like those of a fleet, since it may be one', async () => {
+    const one = fleetOf({ a: resourceServer('a', ['everwire+c:x:1']) });
+    expect((await ask(one, 'resources/read', { uri: 'everwire+c:x:1' }))['contents']).toMatchObject([{ text: 'a' }]);
+  });
+
   test('by URIs that name no server are looked for past one that cannot be reached, and one that is down is last', async () => {
     const unreachable = (): never => {
       throw new RpcError(-32000, 'gone', { cause: new NoConnection('gone') });
@@ -119,7 +159,7 @@ describe('the resources of several servers', () => {
     expect(gone.seen).toEqual([]);
   });
 
-  test('lead back from the results of tools and of prompts, and what is text or structured is left alone', async () => {
+  test('in results of tools and prompts are translated; text and structured content are not', async () => {
     const link = async (tool: string, uri: string): Promise<unknown[]> => {
       const { content, structuredContent } = await ask(fleet, 'tools/call', { name: tool, arguments: { uri } });
       expect(structuredContent).toEqual({ uri });
@@ -131,7 +171,7 @@ describe('the resources of several servers', () => {
     expect(messages[0].content.resource.uri).toBe(both);
   });
 
-  test('of one server alone are left alone', async () => {
+  test('of a single server stay unchanged', async () => {
     const one = fleetOf({ only: resourceServer('only', ['a:1'], { templates: ['b:{id}'] }) });
     const { resources } = await ask(one, 'resources/list');
     expect(resources).toEqual([{ uri: 'a:1', name: 'a:1' }]);
@@ -142,7 +182,7 @@ describe('the resources of several servers', () => {
       expect((await ask(one, 'resources/read', { uri }))['contents']).toEqual([{ uri, text: 'only' }]);
   });
 
-  test('a round of questions goes on at the server that asked', async () => {
+  test('a round of questions continues at the server that asked', async () => {
     const rounds: JsonObject[] = [];
     const asking = scripted(
       {

@@ -1,7 +1,8 @@
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { splitState, splitTaskId, unwrapUri } from './ids.ts';
+import { put } from '../../jsonrpc/shape.ts';
+import { isWrapped, splitState, splitTaskId, unwrapUri } from './ids.ts';
 import { PROMPTS, type ListKind } from './kinds.ts';
 import type { FleetMember, Members } from './members.ts';
 import { readPage } from './page.ts';
@@ -30,7 +31,7 @@ export class Routes {
     const { params } = exchange;
     if (typeof params['name'] !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
     const { member, name } = await this.#find(kind, params['name'], exchange);
-    return { member, params: { ...this.#withOwnState(params, member), name } };
+    return { member, params: put(this.#withOwnState(params, member), 'name', name) };
   }
 
   /**
@@ -48,7 +49,7 @@ export class Routes {
     if (routes.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${uri}`);
     return routes.map((member) => ({
       member,
-      params: { ...this.#withOwnState(params, member), uri: wrapped?.uri ?? uri },
+      params: put(this.#withOwnState(params, member), 'uri', wrapped?.uri),
     }));
   }
 
@@ -115,10 +116,15 @@ export class Routes {
     return undefined;
   }
 
+  /** The server that a URI names. Undefined if it names none. @throws RpcError −32602 if that server is not here. */
   #unwrap(uri: string): { readonly member: FleetMember; readonly uri: string } | undefined {
     const unwrapped = unwrapUri(uri);
     const member = unwrapped && this.#members.withLabel(unwrapped.label);
-    return member && { member, uri: unwrapped.uri };
+    if (member) return { member, uri: unwrapped.uri };
+    // Not sent to any server. But a single server may be a fleet itself.
+    if (isWrapped(uri) && !this.#members.naming.bare)
+      throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${uri} names no server that is here`);
+    return undefined;
   }
 
   /**
@@ -129,14 +135,17 @@ export class Routes {
     const split = splitState(requestState);
     const member = split && this.#members.withLabel(split.label);
     if (member) return member;
-    throw new RpcError(ErrorCode.InvalidParams, '"requestState" is of no server that is here; call again without it');
+    throw new RpcError(
+      ErrorCode.InvalidParams,
+      '"requestState" belongs to no server of this fleet; call again without it',
+    );
   }
 
   /** The parameters with the server's original state. @throws RpcError −32602 if the state is another server's. */
   #withOwnState(params: JsonObject, member: FleetMember): JsonObject {
     if (params['requestState'] === undefined) return params;
     if (this.#askedBy(params) !== member)
-      throw new RpcError(ErrorCode.InvalidParams, '"requestState" is of another server; call again without it');
+      throw new RpcError(ErrorCode.InvalidParams, '"requestState" belongs to another server; call again without it');
     const { requestState, ...rest } = params;
     const state = splitState(requestState)?.state;
     return state === undefined ? rest : { ...rest, requestState: state };

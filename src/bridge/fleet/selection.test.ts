@@ -39,7 +39,7 @@ test.each<[ToolSelection, string[]]>([
   expect(await names(selection)).toEqual(shown);
 });
 
-test('what is not shown cannot be called', async () => {
+test('a hidden tool cannot be called', async () => {
   const service = selected({ hide: ['say'], rename: { add: 'plus' } });
   expect(await call(service, 'plus')).toBe('add');
   expect(await call(service, 'get_user')).toBe('get_user');
@@ -57,7 +57,7 @@ test('a name that is given to another tool is that tool’s, and two can change 
   expect(await call(turned, 'add')).toBe('say');
 });
 
-test('a description is replaced, and all else stays', async () => {
+test('a description is replaced, and everything else stays', async () => {
   const { tools, ttlMs } = await selected({ only: ['add'], describe: { add: 'Sums.' } })(
     new TestExchange('tools/list'),
   );

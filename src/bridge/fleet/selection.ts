@@ -19,10 +19,14 @@ export interface ToolSelection {
   readonly describe?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Shows the selected tools of a server. Calls of other tools fail as if the server did not have them. */
-export function selectTools(selection: ToolSelection): Middleware {
+/**
+ * Shows the selected tools of a server. Calls of other tools fail as if the server did not have them.
+ *
+ * @param onhidden called once for each tool that is hidden because another one is renamed to its name.
+ */
+export function selectTools(selection: ToolSelection, onhidden?: OnHidden): Middleware {
   if (Object.keys(selection).length === 0) return (service) => service;
-  const selected = new SelectedTools(selection);
+  const selected = new SelectedTools(selection, onhidden);
   return (service: Service): Service =>
     (exchange) => {
       if (exchange.method === Method.CallTool) return selected.call(service, exchange);
@@ -31,13 +35,21 @@ export function selectTools(selection: ToolSelection): Middleware {
     };
 }
 
+/** Both names are the server's own. */
+type OnHidden = (hidden: string, renamed: string) => void;
+
 class SelectedTools {
   readonly #selection: ToolSelection;
   readonly #newNames: ReadonlyMap<string, string>;
   readonly #ownNames: ReadonlyMap<string, string>;
   readonly #descriptions: ReadonlyMap<string, string>;
 
-  constructor(selection: ToolSelection) {
+  readonly #onhidden: OnHidden | undefined;
+  /** The hidden tools that were reported. */
+  readonly #reported = new Set<string>();
+
+  constructor(selection: ToolSelection, onhidden: OnHidden | undefined) {
+    this.#onhidden = onhidden;
     const renamed = Object.entries(selection.rename ?? {});
     this.#selection = selection;
     this.#newNames = new Map(renamed);
@@ -64,16 +76,30 @@ class SelectedTools {
   #shown(tool: unknown): JsonObject[] {
     if (!isObject(tool) || typeof tool['name'] !== 'string') return [];
     const name = this.#shownAs(tool['name']);
-    if (name === undefined) return [];
+    if (name === undefined) {
+      this.#report(tool['name']);
+      return [];
+    }
     const description = this.#descriptions.get(tool['name']);
     return [{ ...tool, name, ...(description === undefined ? {} : { description }) }];
   }
 
   /** The name of a tool for clients. Undefined if the tool is hidden. */
   #shownAs(own: string): string | undefined {
-    const { hide = [], only = ['*'] } = this.#selection;
-    if (hide.some((pattern) => fits(own, pattern)) || !only.some((pattern) => fits(own, pattern))) return undefined;
+    if (!this.#isSelected(own)) return undefined;
     return this.#newNames.get(own) ?? (this.#ownNames.has(own) ? undefined : own);
+  }
+
+  #isSelected(own: string): boolean {
+    const { hide = [], only = ['*'] } = this.#selection;
+    return !hide.some((pattern) => fits(own, pattern)) && only.some((pattern) => fits(own, pattern));
+  }
+
+  #report(hidden: string): void {
+    const renamed = this.#ownNames.get(hidden);
+    if (renamed === undefined || this.#reported.has(hidden) || !this.#isSelected(hidden)) return;
+    this.#reported.add(hidden);
+    this.#onhidden?.(hidden, renamed);
   }
 }
 

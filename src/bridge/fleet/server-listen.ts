@@ -87,7 +87,7 @@ export class ServerListen {
       this.#settle();
       return Promise.resolve();
     });
-    const stop = (): void => child.abort(new RpcError(CONNECTION_CLOSED, 'Nobody listens any more'));
+    const stop = (): void => child.abort(new RpcError(CONNECTION_CLOSED, 'The subscription was stopped'));
     signal.addEventListener('abort', stop, { once: true });
     let ended = false;
     const lost = await this.member.service(child).then(

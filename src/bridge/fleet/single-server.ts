@@ -41,5 +41,5 @@ async function listen(members: Members, name: string, exchange: Exchange): Promi
 }
 
 function missing(name: string): RpcError {
-  return new RpcError(ErrorCode.InternalError, `The server ${JSON.stringify(name)} is not here any more`);
+  return new RpcError(ErrorCode.InternalError, `The server ${JSON.stringify(name)} was removed`);
 }

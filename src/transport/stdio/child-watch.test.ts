@@ -33,7 +33,7 @@ async function start(options: Partial<ChildOptions> = {}) {
   return { transport, errors, ask };
 }
 
-test('that the memory of a child cannot be measured is said once, and it is not measured when the child is gone', async () => {
+test('memory that cannot be measured is reported once, and not measured after the child has exited', async () => {
   const unwatch = vi.fn<() => void>();
   vi.mocked(watchMemory).mockReturnValueOnce(unwatch);
   const { transport, errors } = await start({ maxMemory: 1_000_000 });
@@ -47,7 +47,7 @@ test('that the memory of a child cannot be measured is said once, and it is not 
   expect(unwatch).toHaveBeenCalledOnce();
 });
 
-test.skipIf(process.platform === 'win32')('nobody looks after the processes of a child that is gone', async () => {
+test.skipIf(process.platform === 'win32')('the processes of a child that has exited are not measured', async () => {
   const forget = vi.spyOn(watchdog, 'forget');
   const before = process.listenerCount('exit');
   const { transport } = await start({ watchdog: true });
@@ -58,7 +58,7 @@ test.skipIf(process.platform === 'win32')('nobody looks after the processes of a
   expect(forget).toHaveBeenCalledExactlyOnceWith(pid);
 });
 
-test('a child is asked to end for as long as it was waited for, where nothing else is said', async () => {
+test('by default, the time to end is the time that was waited', async () => {
   const { transport, ask } = await start({ stopTimeout: 51 });
   await ask('stubborn');
   const timers = vi.spyOn(globalThis, 'setTimeout');
@@ -69,7 +69,7 @@ test('a child is asked to end for as long as it was waited for, where nothing el
   expect(delays).not.toContain(2000);
 });
 
-test('what a child writes to stderr is read no faster than this process can write it', async () => {
+test('a child’s stderr is read no faster than this process can write it', async () => {
   const written: string[] = [];
   vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
     written.push(String(chunk));

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import spawn from 'cross-spawn';
+import { waitFor } from '../../base/wait.ts';
 import type { Message } from '../../jsonrpc/message.ts';
 import { InvalidMessage } from '../../jsonrpc/parse.ts';
 import type { SendOptions, Transport } from '../transport.ts';
@@ -152,7 +153,9 @@ export class ChildTransport implements Transport {
    */
   start(): Promise<void> {
     if (this.#starting || this.#closing) {
-      return Promise.reject(new Error(this.#closing ? 'The connection is closed' : 'The transport is started already'));
+      return Promise.reject(
+        new Error(this.#closing ? 'The connection is closed' : 'The transport has already been started'),
+      );
     }
     this.#starting = this.#start();
     return this.#starting;
@@ -208,7 +211,9 @@ export class ChildTransport implements Transport {
   #guarded(pid: number): ProcessGroup {
     const { maxMemory: limit, watchdog: watched } = this.#options;
     if (watched && process.platform !== 'win32') {
-      watchdog.add(pid, (error) => this.#report(new Error(`Nothing watches over ${this.#name}: ${error.message}`)));
+      watchdog.add(pid, (error) =>
+        this.#report(new Error(`The watchdog of ${this.#name} cannot run: ${error.message}`)),
+      );
     }
     if (limit !== undefined) {
       const onexceeded = (used: number, processes: readonly number[]): void => this.#exceed(used, limit, processes);
@@ -224,7 +229,7 @@ export class ChildTransport implements Transport {
 
   #exceed(used: number, limit: number, processes: readonly number[]): void {
     const [has, may] = [used, limit].map((bytes) => `${Math.ceil(bytes / MEBIBYTE)} MiB`);
-    this.#exceeded = new Error(`${this.#name} was ended: it had ${has} of memory, and may have ${may}`);
+    this.#exceeded = new Error(`${this.#name} was stopped: it used ${has} of memory, and the limit is ${may}`);
     this.#group?.signal('SIGKILL');
     // Some processes may have left the group.
     for (const pid of processes) killed(pid);
@@ -243,7 +248,7 @@ export class ChildTransport implements Transport {
     this.#child = child;
     const group = this.#group;
     const { stdin, stdout } = child;
-    if (!stdin || !stdout || !group) throw new TypeError('The child has no pipes');
+    if (!stdin || !stdout || !group) throw new TypeError('The child process has no pipes');
 
     this.#exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
@@ -321,7 +326,7 @@ export class ChildTransport implements Transport {
       if (!(await within(this.#exited, this.#killTimeout))) {
         group.signal('SIGKILL');
         if (!(await within(this.#exited, LAST_WAIT)))
-          return this.#report(new Error(`${this.#name} (process ${group.pid}) cannot be ended`));
+          return this.#report(new Error(`${this.#name} (process ${group.pid}) cannot be stopped`));
       }
     }
     await this.#gone;
@@ -363,14 +368,9 @@ function killed(pid: number): void {
 }
 
 /** Whether an event happens within this many milliseconds. */
-async function within(event: Promise<unknown>, limit: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const expired = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, limit, false);
-  });
-  try {
-    return await Promise.race([event.then(() => true), expired]);
-  } finally {
-    clearTimeout(timer);
-  }
+function within(event: Promise<unknown>, limit: number): Promise<boolean> {
+  return waitFor(event, { timeout: Math.max(1, limit) }).then(
+    () => true,
+    () => false,
+  );
 }

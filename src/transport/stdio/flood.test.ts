@@ -1,7 +1,63 @@
-import { Readable, Writable } from 'node:stream';
+import { PassThrough, Readable, Writable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { request, resultResponse, type Message } from '../../jsonrpc/message.ts';
 import { streamTransport } from './stream.ts';
+
+/** A client that reads these chunks, and what it was told. */
+async function reading(chunks: readonly string[]) {
+  const client = streamTransport(Readable.from(chunks.map(Buffer.from)), new PassThrough(), { role: 'client' });
+  onTestFinished(() => client.close());
+  const errors: string[] = [];
+  let delivered = 0;
+  client.onerror = ({ message }) => void errors.push(message);
+  client.onmessage = () => void (delivered += 1);
+  const closed = new Promise<void>((resolve) => (client.onclose = resolve));
+  await client.start();
+  await closed;
+  return { client, errors, delivered };
+}
+
+const notice = `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/a' })}\n`;
+
+test.each(['x\n', '{}\n', '1\n', '{\n', '[1]\n'])(
+  '1,000 lines without a message between them close the connection of a client: %j',
+  async (line) => {
+    const { client, errors, delivered } = await reading([line.repeat(999), notice, line.repeat(1000), notice]);
+    expect(client.closeReason?.message).toBe(
+      'The server writes something else than MCP: 1000 lines in a row were no messages',
+    );
+    expect(delivered).toBe(1);
+    expect(errors).toHaveLength(102);
+    expect(errors[100]).toBe(
+      'The server wrote more than 100 lines that are not messages: further ones are not reported',
+    );
+    expect(errors[101]).toBe(client.closeReason?.message);
+  },
+);
+
+test('a server that logs to stdout between its messages can be used', async () => {
+  const { client, delivered } = await reading([`${'a line of a log\n'.repeat(500)}${notice}`.repeat(20)]);
+  expect(client.closeReason).toBeUndefined();
+  expect(delivered).toBe(20);
+});
+
+test('timers run between the chunks of a server that writes invalid lines', async () => {
+  const chunk = `${'{\n'.repeat(900)}${notice}`.repeat(10);
+  const input = new PassThrough();
+  const client = streamTransport(input, new PassThrough(), { role: 'client' });
+  onTestFinished(() => client.close());
+  let delivered = 0;
+  let atTurn = 0;
+  client.onmessage = () => {
+    if (delivered === 0) setImmediate(() => (atTurn = delivered));
+    delivered += 1;
+  };
+  client.onerror = () => {};
+  await client.start();
+  for (let n = 0; n < 10; n += 1) input.write(chunk);
+  await vi.waitUntil(() => delivered === 100, 20_000);
+  expect(atTurn).toBe(10);
+});
 
 test('a server that floods pings and reads no answers is not read until it reads them', async () => {
   const pings = 100_000;

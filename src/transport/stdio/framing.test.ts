@@ -50,8 +50,8 @@ class Bench {
 const refused = (message: unknown, id?: RequestId) => errorResponse(id, { code: -32600, message: message as string });
 const cancelled = (requestId: RequestId) => notification('notifications/cancelled', { requestId });
 
-describe('a line that is no message', () => {
-  test('is answered with −32700 where it is not JSON, without an id', () => {
+describe('a line that is not a message', () => {
+  test('is answered with −32700 and no id if it is not JSON', () => {
     const bench = new Bench();
     bench.push('hello', '{"jsonrpc":"2.0","id":1,', '{"jsonrpc":"2.0","id":2,"method":"a"}');
     bench.framing.push(Buffer.from([0x22, 0xff, 0x22, 10]));
@@ -63,7 +63,7 @@ describe('a line that is no message', () => {
     expect(bench.reported).toHaveLength(3);
   });
 
-  test('is answered with −32600 and its id, where that can be read and belongs to no request in flight', () => {
+  test('is answered with −32600 and its id, if that is readable and not in flight', () => {
     const bench = new Bench();
     bench.push({ jsonrpc: '1.0', id: 7, method: 'a' }, { jsonrpc: '2.0', id: {}, method: 'a' }, '5', 'null', '"text"');
     expect(bench.answered.map(({ id, error }) => [id, error.code])).toEqual([
@@ -178,7 +178,7 @@ describe('a line that is no message', () => {
 });
 
 describe('an id', () => {
-  test('that is still in flight is refused without an id, and the first request is answered as ever', () => {
+  test('that is still in flight is refused without an id, and the first request is answered', () => {
     const bench = new Bench();
     bench.push(request(1, 'first'), request('1', 'another'), request(1, 'second'));
     expect(bench.delivered).toEqual([request(1, 'first'), request('1', 'another')]);
@@ -196,7 +196,7 @@ describe('an id', () => {
   });
 });
 
-test('nothing is delivered, answered or reported after stop, not even from the same chunk', () => {
+test('after stop, nothing is delivered, answered or reported, not even from the same chunk', () => {
   const bench = new Bench();
   bench.onmessage = () => bench.framing.stop();
   bench.framing.push(
@@ -209,7 +209,7 @@ test('nothing is delivered, answered or reported after stop, not even from the s
   expect([bench.delivered, bench.answered, bench.reported]).toEqual([[notification('n')], [], []]);
 });
 
-describe('once it is stopped, nothing more is said', () => {
+describe('after stop, nothing is sent', () => {
   type Said = 'deliver' | 'answer' | 'report' | 'lost';
   const tooLong = 'x'.repeat(1001);
   const two = [notification('n'), notification('n')];
@@ -256,7 +256,7 @@ test('the last line needs no end, and tells its size', () => {
   expect(sizes).toEqual([batch.length / 2, batch.length / 2, line.length]);
 });
 
-test('what may have been meant as an answer fails what a client waits for, and is refused by a server', () => {
+test('a possible response fails the request of a client, and is refused by a server', () => {
   const neither = { jsonrpc: '2.0', id: 7 };
   const client = new Bench({ answerInvalid: false });
   client.push(neither);
@@ -305,7 +305,7 @@ describe('a batch', () => {
     expect([bench.reported, bench.answered]).toEqual([[why], server ? [refused(why)] : []]);
   });
 
-  test('is taken apart in 2025-03-26, and answered by one when the last of its answers is there', () => {
+  test('is split in 2025-03-26, and answered by a batch when its last answer is there', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     bench.push([request(1, 'a'), notification('n'), request(2, 'b'), resultResponse(9, {})]);
     expect(bench.delivered).toEqual([request(1, 'a'), notification('n'), request(2, 'b'), resultResponse(9, {})]);
@@ -316,7 +316,7 @@ describe('a batch', () => {
     expect([bench.framing.inFlight.size, bench.answered]).toEqual([0, []]);
   });
 
-  test('that is answered while it is delivered is answered by one all the same', () => {
+  test('that is answered during delivery is also answered by a batch', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     const sent: unknown[] = [];
     bench.onmessage = (message) => {
@@ -332,7 +332,7 @@ describe('a batch', () => {
     expect([bench.delivered.length, bench.answered]).toEqual([2, []]);
   });
 
-  test('of nothing but rubbish is answered by one of errors', () => {
+  test('of invalid elements only is answered by a batch of errors', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     bench.push([1, { jsonrpc: '2.0', id: 5, method: 1 }]);
     expect(bench.answered).toEqual([
@@ -362,7 +362,7 @@ describe('a batch', () => {
     expect(bench.answered).toEqual([refused('Invalid request: a batch must not be empty')]);
   });
 
-  test('does not hold initialize, nor an id in flight', () => {
+  test('may not contain initialize, nor an id in flight', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     bench.push(request(1, 'a'), [request(2, 'initialize'), request(1, 'b'), request(3, 'c')]);
     expect(bench.delivered).toEqual([request(1, 'a'), request(3, 'c')]);
@@ -374,7 +374,7 @@ describe('a batch', () => {
     ]);
   });
 
-  test('does not wait for a request of it that was cancelled', () => {
+  test('does not wait for a cancelled request in it', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     bench.push([request(1, 'a'), request(2, 'b')]);
     expect(bench.send(resultResponse(1, {}))).toBeUndefined();
@@ -385,7 +385,7 @@ describe('a batch', () => {
     expect(bench.answered).toHaveLength(1);
   });
 
-  test('from a server is taken apart too, its rubbish only reported', () => {
+  test('from a server is also split, and invalid elements are only reported', () => {
     const bench = new Bench({ revision: '2025-03-26', answerInvalid: false });
     bench.push([{}, request(1, 'ask')], [{}]);
     expect(bench.send(resultResponse(1, {}))).toEqual([resultResponse(1, {})]);
@@ -402,7 +402,7 @@ describe('a batch', () => {
   });
 });
 
-test('a message that cannot be written as JSON is not sent, and its request is in flight still', () => {
+test('a message that JSON cannot represent is not sent, and its request stays in flight', () => {
   const bench = new Bench();
   bench.push(request(1, 'a'));
   const cyclic: Record<string, unknown> = {};

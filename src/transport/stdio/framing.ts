@@ -13,6 +13,7 @@ import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
 import { LineReader } from './lines.ts';
+import { Noise } from './noise.ts';
 import type { Envelope } from '../../jsonrpc/skim.ts';
 import { stringify } from '../../jsonrpc/stringify.ts';
 
@@ -25,7 +26,10 @@ export interface FramingSink {
   /** One line of JSON that the transport itself sends to the peer. */
   answer(json: string): void;
   report(error: Error): void;
-  /** A line above the limit was skipped, and it may have been the response to any request. */
+  /**
+   * The connection must close: a line above the limit was skipped, and it may have been the response to any request, or a
+   * server writes something else than messages.
+   */
   lost(error: InvalidMessage): void;
 }
 
@@ -54,16 +58,22 @@ export class Framing {
   readonly #answerInvalid: boolean;
   readonly #lines: LineReader;
   readonly #answers = new BatchAnswers();
+  /** Undefined for a server: its answers hold back a client that writes invalid lines. */
+  readonly #noise: Noise | undefined;
   #profile: RevisionProfile | undefined;
 
   constructor(sink: FramingSink, { answerInvalid, maxMessageBytes }: FramingOptions) {
     this.#sink = sink;
     this.#answerInvalid = answerInvalid;
+    this.#noise = answerInvalid ? undefined : new Noise();
     const tooLong = `a message may have at most ${maxMessageBytes} bytes`;
     this.#lines = new LineReader(
       {
         line: (text) => this.#line(text),
-        invalidUtf8: () => this.#invalid(new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8')),
+        invalidUtf8: () => {
+          this.#invalid(new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8'));
+          this.#countNoise();
+        },
         tooLong: () => {
           if (answerInvalid) this.#invalid(invalidRequest(tooLong));
         },
@@ -80,9 +90,12 @@ export class Framing {
     this.#profile = profileOf(version);
   }
 
-  push(bytes: Uint8Array): void {
+  /** Returns whether a server wrote lines that are not messages. Each costs more than a message. */
+  push(bytes: Uint8Array): boolean {
+    const before = this.#noise?.total;
     // Stryker disable next-line ConditionalExpression: saves reading bytes of which nothing comes
     if (this.#sink !== SILENT) this.#lines.push(bytes);
+    return this.#noise?.total !== before;
   }
 
   /** No more bytes will come. */
@@ -113,7 +126,17 @@ export class Framing {
   /** Reports an invalid message and answers it. The answer has an id only if one is given. */
   #invalid(error: InvalidMessage, id?: RequestId): void {
     if (this.#answerInvalid || id !== undefined) this.#sink.answer(JSON.stringify(errorResponse(id, error.toObject())));
-    this.#sink.report(error);
+    this.#report(error);
+  }
+
+  #report(error: Error): void {
+    const reported = this.#noise ? this.#noise.report(error) : error;
+    if (reported) this.#sink.report(reported);
+  }
+
+  #countNoise(): void {
+    const tooMany = this.#noise?.count();
+    if (tooMany) this.#sink.lost(tooMany);
   }
 
   /** Fails the request whose response was above the limit. */
@@ -128,23 +151,21 @@ export class Framing {
   }
 
   #line(text: string): void {
-    let value: unknown;
-    try {
-      value = parseJson(text);
-    } catch (error) {
-      // Stryker disable next-line ConditionalExpression: nothing else is thrown
-      if (!(error instanceof InvalidMessage)) throw error;
-      return this.#malformed(error);
-    }
-    if (Array.isArray(value)) return this.#batch(value, text.length);
+    // A chunk may hold more lines when the transport has stopped reading.
+    if (this.#sink === SILENT) return;
+    if (this.#noise?.skips(text)) return this.#countNoise();
     let message: Message;
     try {
+      const value = parseJson(text);
+      if (Array.isArray(value)) return this.#batch(value, text.length);
       message = checkMessage(value);
     } catch (error) {
       // Stryker disable next-line ConditionalExpression: nothing else is thrown
       if (!(error instanceof InvalidMessage)) throw error;
-      return this.#malformed(error);
+      this.#malformed(error);
+      return this.#countNoise();
     }
+    this.#noise?.end();
     if (isRequest(message) && this.inFlight.has(message.id)) this.#refuse(idInUse(message.id));
     else this.#deliver(message, text.length);
   }
@@ -152,7 +173,7 @@ export class Framing {
   #malformed(error: InvalidMessage): void {
     // From a server, a message with neither a method nor a result can only have been a response.
     if (error instanceof InvalidResponse || (error.failure && !this.#answerInvalid)) {
-      this.#sink.report(error);
+      this.#report(error);
       if (error.failure) this.#deliver(error.failure, 0);
       return;
     }
@@ -185,15 +206,18 @@ export class Framing {
         profile: this.#profile,
         inUse: (id) => this.inFlight.has(id),
         answerInvalid: this.#answerInvalid,
-        refused: (error) => this.#sink.report(error),
+        refused: (error) => this.#report(error),
       });
     } catch (error) {
       // Stryker disable next-line ConditionalExpression: nothing else is thrown
       if (!(error instanceof InvalidMessage)) throw error;
       this.#malformed(error);
-      return this.#failAll(elements, error);
+      this.#failAll(elements, error);
+      return this.#countNoise();
     }
     const { messages, requests, errors } = batch;
+    if (messages.length > 0) this.#noise?.end();
+    else this.#countNoise();
     this.#answers.add(batch);
     if (requests.length === 0 && errors.length > 0) this.#sink.answer(JSON.stringify(errors));
     for (const message of messages) {

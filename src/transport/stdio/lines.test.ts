@@ -67,7 +67,7 @@ describe('lines above the bound', () => {
     ]);
   });
 
-  test('are endless when they go on for more than four times the bound, which is told once', () => {
+  test('are endless above four times the limit, which is reported once', () => {
     const long = ['x'.repeat(11), ...Array.from({ length: 40 }, () => 'x')];
     expect(skim(long)).toEqual(['<too long>']);
     expect(skim([...long, 'x'])).toEqual(['<too long>', '<endless>']);
@@ -88,7 +88,7 @@ describe('lines', () => {
     expectCuts('one\ntwo\r\nthree\n', ['one', 'two', 'three']);
   });
 
-  test('may hold any other line break of Unicode, and a carriage return within', () => {
+  test('may contain any other Unicode line break, and a carriage return', () => {
     expectCuts('a\u2028b\u0085c\rd\n', ['a\u2028b\u0085c\rd']);
   });
 
@@ -96,17 +96,17 @@ describe('lines', () => {
     expectCuts('\n\r\n\none\n\n\r\ntwo\n\n', ['one', 'two']);
   });
 
-  test('may lack their end where there are no more bytes', () => {
+  test('may lack their end if there are no more bytes', () => {
     expectCuts('one\ntwo', ['one', 'two']);
     expectCuts('one\ntwo\r', ['one', 'two']);
     expect(read(['one\ntwo'], { end: false })).toEqual(['one']);
   });
 
-  test('with characters of several bytes come out whole wherever they are cut', () => {
+  test('with multi-byte characters are decoded correctly wherever they are cut', () => {
     expectCuts('äöü\n漢字 😀\n\ufeffx\n', ['äöü', '漢字 😀', '\ufeffx']);
   });
 
-  test('that are not UTF-8 are told apart from those around them', () => {
+  test('that are not UTF-8 are separate from those around them', () => {
     const bytes = Buffer.concat([
       Buffer.from('one\nbad '),
       Buffer.from([0xff, 0xc3]),
@@ -116,7 +116,7 @@ describe('lines', () => {
     expectCuts(bytes, ['one', '<invalid UTF-8>', 'thrée', '<invalid UTF-8>']);
   });
 
-  test('above the bound are told of once and skipped', () => {
+  test('above the limit are reported once and skipped', () => {
     expectCuts(
       `1234567890\n12345678901\nshort\n${'x'.repeat(100)}\nend`,
       ['1234567890', '<too long>', 'short', '<too long>', 'end'],
@@ -124,16 +124,16 @@ describe('lines', () => {
     );
   });
 
-  test('are bounded in bytes, not in characters', () => {
+  test('are limited in bytes, not in characters', () => {
     expectCuts('äääää\nääääää\n', ['äääää', '<too long>'], { max: 10 });
   });
 
-  test('above the bound are told of before their end is there', () => {
+  test('above the limit are reported before their end', () => {
     expect(read(['12345', '678901'], { max: 10, end: false })).toEqual(['<too long>']);
     expect(read(['12345', '678901', '23', '\nok\n'], { max: 10, end: false })).toEqual(['<too long>', 'ok']);
   });
 
-  test('of 64 kB may come byte by byte, and a large one in many chunks takes linear time', () => {
+  test('of 64 kB may arrive byte by byte, and a large one in many chunks takes linear time', () => {
     const line = `{"text":"${'é漢x'.repeat(11_000)}"}`;
     const bytes = Buffer.from(`${line}\n${line}\n`);
     expect(
@@ -162,7 +162,7 @@ describe('lines', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 20);
   });
 
-  test('stay as they are when the chunk that they came in is overwritten', () => {
+  test('stay unchanged when the buffer of their chunk is overwritten', () => {
     const found: string[] = [];
     const reader = new LineReader({ line: (text) => found.push(text), invalidUtf8: () => {}, tooLong: () => {} }, 1000);
     const chunk = Buffer.from('one\ntw');

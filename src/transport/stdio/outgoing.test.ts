@@ -25,7 +25,7 @@ function slow(highWaterMark: number) {
 const settledBy = async (promise: Promise<void>): Promise<boolean> =>
   Promise.race([promise.then(() => true), new Promise<false>((resolve) => void setImmediate(resolve, false))]);
 
-test('a reader that takes all at once is never behind, however much that is', async () => {
+test('writes a line at once, and joins what follows in the same turn of the event loop', async () => {
   const writes: string[] = [];
   const output = new Writable({
     highWaterMark: 1,
@@ -34,29 +34,31 @@ test('a reader that takes all at once is never behind, however much that is', as
       done();
     },
   });
-  const outgoing = new Outgoing(output, 1_000_000, (write) => write());
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
   const taken = ['first', 'second', 'third'].map((line) => outgoing.send(line));
-  expect(writes).toEqual(['first\n', 'second\n', 'third\n']);
+  expect(writes).toEqual(['first\n']);
   await Promise.all(taken);
+  await new Promise((resolve) => void setImmediate(resolve));
+  expect(writes).toEqual(['first\n', 'second\nthird\n']);
+  void outgoing.send('fourth');
+  expect(writes).toHaveLength(3);
 });
 
-test('what is still to be written when the reader has taken the rest is waited for too', async () => {
+test('waits also for data that is written after the reader has read the rest', async () => {
   const { output, writes, take } = slow(1000);
-  const scheduled: (() => void)[] = [];
-  const outgoing = new Outgoing(output, 1_000_000, (write) => scheduled.push(write));
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
   void outgoing.send('first');
   const flushed = outgoing.flushed();
   void outgoing.send('second');
   await take();
-  expect([writes, await settledBy(flushed)]).toEqual([['first\n'], false]);
-  for (const write of scheduled) write();
+  expect([writes, await settledBy(flushed)]).toEqual([['first\n', 'second\n'], false]);
   await take();
   expect([writes, await settledBy(flushed)]).toEqual([['first\n', 'second\n'], true]);
 });
 
-test('all is written only when the reader has taken the last of it', async () => {
+test('everything is written only after the last write was accepted', async () => {
   const { output, writes, take } = slow(1);
-  const outgoing = new Outgoing(output, 1_000_000, (write) => write());
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
   void outgoing.send('first');
   void outgoing.send('second');
   const flushed = outgoing.flushed();
@@ -68,9 +70,9 @@ test('all is written only when the reader has taken the last of it', async () =>
   expect(await settledBy(outgoing.flushed())).toBe(true);
 });
 
-test('who waits for all to be written is let go when nothing more will be', async () => {
+test('waiters are released when nothing more will be written', async () => {
   const { output } = slow(1);
-  const outgoing = new Outgoing(output, 1_000_000, (write) => write());
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
   const taken = outgoing.send('first');
   void outgoing.send('second').catch(() => {});
   const flushed = outgoing.flushed();

@@ -1,21 +1,26 @@
 import type { Writable } from 'node:stream';
+import type { Holder } from '../../base/buffer-budget.ts';
+import { sendBudget } from '../../base/send-budget.ts';
 import { TAKEN } from '../transport.ts';
 
 /** The most text that is joined into one write, in UTF-16 units. Beyond it the text is written at once. */
 const JOINED = 64 * 1024;
 
 /**
- * Writes lines to a byte stream, no faster than the reader reads. Lines that come together are joined into one write.
+ * Writes lines to a byte stream, no faster than the reader reads. A line is written at once. Lines that follow in the same
+ * turn of the event loop are joined into one write.
  */
-export class Outgoing {
+export class Outgoing implements Holder {
+  held = 0;
+  readonly cutOff: () => void;
   readonly #output: Writable;
   readonly #write: Writable['write'];
   readonly #limit: number;
-  readonly #schedule: (write: () => void) => void;
   readonly #flush = (): void => this.flush();
   readonly #written = (): void => this.#settleWrite();
   #text = '';
-  #scheduled = false;
+  /** Whether lines wait for the next flush. */
+  #joining = false;
   #writes = 0;
   #full: Deferred | undefined;
   #idle: Deferred | undefined;
@@ -24,11 +29,10 @@ export class Outgoing {
   /**
    * @param limit the most bytes that may wait for a slow reader. Approximate, because text is counted before it is
    * encoded.
-   * @param schedule when to write: at the end of the current callback (`process.nextTick`) if one callback brings all
-   * lines, or at the end of the turn of the event loop (`setImmediate`) if many callbacks bring a few lines each.
+   * @param cutOff ends the connection, to make room for others.
    */
-  constructor(output: Writable, limit: number, schedule: (write: () => void) => void) {
-    this.#schedule = schedule;
+  constructor(output: Writable, limit: number, cutOff: () => void) {
+    this.cutOff = cutOff;
     this.#output = output;
     this.#write = output.write.bind(output);
     this.#limit = limit;
@@ -48,25 +52,32 @@ export class Outgoing {
   send(line: string): Promise<void> {
     if (this.#closed) return Promise.reject(this.#closed);
     if (this.waiting + line.length > this.#limit) {
-      return Promise.reject(new Error(`The peer does not read: more than ${this.#limit} bytes wait for it`));
+      return Promise.reject(new Error(`The peer does not read: more than ${this.#limit} bytes are waiting`));
     }
     this.#text += line;
     this.#text += '\n';
-    if (this.#text.length >= JOINED) this.flush();
-    else if (!this.#scheduled) {
-      this.#scheduled = true;
-      this.#schedule(this.#flush);
-    }
-    return this.#full ? this.#full.promise : TAKEN;
+    if (!this.#joining) {
+      this.flush();
+      this.#joining = true;
+      setImmediate(this.#flush);
+    } else if (this.#text.length >= JOINED) this.#writeNow();
+    if (!this.#full) return TAKEN;
+    const taken = this.#full.promise;
+    sendBudget.hold(this, this.waiting);
+    return taken;
   }
 
   /** From now on, lines wait until the owner calls `flush`. */
   hold(): void {
-    this.#scheduled = true;
+    this.#joining = true;
   }
 
   flush(): void {
-    this.#scheduled = false;
+    this.#joining = false;
+    this.#writeNow();
+  }
+
+  #writeNow(): void {
     const text = this.#text;
     // Lines that come while the reader is slow are written together when it has caught up.
     if (text === '' || this.#full || this.#closed) return;
@@ -90,6 +101,7 @@ export class Outgoing {
     if (this.#closed) return;
     this.#closed = reason;
     this.#text = '';
+    sendBudget.hold(this, 0);
     this.#full?.reject(reason);
     this.#idle?.resolve();
   }
@@ -105,7 +117,9 @@ export class Outgoing {
   #drained(): void {
     const full = this.#full;
     this.#full = undefined;
+    sendBudget.hold(this, 0);
     this.flush();
+    if (this.#full && !this.#closed) sendBudget.hold(this, this.waiting);
     full?.resolve();
   }
 }

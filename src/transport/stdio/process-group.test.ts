@@ -1,4 +1,4 @@
-import fs from 'node:fs';
+import fs from 'node:fs/promises';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
@@ -23,33 +23,33 @@ async function group(script: string): Promise<{ group: ProcessGroup; child: Chil
 const linux = process.platform === 'linux';
 if (!linux) console.info('Skipped: what is left of a process group is read from /proc, which only Linux has');
 
-describe.skipIf(!linux)('what is left of a process group', () => {
-  const readdirSync = vi.spyOn(fs, 'readdirSync');
+describe.skipIf(!linux)('the rest of a process group', () => {
+  const readdir = vi.spyOn(fs, 'readdir');
   beforeEach(() => {
     syncBuiltinESMExports();
   });
   afterEach(() => {
-    readdirSync.mockReset();
+    readdir.mockReset();
     syncBuiltinESMExports();
   });
 
-  test('is ended where there is no /proc', async () => {
-    readdirSync.mockImplementation(() => {
+  test('is ended on systems without /proc', async () => {
+    readdir.mockImplementation(() => {
       throw Object.assign(new Error('ENOENT: no such file or directory, scandir /proc'), { code: 'ENOENT' });
     });
     const { group: members, child } = await group('');
     const exit = once(child, 'exit');
     await members.endSurvivors(5000);
-    expect(readdirSync).toHaveBeenCalled();
+    expect(readdir).toHaveBeenCalled();
     expect(await exit).toEqual([null, 'SIGTERM']);
   });
 
-  test('is asked for ever more rarely', async () => {
+  test('is checked with growing pauses', async () => {
     const { group: members, child } = await group(`process.on('SIGTERM', () => {})`);
     const exit = once(child, 'exit');
     await members.endSurvivors(1000);
     expect(await exit).toEqual([null, 'SIGKILL']);
     // Every 20 ms would be 50 times.
-    expect(readdirSync.mock.calls.length).toBeLessThan(20);
+    expect(readdir.mock.calls.length).toBeLessThan(20);
   });
 });

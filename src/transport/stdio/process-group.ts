@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { listProcesses } from './process-tree.ts';
 
 const WINDOWS = process.platform === 'win32';
 /**
@@ -51,7 +51,7 @@ export class ProcessGroup {
    * leader is gone, because another group may get its number once this group is empty.
    */
   async endSurvivors(grace: number): Promise<void> {
-    if (WINDOWS || !survives(this.pid)) return;
+    if (WINDOWS || !(await survives(this.pid))) return;
     this.signal('SIGTERM');
     if (await this.#gone(grace)) return;
     this.signal('SIGKILL');
@@ -65,7 +65,7 @@ export class ProcessGroup {
 
   async #gone(limit: number): Promise<boolean> {
     const end = Date.now() + limit;
-    for (let poll = FIRST_POLL; survives(this.pid); poll = Math.min(poll * 2, LAST_POLL)) {
+    for (let poll = FIRST_POLL; await survives(this.pid); poll = Math.min(poll * 2, LAST_POLL)) {
       const left = end - Date.now();
       if (left <= 0) return false;
       await new Promise((resolve) => setTimeout(resolve, Math.min(poll, left)));
@@ -83,26 +83,13 @@ function send(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
   }
 }
 
-function survives(pid: number): boolean {
+async function survives(pid: number): Promise<boolean> {
   if (!send(pid, 0)) return false;
   if (process.platform !== 'linux') return true;
   // A dead process counts as part of its group until it is reaped. In a container without an init, that never happens.
-  let names: string[];
   try {
-    names = readdirSync('/proc');
+    return (await listProcesses()).some(({ group }) => group === pid);
   } catch {
-    return true; // It is not mounted, or not for us: the signal reached something.
-  }
-  return names.some((name) => /^\d/.test(name) && isLiveMember(name, pid));
-}
-
-function isLiveMember(name: string, group: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
-    // pid (name, which may contain any character) state parent group
-    const [state, , pgrp] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3);
-    return Number(pgrp) === group && state !== 'Z' && state !== 'X';
-  } catch {
-    return false; // It ended while it was looked at.
+    return true; // /proc is not mounted, or not for us: the signal reached something.
   }
 }

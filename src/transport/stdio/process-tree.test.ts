@@ -9,7 +9,7 @@ const pids = (leader: number, processes: ProcessEntry[]): number[] =>
     .map(({ pid }) => pid)
     .toSorted((a, b) => a - b);
 
-test('to a tree belong descendants, and who is left in the group of a parent that is gone', () => {
+test('a tree contains descendants, and processes left in the group of a parent that has exited', () => {
   const processes = [
     entry(1, 0),
     entry(10, 1),
@@ -26,7 +26,7 @@ test('to a tree belong descendants, and who is left in the group of a parent tha
   expect(pids(30, processes)).toEqual([]);
 });
 
-test('a list that was taken while numbers were given anew does not lead in circles', () => {
+test('a process list with reused ids does not cause an endless loop', () => {
   expect(pids(10, [entry(10, 11), entry(11, 10)])).toEqual([10, 11]);
 });
 
@@ -37,7 +37,7 @@ test('the lines of ps are read, and no others', () => {
   ]);
 });
 
-test.skipIf(process.platform === 'win32')('the processes of this machine are seen with what they hold', async () => {
+test.skipIf(process.platform === 'win32')('the processes of this machine are listed with their memory', async () => {
   const child = spawn(process.execPath, ['-e', 'console.log(process.memoryUsage.rss()); setInterval(() => {}, 1000)'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });

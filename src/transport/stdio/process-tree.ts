@@ -21,7 +21,7 @@ const MAX_LIST = 16 * 1024 * 1024;
  */
 export async function listProcesses(): Promise<ProcessEntry[]> {
   if (process.platform === 'linux') return fromProc();
-  if (process.platform === 'win32') throw new Error('Windows does not tell which processes belong together');
+  if (process.platform === 'win32') throw new Error('The processes of a group cannot be listed on Windows');
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,pgid=,rss='], { maxBuffer: MAX_LIST });
   return parsePs(stdout);
 }
@@ -76,8 +76,8 @@ async function fromProc(): Promise<ProcessEntry[]> {
         resident: pages * (await pageSize()),
       });
     } catch (error) {
-      // The process ended while its entry was being read.
-      if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      // The process ended while its entry was being read, or belongs to somebody else.
+      if (!['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }
   return found;

@@ -56,7 +56,7 @@ const messages = (output: string): any[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line));
 
-test('what handlers print goes to stderr, and to stdout again when the connection is closed', async () => {
+test('output of handlers goes to stderr, and to stdout again after the connection is closed', async () => {
   const server = serve(
     `console.log('log'); console.info('info'); console.debug('debug'); console.table([['table']]);
      process.stdout.write('direct'); process.stdout.write(Buffer.from(' bytes\\n'), () => {
@@ -82,7 +82,7 @@ test('at the end of stdin everything in flight is answered, and the process exit
   expect(await server.stderr).toBe('');
 });
 
-test('a request in flight keeps the process until it is answered', async () => {
+test('a request in flight keeps the process alive until it is answered', async () => {
   // Nothing else does: a timer that is let go keeps no process.
   const server = serve(
     `setTimeout(() => void transport.send({ jsonrpc: '2.0', id: message.id, result: {} }), 300).unref();`,
@@ -115,7 +115,7 @@ test('the process exits when the transport is closed, though stdin is open', asy
   expect(await server.exit).toEqual([0, null]);
 });
 
-test('a client that is gone ends the connection and not more', async () => {
+test('a client that has exited ends only its connection', async () => {
   const server = serve(
     `setImmediate(() => { transport.send({ jsonrpc: '2.0', id: message.id, result: {} }).catch(() => {}); });`,
     {
@@ -146,7 +146,7 @@ test('stdin and stdout may be files', async () => {
   await rm(dir, { recursive: true });
 });
 
-test('other streams may stand for stdin and stdout, and are left open', async () => {
+test('other streams may replace stdin and stdout, and stay open', async () => {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const original = process.stdout.write;
   const transport = stdioServerTransport({ stdin, stdout });

@@ -33,17 +33,20 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
   const parent = process.ppid;
   const stdin = options.stdin ?? process.stdin;
   const stdout = options.stdout ?? process.stdout;
-  const stray = stdout === process.stdout ? new StrayOutput(options.onstderr) : undefined;
+  const { onstderr = (text) => void process.stderr.write(text) } = options;
+  let restore: (() => void) | undefined;
   return new StreamTransport(stdin, stdout, {
     role: 'server',
-    ...(options.maxMessageBytes !== undefined && { maxMessageBytes: options.maxMessageBytes }),
-    ...(options.drainTimeout !== undefined && { drainTimeout: options.drainTimeout }),
-    ...(options.answerTimeout !== undefined && { answerTimeout: options.answerTimeout }),
+    maxMessageBytes: options.maxMessageBytes,
+    drainTimeout: options.drainTimeout,
+    answerTimeout: options.answerTimeout,
     // The only sign that nothing reads a pipe any more is that the parent process is gone.
-    ...(stdin === process.stdin && { gone: () => process.ppid !== parent }),
-    acquire: () => stray?.divert(),
+    gone: () => stdin === process.stdin && process.ppid !== parent,
+    acquire: () => {
+      if (stdout === process.stdout) restore = divertStdout(onstderr);
+    },
     release: () => {
-      stray?.restore();
+      restore?.();
       // A paused stdin does not keep the process alive. The transport does not own the streams, so it does not end
       // them.
       stdin.pause();
@@ -51,36 +54,30 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
   });
 }
 
-/** Keeps other output off stdout. Not only `console` writes there, so the stream itself is guarded. */
-class StrayOutput {
-  readonly #onstderr: (text: string) => void;
-  #original: typeof process.stdout.write | undefined;
-  readonly #diverted: typeof process.stdout.write;
-
-  constructor(onstderr: ((text: string) => void) | undefined) {
-    this.#onstderr = onstderr ?? ((text) => void process.stderr.write(text));
-    this.#diverted = (
-      chunk: Uint8Array | string,
-      encoding?: BufferEncoding | ((error?: Error) => void),
-      callback?: (error?: Error) => void,
-    ): boolean => {
-      const known = typeof encoding === 'string' ? encoding : undefined;
-      this.#onstderr((typeof chunk === 'string' ? Buffer.from(chunk, known) : Buffer.from(chunk)).toString());
-      const written = typeof encoding === 'function' ? encoding : callback;
-      if (written) process.nextTick(written);
-      return true;
-    };
-  }
-
-  divert(): void {
-    // Restored unchanged later; never called.
-    // oxlint-disable-next-line typescript/unbound-method
-    this.#original = process.stdout.write;
-    process.stdout.write = this.#diverted;
-  }
-
-  restore(): void {
+/**
+ * Keeps other output off stdout. Not only `console` writes there, so the stream itself is guarded.
+ *
+ * @returns a function that restores it.
+ */
+function divertStdout(onstderr: (text: string) => void): () => void {
+  const { stdout } = process;
+  // Restored unchanged later; never called.
+  // oxlint-disable-next-line typescript/unbound-method
+  const original = stdout.write;
+  const diverted = (
+    chunk: Uint8Array | string,
+    encoding?: BufferEncoding | ((error?: Error) => void),
+    callback?: (error?: Error) => void,
+  ): boolean => {
+    const known = typeof encoding === 'string' ? encoding : undefined;
+    onstderr((typeof chunk === 'string' ? Buffer.from(chunk, known) : Buffer.from(chunk)).toString());
+    const written = typeof encoding === 'function' ? encoding : callback;
+    if (written) process.nextTick(written);
+    return true;
+  };
+  stdout.write = diverted;
+  return () => {
     // Other code may have replaced `write` since.
-    if (this.#original && process.stdout.write === this.#diverted) process.stdout.write = this.#original;
-  }
+    if (stdout.write === diverted) stdout.write = original;
+  };
 }

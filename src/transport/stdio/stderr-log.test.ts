@@ -21,6 +21,21 @@ test.each([
 test('the last lines are few, and say something', () => {
   const many = Array.from({ length: 20 }, (_, index) => `line ${index}\n    at somewhere:${index}\n`).join('');
   expect(wrote(many).lastLines.split('\n')).toEqual(Array.from({ length: 8 }, (_, index) => `line ${12 + index}`));
-  expect(wrote('x'.repeat(5000)).lastLines).toHaveLength(1000);
+  expect(wrote('x'.repeat(99).concat(' ').repeat(50)).lastLines).toHaveLength(999);
   expect(wrote('').lastLines).toBe('');
+});
+
+test('no word is cut, because it may be a secret', () => {
+  const words = Array.from({ length: 5000 }, (_, index) => `secret-${index}`);
+  for (const filler of ['', 'x', 'xx', 'xxx', 'xxxx', 'xxxxx']) {
+    const { lastLine, lastLines, tail } = wrote([filler, ...words].join(' '));
+    expect(lastLine!.length).toBeLessThanOrEqual(1000);
+    expect(lastLines.length).toBeLessThanOrEqual(1000);
+    expect(tail.length).toBeLessThanOrEqual(8 * 1024);
+    for (const text of [lastLine!, lastLines, tail]) {
+      expect(text.length).toBeGreaterThan(900);
+      for (const word of text.split(' ')) expect(word).toMatch(/^secret-\d{4}$/);
+    }
+  }
+  expect(wrote('x'.repeat(10_000)).lastLines).toBe('');
 });

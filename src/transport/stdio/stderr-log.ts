@@ -28,16 +28,14 @@ export class StderrLog {
   /** The last meaningful line. Stack frames do not count. */
   get lastLine(): string | undefined {
     const lines = this.#saying();
-    return (lines.findLast((line) => !NOISE.test(line)) ?? lines.at(-1))?.slice(0, LAST_UNITS);
+    const last = lines.findLast((line) => !NOISE.test(line)) ?? lines.at(-1);
+    return last && beginning(last, LAST_UNITS);
   }
 
   /** The last meaningful lines. */
   get lastLines(): string {
-    return this.#saying()
-      .filter((line) => !NOISE.test(line))
-      .slice(-LAST_LINES)
-      .join('\n')
-      .slice(-LAST_UNITS);
+    const lines = this.#saying().filter((line) => !NOISE.test(line));
+    return ending(lines.slice(-LAST_LINES).join('\n'), LAST_UNITS);
   }
 
   push(chunk: Buffer): void {
@@ -55,7 +53,7 @@ export class StderrLog {
   }
 
   #take(text: string): void {
-    this.#tail = (this.#tail + text).slice(-TAIL);
+    this.#tail = ending(this.#tail + text, TAIL);
     if (!this.#online) return;
     const lines = (this.#line + text).split('\n');
     const last = lines.pop() ?? '';
@@ -64,4 +62,26 @@ export class StderrLog {
     for (const line of lines) this.#online(line.endsWith('\r') ? line.slice(0, -1) : line);
     if (whole) this.#online(last);
   }
+}
+
+/*
+ * A text is cut between words, because half of a secret would not be recognized as one. A word without end is left out.
+ */
+
+function beginning(text: string, length: number): string {
+  return text.length <= length
+    ? text
+    : text
+        .slice(0, length + 1)
+        .replace(/\S+$/, '')
+        .trimEnd();
+}
+
+function ending(text: string, length: number): string {
+  return text.length <= length
+    ? text
+    : text
+        .slice(-length - 1)
+        .replace(/^\S+/, '')
+        .trimStart();
 }

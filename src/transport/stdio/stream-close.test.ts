@@ -22,14 +22,14 @@ function open(options: StreamTransportOptions = {}, input: PassThrough | Duplex 
   return { input, output, transport, log };
 }
 
-test('a connection that is closed leaves no timer behind', async () => {
+test('a closed connection leaves no timer behind', async () => {
   const { transport } = open();
   await transport.start();
   await transport.close();
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a server whose peer is gone closes, and asks for that while it answers', async () => {
+test('a server whose peer has exited closes, and cancels requests', async () => {
   let gone = false;
   const { transport, input, log } = open({ gone: () => gone });
   await transport.start();
@@ -84,7 +84,7 @@ test('a client whose server takes nothing more reads on for a while, and closes'
   expect([log, transport.closeReason?.message]).toEqual([['broken', 'close'], 'broken']);
 });
 
-test('a server that waits for its reader does not read on where somebody else holds the input', async () => {
+test('a server that waits for its reader does not continue to read if something else keeps the input open', async () => {
   const { transport, input, output } = open({ maxPendingBytes: 400_000 });
   await transport.start();
   input.pause();
@@ -96,7 +96,7 @@ test('a server that waits for its reader does not read on where somebody else ho
   expect(input.isPaused()).toBe(true);
 });
 
-test('what comes after the close is discarded, so that the streams are let go when their peer ends', async () => {
+test('input after the close is discarded, so that the streams can end', async () => {
   const { transport, input, output } = open({ release: undefined });
   await transport.start();
   output.resume();

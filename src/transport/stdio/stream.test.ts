@@ -70,7 +70,7 @@ function open(options: StreamTransportOptions = {}) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('writing', () => {
-  test('the messages of one tick leave in one write, each on a line of its own', async () => {
+  test('the messages of one tick leave in one write, each on its own line', async () => {
     const { transport, output, write } = open();
     transport.onmessage = ({ id }) =>
       void Promise.resolve().then(() => transport.send(resultResponse(id, { text: 'a\nb' })));
@@ -83,7 +83,7 @@ describe('writing', () => {
     );
   });
 
-  test('a client writes what it says to what it has read in one go, before the turn of the event loop is over', async () => {
+  test('a client writes all answers to one chunk in one write, in the same turn of the event loop', async () => {
     const { input, output, transport } = open({ role: 'client' });
     await transport.start();
     const later = async (id: number): Promise<void> => {
@@ -99,7 +99,7 @@ describe('writing', () => {
     expect(output.messages.map(({ id }) => id)).toEqual([1, 2, 3]);
   });
 
-  test('a client writes together what many callbacks of a turn send', async () => {
+  test('the first of several messages goes out at once, the others of the turn together', async () => {
     const { input, output, transport } = open({ role: 'client' });
     await transport.start();
     input.write('\n');
@@ -108,10 +108,10 @@ describe('writing', () => {
     await settled();
     await settled();
     expect(output.messages.map(({ id }) => id)).toEqual([1, 2, 3]);
-    expect(output.writes).toHaveLength(1);
+    expect(output.writes).toHaveLength(2);
   });
 
-  test('send resolves at once, and where the reader is behind when it has caught up', async () => {
+  test('send resolves at once, or after a slow reader has caught up', async () => {
     const { transport, output } = open();
     await transport.start();
     await transport.send(notification('zeroth', { text: 'x'.repeat(100_000) }));
@@ -127,12 +127,12 @@ describe('writing', () => {
     expect(output.messages.map(({ method }) => method)).toEqual(['zeroth', 'first', 'second']);
   });
 
-  test('send rejects where too much waits for a reader', async () => {
+  test('send rejects if too much waits for a reader', async () => {
     const { transport, output } = open({ maxPendingBytes: 1000 });
     await transport.start();
     output.slow = true;
     await expect(transport.send(notification('n', { text: 'x'.repeat(1000) }))).rejects.toThrow(
-      'more than 1000 bytes wait',
+      'more than 1000 bytes are waiting',
     );
     for (let n = 0; n < 9; n++) void transport.send(notification('n', { text: 'x'.repeat(50) }));
     await settled();
@@ -142,7 +142,7 @@ describe('writing', () => {
     await transport.send(notification('n', { text: 'x'.repeat(400) }));
   });
 
-  test('the connection closes where an answer is lost: its caller would wait for ever', async () => {
+  test('the connection closes if an answer is lost, because its caller would wait for ever', async () => {
     const { transport, output, closed } = open({ maxPendingBytes: 1000, drainTimeout: 10 });
     output.slow = true;
     await transport.start();
@@ -152,7 +152,7 @@ describe('writing', () => {
     expect(transport.closeReason?.message).toContain('does not read');
   });
 
-  test('a server reads no further while its client does not read', async () => {
+  test('a server stops reading while its client does not read', async () => {
     const { transport, output, input, write, received } = open({ maxPendingBytes: 40_000 });
     transport.onmessage = (message) => {
       received.push(message);
@@ -193,7 +193,7 @@ describe('writing', () => {
     expect(log).toEqual([]);
   });
 
-  test('an answer to nonsense that does not fit is reported', async () => {
+  test('an answer to an invalid line that does not fit is reported', async () => {
     const { transport, write, errors } = open({ maxPendingBytes: 10 });
     await transport.start();
     write('nonsense');
@@ -201,7 +201,7 @@ describe('writing', () => {
     expect(errors.map(({ message }) => message.split(':')[0])).toEqual(['Parse error', 'The peer does not read']);
   });
 
-  test('a message that cannot be written as JSON rejects, and nothing of it is written', async () => {
+  test('a message that JSON cannot represent rejects, and nothing of it is written', async () => {
     const { transport, output } = open();
     await transport.start();
     await expect(transport.send(resultResponse(1, { big: 1n }))).rejects.toThrow('BigInt');
@@ -212,14 +212,14 @@ describe('writing', () => {
     const { transport } = open();
     await expect(transport.send(notification('n'))).rejects.toThrow('not started');
     await transport.start();
-    await expect(transport.start()).rejects.toThrow('started already');
+    await expect(transport.start()).rejects.toThrow('already been started');
     await transport.close();
     await expect(transport.start()).rejects.toThrow('closed');
   });
 });
 
 describe('the end of the input', () => {
-  test('is told, and a server answers what is in flight before it closes', async () => {
+  test('is reported, and a server answers requests in flight before it closes', async () => {
     const { transport, input, output, write, log, received, closed } = open();
     await transport.start();
     write(request(1, 'a'), request(2, 'b'), request(3, 'c'), notification('notifications/cancelled', { requestId: 3 }));
@@ -241,7 +241,7 @@ describe('the end of the input', () => {
     await expect(transport.send(notification('late'))).rejects.toThrow('closed');
   });
 
-  test('closes at once where nothing is in flight, and a last line may lack its newline', async () => {
+  test('closes at once if nothing is in flight, and the last line may lack its newline', async () => {
     const { transport, input, log, received, closed } = open();
     await transport.start();
     input.end(JSON.stringify(notification('last')));
@@ -249,7 +249,7 @@ describe('the end of the input', () => {
     expect([log, received]).toEqual([['end', 'close'], [notification('last')]]);
   });
 
-  test('may have come before start', async () => {
+  test('may come before start', async () => {
     const { transport, input, log, closed } = open();
     input.resume().end();
     await once(input, 'end');
@@ -287,7 +287,7 @@ describe('the end of the input', () => {
     expect(log).toEqual(['end', 'close']);
   });
 
-  test('is answered for no longer than the answer timeout, where there is one', async () => {
+  test('is answered only until the answer timeout, if there is one', async () => {
     const { transport, input, write, log, errors, closed } = open({ answerTimeout: 20 });
     await transport.start();
     write(request(1, 'never'));
@@ -342,7 +342,7 @@ describe('a stream that breaks', () => {
     await expect(wire.transport.send(notification('n'))).rejects.toThrow('The connection is closed: write EPIPE');
   });
 
-  test('before start does not end the process, and start says so', async () => {
+  test('before start does not end the process, and start reports it', async () => {
     const { transport, input, errors } = open();
     input.destroy(new Error('broken early'));
     await settled();
@@ -350,7 +350,7 @@ describe('a stream that breaks', () => {
     await expect(transport.start()).rejects.toThrow('broken early');
   });
 
-  test('rejects what waits for its reader', async () => {
+  test('rejects messages that wait for the reader', async () => {
     const { transport, output, closed } = open();
     await transport.start();
     output.slow = true;
@@ -360,7 +360,7 @@ describe('a stream that breaks', () => {
     await closed;
   });
 
-  test('under a client that writes still leaves what the server has said to be read', async () => {
+  test('during a client’s writes leaves the server’s last messages readable', async () => {
     const { transport, input, output, write, received, errors, closed } = open({ role: 'client' });
     await transport.start();
     output.destroy(new Error('write EPIPE'));
@@ -376,7 +376,7 @@ describe('a stream that breaks', () => {
 });
 
 describe('a line that is too long', () => {
-  test('closes the connection of a client where it may answer anything, with a reason', async () => {
+  test('closes the connection of a client if it may be the answer to any request, with a reason', async () => {
     const { transport, write, errors, received, closed } = open({ role: 'client', maxMessageBytes: 100 });
     await transport.start();
     write(errorResponse(undefined, { code: 1, message: 'x'.repeat(100) }), notification('n'));
@@ -386,7 +386,7 @@ describe('a line that is too long', () => {
     expect(transport.closeReason?.message).toContain('at most 100 bytes');
   });
 
-  test('is refused by a server, which goes on', async () => {
+  test('is refused by a server, which continues', async () => {
     const { transport, write, output, received } = open({ maxMessageBytes: 100 });
     await transport.start();
     write(resultResponse(1, { text: 'x'.repeat(100) }), notification('n'));
@@ -416,7 +416,7 @@ test('an onclose that throws is reported', async () => {
   expect(errors.map(({ message }) => message)).toEqual(['from onclose']);
 });
 
-test('a socket whose peer neither reads nor closes is let go in the end', async () => {
+test('a socket whose peer neither reads nor closes is eventually released', async () => {
   const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const near = connect((server.address() as { port: number }).port, '127.0.0.1');

@@ -1,4 +1,5 @@
 import { finished, type Duplex, type Readable, type Writable } from 'node:stream';
+import { sendBudgetExceeded } from '../../base/send-budget.ts';
 import type { Message } from '../../jsonrpc/message.ts';
 import { TAKEN, type SendOptions, type Transport } from '../transport.ts';
 import { Framing } from './framing.ts';
@@ -9,50 +10,56 @@ export interface StreamTransportOptions {
   /**
    * Which side this is. Default `server`.
    *
-   * A `server` answers lines that are no messages, skips one that is too long, and where the input ends answers what
-   * is in flight before it closes. A `client` reports such lines, answers of them only malformed requests, and closes where
-   * the input ends. A response that is too long fails its request; where its id cannot be read, the client closes, since it
-   * may have answered any request.
+   * A `server` answers invalid lines, skips lines that are too long, and at the end of input answers requests in flight
+   * before it closes. A `client` reports invalid lines, answers only malformed requests among them, and closes at the
+   * end of input. A response that is too long fails its request. If its id cannot be read, the client closes, because
+   * any request may have been answered.
    */
   readonly role?: 'server' | 'client' | undefined;
-  /** The bound of one incoming message, in bytes. Default 16 MiB. */
+  /** The maximum size of one incoming message, in bytes. Default 16 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** How much may wait for a peer that does not read, in bytes; beyond it `send` rejects. Default 64 MiB. */
+  /**
+   * The maximum of bytes that wait for a peer that does not read. Above it, `send` rejects. Default 64 MiB. All
+   * connections of the process share 256 MiB: beyond that, the one that has waited longest fails.
+   */
   readonly maxPendingBytes?: number | undefined;
-  /** How long what was sent may stay unread when the connection closes. Milliseconds, default 10 000. */
+  /** Milliseconds that a closing connection waits for the peer to read what was sent. Default 10 000. */
   readonly drainTimeout?: number | undefined;
   /**
-   * How long a server goes on answering after the input has ended. Milliseconds; 0, the default, is as long as it takes,
-   * or until the peer is known to be gone.
+   * Milliseconds that a server continues to answer after the input has ended. 0, the default: until all is answered, or
+   * the peer is known to have exited.
    */
   readonly answerTimeout?: number | undefined;
-  /** Whether the peer is gone, where that can be known; asked once a second while the server answers after the end. */
+  /**
+   * Returns whether the peer has exited, if that can be known. Called once a second while the server answers after the
+   * end.
+   */
   readonly gone?: (() => boolean) | undefined;
   /** Called by `start`, before anything is read. */
   readonly acquire?: (() => void) | undefined;
   /**
-   * Lets go of the streams, once, when the connection is over. Default: ends the output, discards the input until it
+   * Releases the streams, once, after the connection has closed. Default: ends the output, discards the input until it
    * ends, and destroys both after a second.
    */
   readonly release?: (() => void) | undefined;
 }
 
-/** After the callback that is running, and what its promises settle. */
-const queueWrite = (write: () => void): void => process.nextTick(write);
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 /**
- * Beyond so many answers that the server does not read, a client reads no more from it. Requests do not count: a server may
- * write all that it has to say before it reads the next.
+ * A client stops reading from a server that leaves more than this many answers unread. Requests do not count, because a
+ * server may write all its messages before it reads the next one.
  */
 const MAX_UNREAD = 1000;
 const LINGER = 1000;
-/** How often it is asked whether the peer is gone, in milliseconds. */
+/** How often `gone` is called, in milliseconds. */
 const ASK_IF_GONE = 1000;
-/** The owner need not be told how large such a message was. Bytes. */
+/** Below this size in bytes, the size of a message is not reported to the owner. */
 const SMALL = 4096;
 
-/** Messages as lines over any pair of byte streams: pipes, a TCP or Unix socket (2025-11-25, basic/transports: stdio). */
+/**
+ * Messages as lines over any pair of byte streams: pipes, a TCP or Unix socket (2025-11-25, basic/transports: stdio).
+ */
 export function streamTransport(input: Readable, output: Writable, options?: StreamTransportOptions): StreamTransport {
   return new StreamTransport(input, output, options);
 }
@@ -66,11 +73,8 @@ export class StreamTransport implements Transport {
   readonly #input: Readable;
   readonly #output: Writable;
   readonly #server: boolean;
-  readonly #drainTimeout: number;
+  readonly #options: StreamTransportOptions;
   readonly #answerTimeout: number;
-  readonly #gone: () => boolean;
-  readonly #acquire: (() => void) | undefined;
-  readonly #release: () => void;
   readonly #framing: Framing;
   readonly #outgoing: Outgoing;
   /** Beyond this the server reads no more, so that a client that only writes is held back. */
@@ -88,15 +92,12 @@ export class StreamTransport implements Transport {
     this.#input = input;
     this.#output = output;
     this.#server = options.role !== 'client';
-    this.#drainTimeout = options.drainTimeout ?? 10_000;
+    this.#options = options;
     this.#answerTimeout = options.answerTimeout ?? 0;
-    this.#gone = options.gone ?? (() => false);
-    this.#acquire = options.acquire;
-    this.#release = options.release ?? (() => letGo(input, output));
     const maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
     this.#maxBehind = maxPendingBytes / 4;
     // What a server answers came in one chunk; what a client sends comes from all over the program.
-    this.#outgoing = new Outgoing(output, maxPendingBytes, this.#server ? queueWrite : setImmediate);
+    this.#outgoing = new Outgoing(output, maxPendingBytes, () => this.fail(sendBudgetExceeded()));
     this.#framing = new Framing(
       {
         deliver: (message, bytes, cause) => this.#deliver(message, bytes, cause),
@@ -111,7 +112,7 @@ export class StreamTransport implements Transport {
     if ((input as unknown) !== output) output.on('error', (error) => this.#outputFailed(error));
   }
 
-  /** Why the connection closed, where it was not closed by `close` and not by the end of the input. */
+  /** Why the connection closed. Undefined if `close` or the end of the input closed it. */
   get closeReason(): Error | undefined {
     return this.#reason;
   }
@@ -119,11 +120,12 @@ export class StreamTransport implements Transport {
   start(): Promise<void> {
     if (this.#phase !== 'new') {
       return Promise.reject(
-        this.#reason ?? new Error(this.#closing ? 'The connection is closed' : 'The transport is started already'),
+        this.#reason ??
+          new Error(this.#closing ? 'The connection is closed' : 'The transport has already been started'),
       );
     }
     this.#phase = 'open';
-    this.#acquire?.();
+    this.#options.acquire?.();
     const input = this.#input;
     if (input.readableEnded || input.destroyed) process.nextTick(() => this.#end());
     input.on('data', this.#read);
@@ -183,7 +185,8 @@ export class StreamTransport implements Transport {
     this.#phase = 'closed';
     this.#outgoing.close(this.#notOpen());
     this.#input.off('data', this.#read);
-    this.#release();
+    if (this.#options.release) this.#options.release();
+    else letGo(this.#input, this.#output);
     try {
       this.onclose?.();
     } catch (error) {
@@ -192,12 +195,11 @@ export class StreamTransport implements Transport {
   }
 
   readonly #read = (chunk: Uint8Array | string): void => {
-    // What a client says to what it has read is said by promises that settle in this callback: it goes out behind them.
-    if (!this.#server) {
-      this.#outgoing.hold();
-      queueMicrotask(this.#flushSoon);
-    }
-    this.#framing.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    // What is sent in response to these messages, before any other callback runs, is written together.
+    this.#outgoing.hold();
+    queueMicrotask(this.#flushSoon);
+    const noisy = this.#framing.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    if (noisy && this.#phase === 'open') this.#pauseForATurn();
   };
 
   /** `process.nextTick` from within a microtask comes after all that microtasks lead to. */
@@ -257,7 +259,7 @@ export class StreamTransport implements Transport {
     const until = this.#answerTimeout > 0 ? performance.now() + this.#answerTimeout : Infinity;
     this.#answering = setInterval(
       () => {
-        if (this.#gone()) void this.close();
+        if (this.#options.gone?.()) void this.close();
         else if (performance.now() >= until) this.#giveUp();
       },
       Math.min(ASK_IF_GONE, this.#answerTimeout || Infinity),
@@ -291,9 +293,18 @@ export class StreamTransport implements Transport {
   /** For the reader of what was sent. */
   #deadline(): Promise<void> {
     this.#expired ??= new Promise((resolve) => {
-      this.#timer = setTimeout(resolve, this.#drainTimeout);
+      this.#timer = setTimeout(resolve, this.#options.drainTimeout ?? 10_000);
     });
     return this.#expired;
+  }
+
+  /** Lets timers and other connections run before the next chunk. */
+  #pauseForATurn(): void {
+    if (this.#input.isPaused()) return;
+    this.#input.pause();
+    setImmediate(() => {
+      if (this.#phase === 'open') this.#input.resume();
+    });
   }
 
   #holdBack(): void {
@@ -310,7 +321,10 @@ export class StreamTransport implements Transport {
   }
 }
 
-/** Ends both directions. The input is read on for a while: a socket closed with unread data would take back what was sent. */
+/**
+ * Ends both directions. The input is read on for a while: a socket closed with unread data would take back what was
+ * sent.
+ */
 function letGo(input: Readable, output: Writable): void {
   output.end();
   input.resume();

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'everwire/client';
 import { ABLE } from '../../support/modern.ts';
 import { eventually, programs } from '../../support/process.ts';
-import { judge, texts } from '../malformed.ts';
+import { classify, texts } from '../malformed.ts';
 import { cancel, textOf, timeOut } from './calls.ts';
 import type { Answer, Clients, SoakClient } from './clients.ts';
 import { readSlowly } from './faults.ts';
@@ -14,7 +14,7 @@ import type { RawHttp, RawSession } from './raw.ts';
 let number = 0;
 const name = (): string => `soak raw ${(number += 1)}`;
 
-/** What happens to a bridge in front of `test/fixtures/asking-child.mjs`. */
+/** Calls and faults of a bridge in front of `test/fixtures/asking-child.mjs`. */
 export function bridged(clients: Clients, http: RawHttp): Operation[] {
   const by = (what: string, perSecond: number, run: (client: SoakClient) => Promise<void>): Operation => ({
     name: `bridge: ${what}`,
@@ -61,7 +61,7 @@ export function bridged(clients: Clients, http: RawHttp): Operation[] {
       const before = await pidOf(client);
       const waiting = client.call('wait');
       waiting.catch(() => {});
-      // In flight on the same connection, behind it.
+      // In flight on the same connection, after the first.
       await client.call('greet', { who: 'someone' });
       process.kill(before, 'SIGKILL');
       await assert.rejects(waiting);
@@ -71,7 +71,7 @@ export function bridged(clients: Clients, http: RawHttp): Operation[] {
     raw('a client that goes while it is asked', 0.2, () =>
       clients.once(async (client) => {
         client.answer = 'never';
-        // Without a session the bridge keeps the question for ten minutes, and memory would grow for as long.
+        // Without a session, the bridge keeps the question for ten minutes, and memory would grow during that time.
         if (!client.kind.endsWith('modern')) client.call('greet', { who: 'nobody' }).catch(() => {});
         await pidOf(client);
       }),
@@ -104,7 +104,7 @@ async function pidOf(client: SoakClient): Promise<number> {
   return Number(text);
 }
 
-/** Resolves when another child answers. A call that comes before the bridge knows that one is gone fails with it. */
+/** Resolves when a new child answers. A call that comes before the bridge notices the exit fails with the old child. */
 async function replaced(client: SoakClient, before: number): Promise<void> {
   const other = async (): Promise<boolean> => (await pidOf(client).catch(() => before)) !== before;
   await eventually(other, 'another child answers', 20_000);
@@ -132,11 +132,11 @@ async function killWhileAsked(http: RawHttp): Promise<void> {
 async function malformed(http: RawHttp): Promise<void> {
   const session = await http.open();
   for (const body of fc.sample(texts, 20)) {
-    const verdict = judge(body);
-    // The child ends where a tool is called that it does not have.
-    if (verdict.kind === 'request' && verdict.method === 'tools/call') continue;
+    const classified = classify(body);
+    // The child exits if it gets a call of an unknown tool.
+    if (classified.kind === 'request' && classified.method === 'tools/call') continue;
     const { status } = await http.send('POST', session.headers, body);
-    const isNone = verdict.kind === 'parse error' || verdict.kind === 'invalid';
+    const isNone = classified.kind === 'parse error' || classified.kind === 'invalid';
     const show = Buffer.from(body).toString().slice(0, 500);
     if (isNone) assert.equal(status, 400, `${status} for ${show}`);
     else assert.ok(status < 500, `${status} for ${show}`);

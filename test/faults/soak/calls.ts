@@ -9,7 +9,7 @@ let number = 0;
 
 export const textOf = (result: JsonObject): string => result['content'][0].text;
 
-/** Has a call given up by its client, soon after it has begun. */
+/** Starts a call, and cancels it soon afterwards. */
 export async function cancel(client: SoakClient, milliseconds: number): Promise<void> {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(new Error('enough')), milliseconds);
@@ -20,12 +20,12 @@ export async function cancel(client: SoakClient, milliseconds: number): Promise<
   }
 }
 
-/** Has a call run out of time. */
+/** Makes a call that times out. */
 export async function timeOut(client: SoakClient): Promise<void> {
   await assert.rejects(client.call('wait', {}, { timeout: 200 }), /tim(ed|e) ?out|no answer|limit|within/i);
 }
 
-/** What clients do with the feature server at an address. */
+/** The operations of clients on the feature server. */
 export function calls(clients: Clients, sse: { url: string; sseUrl: string }): Operation[] {
   const by = (name: string, perSecond: number, run: (client: SoakClient) => Promise<void>): Operation => ({
     name,

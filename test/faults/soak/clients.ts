@@ -3,7 +3,7 @@ import { connect as connectOfficial, type CallOptions, type ClientKind, type Tar
 
 type JsonObject = Record<string, any>;
 
-/** How a person answers a form; `never` leaves it open. */
+/** How the user answers a form. `never` leaves it open. */
 export type Answer = 'accept' | 'decline' | 'cancel' | 'never';
 
 /** A client of either era, ours or an official one. */
@@ -15,9 +15,9 @@ export interface SoakClient {
   read(uri: string): Promise<JsonObject>;
   prompt(name: string, args: Record<string, string>): Promise<JsonObject>;
   complete(prompt: string, name: string, value: string): Promise<readonly string[]>;
-  /** Asks to hear of a resource. `heard` resolves when it has changed, `end` when no more is to be heard of it. */
+  /** Subscribes to a resource. `heard` resolves when it has changed, `end` when the subscription has ended. */
   subscribe(uri: string): Promise<{ heard: () => Promise<void>; end: () => Promise<void> }>;
-  /** Resolves when the server has logged this. */
+  /** Resolves when the server has sent this log message. */
   logged(data: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -33,12 +33,12 @@ export const KINDS: readonly Kind[] = [
   'ours modern',
 ];
 
-/** How often a client is used before it goes. */
+/** The number of uses after which a client is closed. */
 const USES = 300;
 
 let count = 0;
 
-/** Connects a client with a name of its own, so that a bridge takes it for nobody else. */
+/** Connects a client with a unique name, so that a bridge does not take it for another client. */
 export function connect(kind: Kind, url: string): Promise<SoakClient> {
   const info = { name: `soak-${(count += 1)}`, version: '1.0.0' };
   const target = { stdio: [], url, sseUrl: new URL('/sse', url).href };
@@ -55,7 +55,7 @@ function answered(client: SoakClient): JsonObject | Promise<never> {
 
 type Info = { name: string; version: string };
 
-/** An official client, by whichever transport. */
+/** An official client, over any transport. */
 export async function official(
   kind: ClientKind,
   transport: 'http' | 'sse',
@@ -124,7 +124,7 @@ async function ours(kind: 'ours legacy' | 'ours modern', url: string, clientInfo
       const subscription = await inner.subscribe(uri, hear);
       return { heard: () => heard, end: () => subscription.close() };
     },
-    // It came before the result of its call.
+    // The notification came before the result of its call.
     logged: async (wanted) => {
       const found = logs.some(({ data }) => data === wanted);
       logs = [];
@@ -135,20 +135,20 @@ async function ours(kind: 'ours legacy' | 'ours modern', url: string, clientInfo
   return client;
 }
 
-/** Clients of all kinds in front of one server, each of which goes after some time, and another comes. */
+/** Clients of all kinds of one server. After some time, each one is replaced by another. */
 export class Clients {
   readonly #url: string;
   readonly #kept: number;
   #idle: { readonly client: SoakClient; uses: number }[] = [];
   #next = 0;
 
-  /** @param kept how many wait for their next use, at the most. */
+  /** @param kept the most clients that wait for their next use. */
   constructor(url: string, kept: number) {
     this.#url = url;
     this.#kept = kept;
   }
 
-  /** Lets a client that nobody else uses do something. */
+  /** Takes a free client and runs something with it. */
   async use(run: (client: SoakClient) => Promise<void>): Promise<void> {
     const one = this.#idle.shift() ?? { client: await this.#connect(), uses: 0 };
     one.uses += 1;
@@ -163,7 +163,7 @@ export class Clients {
     else await one.client.close();
   }
 
-  /** Has a client come, do something, and go. */
+  /** Connects a client, runs something with it, and closes it. */
   async once(run: (client: SoakClient) => Promise<void>): Promise<void> {
     const client = await this.#connect();
     try {
@@ -175,7 +175,7 @@ export class Clients {
     }
   }
 
-  /** Has all go that wait. */
+  /** Closes all waiting clients. */
   async close(): Promise<void> {
     await Promise.all(this.#idle.splice(0).map(({ client }) => client.close()));
   }

@@ -3,14 +3,14 @@ import * as fc from 'fast-check';
 import { setTimeout as delay } from 'node:timers/promises';
 import { POST_HEADERS } from '../../support/http.ts';
 import { ABLE } from '../../support/modern.ts';
-import { judge, texts } from '../malformed.ts';
+import { classify, texts } from '../malformed.ts';
 import type { Operation } from './load.ts';
 import type { RawHttp, RawSession } from './raw.ts';
 
 const FIXED = 'feature://fixed';
 const ECHO = { name: 'echo', arguments: { text: 'here' } };
 
-/** What clients do to the feature server that no good client does. */
+/** Operations that only broken or hostile clients do to the feature server. */
 export function faults(http: RawHttp): Operation[] {
   let hostile = 0;
   return [
@@ -146,10 +146,12 @@ async function resumeSession(http: RawHttp): Promise<void> {
 async function malformedInSession(http: RawHttp): Promise<void> {
   const session = await http.open();
   for (const body of fc.sample(texts, 5)) {
-    const verdict = judge(body);
+    const classified = classify(body);
     const { status, messages } = await http.send('POST', session.headers, body);
-    const expected = { 'parse error': 400, invalid: 400, notification: 202, response: 202, request: 200 }[verdict.kind];
-    const opens = verdict.kind === 'request' && verdict.method === 'initialize';
+    const expected = { 'parse error': 400, invalid: 400, notification: 202, response: 202, request: 200 }[
+      classified.kind
+    ];
+    const opens = classified.kind === 'request' && classified.method === 'initialize';
     const show = Buffer.from(body).toString().slice(0, 500);
     assert.equal(status, opens ? 400 : expected, `${status} for ${show}`);
     assert.equal(
@@ -164,14 +166,14 @@ async function malformed(http: RawHttp): Promise<void> {
   const [body] = fc.sample(texts, 1);
   const { headers } = http.modern('tools/call', ECHO);
   const { status, messages } = await http.send('POST', headers, body);
-  if (judge(body!).kind === 'notification' && status === 202) return;
+  if (classify(body!).kind === 'notification' && status === 202) return;
   assert.equal(status, 400, `${status} for ${Buffer.from(body!).toString().slice(0, 500)}`);
   assert.ok('error' in messages[0]!);
 }
 
 const CLIENT = { ...POST_HEADERS, 'mcp-protocol-version': '2025-11-25' };
 
-/** What is to be refused, and how. */
+/** Requests that must be refused, and how. */
 const HOSTILE: readonly ((http: RawHttp) => Promise<void>)[] = [
   (http) => refused(http, 403, { host: 'evil.example' }),
   (http) => refused(http, 403, { origin: 'http://evil.example' }),
@@ -200,7 +202,7 @@ async function refused(http: RawHttp, status: number, headers: Record<string, st
   assert.equal(reply.status, status, `${reply.status} for ${Object.keys(headers).join()}: ${reply.body}`);
 }
 
-/** Writes bytes; resolves with what is said before the connection ends. */
+/** Writes bytes. Resolves with everything that arrives before the connection ends. */
 async function saying(http: RawHttp, bytes: string): Promise<string> {
   const socket = await http.socket();
   socket.write(bytes);
@@ -229,7 +231,7 @@ async function pipeline(http: RawHttp): Promise<void> {
   socket.destroy();
 }
 
-/** Takes a long answer with pauses, and has all of it in the end. */
+/** Reads a long answer slowly, and gets all of it in the end. */
 export async function readSlowly(http: RawHttp, name: string, args: object): Promise<void> {
   const meta = { progressToken: 1, 'io.modelcontextprotocol/logLevel': 'info' };
   const { headers, body } = http.modern('tools/call', { name, arguments: args, _meta: meta });
@@ -241,7 +243,7 @@ export async function readSlowly(http: RawHttp, name: string, args: object): Pro
   assert.match((await stream.result())['content'][0].text, /^(sent|said) \d+$/);
 }
 
-/** Takes nothing of a long answer, for longer than the server waits. What it gets in the end is whole, or broken off. */
+/** Reads nothing of a long answer for longer than the server waits. The answer is then complete, or cut off. */
 async function readNothing(http: RawHttp): Promise<void> {
   const meta = { 'io.modelcontextprotocol/logLevel': 'info' };
   const params = { name: 'flood', arguments: { count: 200, bytes: 100_000 }, _meta: meta };
@@ -256,7 +258,7 @@ async function readNothing(http: RawHttp): Promise<void> {
       if (last.includes('sent 200')) return;
     }
   })();
-  // Its end may be a reset.
+  // It may end with a reset.
   await ended.catch(() => {});
   socket.destroy();
 }

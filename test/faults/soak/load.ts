@@ -1,33 +1,33 @@
-/** Something that a client does, or that is done to one. */
+/** An operation of a client, or a fault. */
 export interface Operation {
   readonly name: string;
-  /** How often it begins. */
+  /** How often it starts. */
   readonly perSecond: number;
-  /** Rejects where anything came out otherwise than it should. */
+  /** Rejects if the outcome is wrong. */
   readonly run: () => Promise<void>;
 }
 
-/** Milliseconds after which an operation counts as one that hangs. */
+/** Milliseconds after which an operation counts as hanging. */
 const LIMIT = 120_000;
-/** Operations at a time; beyond it none begins, for the machine is too busy. */
+/** The most operations at a time. Above it, no new one starts, because the machine is too busy. */
 const MAX_RUNNING = 60;
 const TICK = 20;
 
-/** Begins operations at a fixed rate, and counts what came out of them. */
+/** Starts operations at a fixed rate, and counts their outcomes. */
 export class Load {
   over = 0;
   unexpected = 0;
-  /** Operations that did not begin because too many were running. */
+  /** Operations that did not start because too many were running. */
   heldBack = 0;
   readonly #operations: readonly Operation[];
   readonly #rate: number;
   readonly #due: number[];
   readonly #running = new Set<Promise<void>>();
-  /** How often each has been over. */
+  /** How often each operation has finished. */
   readonly counts = new Map<string, number>();
   #ticking: ReturnType<typeof setInterval> | undefined;
 
-  /** @param rate how many operations to begin in a second, all together. */
+  /** @param rate operations to start each second, in total. */
   constructor(operations: readonly Operation[], rate: number) {
     this.#operations = operations;
     this.#rate = rate / operations.reduce((sum, { perSecond }) => sum + perSecond, 0);
@@ -37,7 +37,7 @@ export class Load {
   begin(): void {
     let last = Date.now();
     this.#ticking = setInterval(() => {
-      // What a busy machine has missed is not made up for.
+      // Starts that a busy machine missed are not made up for.
       const elapsed = Math.min(Date.now() - last, 5 * TICK) / 1000;
       last = Date.now();
       for (const [index, operation] of this.#operations.entries()) {
@@ -47,7 +47,7 @@ export class Load {
     }, TICK);
   }
 
-  /** Begins no more; resolves when all that has begun is over. */
+  /** Starts no more operations. Resolves when all running ones have finished. */
   async pause(): Promise<void> {
     clearInterval(this.#ticking);
     await Promise.all(this.#running);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually, type RunningProcess } from '../../support/process.ts';
 
-/** What a process holds after garbage collection. */
+/** The resources of a process after garbage collection. */
 export interface Held {
   /** Bytes. */
   readonly heap: number;
@@ -11,10 +11,10 @@ export interface Held {
   readonly resources: readonly string[];
 }
 
-/** By so much memory may grow, as a share of what it was. */
+/** How much memory may grow, as a fraction. */
 const MAX_GROWTH = 0.2;
 
-/** What a process holds that was started with `test/fixtures/measured.mjs`. */
+/** The resources of a process that was started with `test/fixtures/measured.mjs`. */
 export async function heldBy({ pid, stderr }: RunningProcess): Promise<Held> {
   const from = stderr.length;
   process.kill(pid, 'SIGUSR2');
@@ -26,7 +26,7 @@ export async function heldBy({ pid, stderr }: RunningProcess): Promise<Held> {
   return JSON.parse(line.slice('holds '.length)) as Held;
 }
 
-/** What this process holds. */
+/** The resources of this process. */
 export async function heldHere(): Promise<Held> {
   for (let round = 0; round < 5; round += 1) {
     globalThis.gc!();
@@ -42,14 +42,14 @@ export function count(resources: readonly string[], kind: string): number {
 
 const megabytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
 
-/** One process, for a line. */
+/** Describes one process in a line. */
 export function show(name: string, { heap, rss, resources }: Held): string {
   const sockets = count(resources, 'TCPSocketWrap');
   const timers = count(resources, 'Timeout');
   return `${name} ${megabytes(heap)} / ${megabytes(rss)} MiB, ${sockets} sockets, ${timers} timers`;
 }
 
-/** How much more a process holds; says so. */
+/** Whether a process has grown too much between two measurements. Prints the difference. */
 export function grew(name: string, before: Held, after: Held): boolean {
   let tooMuch = false;
   for (const kind of ['heap', 'rss'] as const) {

@@ -42,7 +42,7 @@ export class RawStream {
     }
   }
 
-  /** The result of a request, which ends the stream. */
+  /** The result of the request. It ends the stream. */
   async result(): Promise<JsonObject> {
     for (;;) {
       const { message } = await this.next();
@@ -51,16 +51,16 @@ export class RawStream {
     }
   }
 
-  /** Breaks the connection off. */
+  /** Cuts the connection. */
   cut(): void {
     this.response.destroy();
   }
 }
 
-/** A client that is nothing but HTTP requests. */
+/** A client that sends plain HTTP requests. */
 export class RawHttp {
   readonly url: string;
-  // An idle connection goes long before the server ends it, so that no request meets its end.
+  // Idle connections are closed long before the server closes them, so that no request is lost.
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 50, timeout: 10_000 });
   #lastId = 0;
 
@@ -77,12 +77,12 @@ export class RawHttp {
     return { status: response.statusCode!, headers: response.headers, body: received, messages: messages || [] };
   }
 
-  /** An answer that is read as it comes, over a connection of its own. */
+  /** An answer that is read as it arrives, over its own connection. */
   async stream(method: string, headers: Headers, body?: string): Promise<RawStream> {
     return new RawStream(await this.#response(method, headers, body, false));
   }
 
-  /** A call of 2026-07-28: what is to be sent. */
+  /** The message of a call in 2026-07-28. */
   modern(method: string, params: JsonObject, name = 'soak'): { headers: Headers; body: string } {
     const message = modernRequest((this.#lastId += 1), method, params, ABLE);
     message.params!['_meta']['io.modelcontextprotocol/clientInfo'].name = name;
@@ -108,24 +108,24 @@ export class RawHttp {
     return session;
   }
 
-  /** A connection whose bytes are written by hand. */
+  /** A connection to which the test writes bytes. */
   async socket(): Promise<Socket> {
     const { port, hostname } = new URL(this.url);
     const socket = connect(Number(port), hostname);
-    // How it ends is looked at where it matters.
+    // Tests that care about the end look at it themselves.
     socket.on('error', () => {});
     await once(socket, 'connect');
     return socket;
   }
 
-  /** The head of a POST, by hand. */
+  /** The headers of a POST as text. */
   head(headers: Headers, length: number): string {
     const { host, pathname } = new URL(this.url);
     const lines = Object.entries({ host, ...headers, 'content-length': String(length) }).map((pair) => pair.join(': '));
     return `POST ${pathname} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`;
   }
 
-  /** Lets go of the connections that are kept. */
+  /** Closes the idle connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -161,24 +161,24 @@ export class RawSession {
     return this.#http.send('POST', this.headers, JSON.stringify({ jsonrpc: '2.0', ...message }));
   }
 
-  /** Calls a tool, and resolves with its response. */
+  /** Calls a tool. Resolves with its response. */
   async call(name: string, args: JsonObject = {}): Promise<JsonObject> {
     return (await this.send(this.#callOf(name, args))).messages.at(-1)!;
   }
 
-  /** Calls a tool, and reads as it comes. */
+  /** Calls a tool, and reads the response as it arrives. */
   callStream(name: string, args: JsonObject = {}): Promise<RawStream> {
     return this.#http.stream('POST', this.headers, JSON.stringify(this.#callOf(name, args)));
   }
 
-  /** What the server says of itself, or the rest of another stream. */
+  /** The session's own stream, or the rest of another stream. */
   listen(lastEventId?: string): Promise<RawStream> {
     const { 'content-type': _, ...headers } = this.headers;
     const from: Headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
     return this.#http.stream('GET', { ...headers, accept: 'text/event-stream', ...from });
   }
 
-  /** Ends it; resolves with the status. */
+  /** Ends the session. Resolves with the status. */
   async delete(): Promise<number> {
     return (await this.#http.send('DELETE', this.headers)).status;
   }

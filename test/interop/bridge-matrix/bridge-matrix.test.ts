@@ -9,7 +9,7 @@ import { KINDS } from './kinds.ts';
 import { insteadTable, matrixTable, scoreOf } from './table.ts';
 import { startUpstream, type Upstream } from './upstreams.ts';
 
-/** `client|server|feature`, of what did what it should. */
+/** `client|server|feature` for each feature that passed. */
 const passed = new Set<string>();
 
 afterAll(() => {
@@ -60,13 +60,13 @@ describe.each(KINDS.map((up) => [up.heading, up] as const))('a bridge to a serve
       });
     }
 
-    test('nothing that the client could not understand', () => {
+    test('the client understands everything', () => {
       const messages = client.errors.map(({ message }) => message);
       expect(messages.filter((message) => !LATE_PROGRESS.test(message))).toEqual([]);
     });
   });
 
-  test('nothing that the bridge could not tell its clients', () => {
+  test('the bridge can deliver everything', () => {
     expect(errors).toEqual([]);
   });
 });
@@ -74,7 +74,7 @@ describe.each(KINDS.map((up) => [up.heading, up] as const))('a bridge to a serve
 test.each([
   ['the matrix', matrixTable((down, up) => scoreOf(features, down, up))],
   ['what arrives instead', insteadTable(features)],
-])('docs/bridge-translation.md shows %s as it is', (_, table) => {
+])('docs/bridge-translation.md shows the measured %s', (_, table) => {
   const wanted = table.split('\n').map(row);
   const lines = readFileSync(new URL('../../../docs/bridge-translation.md', import.meta.url), 'utf8')
     .split('\n')
@@ -83,7 +83,7 @@ test.each([
   expect(lines.slice(from, from + wanted.length)).toEqual(wanted);
 });
 
-/** However wide its columns are. */
+/** Ignores the width of the columns. */
 function row(line: string): string {
   return line.replaceAll(/ +/g, ' ').replaceAll(/-{3,}/g, '---');
 }

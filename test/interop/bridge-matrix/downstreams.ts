@@ -6,13 +6,13 @@ import { connect, type ClientKind, type OfficialClient, type Target } from '../c
 import type { Kind } from './kinds.ts';
 import { relayed } from './relay.ts';
 
-/** Where a bridge is served to all kinds of clients at once. */
+/** The addresses at which a bridge serves all kinds of clients. */
 export interface Front {
   readonly target: Target;
   readonly stop: () => Promise<void>;
 }
 
-/** Serves a bridge over HTTP, and over stdio to each program that is started for it. */
+/** Serves a bridge over HTTP, and over stdio to each started program. */
 export async function openFront(service: Service, onerror: (error: Error) => void): Promise<Front> {
   const options = { sealState: false, onerror };
   const inbound = createInbound(service, options);
@@ -26,7 +26,7 @@ export async function openFront(service: Service, onerror: (error: Error) => voi
   return { target: { stdio: stdio.args, url: listener.url, sseUrl: listener.sseUrl! }, stop };
 }
 
-/** An official client that speaks this and nothing else: of 2025-11-25 over HTTP one of the SDK 1.x, otherwise of 2.x. */
+/** An official client that speaks only this revision: SDK 1.x for 2025-11-25 over HTTP, otherwise 2.x. */
 export function connectDownstream({ revision, transport }: Kind, target: Target): Promise<OfficialClient> {
   return connect(clientOf(revision, transport), transport, target, {
     capabilities: capabilitiesOf(revision),
@@ -39,9 +39,9 @@ function clientOf(revision: string, transport: Kind['transport']): ClientKind {
   return revision === '2025-11-25' && transport === 'http' ? 'sdk 1.x' : 'client 2.x legacy';
 }
 
-/** All that the revision has. */
+/** All features of the revision. */
 export function capabilitiesOf(revision: string): Record<string, object> {
-  // Since 2026-07-28 nobody is told that roots have changed.
+  // From 2026-07-28 on, no notification says that roots have changed.
   const roots = { roots: revision < '2026-07-28' ? { listChanged: true } : {} };
   if (revision < '2025-06-18') return { ...roots, sampling: {} };
   if (revision < '2025-11-25') return { ...roots, sampling: {}, elicitation: {} };

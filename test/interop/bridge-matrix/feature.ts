@@ -5,10 +5,10 @@ import type { World } from './world.ts';
 
 type JsonObject = Record<string, any>;
 
-/** One cell of the matrix, in which a feature is tried. */
+/** One cell of the matrix: a client, a bridge and a server for which a feature is tested. */
 export interface Cell {
   readonly client: OfficialClient;
-  /** What is behind the bridge. */
+  /** The server behind the bridge. */
   readonly world: World;
   readonly down: Kind;
   readonly up: Kind;
@@ -16,17 +16,17 @@ export interface Cell {
 
 export interface Feature {
   readonly name: string;
-  /** What comes of it: `SAME`, or what arrives instead. Undefined where the server's revision has no such thing. */
+  /** The outcome: `SAME`, or what arrives instead. Undefined if the server's revision lacks the feature. */
   readonly arrives: (down: Kind, up: Kind) => string | undefined;
   readonly run: (cell: Cell, arrives: string) => Promise<void>;
 }
 
-/** What a client's revision can express arrives as it was meant. */
+/** The feature arrives unchanged, because the client's revision can express it. */
 export const SAME = 'as it is';
 
 export const always = (): string => SAME;
 
-/** For what came with a revision: an older server does not have it, and an older client gets something else. */
+/** For features added in a revision. Older servers lack them, and older clients get something else. */
 export function since(revision: string, instead: string): Feature['arrives'] {
   return (down, up) => {
     if (up.revision < revision) return undefined;
@@ -44,17 +44,17 @@ export async function toolNamed({ client }: Cell, name: string): Promise<JsonObj
   return named((await client.methods.listTools())['tools'], name);
 }
 
-/** The text of a result that is no error. */
+/** The text of a successful result. */
 export function textOf(result: JsonObject): string {
   expect(result['isError']).not.toBe(true);
   expect(result['content']).toHaveLength(1);
   return result['content'][0]['text'];
 }
 
-/** What the official clients say of a report of progress that comes in one chunk with the result: they look a turn later. */
+/** The error of official clients if progress and the result come in one chunk: they handle progress a turn too late. */
 export const LATE_PROGRESS = /progress notification for an unknown token/;
 
-/** How many reports of progress have come to a client since there were so many errors, and were lost on it. */
+/** The number of progress notifications that a client has lost since it had `before` errors. */
 export async function lostProgress({ errors, losesLateProgress }: OfficialClient, before: number): Promise<number> {
   if (!losesLateProgress) return 0;
   await new Promise((resolve) => void setImmediate(resolve));

@@ -3,7 +3,7 @@ import { eventually } from '../../support/process.ts';
 import { always, lostProgress, rejection, SAME, since, textOf, toolNamed, type Cell, type Feature } from './feature.ts';
 
 let words = 0;
-/** A word that nothing else says. */
+/** A unique word. */
 const word = (): string => `word-${++words}`;
 
 async function spoken({ client }: Cell, level: string): Promise<unknown[]> {
@@ -19,7 +19,7 @@ async function spoken({ client }: Cell, level: string): Promise<unknown[]> {
   return messages.map(({ params }) => params!['level']);
 }
 
-/** What happens in the middle of a call, or beside calls; and what nobody between knows. */
+/** Features during and outside of calls, and methods that the bridge does not know. */
 export const flowFeatures: readonly Feature[] = [
   {
     name: 'progress',

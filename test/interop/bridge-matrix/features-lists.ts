@@ -4,7 +4,7 @@ import { capabilitiesOf } from './downstreams.ts';
 import { always, named, rejection, SAME, since, textOf, toolNamed, type Feature } from './feature.ts';
 import { AUDIO, CITIES, HINTS, ICONS, LINK, META, VERBS, WEATHER } from './shown.ts';
 
-/** What is listed, read, called and answered. */
+/** Features of lists, reads and calls. */
 export const listFeatures: readonly Feature[] = [
   {
     name: 'introduction of both',
@@ -29,7 +29,7 @@ export const listFeatures: readonly Feature[] = [
       });
       const echo = { name: 'echo', arguments: { word: 'grüße' } };
       expect(JSON.parse(textOf(await cell.client.callTool(echo)))).toEqual({ word: 'grüße' });
-      // A parameter that a client of 2026-07-28 repeats in a header, whatever the server makes of that.
+      // A client of 2026-07-28 repeats this parameter in a header, whether or not the server uses it.
       const region = { name: 'region', arguments: { region: 'grüße' } };
       expect(JSON.parse(textOf(await cell.client.callTool(region)))).toEqual({ region: 'grüße' });
     },
@@ -132,7 +132,7 @@ export const listFeatures: readonly Feature[] = [
     arrives: always,
     run: async ({ client, down }) => {
       const { completions } = client.methods.getServerCapabilities() ?? {};
-      // A server of 2024-11-05 has no word for it; a client of a later revision must not ask without.
+      // A server of 2024-11-05 cannot declare it, and clients of later revisions must not ask an undeclared feature.
       expect(completions).toEqual(down.revision < '2025-03-26' ? undefined : {});
       const ref = { type: 'ref/prompt', name: 'greet' };
       const { completion } = await client.methods.complete({ ref, argument: { name: 'name', value: 'A' } });

@@ -8,7 +8,7 @@ type Kinds = 'sampling' | 'elicitation' | 'roots';
 
 const REFUSED = 'an error that says what the client does not support';
 
-/** Calls a tool that asks; what was asked, and with what the tool came back. */
+/** Calls a tool that asks. Returns the question and the result of the tool. */
 async function asked(
   { client }: Cell,
   name: string,
@@ -26,7 +26,7 @@ async function asked(
   }
 }
 
-/** Calls a tool whose question the client cannot be asked. */
+/** Calls a tool whose question the client does not support. */
 async function notAsked({ client }: Cell, name: string, capability: RegExp): Promise<void> {
   const from = client.questions.length;
   const outcome = await client.callTool({ name }).catch((error: Error & { code?: number }) => error);
@@ -34,13 +34,13 @@ async function notAsked({ client }: Cell, name: string, capability: RegExp): Pro
     expect(outcome.message).toMatch(capability);
     expect(outcome.code).toBe(-32601);
   } else {
-    // The official server 2.x finds that out by itself in a session, and says so to the model.
+    // In a session, the official server 2.x detects this itself, and tells the model.
     expect(outcome).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(capability) }] });
   }
   expect(client.questions.slice(from)).toEqual([]);
 }
 
-/** What a server asks in the middle of a call. */
+/** Questions of a server during a call. */
 export const questionFeatures: readonly Feature[] = [
   {
     name: 'elicitation by form',
@@ -112,7 +112,7 @@ export const questionFeatures: readonly Feature[] = [
   },
   {
     name: 'cancellation while asked',
-    // A call without a session is over for its client when it is asked, and for its server when it has asked.
+    // Without a session, a question ends the request for both the client and the server.
     arrives: (down, up) => (down.revision < '2026-07-28' && up.revision < '2026-07-28' ? SAME : undefined),
     run: async ({ client, world }) => {
       const before = { answer: client.answers.sampling, cancelled: world.cancelled };
@@ -155,7 +155,7 @@ export const questionFeatures: readonly Feature[] = [
   },
   {
     name: 'required URL elicitation',
-    // The error for it is 2025-11-25's alone.
+    // Only 2025-11-25 has this error.
     arrives: (down, up) => {
       if (up.revision !== '2025-11-25') return undefined;
       if (down.revision > '2025-11-25') return 'a question, and the call is repeated';

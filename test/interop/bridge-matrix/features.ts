@@ -3,5 +3,5 @@ import { flowFeatures } from './features-flow.ts';
 import { listFeatures } from './features-lists.ts';
 import { questionFeatures } from './features-questions.ts';
 
-/** All that a server and a client can have in common. */
+/** All features that a server and a client can share. */
 export const features: readonly Feature[] = [...listFeatures, ...flowFeatures, ...questionFeatures];

@@ -1,10 +1,10 @@
 import { LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from '../../../src/protocol/revisions.ts';
 
-/** One end of a bridge: a revision over a transport that it has. */
+/** One end of a bridge: a revision and one of its transports. */
 export interface Kind {
   readonly revision: Revision;
   readonly transport: 'stdio' | 'http' | 'sse';
-  /** As the table names it. */
+  /** Its name in the table. */
   readonly heading: string;
 }
 

@@ -2,7 +2,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { InitializeRequestSchema, ResultSchema, type LoggingLevel } from '@modelcontextprotocol/sdk/types.js';
 import type { Visit, World } from './world.ts';
 
-/** A server of the official SDK 1.x in front of a world. It speaks the world's revision, whatever it is asked for. */
+/** A server of the official SDK 1.x that offers a world. It speaks the world's revision, whatever is requested. */
 export function officialV1(world: World): Server {
   const options = { capabilities: world.capabilities, instructions: 'Look around.' };
   const server = new Server({ name: 'official 1.x', version: '1.0.0' }, options);
@@ -23,7 +23,7 @@ export function officialV1(world: World): Server {
       client: { name: server.getClientVersion()?.name, capabilities: server.getClientCapabilities() },
       header: () => undefined,
       notify: (name, details) => extra.sendNotification({ method: name, params: details }),
-      // The official way ties a message to no call; over HTTP it comes on the stream of the session.
+      // The official SDK sends it without a call. Over HTTP, it comes on the stream of the session.
       log: (level, data) => server.sendLoggingMessage({ level: level as LoggingLevel, data }, extra.sessionId),
       toolsChanged: () => server.sendToolListChanged(),
       updated: async (uri) => {
@@ -34,7 +34,7 @@ export function officialV1(world: World): Server {
       const reply = await world.answer({ ...visit, answer });
       if (!('ask' in reply)) return reply;
       const { ask } = reply;
-      // As `elicitInput` does: no call is named, and over HTTP the question comes on the stream of the session.
+      // Like `elicitInput`, this names no call. Over HTTP, the question comes on the stream of the session.
       const beside = ask.method === 'elicitation/create';
       answer = await (beside
         ? server.request(ask, ResultSchema.loose())

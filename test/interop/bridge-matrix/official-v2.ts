@@ -9,13 +9,13 @@ import type { Visit, World } from './world.ts';
 
 type JsonObject = Record<string, any>;
 
-/** The methods in whose middle a server may ask. */
+/** The methods during which a server may ask. */
 const ASKING = ['tools/call', 'prompts/get', 'resources/read'] as const;
 
 /**
- * A server of the official SDK 2.x in front of a world, which speaks the world's revision alone.
+ * A server of the official SDK 2.x that offers a world. It speaks only the world's revision.
  *
- * @param notifier tells all who listen of a change; where it is left out, the server knows its one connection.
+ * @param notifier notifies all subscribers. Without it, the server has a single connection.
  */
 export function officialV2(world: World, notifier?: ServerNotifier): Server {
   const { revision, capabilities } = world;

@@ -10,7 +10,7 @@ import { startUpstream, type Upstream } from './upstreams.ts';
 
 const kindOf = (heading: string): Kind => KINDS.find((kind) => kind.heading === heading)!;
 
-/** The program itself in two cells of the matrix, one across the eras in each direction. */
+/** The `everwire` program in two cells of the matrix, one for each direction between the eras. */
 describe.each([
   ['2026-07-28 stdio', '2025-11-25 HTTP'],
   ['2025-11-25 HTTP', '2026-07-28 stdio'],
@@ -46,7 +46,7 @@ describe.each([
     );
   }
 
-  test('nothing that the client could not understand', () => {
+  test('the client understands everything', () => {
     const messages = client.errors.map(({ message }) => message);
     expect(messages.filter((message) => !LATE_PROGRESS.test(message))).toEqual([]);
   });

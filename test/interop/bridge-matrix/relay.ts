@@ -3,20 +3,20 @@ import { fileURLToPath } from 'node:url';
 
 const RELAY = fileURLToPath(new URL('../../fixtures/relay.mjs', import.meta.url));
 
-/** Programs on stdio whose far ends are in this process. */
+/** Programs on stdio that are connected to this process. */
 export interface Relayed {
-  /** What `node` starts such a program with. */
+  /** The `node` arguments that start such a program. */
   readonly args: readonly string[];
   readonly stop: () => Promise<void>;
 }
 
-/** @param onstart gets the far end of each program that is started. */
+/** @param onstart gets this process's end of each started program. */
 export async function relayed(onstart: (end: Socket) => void): Promise<Relayed> {
   const ends = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (end) => {
     ends.add(end);
     end.on('close', () => ends.delete(end));
-    // A program that was killed leaves a connection that is reset.
+    // The connection of a killed program is reset.
     end.on('error', () => {});
     onstart(end);
   });

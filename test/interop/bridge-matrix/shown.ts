@@ -2,7 +2,7 @@ import type { Revision } from '../../../src/protocol/revisions.ts';
 
 type JsonObject = Record<string, any>;
 
-/** An error that a server answers with. */
+/** An error response of a server. */
 export class Refusal extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -46,7 +46,7 @@ export const text = (value: unknown): JsonObject => ({
 
 export const grown = (name: string): JsonObject => ({ name, inputSchema: NO_INPUT });
 
-/** All but those that came later. */
+/** All that the revision has. */
 export function tools(revision: Revision): JsonObject[] {
   const properties = (...names: string[]): JsonObject => ({
     type: 'object',
@@ -79,7 +79,7 @@ export function tools(revision: Revision): JsonObject[] {
   ];
 }
 
-/** What tools answer that ask and say nothing. */
+/** The results of tools that answer without asking. */
 export function results(revision: Revision): JsonObject {
   const contents: JsonObject[] = [
     { type: 'text', text: 'text' },
@@ -122,7 +122,7 @@ export const CHOICES = {
 const MESSAGES = [{ role: 'user', content: { type: 'text', text: 'Say something' } }];
 export const HAMMER = { name: 'hammer', description: 'Hits', inputSchema: { type: 'object', properties: {} } };
 
-/** What tools ask for, by their names. */
+/** The questions of tools, by tool name. */
 export function questions(revision: Revision): Record<string, { method: string; params: JsonObject }> {
   const visit = { mode: 'url', message: 'Please sign in', url: VISIT_URL };
   const id = revision === '2025-11-25' ? { elicitationId: 'visit-1' } : {};
@@ -162,7 +162,7 @@ export function resources(revision: Revision): JsonObject[] {
   ];
 }
 
-/** How long a list may be kept, and by whom. */
+/** How long a list may be cached, and by whom. */
 export const HINTS = { ttlMs: 5000, cacheScope: 'public' };
 
 export const templates = [{ uriTemplate: 'world://item/{id}', name: 'item', mimeType: 'text/plain' }];
@@ -172,13 +172,13 @@ export function read(uri: string, revision: Revision): JsonObject {
   if (uri === 'world://bytes') return { contents: [{ uri, mimeType: 'application/octet-stream', blob: 'AAEC' }] };
   const [, id] = /^world:\/\/item\/(\d+)$/.exec(uri) ?? [];
   if (id !== undefined) return { contents: [{ uri, mimeType: 'text/plain', text: `Item ${id}` }] };
-  // In every revision the same thing, by its own code.
+  // The same error in every revision, with the revision's own code.
   throw new Refusal(revision >= '2026-07-28' ? -32602 : -32002, `Resource not found: ${uri}`, { uri });
 }
 
 export const VERBS = ['Greet', 'Thank', 'Praise'];
 
-/** Each prompt is on a page of its own. */
+/** Each prompt is on its own page. */
 export function promptPage(cursor: unknown): JsonObject {
   const index = Number(cursor ?? 0);
   const verb = VERBS[index];

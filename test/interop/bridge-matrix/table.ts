@@ -1,7 +1,7 @@
 import { SAME, type Feature } from './feature.ts';
 import { KINDS, type Kind } from './kinds.ts';
 
-/** What came of one cell: of the features that both ends have, and of those that arrive as something else. */
+/** The result of one cell: for features that both ends have, and for those that arrive in another form. */
 export interface Score {
   readonly same: number;
   readonly passedSame: number;
@@ -9,7 +9,7 @@ export interface Score {
   readonly passedOther: number;
 }
 
-/** @param passed whether a feature did what it should; in the docs all do. */
+/** @param passed whether a feature passed. In the docs, all do. */
 export function scoreOf(
   features: readonly Feature[],
   down: Kind,
@@ -39,7 +39,7 @@ export function matrixTable(score: (down: Kind, up: Kind) => Score): string {
   return markdown(['client ↓ server →', ...KINDS.map(({ heading }) => heading)], rows);
 }
 
-/** What arrives instead where a client's revision is older than what its server says, in Markdown. */
+/** What older clients get instead, in Markdown. */
 export function insteadTable(features: readonly Feature[]): string {
   const rows = features.flatMap(({ name, arrives }) => {
     const clients = new Map<string, Set<string>>();

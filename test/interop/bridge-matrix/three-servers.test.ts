@@ -15,15 +15,15 @@ const program = (name: string): string =>
 const KINDS: readonly ClientKind[] = ['client 2.x modern', 'client 2.x legacy', 'sdk 1.x'];
 
 /**
- * What the official client of 2026-07-28 meets otherwise: there is no request to subscribe, by which the peer has the server
- * log something; addresses that are demanded become questions; and nobody is told that roots have changed.
+ * The differences for the official client of 2026-07-28: there is no request to subscribe, with which the peer makes the server
+ * log something; required URL elicitations become questions; and no notification says that roots have changed.
  */
 const OTHERWISE: ReadonlySet<string> = new Set(['logging', 'elicitation by URL', 'roots']);
 
 const named = <T extends { readonly name: string }>(each: T): T => ({ ...each, name: `everything__${each.name}` });
 const uriOf = (uri: string): string => `everwire+everything:${uri}`;
 
-/** The peer by the names that it has among others. */
+/** The peer, with the prefixed names that it has in a fleet. */
 function amongOthers(peer: Peer): Peer {
   const { lists, resource, completion, progress, cancel, subscription, urlElicitation, listChanged } = peer;
   const names = (all: readonly string[]): string[] => all.map((name) => named({ name }).name);
@@ -67,7 +67,7 @@ function amongOthers(peer: Peer): Peer {
 
 const everything = amongOthers(alone);
 
-/** Tasks are 2025-11-25's alone. */
+/** Only 2025-11-25 has these tasks. */
 const wanted = features.filter(({ name, has }) => has(everything) && name !== 'tasks');
 
 interface Guest {
@@ -75,7 +75,7 @@ interface Guest {
   readonly client: OfficialClient;
 }
 
-/** The three servers that most hosts know, from the file that these have, and clients of both eras at the same time. */
+/** Three popular servers, from a host's configuration file, with clients of both eras at the same time. */
 describe('server-everything, server-filesystem and server-memory from one mcp.json', () => {
   let folder: string;
   let server: RunningServer;
@@ -136,7 +136,7 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     expect(modes).toEqual(['url', 'url', 'url']);
   });
 
-  test('the client of 2026-07-28 is asked for its roots in the middle of a call', async () => {
+  test('the client of 2026-07-28 is asked for its roots during a call', async () => {
     const { client } = guests[0]!;
     const { call, text } = everything.roots!;
     for (let time = 0; time < 2; time += 1) expect(textOf(await client.callTool(call))).toMatch(text);
@@ -160,8 +160,8 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     );
   });
 
-  test('remember for all what each has said', async () => {
-    // One after the other: each session has a process, and all of these write the same file.
+  test('keep each one’s data in the shared server', async () => {
+    // One after the other, because each session has its own process and all of them write the same file.
     for (const { name, client } of guests) {
       const entities = [{ name, entityType: 'client', observations: [] }];
       await client.callTool({ name: 'memory__create_entities', arguments: { entities } });
@@ -187,7 +187,7 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     }
   });
 
-  test('leave no client with anything that it could not understand', () => {
+  test('send no client anything that it does not understand', () => {
     for (const { client } of [...guests, ...own]) {
       expect(client.errors.map(({ message }) => message).filter((message) => !LATE_PROGRESS.test(message))).toEqual([]);
     }

@@ -22,7 +22,7 @@ export interface Upstream {
 
 type Started = Omit<Upstream, 'world'>;
 
-/** Starts an official server that speaks nothing else: of 2025-11-25 over HTTP one of the SDK 1.x, otherwise of 2.x. */
+/** Starts an official server that speaks only this revision: SDK 1.x for 2025-11-25 over HTTP, otherwise 2.x. */
 export async function startUpstream({ revision, transport }: Kind): Promise<Upstream> {
   const world = new World(revision);
   const modern = revision >= '2026-07-28';
@@ -30,7 +30,7 @@ export async function startUpstream({ revision, transport }: Kind): Promise<Upst
   return { world, ...(await start(world)) };
 }
 
-/** The SDK 2.x has no such transport any more; its servers take that of 1.x. */
+/** The SDK 2.x no longer has this transport. Its servers accept that of 1.x. */
 function overSse(world: World): Promise<Started> {
   const opened = new Map<string, SSEServerTransport>();
   return listening(async (request, response) => {
@@ -70,7 +70,7 @@ function overModernHttp(world: World): Promise<Started> {
   );
 }
 
-/** Each connection is a program of its own. */
+/** Starts one program for each connection. */
 async function overStdio(world: World): Promise<Started> {
   const { args, stop } = await relayed((end) => {
     const transport = new StdioServerTransport(end, end);

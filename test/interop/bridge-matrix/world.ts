@@ -5,38 +5,38 @@ import * as shown from './shown.ts';
 
 type JsonObject = Record<string, any>;
 
-/** A request as an official server of either major hands it to the world, and what can be done in the middle of it. */
+/** A request that an official server of either major version passes to the world, and what the world can do during it. */
 export interface Visit {
   readonly method: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal;
-  /** The answer to what was asked, once it is there. */
+  /** The answer to the question, when there is one. */
   readonly answer: JsonObject | undefined;
-  /** What the client said of itself. */
+  /** The client's own description. */
   readonly client: { readonly name: string | undefined; readonly capabilities: JsonObject | undefined };
   readonly header: (name: string) => string | undefined;
-  /** Says something that belongs to the request. */
+  /** Sends a notification that belongs to the request. */
   readonly notify: (method: string, params: JsonObject) => Promise<void>;
   readonly log: (level: string, data: unknown) => Promise<void>;
   readonly toolsChanged: () => Promise<void>;
   readonly updated: (uri: string) => Promise<void>;
 }
 
-/** A question; the visit is made again with its answer. */
+/** A question. The request is made again with its answer. */
 export interface Ask {
   readonly ask: { readonly method: string; readonly params: JsonObject };
 }
 
-/** What is behind a bridge: the same things in every revision, as far as the revision has them. */
+/** The content of a server behind a bridge. It is the same in every revision, as far as the revision has the feature. */
 export class World {
   readonly revision: Revision;
-  /** Tools that came while the server ran. */
+  /** Tools that were added while the server ran. */
   readonly grown: string[] = [];
-  /** How many calls learnt that they were cancelled. */
+  /** The number of calls that were notified of their cancellation. */
   cancelled = 0;
-  /** Whether somebody has been where the server demands that they go. */
+  /** Whether the user has opened the URL that the server requires. */
   visited = false;
-  /** The headers of parameters that came with calls. */
+  /** The parameter headers of calls. */
   readonly regions: (string | undefined)[] = [];
 
   constructor(revision: Revision) {
@@ -49,12 +49,12 @@ export class World {
       tools: { listChanged: true },
       prompts: { listChanged: true },
       resources: { subscribe: true, listChanged: true },
-      // 2024-11-05 completes as well, and has no capability for it.
+      // 2024-11-05 has completion too, but no capability for it.
       ...(this.revision >= '2025-03-26' && { completions: {} }),
     };
   }
 
-  /** @throws Refusal that is to be sent as an error. */
+  /** @throws Refusal to be sent as an error. */
   async answer(visit: Visit): Promise<JsonObject | Ask> {
     const { method, params } = visit;
     switch (method) {
@@ -108,7 +108,7 @@ export class World {
       case 'count':
         for (const [index, word] of ['one', 'two', 'three'].entries()) {
           await report(index + 1, word);
-          // Apart, so that no two come in one chunk.
+          // With a pause between them, so that no two come in one chunk.
           await delay(5);
         }
         return shown.text('counted');

@@ -12,7 +12,7 @@ import { textOf } from '../../support/reader.ts';
 import { aborted, deferred } from '../../support/service.ts';
 import { v1Http, v1Sse, v1Stdio, v2Http, v2Stdio } from './official-servers.ts';
 
-/** What an application does beyond calls, with official servers of both majors at the other end. */
+/** What an application does beyond calls, with official servers of both major versions. */
 
 describe.each([
   ['1.x over stdio', v1Stdio],
@@ -32,7 +32,7 @@ describe.each([
     return client;
   }
 
-  test('is listed page by page, and no page is asked for before it is needed', async () => {
+  test('is listed page by page, and no page is requested before it is needed', async () => {
     let asked = 0;
     const client = await connected({
       middleware: [
@@ -53,7 +53,7 @@ describe.each([
     expect(errors).toEqual([]);
   });
 
-  test('tells whoever listens from the beginning', async () => {
+  test('notifies subscribers from the beginning', async () => {
     const changes: Change[] = [];
     const client = await connected({ onchange: (change) => void changes.push(change) });
     await client.callTool('grow', { name: 'grown' });
@@ -107,7 +107,7 @@ describe.each([
     await client.ping();
   });
 
-  test('hears why it was refused, and nothing of what went wrong within', async () => {
+  test('learns why it was refused, without internal details', async () => {
     let refuse: () => Error = () => new RpcError(-1, 'User rejected the request');
     const client = await connected({
       onsample: () => {
@@ -126,7 +126,7 @@ describe.each([
     expect(errors).toMatchObject([{ cause: { message: 'the secret of the model' } }]);
   });
 
-  test('does not ask whoever has no handlers', async () => {
+  test('does not ask a client without handlers', async () => {
     const client = await connected();
     const outcome = (name: string, args: Record<string, string> = {}): Promise<string> =>
       client.callTool(name, args).then(

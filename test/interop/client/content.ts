@@ -1,4 +1,4 @@
-/** What the official servers ask for. */
+/** The questions of the official servers. */
 export const FORM = {
   message: 'Who are you?',
   requestedSchema: {
@@ -10,5 +10,5 @@ export const FORM = {
 
 export const VISIT = { message: 'Please sign in', url: 'https://example.com/sign-in' };
 
-/** What the prompts say, each on a page of its own. */
+/** The texts of the prompts, each on its own page. */
 export const VERBS = ['Greet', 'Thank', 'Praise'];

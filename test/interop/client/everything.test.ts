@@ -14,7 +14,7 @@ async function stdio(): Started {
   return { target, stop: async () => {} };
 }
 
-/** The program, which takes whatever port is free. */
+/** Starts the program on a free port. */
 async function listening(kind: 'streamableHttp' | 'sse'): Started {
   const server = await startServer(['--import', announce, script, kind], { PORT: '0' });
   return { target: kind === 'sse' ? server.sseUrl : server.url, stop: () => server.stop() };

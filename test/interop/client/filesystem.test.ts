@@ -54,7 +54,7 @@ describe('server-filesystem', () => {
     expect(errors).toEqual([]);
   });
 
-  test('works where the roots are, and follows them when they change', async () => {
+  test('works below the roots, and follows their changes', async () => {
     const [first, second] = [await folder(), await folder()];
     let roots = [{ uri: pathToFileURL(first).href, name: 'first' }];
     const client = await start([], { onroots: () => roots });
@@ -66,7 +66,7 @@ describe('server-filesystem', () => {
     expect(errors).toEqual([]);
   });
 
-  test('gets the roots that it asks for while no call is under way', async () => {
+  test('gets the roots that it requests outside of calls', async () => {
     const here = await folder();
     let asked = 0;
     const client = await start([], {

@@ -18,7 +18,7 @@ type Started = ReturnType<Column['start']>;
 
 const shared = (): Shared => ({ grown: new Set(), cancelled: 0 });
 
-/** The ends of a connection over stdio: our transport, and what an official server reads and writes. */
+/** The ends of a stdio connection: our transport, and the streams of an official server. */
 function streams(): { target: Transport; input: PassThrough; output: PassThrough } {
   const [input, output] = [new PassThrough(), new PassThrough()];
   return { target: streamTransport(output, input, { role: 'client' }), input, output };

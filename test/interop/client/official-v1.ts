@@ -22,7 +22,7 @@ const result = (number: number): CallToolResult => ({
 });
 const RESULT = { result: z.number() };
 
-/** A server of the official SDK 1.x that does on demand what a server can do. */
+/** A server of the official SDK 1.x with a tool for each thing that a server can do. */
 export function officialV1(): McpServer {
   const server = new McpServer(
     { name: 'official 1.x', version: '1.0.0' },
@@ -75,7 +75,7 @@ export function officialV1(): McpServer {
     return text('touched');
   });
 
-  // Some questions say which call they belong to, and over HTTP come on its stream; others come beside it.
+  // Some questions name their call, and over HTTP come on its stream. Others do not.
   server.registerTool('sample', { inputSchema: { prompt: z.string() } }, async ({ prompt }) => {
     const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: prompt } }];
     return text(await server.server.createMessage({ messages, maxTokens: 100 }));
@@ -108,7 +108,7 @@ export function officialV1(): McpServer {
       messages: [{ role: 'user', content: { type: 'text', text: `${verb} ${args.name}.` } }],
     }));
   }
-  // Each on a page of its own, which the SDK does not do by itself.
+  // Each on its own page, which the SDK itself cannot do.
   server.server.setRequestHandler(ListPromptsRequestSchema, ({ params }) => {
     const index = Number(params?.cursor ?? 0);
     const verb = VERBS[index];

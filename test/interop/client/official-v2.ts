@@ -22,15 +22,15 @@ const result = (number: number): CallToolResult => ({
   structuredContent: { result: number },
 });
 
-/** What outlives a request where each has a server of its own, as over HTTP without sessions. */
+/** State that outlives a request if each request has its own server, as over HTTP without sessions. */
 export interface Shared {
   readonly grown: Set<string>;
   cancelled: number;
-  /** Tells all who listen of a change; where it is left out, the server knows its one connection. */
+  /** Notifies all subscribers. Without it, the server has a single connection. */
   notify?: ServerNotifier;
 }
 
-/** A server of the official SDK 2.x that does on demand what a server can do, in both eras. */
+/** A server of the official SDK 2.x, of both eras, with a tool for each thing that a server can do. */
 export function officialV2(shared: Shared): McpServer {
   const server = new McpServer(
     { name: 'official 2.x', version: '1.0.0' },
@@ -82,7 +82,7 @@ export function officialV2(shared: Shared): McpServer {
     return text('grown');
   });
 
-  // Sessions subscribe; without any, a stream does, of which the SDK takes care.
+  // Sessions subscribe with a request. Without sessions, a stream does it, which the SDK handles.
   const subscribed = new Set<string>();
   server.server.setRequestHandler('resources/subscribe', ({ params }) => {
     subscribed.add(params.uri);
@@ -137,7 +137,7 @@ export function officialV2(shared: Shared): McpServer {
       messages: [{ role: 'user', content: { type: 'text', text: `${verb} ${args.name}.` } }],
     }));
   }
-  // Each on a page of its own, which the SDK does not do by itself.
+  // Each on its own page, which the SDK itself cannot do.
   server.server.setRequestHandler('prompts/list', ({ params }) => {
     const index = Number(params?.cursor ?? 0);
     const verb = VERBS[index];

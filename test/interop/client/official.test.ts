@@ -3,7 +3,7 @@ import { featureServer } from '../peers.ts';
 import { v1Http, v1Sse, v1Stdio, v2Http, v2HttpSession, v2Stdio, v2StdioSession } from './official-servers.ts';
 import { serverMatrix } from './server-matrix.ts';
 
-/** The official servers say by invalid params that a resource is not there, in every revision. */
+/** The official servers report a missing resource as invalid params, in every revision. */
 const peer: Peer = { ...featureServer, name: 'official', namesMissingResource: false };
 const legacy = { peer, revision: '2025-11-25' };
 const modern = { peer, revision: '2026-07-28' };

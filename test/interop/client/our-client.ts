@@ -10,7 +10,7 @@ const CHANGED = {
 
 const LISTS = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 
-/** Our client behind the face that the features are tested through, with its person and its model played by the test. */
+/** Our client with the interface that the feature tests use. The test plays its user and its model. */
 export async function ourClient(target: Target, options: ClientOptions = {}): Promise<OfficialClient> {
   const state = new State();
   const { errors } = state;

@@ -5,18 +5,18 @@ import { features, type Peer } from '../features.ts';
 import { table } from '../matrix.ts';
 import { ourClient } from './our-client.ts';
 
-/** A server that our client is connected to. */
+/** A server to which our client connects. */
 export interface Column {
   readonly heading: string;
   readonly peer: Peer;
-  /** What is to be spoken with it. */
+  /** The revision to use with it. */
   readonly revision: string;
   readonly options?: ClientOptions;
   /** Starts it. */
   readonly start: () => Promise<{ target: Target; stop: () => Promise<unknown> }>;
 }
 
-/** Runs every feature that a server has with our client, and prints what came of it. */
+/** Tests every feature of a server with our client, and prints the results. */
 export function serverMatrix(title: string, columns: readonly Column[]): void {
   const passed = new Set<string>();
   const rows = features.filter(({ has }) => columns.some(({ peer }) => has(peer))).map(({ name }) => name);
@@ -49,7 +49,7 @@ export function serverMatrix(title: string, columns: readonly Column[]): void {
       passed.add(`${name}|${heading}`);
     });
 
-    test('nothing that the client could not understand', () => {
+    test('the client understands everything', () => {
       expect(client.errors).toEqual([]);
     });
   });

@@ -2,8 +2,8 @@
 const MAX_IN_FLIGHT = 32;
 
 /**
- * The answers to what a server asks, each of which is a POST of its own. While some wait, the streams of the server are not
- * read: a server that asks faster than it takes answers holds back itself only.
+ * The answers to what a server asks, each of which is a POST of its own. While some wait, the streams of the server are
+ * not read: a server that asks faster than it takes answers holds back itself only.
  */
 export class AnswersInFlight {
   #inFlight = 0;
@@ -12,7 +12,7 @@ export class AnswersInFlight {
   #first = 0;
   #readers: (() => void)[] = [];
 
-  /** Resolves when no answer waits; undefined where none does. */
+  /** Resolves when no answer waits; undefined if none does. */
   caughtUp(): Promise<void> | undefined {
     if (this.#waiting.length === 0) return undefined;
     return new Promise((resolve) => void this.#readers.push(resolve));

@@ -17,20 +17,24 @@ export interface RefusedResponse {
   header(name: string): string | undefined;
 }
 
-/** Gives requests their credentials, and gets new ones when a server refuses them. `oauth` of `everwire/auth` makes one. */
+/**
+ * Adds credentials to requests, and gets new ones when a server refuses them. `oauth` of `everwire/auth` creates one.
+ */
 export interface Authorizer {
   /**
-   * When a login by a person was last in progress, as `Date.now()` gives it; `Infinity` while one is. Time limits do not
-   * count the time of a login. Default: no person is ever asked.
+   * When a user login was last in progress, as a time of `Date.now()`; `Infinity` during a login. Time limits do not
+   * count the time of a login. Default: there are no user logins.
    */
   readonly loginActiveUntil?: number | undefined;
-  /** The headers to send with a request: `authorization`, and with DPoP `dpop`. May wait for a token to be refreshed. */
+  /**
+   * The headers to send with a request: `authorization`, and with DPoP `dpop`. May wait for a token to be refreshed.
+   */
   headers(request: OutgoingRequest, signal?: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /**
-   * A server refused a request with 401, or with 403 because scopes are missing. Resolves with whether to send it again.
-   * Concurrent refusals of one credential are handled once.
+   * A server refused a request with 401, or with 403 because scopes are missing. Resolves with whether to send it
+   * again. Concurrent refusals of one credential are handled once.
    *
-   * @throws Error that says why there is no credential.
+   * @throws Error with the reason if there is no credential.
    */
   refused(request: RefusedRequest, response: RefusedResponse, signal?: AbortSignal): Promise<boolean>;
 }

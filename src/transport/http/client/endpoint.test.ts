@@ -16,7 +16,7 @@ const failure = (promise: Promise<unknown>) =>
   );
 
 describe('redirects', () => {
-  test.each([307, 308])('within the origin are followed where they keep the method: %d', async (status) => {
+  test.each([307, 308])('within the origin are followed if they keep the method: %d', async (status) => {
     const server = await scripted(({ path }, response) => {
       if (path === '/mcp') response.writeHead(status, { location: '/mcp/' }).end();
       else json(response, {});
@@ -39,7 +39,7 @@ describe('redirects', () => {
     expect(other.asked).toEqual([]);
   });
 
-  test.each([301, 302, 303])('that would make a GET of it are not followed: %d', async (status) => {
+  test.each([301, 302, 303])('that would change the method to GET are not followed: %d', async (status) => {
     const server = await scripted((_asked, response) => void response.writeHead(status, { location: '/b' }).end());
     expect((await failure(post(server.url))).message).toContain('would not keep the method');
     expect(server.asked).toHaveLength(1);
@@ -53,7 +53,7 @@ describe('redirects', () => {
   });
 });
 
-describe('a server that says when to come back', () => {
+describe('a server that sends Retry-After', () => {
   test.each([429, 503])('is asked again then: %d', async (status) => {
     const server = await scripted((_asked, response, count) => {
       if (count < 3) response.writeHead(status, { 'retry-after': '0' }).end();
@@ -63,7 +63,7 @@ describe('a server that says when to come back', () => {
     expect(server.asked).toHaveLength(3);
   });
 
-  test('is waited for within bounds only', async () => {
+  test('is awaited only within limits', async () => {
     const often = await scripted((_asked, response) => void response.writeHead(429, { 'retry-after': '0' }).end());
     expect(await failure(post(often.url))).toMatchObject({ status: 429 });
     expect(often.asked).toHaveLength(4);
@@ -73,13 +73,13 @@ describe('a server that says when to come back', () => {
     expect(long.asked).toHaveLength(1);
   });
 
-  test('is not waited for at all where nothing may be waited', async () => {
+  test('is not awaited at all if waiting is not allowed', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(429, { 'retry-after': '0' }).end());
     expect(await failure(post(server.url, { maxRetryAfter: 0 }))).toMatchObject({ status: 429 });
     expect(server.asked).toHaveLength(1);
   });
 
-  test('is no more waited for where nobody waits for the answer', async () => {
+  test('is not awaited any longer if nobody waits for the answer', async () => {
     const cancellation = new Lifetime();
     const server = await scripted((_asked, response) => {
       response.writeHead(503, { 'retry-after': '20' }).end(() => cancellation.abort(new Error('enough')));
@@ -87,7 +87,7 @@ describe('a server that says when to come back', () => {
     await expect(post(server.url, {}, cancellation)).rejects.toThrow('enough');
   });
 
-  test('that does not say when is not asked again: it may have done something', async () => {
+  test('without a time is not asked again: the request may have run', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(503).end());
     const error = await failure(post(server.url));
     expect(error).toMatchObject({ status: 503 });
@@ -110,7 +110,7 @@ describe('credentials', () => {
   }
   const insufficient = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="a"' };
 
-  test('are put to each request, and renewed where they are refused', async () => {
+  test('are added to each request, and renewed after a refusal', async () => {
     const server = await scripted(({ headers }, response) => {
       if (headers.authorization === 'Bearer 0') response.writeHead(401).end();
       else if (headers.authorization === 'Bearer 1') response.writeHead(403, insufficient).end();
@@ -131,7 +131,7 @@ describe('credentials', () => {
     expect(authorizer.refused).toHaveBeenCalledTimes(20);
   });
 
-  test('are asked for until the authorizer says why it gives up: its words are what the caller sees', async () => {
+  test('are requested until the authorizer gives up: its error is what the caller gets', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(403, insufficient).end());
     let refusals = 0;
     const authorizer: Authorizer = {
@@ -150,7 +150,7 @@ describe('credentials', () => {
     await expect(post(server.url, { authorizer: tokens(new Error('no consent')) })).rejects.toThrow('no consent');
   });
 
-  test('have nothing to do with a 403 that is not about scopes', async () => {
+  test('are not affected by a 403 that is not about scopes', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(403).end());
     const authorizer = tokens(true);
     expect(await failure(post(server.url, { authorizer }))).toMatchObject({ status: 403 });

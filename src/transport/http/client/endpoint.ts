@@ -44,6 +44,8 @@ const MAX_DELAYS = 3;
  */
 const MAX_REFUSALS = 20;
 const MAX_REDIRECTS = 5;
+/** Statuses that refuse a request, whatever the body says. They show nothing about the era. */
+export const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 /** How much of an error's body is read, in bytes. */
 const MAX_ERROR_BODY = 64 * 1024;
 
@@ -157,6 +159,13 @@ function isRefusal(reply: HttpReply): boolean {
 export function isType(reply: HttpReply, type: string): boolean {
   const given = reply.header('content-type') ?? '';
   return given === type || mediaType(given) === type;
+}
+
+/** The error for a successful reply to a POST that is neither JSON nor an event stream. The reply is discarded. */
+export function notJson(reply: HttpReply, url: URL): HttpStatusError {
+  reply.discard();
+  const type = reply.header('content-type');
+  return statusError(reply, 'POST', url, type === undefined ? 'without a response' : `as ${type}, not as JSON`);
 }
 
 /** Reads the error from a reply with an error status. */

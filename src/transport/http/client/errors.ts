@@ -49,27 +49,13 @@ export class SessionGone extends Error implements TransportFailure {
   }
 }
 
-/** A connection was lost, or a response ended, before the answer. The request may have run. */
+/** A connection was lost or silent for too long, or a response ended, before the answer. The request may have run. */
 export class AnswerLost extends Error implements TransportFailure {
   override readonly name = 'AnswerLost';
   readonly notExecuted = false;
   readonly temporary = true;
   /** The error code of a request that fails with it. */
   readonly code = CONNECTION_CLOSED;
-}
-
-/** The stream was silent for longer than the limit, without even a comment. The request may have run. */
-export class SilenceError extends Error implements TransportFailure {
-  override readonly name = 'SilenceError';
-  readonly notExecuted = false;
-  readonly temporary = true;
-  /** The error code of a request that fails with it. */
-  readonly code = CONNECTION_CLOSED;
-
-  /** @param limit in milliseconds. */
-  constructor(limit: number) {
-    super(`Nothing has come from the server for ${limit} ms`);
-  }
 }
 
 /** A URL for error messages: without credentials, and without the query, which may contain tokens. */

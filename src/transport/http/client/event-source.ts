@@ -1,5 +1,4 @@
 import { StringDecoder } from 'node:string_decoder';
-import { createParser } from 'eventsource-parser';
 
 export interface ServerSentEvent {
   /** `message` if the server names none. */
@@ -26,39 +25,30 @@ export class EventTooLarge extends Error {
 }
 
 /**
- * Reads server-sent events from the bytes of a stream (HTML standard, section 9.2.6). An incomplete event at the end of
- * the stream is ignored.
+ * Reads server-sent events from the bytes of a stream (HTML standard, section 9.2.6). Unknown fields are ignored, and so
+ * is an incomplete event at the end of the stream.
  */
 export class EventSourceReader {
   /** Node's own decoder: `TextDecoder` costs several times as much for short chunks. */
   readonly #decoder = new StringDecoder('utf8');
-  readonly #parser;
-  readonly #maxEventLength: number;
+  readonly #options: EventSourceOptions;
   #started = false;
-  /** The number of lines since the last event. */
-  #lines = 0;
-  #atLineStart = true;
   /**
    * Whether the last chunk ended with a carriage return, which ended a line. A line feed after it belongs to the same
    * line end.
    */
   #returned = false;
-  #tooLarge = false;
+  /** The start of an incomplete line. Joined once, so that a long line in many chunks takes linear time. */
+  #parts: string[] = [];
+  #type = '';
+  #data: string[] = [];
+  #id: string | undefined;
+  /** The lines of the event so far, and the length of their text, whatever their fields. */
+  #lines = 0;
+  #size = 0;
 
-  constructor({ onevent, onretry, maxEventLength }: EventSourceOptions) {
-    this.#maxEventLength = maxEventLength;
-    this.#parser = createParser({
-      maxBufferSize: maxEventLength,
-      onEvent: ({ event, data, id }) => {
-        // The parser only limits its own buffer, and a complete event was never in it.
-        if (data.length > maxEventLength) this.#tooLarge = true;
-        if (!this.#tooLarge) onevent({ type: event ?? 'message', data, id });
-      },
-      ...(onretry ? { onRetry: onretry } : {}),
-      onError: ({ type }) => {
-        if (type === 'max-buffer-size-exceeded') this.#tooLarge = true;
-      },
-    });
+  constructor(options: EventSourceOptions) {
+    this.#options = options;
   }
 
   /** @throws EventTooLarge if an event is larger than the limit. Nothing can be read after that. */
@@ -70,25 +60,59 @@ export class EventSourceReader {
       if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
     }
     if (this.#returned && text.charCodeAt(0) === 0x0a) text = text.slice(1);
-    // A final carriage return would make the parser wait for a next chunk, which may never come.
     this.#returned = text.endsWith('\r');
-    if (this.#returned) text = text.replaceAll(/\r\n?/g, '\n');
-    this.#count(text);
-    if (!this.#tooLarge) this.#parser.feed(text);
-    if (this.#tooLarge)
-      throw new EventTooLarge(`An event of the server is larger than ${this.#maxEventLength} characters`);
+    if (text.includes('\r')) text = text.replaceAll(/\r\n?/g, '\n');
+    let start = 0;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+      const line = this.#join(text.slice(start, end));
+      if (line === '') this.#dispatch();
+      else this.#line(line);
+      start = end + 1;
+    }
+    if (start === text.length) return;
+    this.#grow(text.length - start);
+    this.#parts.push(text.slice(start));
   }
 
-  /** The parser only counts the text of an event, but empty data lines also take memory. */
-  #count(text: string): void {
-    const lines = text.replaceAll(/\r\n?/g, '\n');
-    let at = 0;
-    for (let end = lines.indexOf('\n'); end !== -1; end = lines.indexOf('\n', at)) {
-      const isEmpty = end === at && (at > 0 || this.#atLineStart);
-      this.#lines = isEmpty ? 0 : this.#lines + 1;
-      if (this.#lines * LINE > this.#maxEventLength) this.#tooLarge = true;
-      at = end + 1;
-    }
-    this.#atLineStart = at === lines.length;
+  /** The line that ends with this text. */
+  #join(end: string): string {
+    this.#grow(end.length);
+    if (this.#parts.length === 0) return end;
+    const line = this.#parts.join('') + end;
+    this.#parts = [];
+    return line;
+  }
+
+  #grow(length: number): void {
+    this.#size += length;
+    const { maxEventLength } = this.#options;
+    // Short lines take memory too.
+    if (this.#size > maxEventLength || this.#lines * LINE > maxEventLength)
+      throw new EventTooLarge(`An event of the server is larger than ${maxEventLength} characters`);
+  }
+
+  #line(line: string): void {
+    this.#lines += 1;
+    this.#grow(0);
+    const colon = line.indexOf(':');
+    const field = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? '' : line.slice(line.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1);
+    if (field === 'data') this.#data.push(value);
+    else if (field === 'event') this.#type = value;
+    else if (field === 'id') {
+      if (!value.includes('\0')) this.#id = value;
+    } else if (field === 'retry' && /^\d+$/.test(value)) this.#options.onretry?.(Number(value));
+  }
+
+  /** An empty line ends an event. One without data is none. */
+  #dispatch(): void {
+    const event = { type: this.#type || 'message', data: this.#data.join('\n'), id: this.#id };
+    const isEvent = this.#data.length > 0;
+    this.#type = '';
+    this.#data = [];
+    this.#id = undefined;
+    this.#lines = 0;
+    this.#size = 0;
+    if (isEvent) this.#options.onevent(event);
   }
 }

@@ -1,8 +1,9 @@
 import { startTimer, type Timer } from '../../../base/timer.ts';
 import type { Lifetime } from '../../../base/lifetime.ts';
-import { SilenceError } from './errors.ts';
+import { AnswerLost } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
 import type { HttpReply } from './http.ts';
+import { unlessEnded } from './pause.ts';
 
 export interface ReadOptions extends EventSourceOptions {
   /** How long the stream may be silent. Milliseconds, 0 for ever. */
@@ -19,8 +20,8 @@ const EVENTS_PER_TURN = 100;
 /**
  * Reads the event stream of a reply to its end.
  *
- * @throws AnswerLost where it breaks off; SilenceError where nothing came for too long; the reason of the cancellation where
- * it was broken off; EventTooLarge.
+ * @throws AnswerLost if it breaks off or nothing came for too long; the reason of the cancellation where it was broken
+ * off; EventTooLarge.
  */
 export async function readEvents(reply: HttpReply, options: ReadOptions): Promise<void> {
   const { idleTimeout, cancellation, onevent, caughtUp } = options;
@@ -32,7 +33,8 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
       onevent(event);
     },
   });
-  const watch = (): Timer => startTimer(idleTimeout, () => cancellation.abort(new SilenceError(idleTimeout)));
+  const silent = `Nothing has come from the server for ${idleTimeout} ms`;
+  const watch = (): Timer => startTimer(idleTimeout, () => cancellation.abort(new AnswerLost(silent)));
   let watchdog = watch();
   try {
     for await (const chunk of reply.chunks()) {
@@ -54,17 +56,4 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
   } finally {
     clearTimeout(watchdog);
   }
-}
-
-/** @throws the reason of `cancellation` as soon as it is over. */
-function unlessEnded(waiting: Promise<void>, cancellation: Lifetime): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(cancellation.ended!);
-    if (cancellation.ended) return stop();
-    cancellation.onAbort(stop);
-    void waiting.then(() => {
-      cancellation.offAbort(stop);
-      resolve();
-    });
-  });
 }

@@ -10,8 +10,16 @@ import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { checkMessage, InvalidMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import type { CarriedRequest, CarriedResponse, Carrier } from '../../carrier.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
-import { Endpoint, IDLE_TIMEOUT, isType, MAX_MESSAGE_BYTES, type HttpClientOptions } from './endpoint.ts';
-import { AnswerLost, HttpStatusError, shown, statusError } from './errors.ts';
+import {
+  Endpoint,
+  IDLE_TIMEOUT,
+  isType,
+  MAX_MESSAGE_BYTES,
+  notJson,
+  REFUSALS,
+  type HttpClientOptions,
+} from './endpoint.ts';
+import { AnswerLost, HttpStatusError, shown } from './errors.ts';
 import { readEvents } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
 
@@ -28,15 +36,12 @@ const HEADERS = {
  * How long a server may take to end a stream after the response, in milliseconds. Its connection can then be reused.
  */
 const LINGER = 1000;
-/** Statuses that refuse a request, whatever the body says. They show nothing about the era. */
-const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429, 503]);
-
 /**
  * Carries requests of a revision without sessions over HTTP, each as its own POST (2026-07-28,
  * transports/streamable-http: Sending Messages). Closing the response cancels the request.
  *
  * `request` rejects with HttpStatusError for an error status without a JSON-RPC error, and for 401, 403, 429 and 503;
- * with NotSent if the server cannot be reached; with AnswerLost or SilenceError if the response ends, breaks off or
+ * with NotSent if the server cannot be reached; with AnswerLost if the response ends, breaks off or
  * falls silent before the answer. An event stream may be silent for `idleTimeout`.
  */
 export function httpCarrier(url: URL, options: HttpCarrierOptions = {}): Carrier {
@@ -82,15 +87,14 @@ class HttpCarrier implements Carrier {
     const cancel = (): void => cancellation.abort(lifetime.ended!);
     this.#open.set(id, cancellation);
     lifetime.onAbort(cancel);
-    const release = (): void => {
+    try {
+      return await this.#exchange(id, body, carried, cancellation);
+    } catch (error) {
+      throw cancellation.ended ?? error;
+    } finally {
+      // From now on it can no longer be cancelled.
       this.#open.delete(id);
       lifetime.offAbort(cancel);
-    };
-    try {
-      return await this.#exchange(id, body, carried, cancellation, release);
-    } catch (error) {
-      release();
-      throw cancellation.ended ?? error;
     }
   }
 
@@ -105,13 +109,11 @@ class HttpCarrier implements Carrier {
     return Promise.resolve();
   }
 
-  /** @param release called once, when the request is answered and can no longer be cancelled. */
   async #exchange(
     id: RequestId,
     body: string,
     { headers, onnotification }: CarriedRequest,
     cancellation: Lifetime,
-    release: () => void,
   ): Promise<CarriedResponse> {
     const url = this.#url;
     let reply: HttpReply;
@@ -127,39 +129,32 @@ class HttpCarrier implements Carrier {
       if (!(error instanceof HttpStatusError) || !error.response || REFUSALS.has(error.status)) throw error;
       const { id: answered, error: why } = error.response;
       if (answered !== undefined && answered !== id) throw error;
-      release();
       return { ...errorResponse(id, why), failure: error };
     }
-    if (isType(reply, 'application/json')) {
-      const response = answerTo(id, await reply.text(this.#maxMessageBytes), url);
-      release();
-      return response;
-    }
-    if (!isType(reply, 'text/event-stream')) {
-      reply.discard();
-      const type = reply.header('content-type');
-      throw statusError(reply, 'POST', url, type === undefined ? 'without a response' : `as ${type}, not as JSON`);
-    }
+    if (isType(reply, 'application/json')) return answerIn(await reply.text(this.#maxMessageBytes), id, url);
+    if (!isType(reply, 'text/event-stream')) throw notJson(reply, url);
     return new Promise((resolve, reject) => {
       let linger: ReturnType<typeof setTimeout> | undefined;
       const answer = (response: Response): void => {
         linger = setTimeout(() => cancellation.abort(ENDED), LINGER);
         this.#lingering.add(cancellation);
-        release();
         resolve(response);
       };
       const onevent = ({ type, data }: { type: string; data: string }): void => {
         if (linger || cancellation.aborted || type !== 'message' || data === '') return;
-        const message = this.#parse(data, id);
-        if (!message) return;
-        if (!isResponse(message)) {
-          if (!('id' in message)) return this.#call(() => onnotification(message));
+        try {
+          const message = messageFor(id, data);
+          if (isResponse(message)) {
+            if (message.id === id) return answer(message);
+            throw new Error(`A response came for ${JSON.stringify(message.id)} on the stream of another request`);
+          }
           // 2026-07-28, transports/streamable-http: Receiving Messages.
-          return this.#onerror(new Error(`The server sent a request, ${message.method}, on the stream of a response`));
+          if ('id' in message)
+            throw new Error(`The server sent a request, ${message.method}, on the stream of a response`);
+          onnotification(message);
+        } catch (error) {
+          this.#onerror(error as Error);
         }
-        if (message.id === id) return answer(message);
-        if (message.id === undefined && 'error' in message) return answer(errorResponse(id, message.error));
-        this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)} on the stream of another request`));
       };
       readEvents(reply, {
         onevent,
@@ -168,7 +163,7 @@ class HttpCarrier implements Carrier {
         cancellation,
       })
         .then(() => {
-          if (!linger) reject(new AnswerLost(`${shown(url)} ended the stream without an answer`));
+          if (!linger) reject(new AnswerLost(`${shown(url)} ended the stream without a response`));
         }, reject)
         .finally(() => {
           clearTimeout(linger);
@@ -176,39 +171,28 @@ class HttpCarrier implements Carrier {
         });
     });
   }
-
-  #parse(data: string, id: RequestId): Message | undefined {
-    try {
-      return checkMessage(parseJson(data));
-    } catch (error) {
-      // The response is malformed, but no other will come: fail the request.
-      if (error instanceof InvalidMessage && error.failure?.id === id) return error.failure;
-      this.#onerror(error as Error);
-      return undefined;
-    }
-  }
-
-  #call(callback: () => void): void {
-    try {
-      callback();
-    } catch (error) {
-      this.#onerror(error as Error);
-    }
-  }
 }
 
 /** The response in a JSON body. */
-function answerTo(id: RequestId, text: string, url: URL): Response {
+function answerIn(text: string, id: RequestId, url: URL): Response {
   let message: Message;
   try {
-    message = checkMessage(parseJson(text));
+    message = messageFor(id, text);
   } catch (cause) {
-    if (cause instanceof InvalidMessage && cause.failure?.id === id) return cause.failure;
     throw new AnswerLost(`${shown(url)} answered with what is no response: ${(cause as Error).message}`, { cause });
   }
-  if (isResponse(message)) {
-    if (message.id === id) return message;
-    if (message.id === undefined && 'error' in message) return errorResponse(id, message.error);
-  }
+  if (isResponse(message) && message.id === id) return message;
   throw new AnswerLost(`${shown(url)} answered with what is no response to the request`);
+}
+
+/** Parses a message. A malformed response and an error without an id answer the request: no other will come. */
+function messageFor(id: RequestId, text: string): Message {
+  try {
+    const message = checkMessage(parseJson(text));
+    const unnamed = isResponse(message) && message.id === undefined && 'error' in message;
+    return unnamed ? errorResponse(id, message.error) : message;
+  } catch (error) {
+    if (error instanceof InvalidMessage && error.failure?.id === id) return error.failure;
+    throw error;
+  }
 }

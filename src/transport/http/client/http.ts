@@ -18,7 +18,7 @@ export interface HttpRequest {
 /** The headers of a response, and its body, which is read once or discarded. */
 export interface HttpReply {
   readonly status: number;
-  /** A header of the response; undefined where it has none. @param name in lower case. */
+  /** A header of the response; undefined if it has none. @param name in lower case. */
   header(name: string): string | undefined;
   /**
    * Reads the whole body.

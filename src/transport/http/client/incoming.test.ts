@@ -36,7 +36,7 @@ test.each([
   ['an answer', { jsonrpc: '2.0', id: 1, result: 'text' }],
   ['what has neither a method nor a result', { jsonrpc: '2.0', id: 1 }],
   ['what is no message', 'hello'],
-])('%s that is malformed is reported alone', (_, value) => {
+])('%s that is malformed is reported separately', (_, value) => {
   const { take, reported, answered } = incoming();
   take(value);
   expect([answered, reported.length]).toEqual([[], 1]);
@@ -52,7 +52,7 @@ test('none is answered under the id of a request that is in flight', () => {
   expect(answered).toEqual([error(1)]);
 });
 
-test('in a batch those are answered whose ids no other request has', () => {
+test('in a batch, requests with unique ids are answered', () => {
   const { take, delivered, answered, reported } = incoming('2025-03-26');
   take([malformed(1), request(1, 'ping'), malformed(2)]);
   expect([delivered, answered]).toEqual([[request(1, 'ping')], [error(2)]]);

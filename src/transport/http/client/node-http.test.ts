@@ -33,7 +33,7 @@ describe.each<[string, () => HttpSend]>([
     expect(server.asked[0]!.headers['accept-encoding']).toBe('identity');
   });
 
-  test('reads a body as it comes', async () => {
+  test('reads a body as it arrives', async () => {
     const server = await scripted((_asked, response) => void events(response, 'one ', 'two ').end('three'));
     expect(await all(await make()(post(server.url)))).toBe('one two three');
   });
@@ -44,12 +44,12 @@ describe.each<[string, () => HttpSend]>([
     await expect(reply.text(LIMIT)).rejects.toThrow(`larger than ${LIMIT} bytes`);
   });
 
-  test('says what was certainly not sent', async () => {
+  test('reports what was certainly not sent', async () => {
     await expect(make()(post(await closedPort()))).rejects.toThrow(NotSent);
     await expect(make()(post(new URL('http://nowhere.invalid/')))).rejects.toThrow(NotSent);
   });
 
-  test('says what may have been sent', async () => {
+  test('reports what may have been sent', async () => {
     const url = await rawServer((socket) => void socket.once('data', () => socket.destroy()));
     const lost = await make()(post(url)).catch((error: unknown) => error);
     expect(lost).toBeInstanceOf(AnswerLost);
@@ -84,7 +84,7 @@ describe.each<[string, () => HttpSend]>([
     reply.discard();
   });
 
-  test('breaks off where its signal fires, before the response and in it', async () => {
+  test('stops when its signal fires, before the response and during it', async () => {
     const { url } = await scripted(({ body }, response) => void (body.begin && events(response, 'begun')));
     const reason = new Error('enough');
     const before = new Lifetime();
@@ -113,7 +113,7 @@ describe('nodeHttp', () => {
     expect(server.connections()).toBe(1);
   });
 
-  test('gives up a connection that does not come about', async () => {
+  test('stops connecting after a timeout', async () => {
     // TLS with a server that never says a word of it.
     const url = await rawServer(() => {});
     url.protocol = 'https:';
@@ -174,7 +174,7 @@ describe('nodeHttp', () => {
     expect(performance.now() - began).toBeLessThan(3000);
   });
 
-  test('does not wait for a silent answer less for that', async () => {
+  test('does not time out an answer sooner because of that', async () => {
     const server = await scripted((_asked, response, count) => {
       const answer = (): void => json(response, {}, 200, { connection: 'keep-alive', 'keep-alive': 'timeout=2' });
       if (count === 1) answer();
@@ -189,7 +189,7 @@ describe('nodeHttp', () => {
     const server = await scripted((_asked, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
     });
-    await expect(nodeHttp()(post(server.url))).rejects.toThrow(/as gzip, which was not asked for/);
+    await expect(nodeHttp()(post(server.url))).rejects.toThrow(/as gzip, which the client does not accept/);
   });
 
   test('bounds the head of a response', async () => {

@@ -173,7 +173,7 @@ function exchange(
     });
     client.on('upgrade', (_response, socket) => {
       socket.destroy();
-      reject(new AnswerLost(`${shown(url)} switched to another protocol, which was not asked for`));
+      reject(new AnswerLost(`${shown(url)} switched to another protocol, although the client did not ask for it`));
     });
     client.on('close', () => {
       clearTimeout(timer);
@@ -187,7 +187,7 @@ function exchange(
       const encoding = response.headers['content-encoding'];
       if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
         client.destroy();
-        reject(new AnswerLost(`${shown(url)} sent its answer as ${encoding}, which was not asked for`));
+        reject(new AnswerLost(`${shown(url)} sent its response as ${encoding}, which the client does not accept`));
         return;
       }
       resolve(new NodeReply(response, url, cancellation));

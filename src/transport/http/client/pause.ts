@@ -1,18 +1,21 @@
-import { startTimer } from '../../../base/timer.ts';
+import { startTimer, type Timer } from '../../../base/timer.ts';
 import type { Lifetime } from '../../../base/lifetime.ts';
 
-/** Resolves after `milliseconds`. @throws the reason of `cancellation` as soon as it is over. */
-export function pause(milliseconds: number, cancellation: Lifetime): Promise<void> {
+/** Settles like the work. @throws the reason of `cancellation` as soon as it is over. */
+export function unlessEnded(work: Promise<void>, cancellation: Lifetime): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (cancellation.ended) return reject(cancellation.ended);
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(cancellation.ended!);
-    };
-    const timer = startTimer(Math.max(1, milliseconds), () => {
-      cancellation.offAbort(stop);
-      resolve();
-    });
+    const stop = (): void => reject(cancellation.ended!);
+    if (cancellation.ended) return stop();
     cancellation.onAbort(stop);
+    work.finally(() => cancellation.offAbort(stop)).then(resolve, reject);
   });
+}
+
+/** Resolves after `milliseconds`. @throws the reason of `cancellation` as soon as it is over. */
+export async function pause(milliseconds: number, cancellation: Lifetime): Promise<void> {
+  let timer: Timer;
+  const over = new Promise<void>((resolve) => {
+    timer = startTimer(Math.max(1, milliseconds), resolve);
+  });
+  await unlessEnded(over, cancellation).finally(() => clearTimeout(timer));
 }

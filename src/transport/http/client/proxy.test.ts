@@ -70,14 +70,14 @@ const get = async (url: string): Promise<string> => {
   return reply.text(100);
 };
 
-test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY'])('%s carries what goes over http', async (name) => {
+test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY'])('%s is used for http URLs', async (name) => {
   const proxy = await proxyTo(await listening(answering()));
   vi.stubEnv(name, `http://127.0.0.1:${proxy.port}`);
   expect(await get('http://mcp.test/mcp')).toBe('hello');
   expect(proxy.asked).toEqual(['POST http://mcp.test/mcp']);
 });
 
-test.runIf(canCertify)('HTTPS_PROXY carries what goes over https, and sees none of it', async () => {
+test.runIf(canCertify)('HTTPS_PROXY is used for https URLs, and sees no content', async () => {
   const target = createHttps(certificate('server'), (_, response) => response.end('hello'));
   const proxy = await proxyTo(await listening(target));
   vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${proxy.port}`);
@@ -87,7 +87,7 @@ test.runIf(canCertify)('HTTPS_PROXY carries what goes over https, and sees none 
   expect(proxy.asked).toEqual(['CONNECT mcp.test:443']);
 });
 
-test('NO_PROXY names what goes without a proxy, and loopback always does', async () => {
+test('NO_PROXY names hosts without a proxy, and loopback never has one', async () => {
   const port = await listening(answering());
   const proxy = await proxyTo(port);
   vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${proxy.port}`);
@@ -132,15 +132,12 @@ test.each(['http', 'https'])('a proxy that cannot be reached is named without it
   );
 });
 
-test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])(
-  '%s is named where it cannot be used',
-  async (name) => {
-    vi.stubEnv(name, 'socks5://ada:secret@127.0.0.1:9');
-    await expect(get('http://mcp.test/mcp')).rejects.toThrow(`${name} names a proxy that is not an http or https URL`);
-  },
-);
+test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])('%s is named if it cannot be used', async (name) => {
+  vi.stubEnv(name, 'socks5://ada:secret@127.0.0.1:9');
+  await expect(get('http://mcp.test/mcp')).rejects.toThrow(`${name} names a proxy that is not an http or https URL`);
+});
 
-test('what OAuth asks goes through the proxy, but not to a private address', async () => {
+test('OAuth requests use the proxy, but not for a private address', async () => {
   const proxy = await proxyTo(0, 503);
   vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${proxy.port}`);
   const http = new GuardedHttp({ server: new URL('https://mcp.test/') });

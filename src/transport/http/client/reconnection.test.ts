@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Reconnection } from './reconnection.ts';
 
-test('attempts come at growing distances, and end', () => {
+test('attempts have growing pauses, and end', () => {
   const reconnection = new Reconnection({ maxAttempts: 4 });
   const delays = [0, 0, 0, 0].map(() => reconnection.next(0)!);
   for (const [n, least] of [100, 200, 400, 800].entries()) {
@@ -19,7 +19,7 @@ test('the server is never asked before the time that it names', () => {
   for (let n = 0; n < 5; n += 1) expect(reconnection.next(0)).toBeGreaterThan(500);
 });
 
-test('a connection that lasted is followed by the next when the server says, and one that did not after 100 ms', () => {
+test('a connection that lasted is followed by the next after the server’s retry time, and a short one after at least 100 ms', () => {
   const reconnection = new Reconnection();
   reconnection.retry = 0;
   for (const [lasted, least, most] of [
@@ -34,7 +34,7 @@ test('a connection that lasted is followed by the next when the server says, and
   }
 });
 
-test('a server that has nothing to say is asked ever more rarely, and without an end', () => {
+test('a server with nothing to send is asked with growing pauses, without end', () => {
   const reconnection = new Reconnection({ maxAttempts: 4, maxTime: 5000 });
   const delays = [0, 10_000, 20_000, 30_000, 40_000, 50_000].map((now) => {
     reconnection.idle();
@@ -48,7 +48,7 @@ test('a server that has nothing to say is asked ever more rarely, and without an
   expect(reconnection.next(60_000)).toBeLessThan(200);
 });
 
-test('a server that says how often it wants to be asked is asked as often', () => {
+test('a server that sends a retry time is asked at that rate', () => {
   const reconnection = new Reconnection();
   reconnection.retry = 1000;
   for (let n = 0; n < 20; n += 1) {
@@ -59,7 +59,7 @@ test('a server that says how often it wants to be asked is asked as often', () =
   }
 });
 
-test('attempts end with their time, and where the server asks for more', () => {
+test('attempts end with their total time, also if the server asks for a longer pause', () => {
   const reconnection = new Reconnection({ maxTime: 1000 });
   expect(reconnection.next(0)).toBeDefined();
   expect(reconnection.next(900)).toBeUndefined();

@@ -39,7 +39,7 @@ async function connections(text: (count: number) => string): Promise<number> {
   return within;
 }
 
-test('a stream that only says hello is connected to ever more rarely', async () => {
+test('a stream with only a priming event is reconnected with growing pauses', async () => {
   const count = await connections((n) => `id: ${n}\ndata:\n\n`);
   expect(count).toBeGreaterThan(8);
   expect(count).toBeLessThan(20);
@@ -57,24 +57,24 @@ test('one that the server wants to be polled is polled as often as it says', asy
   expect(count).toBeLessThan(32);
 });
 
-test('one on which nothing comes at all is given up', async () => {
+test('one without any event is given up', async () => {
   expect(await connections(() => ': hello\n\n')).toBe(9);
 });
 
-test('one that brings something goes on at once', async () => {
+test('one with messages continues at once', async () => {
   expect(await connections((n) => `id: ${n}\ndata: {}\n\n`)).toBeGreaterThan(500);
 });
 
-test('one that brings something and ends at once goes on at most ten times a second, whatever `retry` says', async () => {
+test('one with messages that ends at once reconnects at most ten times a second, whatever its `retry`', async () => {
   expect(await connections((n) => `id: ${n}\nretry: 0\ndata: {}\n\n`)).toBeLessThanOrEqual(600);
   expect(await connections(() => 'retry: 0\ndata: {}\n\n')).toBeLessThanOrEqual(600);
 });
 
-test('one that ends at once and brings nothing is given up, whatever `retry` says', async () => {
+test('one without messages that ends at once is given up, whatever its `retry`', async () => {
   expect(await connections(() => 'retry: 0\n\n')).toBe(9);
 });
 
-test('events that are no messages bring nothing', async () => {
+test('events that are not messages do not count', async () => {
   const count = await connections((n) => `id: ${n}\nretry: 0\nevent: ping\ndata: {}\n\n`);
   expect(count).toBeGreaterThan(45);
   expect(count).toBeLessThan(80);

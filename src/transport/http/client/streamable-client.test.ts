@@ -99,7 +99,7 @@ describe('a session', () => {
     expect(server.asked[0]!.headers).not.toHaveProperty('mcp-protocol-version');
   });
 
-  test('that the server no longer knows ends, and what was sent did not run', async () => {
+  test('that the server no longer knows ends, and the request did not run', async () => {
     const server = await serving((asked, response) => {
       if (asked.body.params?.stream) events(response, ': begun\n\n');
       else
@@ -134,7 +134,7 @@ describe('a session', () => {
     expect(refused).not.toHaveBeenCalled();
   });
 
-  test('goes on where the server has nothing for GET and says 404, and ends where the next POST says so', async () => {
+  test('continues if the server answers GET with 404, and ends if the next POST gets 404', async () => {
     let gone = false;
     const server = await scripted((asked, response) => {
       if (asked.method === 'GET' || gone) response.writeHead(404).end();
@@ -158,7 +158,7 @@ describe('a session', () => {
     [200, 'application/json'],
     [202, undefined],
     [405, undefined],
-  ])('goes on without a stream where GET is answered with %d and the type %s', async (status, type) => {
+  ])('continues without a stream if GET is answered with %d and the type %s', async (status, type) => {
     const server = await scripted((asked, response) => {
       if (asked.method === 'GET') response.writeHead(status, type === undefined ? {} : { 'content-type': type }).end();
       else if (asked.body?.method === 'notifications/initialized') response.writeHead(202).end();
@@ -174,7 +174,7 @@ describe('a session', () => {
     expect(server.asked.filter(({ method }) => method === 'GET')).toHaveLength(1);
   });
 
-  test.each([404, 405])('ends where GET for the stream that it had is answered with %d', async (status) => {
+  test.each([404, 405])('ends if a GET for its existing stream is answered with %d', async (status) => {
     let streams = 0;
     const server = await scripted((asked, response) => {
       if (asked.method === 'GET') {
@@ -217,7 +217,7 @@ describe('a session', () => {
     expect(server.asked.map(({ body }) => body?.method)).toContain('ping');
   });
 
-  test('has a stream of its own, which is opened again behind what has come', async () => {
+  test('has its own stream, which is resumed after the last event', async () => {
     let streams = 0;
     const server = await scripted((asked, response) => {
       if (asked.method !== 'GET') {
@@ -262,7 +262,7 @@ describe('a request', () => {
     expect(opened.errors).toEqual([]);
   });
 
-  test('is not answered by a batch in revisions that have none', async () => {
+  test('is not answered by a batch in revisions without batches', async () => {
     const server = await serving((asked, response) => json(response, [answerTo(asked)]));
     const opened = await open(server.url);
     opened.client.setProtocolVersion('2025-06-18');
@@ -270,7 +270,7 @@ describe('a request', () => {
     expect(opened.errors[0]!.message).toContain('batches exist only in revision 2025-03-26');
   });
 
-  test('fails at once where its stream ends without an answer', async () => {
+  test('fails at once if its stream ends without an answer', async () => {
     const server = await serving((_asked, response) => void events(response, ': nothing\n\n').end());
     const opened = await open(server.url);
     await opened.client.send(request(1, 'tools/call'));
@@ -317,7 +317,7 @@ describe('a request', () => {
     expect(server.asked).toHaveLength(4);
   });
 
-  test('is given up where its stream cannot be resumed', async () => {
+  test('fails if its stream cannot be resumed', async () => {
     for (const [status, why] of [
       [405, 'status 405'],
       [500, 'again and again'],
@@ -334,7 +334,7 @@ describe('a request', () => {
     }
   });
 
-  test('is given up where the server asks to come back too late', async () => {
+  test('fails if the server asks for too long a pause', async () => {
     const server = await serving(
       (_asked, response) => void events(response, 'id: e0\nretry: 99999999\ndata: \n\n').end(),
     );
@@ -366,19 +366,22 @@ describe('a request', () => {
     expect(thrown).toMatchObject({ ...error, cause: { name: 'HttpStatusError', status: 400 } });
   });
 
-  test.each([202, 204, 400, 404, 405, 500, 502])('fails where it is answered with status %d alone', async (status) => {
-    const server = await scripted((_asked, response) => void response.writeHead(status).end());
-    const opened = await open(server.url);
-    const error = await thrownBy(opened.client.send(request(1, 'initialize')));
-    expect(error).toBeInstanceOf(HttpStatusError);
-    expect(error).toMatchObject({
-      status,
-      message: expect.stringContaining(`${server.url.href} with status ${status}`),
-    });
-    expect(opened.closed.times).toBe(0);
-  });
+  test.each([202, 204, 400, 404, 405, 500, 502])(
+    'fails if it is answered with status %d and no body',
+    async (status) => {
+      const server = await scripted((_asked, response) => void response.writeHead(status).end());
+      const opened = await open(server.url);
+      const error = await thrownBy(opened.client.send(request(1, 'initialize')));
+      expect(error).toBeInstanceOf(HttpStatusError);
+      expect(error).toMatchObject({
+        status,
+        message: expect.stringContaining(`${server.url.href} with status ${status}`),
+      });
+      expect(opened.closed.times).toBe(0);
+    },
+  );
 
-  test('fails where the answer is none', async () => {
+  test('fails if the answer is not a response', async () => {
     const server = await serving((asked, response) => {
       json(
         response,
@@ -391,12 +394,12 @@ describe('a request', () => {
     expect((await opened.answer(2)).error.message).toContain('"result" must be an object');
   });
 
-  test('that the server cannot be reached for says so', async () => {
+  test('to an unreachable server has an error that says so', async () => {
     const opened = await open(await closedPort());
     expect(await thrownBy(opened.client.send(request(1, 'initialize')))).toBeInstanceOf(NotSent);
   });
 
-  test('that is answered keeps nothing behind', async () => {
+  test('leaves nothing behind after its answer', async () => {
     const server = await serving((asked, response) => {
       if (asked.body.id % 2) json(response, answerTo(asked));
       else events(response, event(answerTo(asked))).end();
@@ -422,7 +425,7 @@ describe('a request', () => {
   });
 });
 
-describe('what has no answer', () => {
+describe('messages without an answer', () => {
   test('is sent in order, one after the other', async () => {
     const order: unknown[] = [];
     const server = await serving(({ body }, response) => {
@@ -434,7 +437,7 @@ describe('what has no answer', () => {
     expect(order).toEqual([1, 2, 3]);
   });
 
-  test('fails where the server does not take it, and does not hold up what follows', async () => {
+  test('a refused message fails, and does not block the next ones', async () => {
     const server = await serving(({ body }, response) => {
       if (body.params.n === 1) response.writeHead(400).end();
       else if (body.params.n === 3) response.writeHead(202).end();
@@ -446,7 +449,7 @@ describe('what has no answer', () => {
     await expect(sent[1]).rejects.toThrow('did not accept a message within 50 ms');
   });
 
-  test('may not wait in any number', async () => {
+  test('a limited number of messages may wait', async () => {
     const server = await serving(() => {});
     const opened = await open(server.url, { maxPending: 1000 });
     const waiting = thrownBy(opened.client.send(notification('n', { text: 'x'.repeat(800) })));
@@ -456,7 +459,7 @@ describe('what has no answer', () => {
   });
 });
 
-test('a malformed request of the server is answered by a POST, and the call whose stream it came on goes on', async () => {
+test('a malformed request from the server is answered by a POST, and the call on the same stream continues', async () => {
   let stream!: ServerResponse;
   const server = await serving((asked, response) => {
     if (asked.body.method === 'tools/call') {

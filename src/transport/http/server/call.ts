@@ -30,8 +30,10 @@ export interface HttpCall {
   /**
    * Reads the body, at most once. Resolves with the body, or with the reason if it is larger than `limit` bytes or
    * there is no memory for it. If the client disconnects before the end of the body, the promise never settles.
+   *
+   * @param share whose share of the memory for requests the body counts against. Undefined if it is unknown.
    */
-  readBody(limit: number): Promise<Uint8Array | BodyRefusal>;
+  readBody(limit: number, share: string | undefined): Promise<Uint8Array | BodyRefusal>;
   /** Reports that the call is refused, with the header value that caused it, if any. Called before `respond`. */
   refused(reason: RefusalReason, status: number, value?: string): void;
   /** Sends the complete response. */

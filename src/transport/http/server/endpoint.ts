@@ -1,17 +1,17 @@
+import { shareOf } from '../../../base/share.ts';
 import type { EventLog } from '../../../store/event-log.ts';
-import { parseJson } from '../../../jsonrpc/parse.ts';
+import { isRequest, type Message } from '../../../jsonrpc/message.ts';
+import { checkMessage, InvalidResponse, parseJson } from '../../../jsonrpc/parse.ts';
 import type { Transport } from '../../transport.ts';
 import type { ScopeCheck } from './access/scope-check.ts';
 import type { HttpCall } from './call.ts';
 import type { OpenConnections } from './connection.ts';
 import { acceptGuard, mediaType } from './access/guards.ts';
 import { failed, noRoom, refuse } from './access/refusals.ts';
-import type { SessionTable } from './sessions.ts';
-import type { SseSession } from './sse/sse-session.ts';
-import type { StreamableSession } from './streamable/streamable-session.ts';
+import type { SessionTable, TableSession } from './sessions.ts';
 
 export interface EndpointOptions {
-  readonly sessions: SessionTable<StreamableSession | SseSession>;
+  readonly sessions: SessionTable<TableSession>;
   readonly connections: OpenConnections;
   readonly log: EventLog;
   readonly maxBodyBytes: number;
@@ -19,7 +19,16 @@ export interface EndpointOptions {
   readonly onsession: ((transport: Transport) => void | Promise<void>) | undefined;
   readonly onerror: (error: Error) => void;
   /** Decides which requests may be dispatched. */
-  readonly admission: ScopeCheck;
+  readonly scopes: ScopeCheck;
+  /** Milliseconds to wait for a result before the response to a POST becomes a stream. */
+  readonly grace: number;
+  /** How long a client is told to wait before it reconnects to a paused stream. Milliseconds. */
+  readonly retry: number;
+  /**
+   * Milliseconds after which the connection of a stream is closed so that the client reconnects (2025-11-25); 0 for
+   * never.
+   */
+  readonly streamDuration: number;
   /** Whether the handler refuses new sessions and requests. */
   readonly closed: () => boolean;
 }
@@ -31,10 +40,10 @@ function isIdentity(encoding: string): boolean {
 }
 
 /** What all endpoints of a handler share. */
-export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions> {
-  protected readonly options: Options;
+export abstract class Endpoint {
+  protected readonly options: EndpointOptions;
 
-  constructor(options: Options) {
+  constructor(options: EndpointOptions) {
     this.options = options;
   }
 
@@ -44,7 +53,7 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
     if (encoding !== undefined && !isIdentity(encoding)) {
       // RFC 9110, section 12.5.3: the refusal lists the accepted encodings.
       const headers = { 'accept-encoding': 'identity' };
-      refuse(call, 415, 'Content-Encoding is not supported; send the body as it is, not compressed', headers);
+      refuse(call, 415, 'Content-Encoding is not supported; send the body uncompressed', headers);
       return false;
     }
     const contentType = call.header('content-type');
@@ -63,14 +72,19 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
   }
 
   /**
-   * Reads a body and passes its value on if the caller may make these requests. If that is refused or fails, the call
-   * is answered.
+   * Reads a body, and passes on its message, or the unchecked elements of a batch. If the caller may not make the request,
+   * or anything fails, the call is answered.
+   *
+   * @param session receives the failure that a malformed response means for a request.
    */
-  protected readJson(call: HttpCall, take: (value: unknown) => void): void {
-    const { maxBodyBytes, admission, onerror } = this.options;
-    const fail = (error: unknown): void => failed(call, error, onerror);
+  protected readJson(
+    call: HttpCall,
+    session: { deliver(message: Message, call: HttpCall): void } | undefined,
+    take: (body: Message | readonly unknown[]) => void,
+  ): void {
+    const { maxBodyBytes, scopes, onerror } = this.options;
     call
-      .readBody(maxBodyBytes)
+      .readBody(maxBodyBytes, call.principal === undefined && call.address === undefined ? undefined : shareOf(call))
       .then((body) => {
         if (body === 'too large') {
           const message = `The body is larger than ${maxBodyBytes} bytes`;
@@ -78,9 +92,14 @@ export abstract class Endpoint<Options extends EndpointOptions = EndpointOptions
         }
         if (body === 'no room') return noRoom(call);
         const value = parseJson(body);
-        if (admission.admits(call, value)) take(value);
+        if (Array.isArray(value)) return take(value);
+        const message = checkMessage(value);
+        if (!isRequest(message) || scopes.admits(call, [message])) take(message);
       })
-      .catch(fail);
+      .catch((error: unknown) => {
+        if (error instanceof InvalidResponse && error.failure) session?.deliver(error.failure, call);
+        failed(call, error, onerror);
+      });
   }
 
   /** Passes a new session to the application. If the application does not accept it, the session is refused. */

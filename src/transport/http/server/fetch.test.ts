@@ -33,7 +33,7 @@ function unanswered() {
   return { asked, send };
 }
 
-test('a request whose signal fires while it is answered is over', async () => {
+test('a request ends when its signal fires during the response', async () => {
   const { asked, send } = unanswered();
   const abort = new AbortController();
   const responding = send(abort.signal);

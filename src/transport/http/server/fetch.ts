@@ -1,6 +1,6 @@
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { BodyBuffer } from './body-buffer.ts';
-import type { BufferBudget, Holder } from './access/buffer-budget.ts';
+import type { BufferBudget, Holder } from '../../../base/buffer-budget.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 import { jsonWeight } from '../../../jsonrpc/weight.ts';
@@ -40,6 +40,8 @@ class FetchCall implements HttpCall {
   readonly #budget: BufferBudget;
   /** Bytes that are reserved for the body while the call is being answered. */
   #reserved = 0;
+  /** Whose share of the memory they are. */
+  #share: string | undefined;
 
   constructor(
     request: Request,
@@ -70,7 +72,8 @@ class FetchCall implements HttpCall {
     return value ?? (name === 'host' ? this.#host : undefined);
   }
 
-  readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
+  readBody(limit: number, share: string | undefined): Promise<Uint8Array | BodyRefusal> {
+    this.#share = share;
     return this.#read(limit).catch(() => {
       // If a body is cut off, no client is left to answer.
       this.#resolve(new Response(null, { status: 400 }));
@@ -107,14 +110,14 @@ class FetchCall implements HttpCall {
     const body = buffer.take();
     // A complete body counts as a request from now on, until it is answered.
     const weight = jsonWeight(body);
-    if (!this.#budget.reserve(weight, this.address)) return 'no room';
+    if (!this.#budget.reserve(weight, this.#share)) return 'no room';
     this.bodyBytes = this.#reserved = weight;
     return body;
   }
 
   /** Called when the call is answered or its client is gone. */
   release(): void {
-    this.#budget.release(this.#reserved, this.address);
+    this.#budget.release(this.#reserved, this.#share);
     this.#reserved = 0;
   }
 
@@ -228,7 +231,7 @@ class FetchStream implements HttpStream, Holder {
 
   destroy(): void {
     if (this.#closed) return;
-    this.#controller.error(new Error('The connection was broken off'));
+    this.#controller.error(new Error('The connection was interrupted'));
     this.#budget.hold(this, 0);
     this.#close();
   }
@@ -237,7 +240,7 @@ class FetchStream implements HttpStream, Holder {
     this.#server.refused(UNREAD);
     if (!this.#unread) return this.destroy();
     this.#unread = false;
-    this.#controller.error(new Error('The connection was broken off'));
+    this.#controller.error(new Error('The connection was interrupted'));
   }
 
   #drained(): void {

@@ -40,7 +40,7 @@ test('a request without a Host is refused', async () => {
   expect(answer).toContain('Host not allowed: undefined');
 });
 
-test.each(['a document', 'a page', 'the endpoint'])('a Host that is not ours reads nothing: %s', async (what) => {
+test.each(['a document', 'a page', 'the endpoint'])('a request with a foreign Host reads nothing: %s', async (what) => {
   const answer = vi.fn<(call: HttpCall) => void>((call) => call.respond(200, {}));
   const metadata = vi.fn<Authenticator['metadata']>(() => (what === 'a document' ? { a: 1 } : undefined));
   const pages = vi.fn<() => { answer: typeof answer } | undefined>(() => (what === 'a page' ? { answer } : undefined));
@@ -50,7 +50,7 @@ test.each(['a document', 'a page', 'the endpoint'])('a Host that is not ours rea
   for (const asked of [answer, metadata, pages]) expect(asked).not.toHaveBeenCalled();
 });
 
-test('an Origin that is not ours reads no page, whether it requires auth or not', async () => {
+test('a request with a foreign Origin reads no page, whether it requires auth or not', async () => {
   for (const requiresAuth of [true, false]) {
     const answer = vi.fn<(call: HttpCall) => void>((call) => call.respond(200, {}));
     const http = new TestHttp(service, { auth: allow(), pages: () => ({ requiresAuth, answer }) });
@@ -79,7 +79,7 @@ test.each(['thrown', 'rejected with'])(
   },
 );
 
-test('a handler that tells nobody of its errors answers all the same', async () => {
+test('a handler without onerror answers, too', async () => {
   const handler = createHttpHandler({
     onsession: () => {},
     pages: () => {
@@ -106,7 +106,7 @@ test('an error behind a slow authenticator is answered and reported', async () =
   expect(http.errors).toEqual([broken]);
 });
 
-test.each(['at once', 'later'])('a call whose client has gone goes no further, let in %s', (when) => {
+test.each(['at once', 'later'])('a call whose client has disconnected does not run, authenticated %s', (when) => {
   const answer = vi.fn<() => void>();
   const known: AuthInfo = { principal: 'ada', scopes: [] };
   const handler = createHttpHandler({
@@ -123,7 +123,7 @@ test.each(['at once', 'later'])('a call whose client has gone goes no further, l
   });
 });
 
-test('where any path is the endpoint, the pair of HTTP+SSE is at its own', async () => {
+test('if any path is the endpoint, the paths of HTTP+SSE are separate', async () => {
   const http = new TestHttp(service, { path: '*' });
   const events = new Events(await http.send('GET', '/sse'));
   const { event, data } = (await events.next())!;
@@ -134,7 +134,7 @@ test('where any path is the endpoint, the pair of HTTP+SSE is at its own', async
   expect((await http.send('GET', '/any')).status).toBe(400);
 });
 
-test('there are other paths for all of it', async () => {
+test('all paths can be changed', async () => {
   const paths = { path: '/a', ssePath: '/b', messagesPath: '/c', publicPrefix: '/api' } as const;
   const http = new TestHttp(service, paths);
   expect(http.handler).toMatchObject({ path: '/a', ssePath: '/b' });
@@ -144,11 +144,11 @@ test('there are other paths for all of it', async () => {
   await events.cancel();
   for (const path of ['/mcp', '/sse', '/messages', '/']) {
     const response = await http.send('GET', path);
-    expect([response.status, await message(response)]).toEqual([404, 'Nothing here; the endpoint is /a']);
+    expect([response.status, await message(response)]).toEqual([404, 'Not found; the endpoint is /a']);
   }
 });
 
-test('without sessions there is no pair of HTTP+SSE', async () => {
+test('without sessions there is no HTTP+SSE', async () => {
   const { onrequest } = createInbound(service);
   const http = new TestHttp(service, { onsession: undefined, onrequest, ssePath: '/sse' });
   expect(http.handler.ssePath).toBe(false);
@@ -160,7 +160,7 @@ test('without sessions there is no pair of HTTP+SSE', async () => {
   }
 });
 
-test('while it drains, nobody opens anything new, and what is open goes on', async () => {
+test('while it drains, nothing new is opened, and what is open continues', async () => {
   const go = deferred();
   const slow = scripted({ work: () => go.promise.then(() => ({ done: true })) });
   const { onrequest } = createInbound(slow.service);
@@ -205,7 +205,7 @@ test('requests without a session are counted while they are answered', async () 
   expect(new TestHttp(service).handler.requests).toBe(0);
 });
 
-test('a page of an allowed origin may send credentials and read what is answered, other pages are refused', async () => {
+test('a page of an allowed origin may send credentials and read responses, other pages are refused', async () => {
   const origin = 'https://app.example';
   const auth = allow({ credentialHeaders: new Set(['x-api-key']) });
   for (const [given, more] of [
@@ -225,7 +225,7 @@ test('a page of an allowed origin may send credentials and read what is answered
   }
 });
 
-test('what needs a credential is refused without one, and nothing else is', async () => {
+test('paths that require a credential are refused without one, and no others', async () => {
   const refusal = { status: 401, message: 'Who are you?', headers: { 'www-authenticate': 'Bearer' } } as const;
   const pages = (path: string) =>
     ['/open', '/private'].includes(path)
@@ -276,7 +276,7 @@ test('each refusal is reported', async () => {
 });
 
 test.each<[Partial<HttpHandlerOptions>, string]>([
-  [{ onsession: undefined }, 'Give onsession, onrequest, or both'],
+  [{ onsession: undefined }, 'Set onsession, onrequest or both'],
   [{ path: 'mcp' }, 'A path must begin with a slash: "mcp"'],
   [{ path: 'mcp', ssePath: false }, 'A path must begin with a slash: "mcp"'],
   [{ ssePath: 'sse' }, 'A path must begin with a slash: "sse"'],

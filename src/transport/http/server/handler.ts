@@ -4,22 +4,19 @@ import { memoryEventLog, type MemoryEventLog } from '../../../store/memory.ts';
 import type { RequestListener, Transport } from '../../transport.ts';
 import { ScopeCheck, type ScopesFor } from './access/scope-check.ts';
 import { AuthenticatedCall } from './access/authenticated-call.ts';
-import { BufferBudget } from './access/buffer-budget.ts';
+import { BufferBudget } from '../../../base/buffer-budget.ts';
 import type { HttpCall, HttpRefusal } from './call.ts';
 import { OpenConnections } from './connection.ts';
 import { CorsCall } from './access/cors.ts';
 import { respondDocument } from './document.ts';
 import type { EndpointOptions } from './endpoint.ts';
 import type { Authenticator, AuthRefusal } from './access/authenticator.ts';
-import { ReplyDeadlines } from './streamable/reply-deadlines.ts';
 import { hostGuard, namedOriginGuard, originGuard, type HostRules } from './access/guards.ts';
-import { failed, NO_HEADERS, refuse, shuttingDown, turnAway, unchecked } from './access/refusals.ts';
-import { SessionTable } from './sessions.ts';
+import { failed, NO_HEADERS, refuse, shuttingDown, unchecked } from './access/refusals.ts';
+import { SessionTable, type TableSession } from './sessions.ts';
 import { SseEndpoint } from './sse/sse-endpoint.ts';
-import type { SseSession } from './sse/sse-session.ts';
 import { StatelessEndpoint } from './stateless/stateless-endpoint.ts';
 import { StreamableEndpoint } from './streamable/streamable-endpoint.ts';
-import type { StreamableSession } from './streamable/streamable-session.ts';
 
 const MIB = 1024 * 1024;
 
@@ -45,17 +42,20 @@ export interface HttpHandlerOptions extends HostRules {
   readonly scopesFor?: ScopesFor | undefined;
   /** Other pages by their path, looked up before the endpoints for each call with an allowed Host and Origin. */
   readonly pages?: ((path: string) => HttpPage | undefined) | undefined;
-  /** The most requests without a session in flight, subscriptions included; beyond it 503. Default 20 000. */
+  /**
+   * The most requests without a session in flight, subscriptions included; beyond it 503. Default 20 000. One principal
+   * may have seven eighths of them. Without authentication, an address counts as a principal.
+   */
   readonly maxRequests?: number | undefined;
   /** Path of the Streamable HTTP endpoint, or `*` for any path, where a router in front decides. Default `/mcp`. */
   readonly path?: string | undefined;
   /** Path of the event stream of the 2024-11-05 transport, or false for none. Default `/sse`. */
   readonly ssePath?: string | false | undefined;
-  /** Path that clients of that transport post to. Default `/messages`. */
+  /** Path that HTTP+SSE clients post their messages to. Default `/messages`. */
   readonly messagesPath?: string | undefined;
   /**
-   * The part of the path, such as `/api`, that a proxy or router in front removes. HTTP+SSE clients are told the address to
-   * post to (2024-11-05, transports: HTTP with SSE), and it must hold this part. Default none.
+   * The part of the path, such as `/api`, that a proxy or router in front removes. HTTP+SSE clients are
+   * told the path to post to (2024-11-05, transports: HTTP with SSE), which must include this part. Default none.
    */
   readonly publicPrefix?: string | undefined;
   /** Bytes of one request body. Default 4 MiB; more is answered with 413. */
@@ -66,7 +66,11 @@ export interface HttpHandlerOptions extends HostRules {
    * server waiting the longest is disconnected, and requests without room are refused with 503. Default 256 MiB.
    */
   readonly maxBufferedBytes?: number | undefined;
-  /** Live sessions; beyond it new ones are refused with 503. Default 10 000. */
+  /**
+   * The most sessions; further ones are refused with 503. Default 10 000. One principal may have all of them. If it has
+   * more than half, it loses the session that was silent the longest when another principal needs one. Without
+   * authentication, an address counts as a principal.
+   */
   readonly maxSessions?: number | undefined;
   /** Milliseconds after which a session without messages and connections ends; must be positive. Default 30 minutes. */
   readonly idleTimeout?: number | undefined;
@@ -160,7 +164,7 @@ class Handler implements HttpHandler {
   /** Errors of the authenticator that were already reported. An error that many calls fail with is reported once. */
   readonly #reported = new WeakSet();
   readonly #connections: OpenConnections;
-  readonly #sessions: SessionTable<StreamableSession | SseSession>;
+  readonly #sessions: SessionTable<TableSession>;
   readonly #streamable: StreamableEndpoint;
   readonly #sse: SseEndpoint;
   readonly #stateless: StatelessEndpoint | undefined;
@@ -174,7 +178,7 @@ class Handler implements HttpHandler {
     const { maxBodyBytes = 4 * MIB, maxBufferedBytes = 256 * MIB } = options;
     const { maxSessions = 10_000, maxRequests = 20_000, idleTimeout = 1_800_000, stallTimeout = 30_000 } = options;
     const { keepAlive = 15_000, grace = 100, retry = 1000, streamDuration = 0 } = options;
-    if (!onsession && !onrequest) throw new TypeError('Give onsession, onrequest, or both');
+    if (!onsession && !onrequest) throw new TypeError('Set onsession, onrequest or both');
     checkPaths(ssePath === false ? [path] : [path, ssePath, messagesPath]);
     const positive = { maxBodyBytes, maxBufferedBytes, maxSessions, maxRequests, idleTimeout, stallTimeout };
     for (const [name, value] of Object.entries(positive)) {
@@ -207,14 +211,15 @@ class Handler implements HttpHandler {
       maxBodyBytes,
       onsession,
       onerror,
-      admission: new ScopeCheck(auth, scopesFor),
+      scopes: new ScopeCheck(auth, scopesFor),
+      grace,
+      retry,
+      streamDuration,
       closed: () => !this.#open,
     };
-    const line = new ReplyDeadlines(grace);
-    const stateless = onrequest && new StatelessEndpoint({ ...shared, grace: line, onrequest, maxRequests });
-    this.#stateless = stateless;
-    this.#streamable = new StreamableEndpoint({ ...shared, grace: line, stateless, retry, streamDuration });
-    this.#sse = new SseEndpoint({ ...shared, messagesPath: publicPrefix + messagesPath });
+    this.#stateless = onrequest && new StatelessEndpoint(shared, onrequest, maxRequests);
+    this.#streamable = new StreamableEndpoint(shared, this.#stateless);
+    this.#sse = new SseEndpoint(shared, publicPrefix + messagesPath);
   }
 
   get sessions(): number {
@@ -230,7 +235,11 @@ class Handler implements HttpHandler {
   }
 
   refused(refusal: HttpRefusal): void {
-    this.#onrefusal?.(refusal);
+    try {
+      this.#onrefusal?.(refusal);
+    } catch (error) {
+      this.#onerror(error as Error);
+    }
   }
 
   get bufferedBytes(): number {
@@ -267,7 +276,7 @@ class Handler implements HttpHandler {
     const host = call.header('host');
     // RFC 9112, section 3.2.
     if (host === '' || host?.includes(',')) {
-      return refuse(call, 400, 'A request must name one host', NO_HEADERS, 'host', host);
+      return refuse(call, 400, 'A request must have exactly one Host header', NO_HEADERS, 'host', host);
     }
     if (host === undefined || !this.#hostAllowed(host)) {
       return refuse(call, 403, `Host not allowed: ${host}`, NO_HEADERS, 'host', host);
@@ -284,10 +293,10 @@ class Handler implements HttpHandler {
     const page = this.#pages(call.path);
     if (page)
       return authenticator && page.requiresAuth
-        ? this.#enter(call, authenticator, (admitted) => page.answer(admitted))
+        ? void this.#enter(call, authenticator, (admitted) => page.answer(admitted))
         : page.answer(call);
     if (authenticator && this.#serves(call))
-      return this.#enter(call, authenticator, (admitted) => this.#dispatch(admitted));
+      return void this.#enter(call, authenticator, (admitted) => this.#dispatch(admitted));
     this.#dispatch(call);
   }
 
@@ -299,32 +308,22 @@ class Handler implements HttpHandler {
     return this.path === '*' || call.path === this.path || this.#isSse(call);
   }
 
-  #enter(call: HttpCall, authenticator: Authenticator, goOn: (call: HttpCall) => void): void {
-    let outcome: ReturnType<Authenticator['authenticate']>;
+  /** Goes on with a call whose credential is accepted. Otherwise the call is answered. */
+  async #enter(call: HttpCall, authenticator: Authenticator, goOn: (call: HttpCall) => void): Promise<void> {
+    let outcome: AuthInfo | AuthRefusal;
     try {
-      outcome = authenticator.authenticate(call);
+      outcome = await authenticator.authenticate(call);
     } catch (error) {
       return unchecked(call, error, this.#onfailure);
     }
-    if (!('then' in outcome)) return this.#letIn(call, authenticator, outcome, goOn);
-    outcome
-      .then(
-        (settled) => this.#letIn(call, authenticator, settled, goOn),
-        (error: unknown) => unchecked(call, error, this.#onfailure),
-      )
-      .catch((error: unknown) => failed(call, error, this.#onerror));
-  }
-
-  #letIn(
-    call: HttpCall,
-    authenticator: Authenticator,
-    outcome: AuthInfo | AuthRefusal,
-    goOn: (call: HttpCall) => void,
-  ): void {
     // The client is gone, but a proxy in between may wait for a response.
     if (call.gone) return call.respond(400, NO_HEADERS);
-    if (!('principal' in outcome)) return turnAway(call, outcome);
-    goOn(new AuthenticatedCall(call, outcome, authenticator.credentialHeaders));
+    if (!('principal' in outcome)) return refuse(call, outcome.status, outcome.message, outcome.headers, 'credential');
+    try {
+      goOn(new AuthenticatedCall(call, outcome, authenticator.credentialHeaders));
+    } catch (error) {
+      failed(call, error, this.#onerror);
+    }
   }
 
   #dispatch(call: HttpCall): void {
@@ -334,7 +333,7 @@ class Handler implements HttpHandler {
       if (call.path === this.ssePath) return this.#open ? this.#sse.open(call) : shuttingDown(call);
       if (call.path === this.#messagesPath) return this.#sse.post(call);
     }
-    refuse(call, 404, `Nothing here; the endpoint is ${this.path}`);
+    refuse(call, 404, `Not found; the endpoint is ${this.path}`);
   }
 
   #isSse({ path }: HttpCall): boolean {

@@ -32,14 +32,14 @@ function get(url: string, { cert }: Certificate): Promise<{ body: string; subjec
 }
 
 describe.skipIf(!canCertify)('a listener with a certificate', () => {
-  test('serves HTTPS, and says so in its addresses', async () => {
+  test('serves HTTPS, with https URLs', async () => {
     const { url, sseUrl, port } = await listening();
     expect(url).toBe(`https://127.0.0.1:${port}/mcp`);
     expect(sseUrl).toBe(`https://127.0.0.1:${port}/sse`);
     expect(await get(url, first)).toEqual({ body: '/mcp', subject: 'first' });
   });
 
-  test('shows a renewed certificate to new connections, and keeps the earlier one where the new cannot be used', async () => {
+  test('shows a renewed certificate to new connections, and keeps the earlier one if the new one is invalid', async () => {
     const listener = await listening();
     listener.renewTls(second);
     expect((await get(listener.url, second)).subject).toBe('second');
@@ -47,7 +47,7 @@ describe.skipIf(!canCertify)('a listener with a certificate', () => {
     expect((await get(listener.url, second)).subject).toBe('second');
   });
 
-  test('does not begin with what is no certificate, or with another key', async () => {
+  test('does not start with an invalid certificate, or with the wrong key', async () => {
     await expect(listen({ port: 0, onsession: () => {}, tls: { cert: 'none', key: 'none' } })).rejects.toThrow(
       /^the certificate and the key cannot be used: /,
     );
@@ -71,7 +71,7 @@ describe.skipIf(!canCertify)('a listener with a certificate', () => {
     await gone;
   });
 
-  test('gives a client that does not encrypt no answer', async () => {
+  test('does not answer a client that does not encrypt', async () => {
     const { port } = await listening();
     await expect(fetch(`http://127.0.0.1:${port}/mcp`)).rejects.toThrow('fetch failed');
   });

@@ -28,13 +28,13 @@ test('each error of a server that listens is reported', async () => {
   expect(errors).toEqual(all);
 });
 
-test('errors end nothing where nobody wants to hear of them', async () => {
+test('errors without a listener do not end the process', async () => {
   const listener = await listen({ port: 0, onsession: () => {} });
   onTestFinished(() => listener.close());
   for (let n = 0; n < 3; n++) expect(servers.at(-1)?.emit('error', new Error('accept EMFILE'))).toBe(true);
 });
 
-describe('requests that come on one connection before the answers are read', () => {
+describe('pipelined requests', () => {
   /** A server whose answers come when they are let out, and a way to send it many requests at once. */
   async function serving() {
     const started: number[] = [];
@@ -68,7 +68,7 @@ describe('requests that come on one connection before the answers are read', () 
     return { socket, started, send, go: () => go.resolve(), statuses };
   }
 
-  test('wait up to 100; the next is refused, nothing behind it is done, and the connection ends', async () => {
+  test('wait up to 100; the next is refused, later ones do not run, and the connection ends', async () => {
     const { socket, started, send, go, statuses } = await serving();
     send(0, 300);
     await vi.waitFor(() => expect(started).toHaveLength(1));
@@ -92,7 +92,7 @@ describe('requests that come on one connection before the answers are read', () 
   });
 });
 
-test('unless told otherwise it listens on the loopback interface and no other', async () => {
+test('by default, it listens on the loopback interface only', async () => {
   const listener = await listen({ port: 0, onsession: () => {} });
   onTestFinished(() => listener.close());
   expect(servers.at(-1)?.address()).toMatchObject({ address: '127.0.0.1', port: listener.port });

@@ -9,7 +9,7 @@ import { POST_HEADERS, initialize } from '../../../../test/support/http.ts';
 import { deferred, scripted } from '../../../../test/support/service.ts';
 import type { Service } from '../../../core/exchange.ts';
 import { serve } from '../../../wire/serve.ts';
-import { BufferBudget } from './access/buffer-budget.ts';
+import { BufferBudget } from '../../../base/buffer-budget.ts';
 import type { HttpCall } from './call.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { listen } from './listen.ts';
@@ -67,7 +67,7 @@ function rawPost(headers: Record<string, string>, body: string): string {
   return `POST /mcp HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
 }
 
-test.each([1, 8])('a body of %i MB over the bound is 413, whether its length was told or not', async (megabytes) => {
+test.each([1, 8])('a body of %i MB above the limit is 413, with or without Content-Length', async (megabytes) => {
   const { url } = await onNode(scripted().service, { maxBodyBytes: 1000 });
   const body = 'x'.repeat(megabytes * 1024 * 1024);
   const told = await fetch(url, { method: 'POST', headers: POST_HEADERS, body });
@@ -87,7 +87,7 @@ test.each([1, 8])('a body of %i MB over the bound is 413, whether its length was
   expect(untold.status).toBe(413);
 });
 
-test('a body that breaks off opens no session and hurts nobody', async () => {
+test('a body that breaks off opens no session and affects nobody', async () => {
   const { port, open, handler, server } = await onNode(scripted().service);
   const closed = deferred();
   server.once('connection', (socket) => socket.on('close', () => closed.resolve()));
@@ -135,7 +135,7 @@ test('pipelined requests are answered in order', async () => {
   await expect.poll(() => [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id)).toEqual(['1', '2', '3']);
 });
 
-test('a message without a session shows which address it came from', async () => {
+test('a message without a session has its client’s address', async () => {
   const addresses: unknown[] = [];
   const { url } = await onNode(scripted().service, {
     onrequest: (_message, extra) => void addresses.push(extra.address),
@@ -166,7 +166,7 @@ test('of pipelined requests one is done after the other', async () => {
   await expect.poll(() => [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id)).toEqual(['1', '2', '3']);
 });
 
-test('a client that breaks off in mid-stream is not a cancellation, and resumes', async () => {
+test('a client that disconnects in the middle of a stream does not cancel, and can resume', async () => {
   const go = deferred();
   const { service, seen } = scripted({
     work: async (exchange) => {
@@ -203,7 +203,7 @@ test.each([
       },
     },
   ],
-])('a client that asks for much as %s and reads nothing is cut off', async (_, methods) => {
+])('a client that requests much as %s and reads nothing is disconnected', async (_, methods) => {
   const { port, open, server, handler } = await onNode(scripted(methods).service, { stallTimeout: 100, keepAlive: 0 });
   const headers = await open();
   const closed = deferred();
@@ -214,7 +214,7 @@ test.each([
   expect(handler.sessions).toBe(1);
 });
 
-test('a reader that is slow but steady is not cut off, however large the event', async () => {
+test('a slow but steady reader is not disconnected, however large the event', async () => {
   const big = async (exchange: { notify: (method: string, params: object) => Promise<void> }) => {
     await exchange.notify('notifications/message', { level: 'info', data: 1 });
     return { filler: 'x'.repeat(20_000_000) };
@@ -253,7 +253,7 @@ test.each([
   ['a request with an empty Host', `GET /other HTTP/1.1\r\nhost:\r\n${CLOSE}`, '400'],
   ['a target on another host', `GET http://evil.example/other HTTP/1.1\r\nhost: localhost\r\n${CLOSE}`, '400'],
   ['two lengths', 'POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', '400'],
-])('what is %s is refused and closed', async (_, text, status) => {
+])('a %s request is refused and the connection closed', async (_, text, status) => {
   const listener = await listen({ port: 0, onsession: (transport) => serve(scripted().service, transport) });
   onTestFinished(() => listener.close());
   const socket = await socketTo(listener.port);
@@ -283,7 +283,7 @@ test('closing a listener ends its streams and frees its port', async () => {
   await again.close();
 });
 
-test('closing a listener lets a slow reader have the rest of what is written', async () => {
+test('closing a listener lets a slow reader finish reading', async () => {
   const big = scripted({ big: () => ({ filler: 'x'.repeat(12_000_000) }) });
   const listener = await listen({ port: 0, onsession: (transport) => serve(big.service, transport) });
   const opened = await fetch(listener.url, {
@@ -299,14 +299,14 @@ test('closing a listener lets a slow reader have the rest of what is written', a
   await closed;
 });
 
-test('a request that is being answered does not keep the bytes of its body', async () => {
+test('a request in progress does not keep the bytes of its body', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const calls: HttpCall[] = [];
   const read = deferred<WeakRef<Uint8Array>>();
   const handle = (taken: HttpCall): void => {
     calls.push(taken);
-    void taken.readBody(1024).then((body) => read.resolve(new WeakRef(body as Uint8Array)));
+    void taken.readBody(1024, undefined).then((body) => read.resolve(new WeakRef(body as Uint8Array)));
   };
   function* chunks(): Generator<Buffer> {
     yield Buffer.from('{}');

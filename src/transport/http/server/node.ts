@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { BodyBuffer } from './body-buffer.ts';
-import type { Holder } from './access/buffer-budget.ts';
+import type { Holder } from '../../../base/buffer-budget.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 import { jsonWeight } from '../../../jsonrpc/weight.ts';
@@ -43,8 +43,8 @@ class NodeCall implements HttpCall {
   bodyBytes = 0;
   /** Bytes that are reserved for the body while the call is being answered. */
   #reserved = 0;
-  /** The address that they are reserved for. A closed socket no longer knows it. */
-  #reservedFor: string | undefined;
+  /** Whose share of the memory they are. */
+  #share: string | undefined;
 
   constructor(request: NodeRequest, response: ServerResponse, server: Shared) {
     this.#request = request;
@@ -98,7 +98,8 @@ class NodeCall implements HttpCall {
       : `${named}, ${authority}`;
   }
 
-  readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
+  readBody(limit: number, share: string | undefined): Promise<Uint8Array | BodyRefusal> {
+    this.#share = share;
     return new Promise((resolve) => {
       // The request's listeners live longer than the body, so they must not hold a promise that holds the body.
       let settle: typeof resolve | undefined = resolve;
@@ -153,16 +154,14 @@ class NodeCall implements HttpCall {
   /** A complete body counts as a request from now on, until it is answered. */
   #counted(body: Uint8Array): Uint8Array | BodyRefusal {
     const weight = jsonWeight(body);
-    const { address } = this;
-    if (!this.#server.budget.reserve(weight, address)) return 'no room';
-    this.#reservedFor = address;
+    if (!this.#server.budget.reserve(weight, this.#share)) return 'no room';
     this.bodyBytes = this.#reserved = weight;
     return body;
   }
 
   /** Called when the call is answered or its client is gone. */
   release(): void {
-    this.#server.budget.release(this.#reserved, this.#reservedFor);
+    this.#server.budget.release(this.#reserved, this.#share);
     this.#reserved = 0;
   }
 

@@ -34,13 +34,13 @@ describe('pages beside the endpoints', () => {
     expect((await get('/other')).status).toBe(404);
   });
 
-  test('stand behind the checks of Host and Origin', async () => {
+  test('require an accepted Host and Origin', async () => {
     const { get } = handler();
     expect((await get('/open', { host: 'evil.example' })).status).toBe(403);
     expect((await get('/open', { origin: 'https://evil.example' })).status).toBe(403);
   });
 
-  test('stand behind the authenticator only where they say so, and hear who was let in', async () => {
+  test('require authentication only if they say so, and get the caller', async () => {
     const { get } = handler({ auth });
     expect((await get('/open')).status).toBe(200);
     expect((await get('/private')).status).toBe(401);

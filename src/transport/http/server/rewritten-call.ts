@@ -36,8 +36,8 @@ export class RewrittenCall implements HttpCall {
     return this.#call.header(name);
   }
 
-  readBody(limit: number): Promise<Uint8Array | BodyRefusal> {
-    return this.#call.readBody(limit);
+  readBody(limit: number, share: string | undefined): Promise<Uint8Array | BodyRefusal> {
+    return this.#call.readBody(limit, share);
   }
 
   refused(reason: RefusalReason, status: number, value?: string): void {

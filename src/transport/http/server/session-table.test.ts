@@ -8,10 +8,12 @@ interface TestSession extends TableSession {
   lastSeen: number;
 }
 
+const nobody = { principal: undefined, address: undefined };
+
 function opened(idleTimeout: number) {
   const errors: Error[] = [];
   const table = new SessionTable<TestSession>({ maxSessions: 2, idleTimeout, onerror: (error) => errors.push(error) });
-  const open = (id: string, close = () => Promise.resolve()): TestSession => {
+  const open = (id: string, close = () => Promise.resolve(), owner = nobody): TestSession => {
     const session = {
       connected: false,
       lastSeen: Date.now(),
@@ -20,7 +22,7 @@ function opened(idleTimeout: number) {
         return close();
       },
     };
-    table.add(id, session);
+    table.add(id, session, owner);
     return session;
   };
   return { table, open, errors };
@@ -45,7 +47,7 @@ describe('a session', () => {
     expect([table.size, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  test('that is connected does not end', () => {
+  test('that is connected does not expire', () => {
     vi.useFakeTimers({ now: 0 });
     const { table, open } = opened(1000);
     open('a').connected = true;
@@ -61,7 +63,7 @@ describe('a session', () => {
     expect(errors).toEqual([new Error('broken')]);
   });
 
-  test('does not keep the process', () => {
+  test('does not keep the process alive', () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
     const { table, open } = opened(1000);
@@ -71,20 +73,20 @@ describe('a session', () => {
   });
 });
 
-test('a full table makes room where a session was silent for a minute, and for the one that was so for longest', () => {
+test('a full table closes the session that was silent the longest, if for at least a minute', () => {
   vi.useFakeTimers({ now: 0 });
   const { table, open } = opened(1_000_000);
-  expect(table.makeRoom()).toBe(true);
+  expect(table.makeRoom(nobody)).toBe(true);
   const first = open('first');
   const second = open('second');
   first.lastSeen = 1;
   vi.setSystemTime(59_999);
-  expect([table.makeRoom(), table.size]).toEqual([false, 2]);
+  expect([table.makeRoom(nobody), table.size]).toEqual([false, 2]);
   vi.setSystemTime(60_000);
-  expect([table.makeRoom(), table.get('first'), table.get('second')]).toEqual([true, first, undefined]);
+  expect([table.makeRoom(nobody), table.get('first'), table.get('second')]).toEqual([true, first, undefined]);
   open('third').lastSeen = Date.now();
   first.connected = true;
   vi.setSystemTime(200_000);
-  expect([table.makeRoom(), table.get('first'), table.get('third')]).toEqual([true, first, undefined]);
+  expect([table.makeRoom(nobody), table.get('first'), table.get('third')]).toEqual([true, first, undefined]);
   expect(second.lastSeen).toBe(0);
 });

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Events, initialize, openRaw, TestHttp } from '../../../../test/support/http.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Events, initialize, openRaw, POST_HEADERS, TestHttp } from '../../../../test/support/http.ts';
 import { aborted, deferred, scripted, settled } from '../../../../test/support/service.ts';
 
 beforeEach(() => {
@@ -20,7 +20,7 @@ test('session ids are visible ASCII and never the same', async () => {
   for (const id of ids) expect(id).toMatch(/^[\x21-\x7e]{32,}$/);
 });
 
-test('a session id holds more than 100 bits that nobody can guess', async () => {
+test('a session id has more than 100 random bits', async () => {
   const http = new TestHttp(scripted().service, { maxSessions: 400 });
   const ids: string[] = [];
   for (let count = 0; count < 400; count += 1) ids.push((await http.open()).id);
@@ -63,7 +63,7 @@ test('a second initialize in a session is refused', async () => {
   expect((await session.post(ping)).status).toBe(200);
 });
 
-test('a session is open to nobody but who opened it', async () => {
+test('a session belongs to the principal that opened it', async () => {
   const http = new TestHttp(scripted().service);
   const headers = { 'content-type': 'application/json' };
   const as = (principal: string, body: object, more: object = {}): Promise<Response> =>
@@ -93,7 +93,7 @@ test('a session without a word ends after the idle timeout', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a session with an open stream does not expire, and does once the client is gone', async () => {
+test('a session with an open stream does not expire, but does after the client has disconnected', async () => {
   const http = new TestHttp(scripted().service, { idleTimeout: 10 * MINUTE });
   const events = await (await http.open()).events();
   await vi.advanceTimersByTimeAsync(60 * MINUTE);
@@ -105,7 +105,7 @@ test('a session with an open stream does not expire, and does once the client is
   expect(http.handler.sessions).toBe(0);
 });
 
-test('beyond the cap new sessions are 503, and old ones go on', async () => {
+test('above the limit, new sessions are 503, and existing ones continue', async () => {
   const http = new TestHttp(scripted().service, { maxSessions: 2 });
   const first = await http.open();
   await http.open();
@@ -185,7 +185,7 @@ test('an open stream has a comment to keep it alive', async () => {
   expect(await events.next()).toEqual({ comment: 'keep-alive' });
 });
 
-test('an onclose that throws is reported, and the session is gone all the same', async () => {
+test('an exception in onclose is reported, and the session is closed', async () => {
   const errors: Error[] = [];
   const { session, server } = await openRaw({ idleTimeout: MINUTE });
   server.onerror = (error: Error) => errors.push(error);
@@ -197,7 +197,7 @@ test('an onclose that throws is reported, and the session is gone all the same',
   expect(errors.map(({ message }) => message)).toEqual(['mine']);
 });
 
-test('what was sent before the close of a session still goes out', async () => {
+test('messages sent before the close of a session are delivered', async () => {
   const { session, server } = await openRaw();
   const pending = session.call(1, 'work');
   await settled();
@@ -207,7 +207,7 @@ test('what was sent before the close of a session still goes out', async () => {
   expect((await new Events(await pending).rest()).at(-1)?.data).toContain('"done":true');
 });
 
-test('requests that are not answered do not hold bytes without end', async () => {
+test('unanswered requests have a limited total size', async () => {
   vi.useRealTimers();
   const gate = deferred();
   const { service } = scripted({ wait: () => gate.promise.then(() => ({})) });
@@ -219,4 +219,68 @@ test('requests that are not answered do not hold bytes without end', async () =>
   gate.resolve();
   for (const response of await Promise.all(pending)) await response.text();
   expect(await (await session.call('again', 'wait', { filler })).text()).toContain('"result"');
+});
+
+describe('one principal', () => {
+  interface Opened {
+    readonly status: number;
+    get(): Promise<Response>;
+    ping(): Promise<number>;
+  }
+
+  function capped(maxSessions: number): (principal: string) => Promise<Opened> {
+    const http = new TestHttp(scripted().service, { maxSessions });
+    return async (principal) => {
+      const send = (method: string, headers: Record<string, string>, body?: object): Promise<Response> =>
+        http.fetch(
+          new Request('http://localhost/mcp', { method, headers, ...(body && { body: JSON.stringify(body) }) }),
+          { principal },
+        );
+      const { status, headers } = await send('POST', POST_HEADERS, initialize());
+      const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '' };
+      return {
+        status,
+        get: () => send('GET', { accept: 'text/event-stream', ...session }),
+        ping: async () => (await send('POST', { ...POST_HEADERS, ...session }, ping)).status,
+      };
+    };
+  }
+
+  test('may have all sessions while nobody else wants one', async () => {
+    const open = capped(4);
+    for (let count = 0; count < 4; count += 1) expect((await open('ada')).status).toBe(200);
+    expect((await open('ada')).status).toBe(503);
+  });
+
+  test('with more than half of the sessions makes room for others, connected sessions last', async () => {
+    const open = capped(4);
+    const held: Opened[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      held.push(await open('mallory'));
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    for (const session of [held[0]!, held[1]!, held[3]!]) await session.get();
+    const ada = [await open('ada'), await open('ada')];
+    expect(ada.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await Promise.all(held.map((session) => session.ping()))).toEqual([404, 200, 404, 200]);
+    expect((await open('bob')).status).toBe(503);
+  });
+
+  test('with half of the sessions ends no session of others', async () => {
+    const open = capped(4);
+    const ada = [await open('ada'), await open('ada')];
+    await vi.advanceTimersByTimeAsync(2 * MINUTE);
+    const own = [await open('mallory'), await open('mallory')];
+    expect((await open('mallory')).status).toBe(503);
+    await vi.advanceTimersByTimeAsync(2 * MINUTE);
+    expect((await open('mallory')).status).toBe(200);
+    expect(await Promise.all([...ada, ...own].map((session) => session.ping()))).toEqual([200, 200, 404, 200]);
+  });
+
+  test('keeps the only session of a server with room for one', async () => {
+    const open = capped(1);
+    const session = await open('ada');
+    expect((await open('bob')).status).toBe(503);
+    expect(await session.ping()).toBe(200);
+  });
 });

@@ -1,3 +1,6 @@
+import { evictable, type Holding } from '../../../base/eviction.ts';
+import { ShareCounts, shareOf, type Owner } from '../../../base/share.ts';
+
 /** What a session table needs from a session. */
 export interface TableSession {
   readonly sessionId?: string | undefined;
@@ -17,9 +20,32 @@ export interface SessionTableOptions {
 /** A full table evicts sessions that were silent for this long (milliseconds) before it refuses new ones. */
 const EVICTABLE_AFTER = 60_000;
 
-/** The live sessions of a handler, limited in number. A session that was idle for too long ends. */
+/** A session and its owner. */
+class Place<Session extends TableSession> implements Holding {
+  readonly session: Session;
+  readonly share: string;
+
+  constructor(session: Session, share: string) {
+    this.session = session;
+    this.share = share;
+  }
+
+  get busy(): boolean {
+    return this.session.connected;
+  }
+
+  get lastUsed(): number {
+    return this.session.lastSeen;
+  }
+}
+
+/**
+ * The live sessions of a handler, limited in number. A session that was idle for too long ends. A full table ends a session
+ * for a new one by the rules of `evictable`; the number of one principal, or of one address, is its share.
+ */
 export class SessionTable<Session extends TableSession> {
-  readonly #sessions = new Map<string, Session>();
+  readonly #places = new Map<string, Place<Session>>();
+  readonly #counts = new ShareCounts();
   readonly #options: SessionTableOptions;
   #timer: ReturnType<typeof setInterval> | undefined;
 
@@ -28,27 +54,31 @@ export class SessionTable<Session extends TableSession> {
   }
 
   get size(): number {
-    return this.#sessions.size;
+    return this.#places.size;
   }
 
   get(id: string): Session | undefined {
-    return this.#sessions.get(id);
+    return this.#places.get(id)?.session;
   }
 
-  /** Makes room for one more session. May end the one that was silent longest. Returns false if there is no room. */
-  makeRoom(): boolean {
-    if (this.#sessions.size < this.#options.maxSessions) return true;
-    let oldest: Session | undefined;
-    for (const session of this.#sessions.values()) {
-      if (!session.connected && (!oldest || session.lastSeen < oldest.lastSeen)) oldest = session;
-    }
-    if (!oldest || Date.now() - oldest.lastSeen < EVICTABLE_AFTER) return false;
-    this.#end(oldest);
-    return true;
+  /** Makes room for one more session. May end another one. Returns false if there is no room. */
+  makeRoom(newcomer: Owner): boolean {
+    const { maxSessions } = this.#options;
+    if (this.#places.size < maxSessions) return true;
+    const evicted = evictable([...this.#places.values()], {
+      places: maxSessions,
+      counts: this.#counts,
+      newcomer: shareOf(newcomer),
+      unusedSince: Date.now() - EVICTABLE_AFTER,
+    });
+    if (evicted) this.#end(evicted.session);
+    return evicted !== undefined;
   }
 
-  add(id: string, session: Session): void {
-    this.#sessions.set(id, session);
+  add(id: string, session: Session, owner: Owner): void {
+    const share = shareOf(owner);
+    this.#places.set(id, new Place(session, share));
+    this.#counts.add(share);
     if (this.#timer === undefined) {
       this.#timer = setInterval(() => this.#sweep(), Math.min(Math.max(this.#options.idleTimeout / 4, 10), 60_000));
       this.#timer.unref?.();
@@ -56,20 +86,23 @@ export class SessionTable<Session extends TableSession> {
   }
 
   delete(id: string): void {
-    this.#sessions.delete(id);
-    if (this.#sessions.size === 0) {
+    const place = this.#places.get(id);
+    if (!place) return;
+    this.#places.delete(id);
+    this.#counts.remove(place.share);
+    if (this.#places.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#sessions.values()].map((session) => session.close()));
+    await Promise.all([...this.#places.values()].map(({ session }) => session.close()));
   }
 
   #sweep(): void {
     const before = Date.now() - this.#options.idleTimeout;
-    for (const session of this.#sessions.values()) {
+    for (const { session } of this.#places.values()) {
       if (session.lastSeen <= before && !session.connected) this.#end(session);
     }
   }

@@ -18,7 +18,7 @@ test.each([
   ['an Accept of JSON only', { accept: 'application/json' }, 406],
   ['an Accept of event streams only', { accept: 'text/event-stream' }, 406],
   ['an Accept that excludes one of the two', { accept: 'application/json, text/event-stream;q=0' }, 406],
-])('POST with %s is refused: no session comes of it', async (_, headers, status) => {
+])('POST with %s is refused and opens no session', async (_, headers, status) => {
   const http = new TestHttp(service);
   const response = await http.post(initialize(), headers);
   expect(response.status).toBe(status);
@@ -37,10 +37,10 @@ test.each([
   expect((await new TestHttp(service).post(initialize(), headers)).status).toBe(200);
 });
 
-test('whoever sends a compressed body is told to send it as it is', async () => {
+test('a compressed body is refused with a request to send it uncompressed', async () => {
   const response = await new TestHttp(service).post(initialize(), { 'content-encoding': 'gzip' });
   expect(response.headers.get('accept-encoding')).toBe('identity');
-  expect(await response.text()).toContain('not compressed');
+  expect(await response.text()).toContain('uncompressed');
 });
 
 test.each(['2025-11-25', '2024-11-05', '2026-07-28'])(
@@ -52,7 +52,7 @@ test.each(['2025-11-25', '2024-11-05', '2026-07-28'])(
 );
 
 test.each(['2099-01-01', '', '__proto__', '2025-06-18, 2025-06-18'])(
-  'initialize with MCP-Protocol-Version %j, which nobody knows, is refused',
+  'initialize with the unknown MCP-Protocol-Version %j is refused',
   async (version) => {
     const http = new TestHttp(service);
     const response = await http.post({ ...initialize(), id: 'i' }, { 'mcp-protocol-version': version });
@@ -72,7 +72,7 @@ test('hosts and origins are allowed by name', async () => {
 });
 
 test.each(['local\thost', 'localhost#', 'localhost?', 'localhost/', 'localhost\\', 'local%68ost', 'x@localhost', ''])(
-  'a Host that is no host is refused: %j',
+  'an invalid Host is refused: %j',
   (host) => {
     expect(hostGuard({})(host)).toBe(false);
   },
@@ -90,13 +90,13 @@ test.each([
   ['OPTIONS', '/mcp', 'GET, POST, DELETE'],
   ['POST', '/sse', 'GET'],
   ['GET', '/messages', 'POST'],
-])('%s %s is answered with 405 and what is allowed', async (method, path, allow) => {
+])('%s %s is answered with 405 and the allowed methods', async (method, path, allow) => {
   const response = await new TestHttp(service).send(method, path);
   expect(response.status).toBe(405);
   expect(response.headers.get('allow')).toBe(allow);
 });
 
-test('an address that is not ours is 404', async () => {
+test('an unknown path is 404', async () => {
   expect((await new TestHttp(service).send('GET', '/other')).status).toBe(404);
   expect((await new TestHttp(service, { ssePath: false }).send('GET', '/sse')).status).toBe(404);
   expect((await new TestHttp(service, { ssePath: false }).send('POST', '/messages')).status).toBe(404);
@@ -141,7 +141,7 @@ test('a body over the bound is 413', async () => {
   expect((await session.call(1, 'echo', { text: 'x'.repeat(800) })).status).toBe(200);
 });
 
-test('what names no session is 400, except initialize', async () => {
+test('a request without session id is 400, except initialize', async () => {
   const http = new TestHttp(service);
   expect((await http.post(ping)).status).toBe(400);
   expect((await http.post({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(400);
@@ -190,7 +190,7 @@ test.each([
   await response.text();
 });
 
-test('a closed handler answers 503, to what was under way too', async () => {
+test('a closed handler answers 503, also to requests in progress', async () => {
   const http = new TestHttp(service);
   const slow = deferred();
   const body = new ReadableStream({
@@ -210,7 +210,7 @@ test('a closed handler answers 503, to what was under way too', async () => {
   expect(http.handler.sessions).toBe(0);
 });
 
-test('a session that ended while the body came in is 404', async () => {
+test('a request is 404 if its session ended while its body arrived', async () => {
   const session = await new TestHttp(service).open();
   const slow = deferred();
   const body = new ReadableStream({

@@ -11,7 +11,7 @@ const asking = scripted({
   wait: ({ signal }) => aborted(signal).then(() => ({ late: true })),
 });
 
-test('a cancelled request is told and not answered', async () => {
+test('a cancelled request is aborted and not answered', async () => {
   const { client } = await opened(asking.service);
   await client.send({ id: 1, method: 'wait' });
   const { signal } = asking.seen.at(-1)!;
@@ -22,7 +22,7 @@ test('a cancelled request is told and not answered', async () => {
   expect(await client.request(1, 'echo')).toMatchObject({ id: 1, result: {} });
 });
 
-test('a cancelled request says nothing more', async () => {
+test('a cancelled request sends nothing more', async () => {
   const go = deferred();
   const { service } = scripted({
     work: async (exchange) => {
@@ -46,7 +46,7 @@ test.each([99, '1', null, {}, undefined])('a cancellation of %j, which is not in
   expect(errors).toEqual([]);
 });
 
-test('a cancellation that comes behind the answer is ignored', async () => {
+test('a cancellation after the answer is ignored', async () => {
   const { client, errors } = await opened(asking.service);
   expect(await client.request(1, 'echo')).toMatchObject({ id: 1, result: {} });
   await client.send(cancel(1));
@@ -55,7 +55,7 @@ test('a cancellation that comes behind the answer is ignored', async () => {
   expect(errors).toEqual([]);
 });
 
-test('a cancellation that comes behind the answer is ignored, and harms no other request', async () => {
+test('a cancellation after the answer is ignored, and does not affect another request', async () => {
   const { service, seen } = scripted({ wait: ({ signal }) => aborted(signal).then(() => ({})) });
   const { client, errors } = await opened(service);
   expect(await client.request(1, 'echo')).toMatchObject({ id: 1, result: {} });
@@ -82,7 +82,7 @@ test('cancelling a call takes its question back, and a late answer is ignored', 
   expect(client.take()).toEqual([]);
   expect(errors).toEqual([]);
   await client.send({ id: 99, result: {} });
-  expect(errors.map(({ message }) => message)).toEqual(['A response came for 99, which nothing waits for']);
+  expect(errors.map(({ message }) => message)).toEqual(['A response came for 99, but no request with this id is open']);
 });
 
 test('a service takes its question back', async () => {
@@ -108,7 +108,7 @@ test('a service takes its question back', async () => {
   ]);
 });
 
-test('a connection that closes ends what is in flight', async () => {
+test('a connection that closes ends its requests', async () => {
   const { service, seen } = scripted({
     wait: ({ signal }) => aborted(signal).then(() => ({})),
     ask: (exchange) => exchange.ask('roots/list', {}),

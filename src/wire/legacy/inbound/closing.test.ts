@@ -34,7 +34,7 @@ async function connected() {
   return { upstream, exchange, result, gone, errors, breakOff: () => void (broken = true) };
 }
 
-test('whoever closes a connection does not hear that a call could not be cancelled any more', async () => {
+test('whoever closes a connection gets no error that a cancellation could not be sent', async () => {
   const { upstream, exchange, result, gone, errors } = await connected();
   const closed = upstream.close();
   exchange.abort();
@@ -45,7 +45,7 @@ test('whoever closes a connection does not hear that a call could not be cancell
   expect(errors).toEqual([]);
 });
 
-test('of a connection that breaks by itself that is told', async () => {
+test('a connection that breaks reports this', async () => {
   const { exchange, result, errors, breakOff } = await connected();
   breakOff();
   exchange.abort();

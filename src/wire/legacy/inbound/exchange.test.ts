@@ -8,7 +8,7 @@ import type { Exchange } from '../../../core/exchange.ts';
 // No transport takes it: parameters are objects.
 const lost = (exchange: Exchange): Promise<void> => exchange.notify('notifications/vendor', [] as never);
 
-test('a notification that is lost and that nobody awaits is reported, and ends nothing', async () => {
+test('a lost notification that nobody awaits is reported, and causes no unhandled rejection', async () => {
   const rejections = unhandled();
   const { service } = scripted({
     work: (exchange) => {
@@ -27,7 +27,7 @@ test('a notification that is lost and that nobody awaits is reported, and ends n
   expect(errors.map(String)).toEqual(Array(2).fill(expect.stringContaining('"params" must be an object')));
 });
 
-test('nor do many in one go', async () => {
+test('many lost notifications cause none either', async () => {
   const rejections = unhandled();
   const { service } = scripted({
     work: (exchange) => {
@@ -41,7 +41,7 @@ test('nor do many in one go', async () => {
   expect(errors).toHaveLength(300);
 });
 
-test('whoever awaits a notification hears that it is lost', async () => {
+test('a lost notification rejects for a handler that awaits it', async () => {
   const { service } = scripted({ work: (exchange) => lost(exchange).then(() => ({})) });
   const { client } = await opened(service);
   expect(await client.request(1, 'work')).toMatchObject({
@@ -49,7 +49,7 @@ test('whoever awaits a notification hears that it is lost', async () => {
   });
 });
 
-test('a request that goes on keeps nothing of the questions that were answered', async () => {
+test('a long request keeps nothing of its answered questions', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const asked: WeakRef<AbortSignal>[] = [];

@@ -4,7 +4,8 @@ import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../../
 import { Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import type { AuthInfo, SubscriptionFilter } from '../../../protocol/types.ts';
 import type { MessageExtra } from '../../../transport/transport.ts';
-import { withoutMeta } from '../translate/meta.ts';
+import type { RequestInFlight } from '../../requests-in-flight.ts';
+import { withoutMeta } from '../../meta.ts';
 
 /** What an exchange needs from its connection. */
 export interface Connection {
@@ -14,31 +15,17 @@ export interface Connection {
    * await it.
    */
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void>;
-  /** Asks the client a question on behalf of `asking`, on its stream. */
-  ask(question: Question, asking: Asking): Promise<JsonObject>;
+  /** Asks the client a question on behalf of an exchange, on its stream. */
+  ask(asking: ConnectionExchange, method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject>;
 }
 
-export interface Question {
-  readonly method: string;
-  readonly params: JsonObject;
-  readonly signal: AbortSignal | undefined;
-  /** See `AskOptions`. */
-  readonly outlivesRequest: boolean;
-}
-
-/** Something that waits for the client's answers and can be told to stop. */
-export interface Asking {
-  readonly ended: Error | undefined;
-  questions: Set<(reason: Error) => void> | undefined;
-  /** The request that the stream belongs to. Undefined for the stream of the session. */
-  readonly stream: RequestId | undefined;
-}
-
-abstract class ConnectionExchange extends BaseExchange implements Exchange, Asking {
+/** An exchange with the client of one session. */
+export abstract class ConnectionExchange extends BaseExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
   protected readonly connection: Connection;
-  questions: Set<(reason: Error) => void> | undefined;
+  /** The request whose stream it uses. Undefined for the stream of the session. */
+  abstract readonly stream: RequestId | undefined;
 
   constructor(connection: Connection, method: string, params: JsonObject) {
     super();
@@ -51,36 +38,30 @@ abstract class ConnectionExchange extends BaseExchange implements Exchange, Aski
     return this.connection.caller;
   }
 
-  /** Ends the exchange from the caller's side: the signal fires, and open questions to the caller are withdrawn. */
-  override abort(reason: Error): void {
-    if (this.ended) return;
-    this.fire(reason);
-    this.withdrawQuestions(reason);
+  notify(method: string, params?: JsonObject): Promise<void> {
+    return this.connection.notify(method, params, this.stream);
   }
 
-  /** Rejects the questions that still wait for the client's answer. */
-  withdrawQuestions(reason: Error): void {
-    for (const giveUp of this.questions ?? []) giveUp(reason);
+  ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
+    return this.ended ? Promise.reject(this.ended) : this.connection.ask(this, method, params, options);
   }
-
-  abstract get stream(): RequestId | undefined;
-  abstract notify(method: string, params?: JsonObject): Promise<void>;
-  abstract ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject>;
 }
 
 /** A request from the client. Its notifications and questions use the stream of the call while that stream is open. */
 export class RequestExchange extends ConnectionExchange {
-  readonly id: RequestId;
-  /** The size of the request and of the large answers to its questions. */
-  bytes: number;
+  readonly request: RequestInFlight;
   readonly #extra: MessageExtra | undefined;
   #caller: Caller | undefined;
-  #answered = false;
 
-  constructor(connection: Connection, id: RequestId, method: string, params: JsonObject, extra?: MessageExtra) {
+  constructor(
+    connection: Connection,
+    request: RequestInFlight,
+    method: string,
+    params: JsonObject,
+    extra: MessageExtra | undefined,
+  ) {
     super(connection, method, params);
-    this.id = id;
-    this.bytes = extra?.bytes ?? 0;
+    this.request = request;
     this.#extra = extra;
   }
 
@@ -95,30 +76,21 @@ export class RequestExchange extends ConnectionExchange {
     return (this.#caller ??= withAuth(super.caller, auth));
   }
 
-  override get stream(): RequestId | undefined {
-    return this.#answered ? undefined : this.id;
+  get stream(): RequestId | undefined {
+    return this.request.open ? this.request.id : undefined;
   }
 
-  /** Marks the response as sent. */
-  answer(): void {
-    this.#answered = true;
-  }
-
-  notify(method: string, params?: JsonObject): Promise<void> {
+  override notify(method: string, params?: JsonObject): Promise<void> {
     // Progress MUST stop after completion (basic/utilities/progress: Behavior Requirements). A cancelled call has no
     // receiver.
-    if (this.ended || (this.#answered && method === NotificationMethod.Progress)) return Promise.resolve();
-    return this.connection.notify(method, params, this.stream);
+    const over = this.ended || (!this.request.open && method === NotificationMethod.Progress);
+    return over ? Promise.resolve() : super.notify(method, params);
   }
 
-  ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
-    if (this.#answered || this.ended) return Promise.reject(new NotAsked(method, this.method));
-    return this.connection.ask(question(method, params, options), this);
+  override ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
+    if (!this.request.open || this.ended) return Promise.reject(new NotAsked(method, this.method));
+    return super.ask(method, params, options);
   }
-}
-
-function question(method: string, params: JsonObject, { signal, outlivesRequest = false }: AskOptions = {}): Question {
-  return { method, params, signal, outlivesRequest };
 }
 
 /** The session's caller, as seen by a request with another credential than the first. */
@@ -138,17 +110,7 @@ function withAuth(caller: Caller, auth: AuthInfo): Caller {
  * session.
  */
 export class NoticeExchange extends ConnectionExchange {
-  override get stream(): undefined {
-    return undefined;
-  }
-
-  notify(method: string, params?: JsonObject): Promise<void> {
-    return this.connection.notify(method, params, undefined);
-  }
-
-  ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
-    return this.connection.ask(question(method, params, options), this);
-  }
+  readonly stream = undefined;
 }
 
 /**

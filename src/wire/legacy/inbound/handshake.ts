@@ -1,7 +1,5 @@
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
-
-/** The largest size of a client's parameters of `initialize`, in characters of JSON. */
-const MAX_HELLO = 64 * 1024;
+import { isTooLarge, MAX_DESCRIPTION } from '../../client-description.ts';
 
 /** Says what is wrong with the parameters of `initialize`. Undefined if nothing is. */
 export function wrongInitialize({ protocolVersion, capabilities, clientInfo }: JsonObject): string | undefined {
@@ -10,17 +8,7 @@ export function wrongInitialize({ protocolVersion, capabilities, clientInfo }: J
   if (!isObject(clientInfo) || typeof clientInfo['name'] !== 'string' || typeof clientInfo['version'] !== 'string') {
     return 'initialize needs "clientInfo" with a string "name" and a string "version"';
   }
-  // The parameters are kept for the whole session, so their size is limited.
-  return exceeds({ capabilities, clientInfo }, MAX_HELLO)
-    ? `"capabilities" and "clientInfo" are larger than ${MAX_HELLO} characters`
+  return isTooLarge(capabilities, clientInfo)
+    ? `"capabilities" and "clientInfo" are larger than ${MAX_DESCRIPTION} characters`
     : undefined;
-}
-
-function exceeds(value: JsonObject, length: number): boolean {
-  try {
-    return JSON.stringify(value).length > length;
-  } catch {
-    // The value is nested deeper than the call stack allows.
-    return true;
-  }
 }

@@ -33,7 +33,7 @@ test.each([
   });
 });
 
-test('instructions are passed on, and what only newer revisions have is not', async () => {
+test('instructions are passed on, and fields of newer revisions are not', async () => {
   const { service } = scripted({
     'server/discover': () => ({
       resultType: 'complete',
@@ -98,7 +98,7 @@ test('ping is answered in every phase', async () => {
   expect(await client.request(4, 'ping')).toEqual({ jsonrpc: '2.0', id: 4, result: {} });
 });
 
-test('what is sent right behind initialize is taken up in order when that is answered', async () => {
+test('messages sent right after initialize are handled in order after its answer', async () => {
   const ready = deferred();
   const { service, seen } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
   const { client } = await served(service);
@@ -129,7 +129,7 @@ test('a second initialize is refused, while the first is answered and after', as
   expect(await client.request(3, 'initialize', hello())).toEqual(answered(3, -32600, 'already'));
 });
 
-test('a service that fails at initialize is asked again at the next', async () => {
+test('after a service fails at initialize, the next initialize asks it again', async () => {
   let attempts = 0;
   const { service } = scripted({
     'server/discover': () => {
@@ -161,14 +161,14 @@ test('initialize cannot be cancelled', async () => {
   expect(seen[0]!.signal.aborted).toBe(false);
 });
 
-test('every other request can be cancelled, whatever its method', async () => {
+test('every other request can be cancelled, with any method', async () => {
   const { client } = await opened(scripted().service);
   void client.transport.send({ jsonrpc: '2.0', id: 1, method: 'server/discover' });
   await client.send({ method: 'notifications/cancelled', params: { requestId: 1 } });
   expect(client.take()).toEqual([]);
 });
 
-test('exchanges say who asks', async () => {
+test('exchanges have their caller', async () => {
   const { service, seen } = scripted();
   const { client } = await opened(service, { revision: '2025-06-18', capabilities: { roots: {} } });
   await client.request(1, 'echo');
@@ -186,7 +186,7 @@ test('exchanges say who asks', async () => {
   expect(seen.at(-1)!.caller.session!.id).toBe(caller.session!.id);
 });
 
-test('what belongs to other revisions is not there', async () => {
+test('methods of other revisions do not exist', async () => {
   const { client } = await opened(scripted().service);
   expect(await client.request(1, 'server/discover')).toEqual(answered(1, -32601, 'server/discover'));
   expect(await client.request(2, 'subscriptions/listen')).toEqual(answered(2, -32601, 'subscriptions/listen'));
@@ -203,7 +203,7 @@ test('a request with the name of a notification, and a notification with that of
   expect(errors.map(String)).toContainEqual(expect.stringContaining('"tools/list" was ignored'));
 });
 
-test('methods and notifications that nobody here knows pass through', async () => {
+test('unknown methods and notifications pass through', async () => {
   const { service, seen } = scripted({
     'vendor/odd': ({ params }) => ({ got: params }),
     'notifications/vendor': () => ({}),
@@ -234,14 +234,14 @@ test('a response that nothing waits for is reported', async () => {
   expect(errors.map(String)).toContainEqual(expect.stringContaining('A response came for 99'));
 });
 
-test.each([undefined, null])('a service that answers with %j fails that request and nothing else', async (result) => {
+test.each([undefined, null])('a service that returns %j fails only that request', async (result) => {
   const { service } = scripted({ odd: () => result as never });
   const { client } = await opened(service);
   expect(await client.request(1, 'odd')).toMatchObject({ id: 1, error: { code: -32603 } });
   expect(await client.request(2, 'echo')).toMatchObject({ id: 2, result: {} });
 });
 
-test('a service in plain JavaScript may return what is no promise, and throw at once', async () => {
+test('a service in plain JavaScript may return a value without a promise, and throw synchronously', async () => {
   const { service } = scripted();
   const rejections = unhandled();
   const { client, errors } = await opened(((exchange: Exchange) => {
@@ -268,7 +268,7 @@ test('a service in plain JavaScript may take a notification without a word', asy
   expect(errors).toEqual([]);
 });
 
-test('what waited behind initialize keeps who sent it', async () => {
+test('messages that wait for initialize keep their sender', async () => {
   const attempts = [deferred(), deferred()];
   const { service, seen } = scripted({
     'server/discover': () => attempts[seen.length - 1]!.promise.then(() => ({ capabilities: {} })),
@@ -286,7 +286,7 @@ test('what waited behind initialize keeps who sent it', async () => {
   expect(seen[1]!.caller.principal).toBe('ann');
 });
 
-test('what comes before the answer to initialize is bounded', async () => {
+test('messages before the answer to initialize are limited', async () => {
   const ready = deferred();
   const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
   const { client, errors } = await served(service);
@@ -300,7 +300,7 @@ test('what comes before the answer to initialize is bounded', async () => {
   expect(client.take()).toHaveLength(101);
 });
 
-test('requests that are not answered do not pile up without end', async () => {
+test('unanswered requests are limited', async () => {
   const gate = deferred<Record<string, unknown>>();
   const { client } = await opened(scripted({ wait: () => gate.promise }).service);
   await client.send(...Array.from({ length: 10_000 }, (_, n) => ({ id: `w${n}`, method: 'wait' })));
@@ -314,7 +314,7 @@ test('requests that are not answered do not pile up without end', async () => {
   expect(await client.request('again', 'wait')).toHaveProperty('result');
 });
 
-test('what a client says of itself is bounded', async () => {
+test('the information of a client about itself is limited', async () => {
   const { client } = await served(scripted().service);
   const large = hello('2025-11-25', { experimental: { filler: 'x'.repeat(70_000) } });
   expect(await client.request(1, 'initialize', large)).toEqual(answered(1, -32602, 'larger than 65536'));
@@ -323,7 +323,7 @@ test('what a client says of itself is bounded', async () => {
   expect(await client.request(3, 'initialize', hello())).toHaveProperty('result');
 });
 
-test('a handler that only awaits its notifications keeps nobody else waiting', async () => {
+test('a handler that only awaits its notifications does not block others', async () => {
   let turns = 0;
   const { service } = scripted({
     spin: async (exchange) => {

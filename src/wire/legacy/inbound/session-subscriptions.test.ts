@@ -16,7 +16,7 @@ function listenable(methods = {}): ReturnType<typeof scripted> & { heard: Exchan
 
 const log = (level: string) => ({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data: level } });
 
-test('a session listens once it is initialized, and hears what the service says', async () => {
+test('a session subscribes after initialization, and gets the service’s changes', async () => {
   const { service, heard } = listenable();
   const { client } = await opened(service);
   await client.send({ method: 'notifications/initialized' });
@@ -80,7 +80,7 @@ test('subscribing twice is subscribing once, unsubscribing ends it, twice as wel
   expect(await client.request(4, 'resources/unsubscribe', { uri })).toMatchObject({ result: {} });
 });
 
-test('a resource that the service does not watch is refused', async () => {
+test('a resource that the service does not accept is refused', async () => {
   const { service } = scripted(
     {
       'subscriptions/listen': async (exchange) => {
@@ -117,7 +117,7 @@ test('a session may subscribe to no more than 1000 resources', async () => {
   });
 });
 
-test('every log message comes until a level is set, then those that reach it', async () => {
+test('all log messages arrive until a level is set, then those of this level and above', async () => {
   const { service } = listenable({
     work: async (exchange: Exchange) => {
       for (const level of LOG_LEVELS) await exchange.notify('notifications/message', { level, data: level });
@@ -156,7 +156,7 @@ test('a new level is seen by the service that is listened to, and nothing is mis
   expect(client.take()).toHaveLength(1);
 });
 
-test('closing the connection ends all that listens', async () => {
+test('closing the connection ends all subscriptions', async () => {
   const { service, heard } = listenable();
   const { client } = await opened(service);
   await client.request(1, 'resources/subscribe', { uri });
@@ -166,7 +166,7 @@ test('closing the connection ends all that listens', async () => {
   expect(heard).toEqual([]);
 });
 
-test('a level that the service refuses changes nothing: what listened before goes on', async () => {
+test('a refused level changes nothing, and the previous subscription continues', async () => {
   const heard: Exchange[] = [];
   let refuse = false;
   const { service } = scripted(
@@ -234,7 +234,7 @@ test('a service with logging and without subscriptions takes levels', async () =
 });
 
 test.each(['ends', 'rejects'])(
-  'a subscription that the service %s is made anew by the next resources/subscribe',
+  'a subscription that the service %s is opened again by the next resources/subscribe',
   async (how) => {
     const ends: ReturnType<typeof deferred<void>>[] = [];
     const { service } = scripted(
@@ -284,7 +284,7 @@ test('a session whose server was lost listens again with its next request', asyn
   expect(client.take()).toEqual([{ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }]);
 });
 
-test('a level is told to a service that has ended what listened to it', async () => {
+test('a level is also sent to a service that has ended its subscription', async () => {
   let end = deferred();
   const levels: unknown[] = [];
   const { service } = scripted(

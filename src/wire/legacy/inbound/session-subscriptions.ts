@@ -4,7 +4,7 @@ import { invoke } from '../../../core/invoke.ts';
 import type { Caller, Service } from '../../../core/exchange.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
 import { ListenExchange, type Connection } from './exchange.ts';
-import type { TotalLoad } from './total-load.ts';
+import type { TotalLoad } from '../../total-load.ts';
 
 /** The most resource subscriptions of one session. */
 const MAX_SUBSCRIPTIONS = 1000;

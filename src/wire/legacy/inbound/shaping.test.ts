@@ -271,14 +271,11 @@ function inRevision(revision: Revision): Promise<InputRounds> {
 
 if (!schemasPresent) console.info('Skipped: the schemas of the specification are not at ../shared/spec.');
 
-test.skipIf(!schemasPresent).each(LEGACY_REVISIONS)(
-  '%s is told nothing that its schema does not name',
-  async (revision) => {
-    const { sent, received } = await inRevision(revision);
-    expect(received.length).toBeGreaterThan(20);
-    expect(violations(new RevisionSchema(revision, { strict: true }), 'server', received, sent)).toEqual([]);
-  },
-);
+test.skipIf(!schemasPresent).each(LEGACY_REVISIONS)('%s gets only what its schema defines', async (revision) => {
+  const { sent, received } = await inRevision(revision);
+  expect(received.length).toBeGreaterThan(20);
+  expect(violations(new RevisionSchema(revision, { strict: true }), 'server', received, sent)).toEqual([]);
+});
 
 test.skipIf(!schemasPresent).each<[Revision, string, JsonObject, string]>([
   ['2024-11-05', 'tools/list', { tools: [without(bareTool, 'outputSchema')] }, 'additional properties'],
@@ -287,7 +284,7 @@ test.skipIf(!schemasPresent).each<[Revision, string, JsonObject, string]>([
   ['2025-03-26', 'resources/list', { resources: [without(resource, 'icons', 'title')] }, 'annotations must NOT'],
   ['2025-06-18', 'tools/call', { content: [link] }, 'additional properties'],
   ['2025-11-25', 'initialize', opened('2025-11-25', [], [], { extensions: {} }), 'capabilities must NOT'],
-])('a strict look at %s finds what is not shaped in the answer to %s', (revision, method, result, wrong) => {
+])('a strict check for %s finds a wrong shape in the answer to %s', (revision, method, result, wrong) => {
   const schema = new RevisionSchema(revision, { strict: true });
   const message = { jsonrpc: '2.0', id: 1, result };
   expect(schema.check(message, 'server', () => ({ method, params: {} }))).toContain(wrong);
@@ -299,7 +296,7 @@ test.skipIf(!schemasPresent).each<[Revision, string, JsonObject]>([
   ['2025-06-18', 'elicitation/create', { ...form, requestedSchema: plainSchema }],
   ['2025-11-25', 'elicitation/create', visit],
   ['2025-06-18', 'sampling/createMessage', toModel],
-])('a strict look at %s finds what is not shaped in %s', (revision, method, params) => {
+])('a strict check for %s finds a wrong shape in %s', (revision, method, params) => {
   const id = method.startsWith('notifications/') ? {} : { id: 1 };
   const schema = new RevisionSchema(revision, { strict: true });
   expect(schema.check({ jsonrpc: '2.0', ...id, method, params }, 'server', () => undefined)).toBeDefined();
@@ -439,7 +436,7 @@ function opened(
   };
 }
 
-test.each(LEGACY_REVISIONS)('%s is told of extensions, but for that of tasks', async (revision) => {
+test.each(LEGACY_REVISIONS)('%s gets extensions, except tasks', async (revision) => {
   const ui = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html'] } };
   const { service: extended } = scripted({}, { extensions: { ...ui, ...capabilities.extensions } });
   const { client } = await served(extended);
@@ -467,7 +464,7 @@ describe.each(Object.keys(content) as Legacy[])('in %s', (revision) => {
     );
   });
 
-  test('codes of later revisions are the nearest of its own', async () => {
+  test('codes of later revisions become the nearest codes of this one', async () => {
     const { answer } = await inRevision(revision);
     expect(answer('header')['error']).toEqual({ code: -32600, message: 'header' });
     expect(answer('capability')['error']).toMatchObject({ code: -32601, data: { requiredCapabilities: {} } });
@@ -477,7 +474,7 @@ describe.each(Object.keys(content) as Legacy[])('in %s', (revision) => {
     expect(answer('go')['error']).toEqual({ code: newest ? -32042 : -32603, message: 'go', data: { elicitations } });
   });
 
-  test('questions are asked as it knows them', async () => {
+  test('questions have the form of its revision', async () => {
     const { questions, answer } = await inRevision(revision);
     const asked = {
       '2024-11-05': [],
@@ -490,7 +487,7 @@ describe.each(Object.keys(content) as Legacy[])('in %s', (revision) => {
     expect(questions('roots/list')).toEqual([{}]);
   });
 
-  test('a message to a model with several parts is one message a part, where it has but one', async () => {
+  test('a sampling message with several blocks becomes one message for each block, if the revision has one block only', async () => {
     const { questions } = await inRevision(revision);
     const first = revision < '2025-06-18' ? { ...look, annotations } : look;
     const last = revision === '2024-11-05' ? spoken : audio;
@@ -500,7 +497,7 @@ describe.each(Object.keys(content) as Legacy[])('in %s', (revision) => {
   });
 });
 
-test('what a plainer form was answered with is that of the form that was asked', async () => {
+test('the answers to a simplified form are converted to those of the original form', async () => {
   const { answer } = await inRevision('2025-06-18');
   expect(JSON.parse(answer('form')['result'].content[0].text)).toEqual({
     action: 'accept',
@@ -520,14 +517,14 @@ test.each([...LEGACY_REVISIONS])('a constant list is shaped once for %s, any oth
   expect(toLegacyResult(open, 'tools/list', profile)['tools'][0]).not.toBe(tool);
 });
 
-test('what is shaped for one is not changed for another', async () => {
+test('a message converted for one client is not changed for another', async () => {
   await Promise.all(LEGACY_REVISIONS.map(inRevision));
   expect(tool).toHaveProperty('execution');
   expect(text.annotations).toBe(dated);
   expect(requestedSchema.properties.color.oneOf).toBe(options);
 });
 
-test('results of methods that nobody here knows, and properties that no revision has, pass as they are', () => {
+test('results of unknown methods, and unknown properties, pass unchanged', () => {
   const profile = REVISIONS['2024-11-05'];
   const odd = { tools: [tool], content: [link], title: 'x' };
   expect(toLegacyResult(odd, 'vendor/odd', profile)).toBe(odd);
@@ -535,7 +532,7 @@ test('results of methods that nobody here knows, and properties that no revision
   expect(toLegacyResult(owned, 'tools/list', profile)).toBe(owned);
 });
 
-test('a result of a kind that came later is an error', () => {
+test('a result type of a later revision is an error', () => {
   const task = { resultType: 'task', taskId: 't' };
   expect(() => toLegacyResult(task, 'tools/call', REVISIONS['2025-11-25'])).toThrow(/of type "task"/);
 });

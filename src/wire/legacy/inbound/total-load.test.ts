@@ -68,7 +68,7 @@ test('many sessions together hold no more bytes of requests than are taken, unti
   expect(await late.call(3, 20 * MB)).toMatchObject({ result: {} });
 });
 
-test('what comes behind an initialize that is being answered counts too, until it is taken up or the session ends', async () => {
+test('messages that wait for initialize also count, until they are handled or the session ends', async () => {
   const ready = deferred();
   const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
   const inbound = createInbound(service);
@@ -125,7 +125,7 @@ test('answers count with the request that asked, and one that is too much fails 
   expect(await call(4, 60 * MB)).toMatchObject({ result: {} });
 });
 
-test('an answer that comes right behind the cancellation of its request takes no room', async () => {
+test('an answer right after the cancellation of its request uses no memory', async () => {
   const { open } = setUp();
   const { call, answer } = await open();
   await call(1, 1000, 'ask');
@@ -133,7 +133,7 @@ test('an answer that comes right behind the cancellation of its request takes no
   expect(await call(2, 60 * MB)).toBeUndefined();
 });
 
-test('an answer that comes when its request has been answered takes no room', async () => {
+test('an answer to a request that has ended uses no memory', async () => {
   const { open } = setUp();
   const { call, answer } = await open();
   expect(await call(1, 1000, 'ask in passing')).toMatchObject({ result: {} });

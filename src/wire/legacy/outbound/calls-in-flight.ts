@@ -1,7 +1,7 @@
 import type { Exchange } from '../../../core/exchange.ts';
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import type { RequestId } from '../../../jsonrpc/message.ts';
-import { MAY_ASK, Method } from '../../../protocol/methods.ts';
+import { CAN_REQUIRE_INPUT, Method } from '../../../protocol/methods.ts';
 import { Newest } from '../../../base/newest.ts';
 import type { NoticeQueue } from '../../notice-queue.ts';
 
@@ -88,5 +88,5 @@ export class CallsInFlight {
 
 /** Whether a request can carry a question. Without a session, only some methods can (2026-07-28, patterns/mrtr). */
 export function canAsk({ caller, method }: Exchange): boolean {
-  return caller.session !== undefined || MAY_ASK.has(method);
+  return caller.session !== undefined || CAN_REQUIRE_INPUT.has(method);
 }

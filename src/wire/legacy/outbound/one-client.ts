@@ -48,7 +48,7 @@ export class OneClient implements Attribution {
     });
     this.#early.add(begin);
     try {
-      const late = (): RpcError => new RpcError(ErrorCode.InternalError, `Nobody is there to answer ${method}`);
+      const late = (): RpcError => new RpcError(ErrorCode.InternalError, `No client is connected to answer ${method}`);
       return await waitFor(begun, { signal, timeout: EARLY_QUESTION, late });
     } finally {
       this.#early.delete(begin);

@@ -70,7 +70,7 @@ async function ready(options: Partial<OutboundOptions> = {}) {
 }
 
 describe('the handshake', () => {
-  test('asks for the newest revision in the name of the client', async () => {
+  test('requests the newest revision with the client’s identity', async () => {
     const { server } = await connecting({ capabilities: { roots: {} } });
     expect(server.next()).toEqual({
       jsonrpc: '2.0',
@@ -81,7 +81,7 @@ describe('the handshake', () => {
   });
 
   test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
-    'goes on in %s where the server says so',
+    'continues in %s if the server chooses it',
     async (revision) => {
       const { server, upstream } = await connecting();
       await server.send({ id: server.next().id, result: welcome(revision) });
@@ -98,7 +98,7 @@ describe('the handshake', () => {
   );
 
   test.each(['2026-07-28', '1999-01-01', undefined, 5])(
-    'fails where the server answers with revision %j',
+    'fails if the server answers with revision %j',
     async (revision) => {
       const { server, upstream } = await connecting();
       await server.send({ id: server.next().id, result: { ...welcome(), protocolVersion: revision } });
@@ -114,7 +114,7 @@ describe('the handshake', () => {
     expect(server.closed).toBe(true);
   });
 
-  test('fails where it takes too long, and is not cancelled', async () => {
+  test('fails after a timeout, and is not cancelled', async () => {
     const { server, upstream } = await connecting({ handshakeTimeout: 1000 });
     server.take();
     await vi.advanceTimersByTimeAsync(1000);
@@ -123,13 +123,14 @@ describe('the handshake', () => {
     expect(server.closed).toBe(true);
   });
 
-  test('fails where the server goes away, and says why', async () => {
-    const { server, upstream } = await connecting({ closeReason: () => new Error('exit code 3') });
+  test('fails if the server exits, with the reason', async () => {
+    const { server, upstream, transport } = await connecting();
+    Object.assign(transport, { closeReason: new Error('exit code 3') });
     await server.transport.close();
     await expect(upstream).rejects.toMatchObject({ code: -32000, message: 'Connection closed: exit code 3' });
   });
 
-  test('finds that a server of before 2025-03-26, which had no word for it, may complete what it has', async () => {
+  test('assumes that a server before 2025-03-26, which has no capability for it, supports completion', async () => {
     const capabilitiesOf = async (revision: string, capabilities: JsonObject): Promise<JsonObject> => {
       const { server, upstream } = await connecting();
       await server.send({ id: server.next().id, result: welcome(revision, capabilities) });
@@ -140,7 +141,7 @@ describe('the handshake', () => {
     expect(await capabilitiesOf('2025-03-26', { prompts: {} })).toEqual({ prompts: {} });
   });
 
-  test('answers a ping in the middle of it', async () => {
+  test('answers a ping during the handshake', async () => {
     const { server } = await connecting();
     server.take();
     await server.send({ id: 'p', method: 'ping' });
@@ -163,7 +164,7 @@ describe('the handshake', () => {
 });
 
 describe('calls', () => {
-  test('go out under ids of their own and are answered by theirs', async () => {
+  test('have their own ids and are matched by them', async () => {
     const { server, start } = await ready();
     const one = await start('tools/call', { name: 'a' });
     const two = await start('vendor/odd', { b: [2] });
@@ -178,7 +179,7 @@ describe('calls', () => {
     await expect(two.result).rejects.toMatchObject({ code: -5, message: 'no', data: [1] });
   });
 
-  test('cancelled by the caller, the server is told and the answer is not waited for', async () => {
+  test('if the caller cancels, the server is notified and the answer is not awaited', async () => {
     const { server, start, errors } = await ready();
     const { exchange, result } = await start('tools/call', { _meta: { progressToken: 'mine' } });
     const { id, params } = server.next();
@@ -203,7 +204,7 @@ describe('calls', () => {
     expect(server.take()).toEqual([]);
   });
 
-  test('that are not answered run out of time, and the server is told', async () => {
+  test('without an answer time out, and the server is notified', async () => {
     const { server, start } = await ready({ timeout: 1000 });
     const { result } = await start('tools/call');
     const { id } = server.next();
@@ -212,7 +213,7 @@ describe('calls', () => {
     expect(server.take()).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: id } }]);
   });
 
-  test('do not say what a caller of 2026-07-28 says of itself: the server would take them for its own requests', async () => {
+  test('do not contain a 2026-07-28 caller’s information about itself, which the server would misunderstand', async () => {
     const { server, start } = await ready();
     const sender = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -255,7 +256,7 @@ describe('calls', () => {
     expect(errors.at(-1)!.message).toContain('no active request');
   });
 
-  test('do not pile up the progress that a slow reader has not taken, and have the newest before their result', async () => {
+  test('keep only the newest progress for a slow reader, and send it before their result', async () => {
     const { server, start } = await ready();
     const order: unknown[] = [];
     const { result } = await start(
@@ -284,7 +285,7 @@ describe('calls', () => {
     expect(order.slice(before)).toEqual([5000, 'result']);
   });
 
-  test('fail with an error without an id where just one is in flight', async () => {
+  test('fail with an error without an id if only one is in flight', async () => {
     const { server, start, errors } = await ready();
     const error = { code: -32700, message: 'Parse error' };
     const one = await start('tools/call');
@@ -302,7 +303,8 @@ describe('calls', () => {
   });
 
   test('fail when the connection closes, and so do later ones', async () => {
-    const { server, start, upstream } = await ready({ closeReason: () => new Error('killed by SIGKILL') });
+    const { server, start, upstream, transport } = await ready();
+    Object.assign(transport, { closeReason: new Error('killed by SIGKILL') });
     const closed = deferred();
     upstream.onclose = closed.resolve;
     const { result } = await start('tools/call');
@@ -342,7 +344,7 @@ describe('questions of the server', () => {
     ]);
   });
 
-  test('belong to the newest tools/call where there are several calls, else to the newest call, else to who listens', async () => {
+  test('belong to the newest tools/call, otherwise to the newest call, otherwise to a subscriber', async () => {
     const { server, start } = await ready();
     const asked = async (): Promise<string> => {
       await server.send({ id: 'q', method: 'roots/list' });
@@ -367,7 +369,7 @@ describe('questions of the server', () => {
     listener.exchange.abort();
   });
 
-  test('that come before any call are asked with the first that can carry them', async () => {
+  test('before any call are asked with the first call that can carry them', async () => {
     const { server, start } = await ready();
     await server.send({ id: 's1', method: 'roots/list' });
     // Without a session a caller cannot be asked in the middle of a list.
@@ -376,7 +378,7 @@ describe('questions of the server', () => {
     expect(server.take().at(-1)).toMatchObject({ id: 's1', result: { name: 'call' } });
   });
 
-  test('go out with another call where the one that they went out with was answered before its caller was asked', async () => {
+  test('move to another call if theirs is answered before its caller was asked', async () => {
     const { server, start } = await ready();
     await start('tools/call', { name: 'older' }, answering('older'));
     const newer = deferred<JsonObject>();
@@ -388,7 +390,7 @@ describe('questions of the server', () => {
     expect(server.take()).toMatchObject([{ id: 's1', result: { name: 'older' } }]);
   });
 
-  test('that nobody is there to answer are refused after half a minute', async () => {
+  test('that nobody can answer are refused after 30 seconds', async () => {
     const { server } = await ready();
     await server.send({ id: 's1', method: 'roots/list' });
     expect(server.take()).toEqual([]);
@@ -398,7 +400,7 @@ describe('questions of the server', () => {
     ]);
   });
 
-  test('are not asked of a call that was answered before', async () => {
+  test('are not asked of a call that has been answered', async () => {
     const { server, start } = await ready();
     const { exchange } = await start('tools/call', {}, answering('call'));
     await server.send({ id: server.next().id, result: {} });
@@ -420,7 +422,7 @@ describe('questions of the server', () => {
     expect(signal!.reason).toMatchObject({ code: -32000, message: 'Connection closed' });
   });
 
-  test('are bounded in number: what is more is refused until one of them is answered', async () => {
+  test('are limited in number: further ones are refused until one is answered', async () => {
     const { server, start } = await ready();
     const first = deferred<JsonObject>();
     let asked = 0;
@@ -446,7 +448,7 @@ describe('questions of the server', () => {
     expect(server.take()).toEqual([{ jsonrpc: '2.0', id: 's1', error: { code: -1, message: 'declined', data: 5 } }]);
   });
 
-  test('that the server takes back are not answered, and the caller is told', async () => {
+  test('that the server cancels are not answered, and the caller is notified', async () => {
     const { server, start } = await ready();
     const answer = deferred<JsonObject>();
     let signal: AbortSignal | undefined;
@@ -492,7 +494,7 @@ describe('listening', () => {
     return said;
   }
 
-  test('is acknowledged first, with what the server can do', async () => {
+  test('is acknowledged first, with what the server supports', async () => {
     const { server, start } = await ready();
     const { exchange } = await start('subscriptions/listen', { notifications: all });
     await answerAll(server);
@@ -504,7 +506,7 @@ describe('listening', () => {
     ]);
   });
 
-  test('hears what was asked for, until it ends', async () => {
+  test('gets the changes that were requested, until it ends', async () => {
     const { server, start } = await ready();
     const { exchange, result } = await start('subscriptions/listen', { notifications: { toolsListChanged: true } });
     exchange.notified.length = 0;
@@ -548,7 +550,7 @@ describe('listening', () => {
     await expect(result).rejects.toMatchObject({ code: -32002 });
   });
 
-  test('asks for the least severe level that anyone wants', async () => {
+  test('requests the lowest level that any caller wants', async () => {
     const { server, start } = await ready();
     await start('subscriptions/listen', {}, { caller: { logLevel: 'error' } });
     const first = server.next();
@@ -558,7 +560,7 @@ describe('listening', () => {
     expect(server.next().params).toEqual({ level: 'info' });
   });
 
-  test('a log message is that of the only call, else of the session', async () => {
+  test('a log message belongs to the only call, otherwise to the session', async () => {
     const { server, start } = await ready();
     const listener = await start('subscriptions/listen', {});
     const call = await start('tools/call');
@@ -569,7 +571,7 @@ describe('listening', () => {
     expect(listener.exchange.notified.slice(1).map(({ params }) => params!['data'])).toEqual([2]);
   });
 
-  test('whose a log message is takes no longer to know where many calls are in flight', async () => {
+  test('attributing a log message takes no longer with many calls in flight', async () => {
     const { server, start, transport } = await ready();
     const calls = await Promise.all(
       Array.from({ length: 4000 }, () => start('tools/call', {}, { caller: { logLevel: 'info' } })),
@@ -587,7 +589,7 @@ describe('listening', () => {
     expect(calls.slice(0, -1).every(({ exchange }) => exchange.notified.length === 0)).toBe(true);
   });
 
-  test('a notification that nobody here knows is that of the only call of a caller without a session', async () => {
+  test('an unknown notification belongs to the only call of a caller without a session', async () => {
     const { server, start } = await ready();
     const listener = await start('subscriptions/listen', {});
     const say = (n: number): Promise<void> => server.send({ method: 'notifications/vendor', params: { n } });
@@ -601,7 +603,7 @@ describe('listening', () => {
     expect(listener.exchange.notified.slice(1)).toEqual([{ method: 'notifications/vendor', params: { n: 2 } }]);
   });
 
-  test('what comes on the stream of a call is that of the call, though a session listens', async () => {
+  test('a message on the stream of a call belongs to the call, even if a session subscribes', async () => {
     const { server, start, transport } = await ready();
     const options = { caller: { session: { id: 's', signal: new AbortController().signal } } };
     const listener = await start('subscriptions/listen', {}, options);
@@ -615,7 +617,7 @@ describe('listening', () => {
     expect(listener.exchange.notified.slice(1)).toHaveLength(1);
   });
 
-  test('a log message that comes on another stream, right behind the answer, is still that of its call', async () => {
+  test('a log message on another stream, right after the answer, still belongs to its call', async () => {
     const { server, start } = await ready({ streams: true });
     const { exchange, result } = await start('tools/call', {}, { caller: { logLevel: 'info' } });
     const level = server.next();
@@ -627,7 +629,7 @@ describe('listening', () => {
     expect(await result).toEqual({ done: true });
   });
 
-  test('anew in a session, nothing is lost that a slow reader has not had from the exchange before', async () => {
+  test('in a new session, messages that a slow reader has not read are not lost', async () => {
     const { server, start } = await ready();
     const session = { id: 's', signal: new AbortController().signal };
     const options = { caller: { session } };

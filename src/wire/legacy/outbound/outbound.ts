@@ -1,4 +1,4 @@
-import { CONNECTION_CLOSED, PendingRequests } from '../../../jsonrpc/pending.ts';
+import { connectionClosed, PendingRequests, unexpectedResponse } from '../../../jsonrpc/pending.ts';
 import type { TimeLimits } from '../../../base/deadline.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import {
@@ -15,47 +15,22 @@ import { abortReason, isAborted, offAbort, onAbort } from '../../../core/base-ex
 import type { Exchange, Service } from '../../../core/exchange.ts';
 import { isNotificationMethod, KNOWN_NOTICES, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, type Revision, type RevisionProfile } from '../../../protocol/revisions.ts';
-import type { DiscoverResult, Implementation } from '../../../protocol/types.ts';
+import type { DiscoverResult } from '../../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type Transport } from '../../../transport/transport.ts';
-import type { Upstream } from '../../upstream.ts';
+import { HANDSHAKE_TIMEOUT, limitsOf, type OpeningOptions, type Upstream } from '../../upstream.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
 import { Recent } from '../../../base/recent.ts';
 import type { Attribution } from './attribution.ts';
 import { CallsInFlight, type CallInFlight } from './calls-in-flight.ts';
-import { withoutSender } from '../translate/meta.ts';
+import { withoutSender } from '../../meta.ts';
 import { OneClient } from './one-client.ts';
 import type { OwnRequest } from './own-request.ts';
 import { ServerQuestions } from './server-questions.ts';
-import { TaskSessions } from './task-sessions.ts';
-import { TaskTokens } from './task-tokens.ts';
+import { TaskOwners } from './task-owners.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
 import { afterVisits, visitsFirst, visitsOf } from '../translate/url-required.ts';
 
-export interface OutboundOptions {
-  readonly clientInfo: Implementation;
-  /** Which kinds of questions the server may ask. Default none. */
-  readonly capabilities?: JsonObject | undefined;
-  /** The revision to ask for. Default 2025-11-25, the newest with a handshake. */
-  readonly revision?: Revision | undefined;
-  /**
-   * How long a request waits for its response. Progress restarts the time. Milliseconds, default 10 minutes; 0 for no
-   * limit.
-   */
-  readonly timeout?: number | undefined;
-  /** The longest time for a request, whatever its progress. Milliseconds, default 1 hour; 0 for no limit. */
-  readonly maxTimeout?: number | undefined;
-  /**
-   * How long the handshake may take, and also each request that the connection makes for itself: resource subscriptions
-   * and the log level. Milliseconds, default 60 000; 0 for no limit.
-   */
-  readonly handshakeTimeout?: number | undefined;
-  /**
-   * How long `initialize` may take if some of the handshake's time is already spent. Milliseconds; 0 for no limit.
-   * Default `handshakeTimeout`.
-   */
-  readonly openTimeout?: number | undefined;
-  /** The last request id that was already used on this connection. Default 0: none. */
-  readonly lastId?: number | undefined;
+export interface OutboundOptions extends OpeningOptions {
   /** Assigns messages that name no call. Default: all calls belong to one client. */
   readonly attribution?: Attribution | undefined;
   /**
@@ -64,10 +39,6 @@ export interface OutboundOptions {
    * cannot be delivered later.
    */
   readonly streams?: boolean | undefined;
-  /** Why the transport closed, if it knows. */
-  readonly closeReason?: () => Error | undefined;
-  /** Receives errors that cannot be reported to a caller. Default: none. */
-  readonly onerror?: ((error: Error) => void) | undefined;
 }
 
 /**
@@ -94,7 +65,6 @@ export async function connectLegacy(transport: Transport, options: OutboundOptio
   }
 }
 
-const HANDSHAKE_TIMEOUT = 60_000;
 /** How long a response waits for log messages of its call on another stream. Milliseconds. */
 const LATE = 10;
 class LegacyOutbound implements Upstream {
@@ -113,8 +83,7 @@ class LegacyOutbound implements Upstream {
   readonly #attribution: Attribution;
   readonly #questions: ServerQuestions;
   #lastToken = 0;
-  readonly #tasks = new TaskTokens();
-  readonly #taskSessions = new TaskSessions();
+  readonly #tasks = new TaskOwners();
   /** What was cancelled or timed out recently. */
   readonly #givenUp = { requests: new Recent(), tokens: new Recent(), calls: new Recent<Exchange>() };
   readonly #listeners: UpstreamListeners;
@@ -126,7 +95,7 @@ class LegacyOutbound implements Upstream {
     this.#transport = transport;
     this.#options = options;
     this.#pending = new PendingRequests(options.lastId);
-    this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
+    this.#limits = limitsOf(options);
     this.#onerror = options.onerror ?? (() => {});
     const limit = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
     this.#ownLimits = { timeout: limit, maxTimeout: limit };
@@ -140,7 +109,7 @@ class LegacyOutbound implements Upstream {
   }
 
   get closeReason(): Error | undefined {
-    return this.#options.closeReason?.();
+    return this.#transport.closeReason;
   }
 
   /** Opens the session (2025-11-25, basic/lifecycle: Initialization). */
@@ -241,9 +210,7 @@ class LegacyOutbound implements Upstream {
       offAbort(exchange, cancel);
       this.#calls.delete(id, call);
       if (upstreamToken !== undefined && this.#givenUp.requests.has(id)) this.#givenUp.tokens.add(upstreamToken);
-      if (!answer) return;
-      this.#tasks.answered(exchange, answer, upstreamToken);
-      this.#taskSessions.answered(exchange, answer);
+      if (answer) this.#tasks.answered(exchange, answer, upstreamToken);
     };
     result.then(done, () => done());
     return visiting ? result.catch(visitsOf) : result;
@@ -254,7 +221,7 @@ class LegacyOutbound implements Upstream {
     return wanted && this.#options.streams === true && this.discovered.capabilities['logging'] !== undefined;
   }
 
-  /** Sends a request. If its time runs out, the server is told (2025-11-25, basic/lifecycle: Timeouts). */
+  /** Sends a request. After a timeout, the server is notified (2025-11-25, basic/lifecycle: Timeouts). */
   #request(method: string, params: JsonObject, limits: TimeLimits): { id: RequestId; result: Promise<JsonObject> } {
     return this.#pending.open(method, params, limits, this.#transmit, this.#expired);
   }
@@ -293,10 +260,7 @@ class LegacyOutbound implements Upstream {
       const settled = this.#pending.settle(response, extra?.cause);
       const late = settled ? undefined : this.#givenUp.calls.take(response.id);
       if (late) this.#attribution.over(late);
-      if (!settled && !this.#givenUp.requests.has(response.id)) {
-        const what = 'error' in message ? `: ${message.error.message}` : '';
-        this.#onerror(new Error(`A response came for ${JSON.stringify(message.id)}, which nothing waits for${what}`));
-      }
+      if (!settled && !this.#givenUp.requests.has(response.id)) this.#onerror(unexpectedResponse(response));
     } else if ('id' in message) {
       this.#questions.receive(message, extra?.relatedRequestId);
     } else {
@@ -337,7 +301,9 @@ class LegacyOutbound implements Upstream {
       }
       case NotificationMethod.TaskStatus: {
         this.#tasks.said(params);
-        const session = this.#taskSessions.of(params['taskId'], this.#listeners.onlySession);
+        // On a connection that several clients share, the only session that listens need not be the owner's.
+        const only = this.#options.attribution ? undefined : this.#listeners.onlySession;
+        const session = this.#tasks.sessionOf(params['taskId'], only);
         if (session) this.#listeners.deliver(method, params, session);
         return;
       }
@@ -361,7 +327,7 @@ class LegacyOutbound implements Upstream {
     const id = this.#calls.idOf(token);
     const call = this.#calls.get(id);
     if (id === undefined || !call) {
-      const task = this.#tasks.of(token);
+      const task = this.#tasks.ofToken(token);
       if (task)
         return this.#listeners.deliver(
           NotificationMethod.Progress,
@@ -369,7 +335,7 @@ class LegacyOutbound implements Upstream {
           task.session,
         );
       if (this.#givenUp.tokens.has(token)) return;
-      return this.#onerror(new Error(`Progress came for ${JSON.stringify(token)}, which is no active request`));
+      return this.#onerror(new Error(`Progress was ignored: ${JSON.stringify(token)} belongs to no active request`));
     }
     this.#pending.extend(id);
     this.#tell(call, NotificationMethod.Progress, { ...params, progressToken: call.token });
@@ -382,12 +348,7 @@ class LegacyOutbound implements Upstream {
 
   #close(): void {
     if (this.#closed) return;
-    const cause = this.#options.closeReason?.();
-    this.#closed = new RpcError(
-      CONNECTION_CLOSED,
-      cause ? `Connection closed: ${cause.message}` : 'Connection closed',
-      { cause },
-    );
+    this.#closed = connectionClosed(this.closeReason);
     this.#pending.close(this.#closed);
     this.#listeners.close(this.#closed);
     this.#questions.close(this.#closed);

@@ -50,7 +50,7 @@ test('a call does not wait for ever for its log level', async () => {
   expect(await call).toEqual({ content: [] });
 });
 
-test('a call that is given up while its log level is unanswered is not made', async () => {
+test('a call cancelled while its log level is pending is not made', async () => {
   const { server, service } = await connected();
   const exchange = new TestExchange('tools/call', {}, { caller: { logLevel: 'info' } });
   const call = service(exchange);
@@ -61,7 +61,7 @@ test('a call that is given up while its log level is unanswered is not made', as
   expect(server.take()).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: id } }]);
 });
 
-test('a subscription that is given up while it is unanswered is cancelled, and the session is heard', async () => {
+test('a subscription cancelled while it is pending is cancelled, and the session gets its messages', async () => {
   const { server, service, errors } = await connected();
   const session = { id: 's', signal: new AbortController().signal };
   const first = new TestExchange('subscriptions/listen', {}, { caller: { session }, onask: () => ({ roots: [] }) });

@@ -25,7 +25,7 @@ async function listening() {
   return { errors, sent, gone, listeners, exchange, over };
 }
 
-test('a server that does not let go of a subscription is reported', async () => {
+test('a server that refuses to unsubscribe is reported', async () => {
   const { errors, sent, gone, exchange, over } = await listening();
   exchange.abort();
   await settled();
@@ -35,7 +35,7 @@ test('a server that does not let go of a subscription is reported', async () => 
   expect(errors.map(({ message }) => message)).toEqual(['never heard of it']);
 });
 
-test('one whose connection ends meanwhile is not', async () => {
+test('a connection that ends meanwhile is not reported', async () => {
   const { errors, gone, listeners, exchange, over } = await listening();
   exchange.abort();
   await settled();
@@ -45,7 +45,7 @@ test('one whose connection ends meanwhile is not', async () => {
   expect(errors).toEqual([]);
 });
 
-test('and one whose connection is about to end is not told', async () => {
+test('a connection that is about to end gets no unsubscribe', async () => {
   const { sent, listeners, exchange, over } = await listening();
   listeners.retire();
   exchange.abort();
@@ -56,7 +56,7 @@ test('and one whose connection is about to end is not told', async () => {
 test.each([
   ['resources/subscribe', params, capabilities],
   ['logging/setLevel', { notifications: {} }, { logging: {} }],
-])('a listener that gives up while %s is unanswered swallows nothing', async (method, filter, able) => {
+])('a listener that ends while %s is pending swallows nothing', async (method, filter, able) => {
   const server = askedServer();
   const listeners = new UpstreamListeners(server.send, () => {});
   const session = { id: 's', signal: new AbortController().signal };
@@ -77,7 +77,7 @@ test.each([
   expect(second.notified).toEqual([]);
 });
 
-test('a reader that does not take the acknowledgement is not waited for when it is gone', async () => {
+test('a reader that does not accept the acknowledgement is not awaited after it has left', async () => {
   const server = askedServer();
   const listeners = new UpstreamListeners(server.send, () => {});
   const exchange = new TestExchange('subscriptions/listen', {}, { onnotify: () => new Promise<void>(() => {}) });
@@ -87,7 +87,7 @@ test('a reader that does not take the acknowledgement is not waited for when it 
   expect(await over).toEqual({});
 });
 
-test('an update of a part of a resource is told to who listens to the whole, and to nobody else', async () => {
+test('an update of a part of a resource goes only to subscribers of the whole', async () => {
   const { listeners, exchange } = await listening();
   const tell = (uri: unknown): void => listeners.deliver('notifications/resources/updated', { uri });
   exchange.notified.length = 0;

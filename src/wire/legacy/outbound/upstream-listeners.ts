@@ -3,13 +3,13 @@ import { isAborted } from '../../../core/base-exchange.ts';
 import { untilAborted } from '../../../base/wait.ts';
 import type { Exchange, Session } from '../../../core/exchange.ts';
 import { LOG_LEVELS, reaches, type LogLevel } from '../../../protocol/logging.ts';
-import { NotificationMethod } from '../../../protocol/methods.ts';
+import { Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { isWithin, LIST_CHANGES } from '../../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
 import type { SendRequest } from './own-request.ts';
-import { UpstreamLevel } from './upstream-level.ts';
-import { UpstreamSubscriptions, type UpstreamSubscription } from './upstream-subscriptions.ts';
+import { ServerSetting } from './server-setting.ts';
+import { UpstreamSubscriptions } from './upstream-subscriptions.ts';
 
 interface Listener {
   readonly exchange: Exchange;
@@ -28,14 +28,17 @@ const LIST_FILTERS = new Map(LIST_CHANGES.map(([filter, notice]) => [notice as s
 export class UpstreamListeners {
   readonly #listeners = new Set<Listener>();
   readonly #subscriptions: UpstreamSubscriptions;
-  readonly #level: UpstreamLevel;
+  readonly #level: ServerSetting<LogLevel>;
   readonly #onerror: (error: Error) => void;
   /** The least severe level that any call without a session has wanted. */
   #ofCalls: LogLevel | undefined;
 
   constructor(request: SendRequest, onerror: (error: Error) => void) {
     this.#subscriptions = new UpstreamSubscriptions(request, onerror);
-    this.#level = new UpstreamLevel(request, () => leastSevere(this.#wantedLevels()));
+    this.#level = new ServerSetting<LogLevel>(
+      (level) => request(Method.SetLevel, { level }),
+      () => leastSevere(this.#wantedLevels()),
+    );
     this.#onerror = onerror;
   }
 
@@ -71,14 +74,13 @@ export class UpstreamListeners {
     this.#listeners.add(listener);
     signal.addEventListener('abort', stop);
     if (signal.aborted) stop();
-    const joined: UpstreamSubscription[] = [];
+    const joined: string[] = [];
     try {
       if (capabilities['logging']) await this.#level.adjust(signal);
       for (const uri of uris) {
         if (signal.aborted) break;
-        const subscription = this.#subscriptions.join(uri);
-        joined.push(subscription);
-        await untilAborted(subscription.made, signal);
+        joined.push(uri);
+        await this.#subscriptions.join(uri, signal);
       }
       if (!signal.aborted) {
         const acknowledgement = { notifications: honoured(filter, uris, capabilities) };
@@ -89,7 +91,7 @@ export class UpstreamListeners {
     } finally {
       this.#remove(listener);
       signal.removeEventListener('abort', stop);
-      await Promise.all(joined.map((subscription) => this.#subscriptions.leave(subscription)));
+      await Promise.all(joined.map((uri) => this.#subscriptions.leave(uri)));
     }
   }
 

@@ -8,20 +8,18 @@ const URI = 'x://y';
 function setUp() {
   const server = askedServer();
   const errors: Error[] = [];
-  return {
-    ...server,
-    errors,
-    subscriptions: new UpstreamSubscriptions(server.send, (error) => void errors.push(error)),
-  };
+  const subscriptions = new UpstreamSubscriptions(server.send, (error) => void errors.push(error));
+  const join = (signal = new AbortController().signal): Promise<void> => subscriptions.join(URI, signal);
+  return { ...server, errors, subscriptions, join };
 }
 
 test('the next subscription waits until the server has let go of the last', async () => {
-  const { subscriptions, asked, answer } = setUp();
-  const one = subscriptions.join(URI);
+  const { subscriptions, join, asked, answer } = setUp();
+  const one = join();
   answer();
-  await one.made;
-  const left = subscriptions.leave(one);
-  const two = subscriptions.join(URI);
+  await one;
+  const left = subscriptions.leave(URI);
+  const two = join();
   await settled();
   expect(asked()).toEqual([`resources/subscribe ${URI}`, `resources/unsubscribe ${URI}`]);
   answer();
@@ -29,30 +27,35 @@ test('the next subscription waits until the server has let go of the last', asyn
   await settled();
   expect(asked()).toEqual([`resources/subscribe ${URI}`]);
   answer();
-  await two.made;
+  await two;
 });
 
-test('one that was left while it waited is not made', async () => {
-  const { subscriptions, asked, answer } = setUp();
-  const one = subscriptions.join(URI);
+test('a subscription that is cancelled while it waits is not made', async () => {
+  const { subscriptions, join, asked, answer } = setUp();
+  const one = join();
   answer();
-  await one.made;
-  const left = subscriptions.leave(one);
-  await subscriptions.leave(subscriptions.join(URI));
+  await one;
+  const left = [subscriptions.leave(URI)];
+  void join();
+  left.push(subscriptions.leave(URI));
   asked();
   answer();
-  await left;
-  await settled();
+  await Promise.all(left);
   expect(asked()).toEqual([]);
 });
 
-test('one that the server does not answer is taken back with the last who waits for it, and undone', async () => {
+test('an unanswered subscription is cancelled with its last waiter, and undone', async () => {
   const lost = unhandled();
-  const { subscriptions, asked, answer, errors } = setUp();
-  const [one, two] = [subscriptions.join(URI), subscriptions.join(URI)];
-  await subscriptions.leave(one);
+  const { subscriptions, join, asked, answer, errors } = setUp();
+  const [one, two] = [new AbortController(), new AbortController()];
+  const joined = [join(one.signal), join(two.signal)];
+  one.abort();
+  await joined[0];
+  await subscriptions.leave(URI);
   expect(asked()).toEqual([`resources/subscribe ${URI}`]);
-  const left = subscriptions.leave(two);
+  two.abort();
+  await joined[1];
+  const left = subscriptions.leave(URI);
   expect(asked()).toEqual(['cancelled resources/subscribe', `resources/unsubscribe ${URI}`]);
   // It may never have been made.
   answer(new Error('not subscribed'));
@@ -61,16 +64,16 @@ test('one that the server does not answer is taken back with the last who waits 
   expect(await lost()).toEqual([]);
 });
 
-test('one that is refused fails all who wait, and is asked for anew by the next', async () => {
-  const { subscriptions, asked, answer } = setUp();
-  const [one, two] = [subscriptions.join(URI), subscriptions.join(URI)];
+test('a refused subscription fails all waiters, and the next caller requests it again', async () => {
+  const { subscriptions, join, asked, answer } = setUp();
+  const [one, two] = [join(), join()];
   answer(new Error('no such resource'));
-  await expect(one.made).rejects.toThrow('no such resource');
-  await expect(two.made).rejects.toThrow('no such resource');
-  const three = subscriptions.join(URI);
+  await expect(one).rejects.toThrow('no such resource');
+  await expect(two).rejects.toThrow('no such resource');
+  const three = join();
   answer();
-  await three.made;
-  await subscriptions.leave(one);
-  await subscriptions.leave(two);
+  await three;
+  await subscriptions.leave(URI);
+  await subscriptions.leave(URI);
   expect(asked()).toEqual([`resources/subscribe ${URI}`, `resources/subscribe ${URI}`]);
 });

@@ -24,7 +24,7 @@ test('the messages of a prompt are shaped too', () => {
   expect(shapeContent(result, REVISIONS['2024-11-05'])).toEqual({ description: 'd', messages });
 });
 
-test('what needs no shaping stays the same object', () => {
+test('content that needs no change stays the same object', () => {
   for (const result of [
     {},
     { content: [text] },

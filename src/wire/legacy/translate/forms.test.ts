@@ -8,7 +8,7 @@ const form = (properties: object, required?: string[]) => ({
   ...(required === undefined ? {} : { required }),
 });
 
-test('a choice of several is asked by a boolean for each option, named apart from other fields', () => {
+test('a multiple choice becomes a boolean for each option, with names unlike other fields', () => {
   const { schema, restore } = plainForm(form({ 'x.a': { type: 'string' }, x: several() }, ['x', 'x.a']));
   expect(Object.keys(schema['properties'])).toEqual(['x.a', 'x.a_', 'x.b']);
   expect(schema['required']).toEqual(['x.a']);
@@ -20,25 +20,25 @@ test.each([
   ['that may be empty', several(), undefined, { 'x.a': false, 'x.b': false }, { x: [] }],
   ['that may not be empty', several({ minItems: 1 }), undefined, { 'x.a': false, 'x.b': false }, {}],
   ['that was not answered', several(), undefined, {}, {}],
-])('where nothing is chosen of a choice %s', (_, field, required, content, whole) => {
+])('if no option of a choice is selected %s', (_, field, required, content, whole) => {
   expect(plainForm(form({ x: field }, required)).restore(content)).toEqual(whole);
 });
 
-test('a form that asks nothing else is required to say nothing', () => {
+test('a form with only such fields has no required ones', () => {
   expect(plainForm(form({ x: several() }, ['x'])).schema).not.toHaveProperty('required');
 });
 
-test.each([[{ type: 'array' }], [{ type: 'array', items: { type: 'string' } }]])('%j is no choice', (field) => {
+test.each([[{ type: 'array' }], [{ type: 'array', items: { type: 'string' } }]])('%j is not a choice', (field) => {
   expect(() => plainForm(form({ x: field }))).toThrow(expect.objectContaining({ code: -32603 }));
 });
 
-test('what is asked plainly is asked as it was', () => {
+test('plain fields stay unchanged', () => {
   const plain = form({ a: { type: 'string', enum: ['x'], enumNames: ['X'] }, b: { type: 'boolean', default: true } });
   expect(plainForm(plain).schema).toEqual(plain);
   expect(plainForm({ type: 'object' }).schema).toEqual({ type: 'object' });
 });
 
-test('a form with very many options is made in time that grows with it alone', () => {
+test('a form with very many options takes linear time', () => {
   const values = Array.from({ length: 100_000 }, (_, index) => `o${index}`);
   const same = values.map(() => 'same');
   const properties = {

@@ -94,7 +94,7 @@ function listedOptions(name: string, { items }: JsonObject): readonly Option[] {
   if (options !== undefined) return options;
   throw new RpcError(
     ErrorCode.InternalError,
-    `elicitation/create was not sent: field ${JSON.stringify(name)} is a list of what is no choice`,
+    `elicitation/create was not sent: field ${JSON.stringify(name)} is a list whose items are not a choice`,
   );
 }
 

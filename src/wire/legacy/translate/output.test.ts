@@ -9,7 +9,7 @@ const array = { ...plain, outputSchema: { type: 'array' } };
 const union = { ...plain, outputSchema: { anyOf: [{ type: 'object' }, { type: 'string' }] } };
 const said = [{ type: 'text', text: 'said' }];
 
-test.each(LEGACY_REVISIONS)('%s gets no output schema that is not about an object', (revision) => {
+test.each(LEGACY_REVISIONS)('%s gets no output schema that is not for an object', (revision) => {
   for (const tool of [array, union]) expect(shapeTool(tool, REVISIONS[revision])).toEqual(plain);
 });
 
@@ -19,7 +19,7 @@ test.each(['2025-06-18', '2025-11-25'] as const)('%s gets an output schema that 
 });
 
 test.each([[[1, 2]], ['text'], [3], [true], [null]])(
-  'a structured value that is no object is left out: %j',
+  'a structured value that is not an object is omitted: %j',
   (value) => {
     expect(shapeOutput({ content: said, structuredContent: value }, profile)).toEqual({ content: said });
   },
@@ -35,20 +35,20 @@ test.each([
   ['no content', undefined, []],
   ['empty content', [], []],
   ['an image alone', [image], [image]],
-])('a value that is left out becomes text where there is %s', (_, content, kept) => {
+])('an omitted value becomes text if there is %s', (_, content, kept) => {
   const text = { type: 'text', text: '{"a":1}' };
   expect(shapeOutput({ content, structuredContent: { a: 1 } }, REVISIONS['2025-03-26'])).toEqual({
     content: [...kept, text],
   });
 });
 
-test('the newest revision gets all as it is', () => {
+test('the newest revision gets everything unchanged', () => {
   const newest = REVISIONS['2026-07-28'];
   const result = { content: [], structuredContent: [] };
   expect(shapeOutput(result, newest)).toBe(result);
   expect(shapeTool(array, newest)).toBe(array);
 });
 
-test('what needs no shaping stays the same object', () => {
+test('a result that needs no change stays the same object', () => {
   for (const result of [{}, { content: [], structuredContent: {} }]) expect(shapeOutput(result, profile)).toBe(result);
 });

@@ -25,7 +25,7 @@ test.each([
   ['elicitation/create', { message: 'm', requestedSchema: {} }, { action: 'decline' }],
   ['roots/list', {}, { roots: [] }],
   ['vendor/question', { any: 'thing' }, { any: 'answer' }],
-])('%s is asked in the middle of a call', async (method, params, result) => {
+])('%s is asked during a call', async (method, params, result) => {
   const { client } = await opened(service, { capabilities: everything });
   await client.send({ id: 'call', method: 'ask', params: { method, params } });
   const question = client.next();
@@ -56,7 +56,7 @@ test("the client's error is the error of the question", async () => {
   expect(client.next()).toEqual({ jsonrpc: '2.0', id: 1, error });
 });
 
-test('a question that is not answered runs out of time and is taken back', async () => {
+test('an unanswered question times out and is cancelled', async () => {
   const { client } = await opened(service, { capabilities: everything, askTimeout: 1000 });
   await client.send({ id: 1, method: 'ask', params: { method: 'roots/list' } });
   const { id } = client.next();
@@ -82,7 +82,7 @@ test('progress extends the time of a question, under the hard maximum', async ()
   expect(client.take()).toHaveLength(2);
 });
 
-test('questions of several calls are not mixed up', async () => {
+test('questions of several calls are kept separate', async () => {
   const { client } = await opened(service, { capabilities: everything });
   await client.send(
     { id: 1, method: 'ask', params: { method: 'q', params: { n: 1 } } },
@@ -100,7 +100,7 @@ test('questions of several calls are not mixed up', async () => {
   ]);
 });
 
-test('a question that comes after the answer is refused', async () => {
+test('a question after the answer is refused', async () => {
   const scripts = scripted();
   const { client } = await opened(scripts.service, { capabilities: everything });
   await client.request(1, 'echo');
@@ -109,7 +109,7 @@ test('a question that comes after the answer is refused', async () => {
   );
 });
 
-test('an input_required result is asked and the request retried with the answers', async () => {
+test('the questions of an input_required result are asked, and the request is repeated with the answers', async () => {
   const scripts = scripted({
     work: ({ params }) =>
       params['inputResponses']
@@ -133,6 +133,14 @@ test('an input_required result is asked and the request retried with the answers
   expect(client.next().result).toEqual({ got: { where: { roots: [] }, who: { action: 'cancel' } }, state: 'sealed' });
 });
 
+test('a session cannot give the answers and the state of a round itself', async () => {
+  const scripts = scripted({ 'tools/call': ({ params }) => ({ content: [], structuredContent: params }) });
+  const { client } = await opened(scripts.service);
+  const params = { name: 'x', requestState: 'of another client', inputResponses: { q: { action: 'accept' } } };
+  expect(await client.request(1, 'tools/call', params)).toMatchObject({ result: { content: [] } });
+  expect(scripts.seen.at(-1)!.params).toEqual({ name: 'x' });
+});
+
 test('of an input_required result, a question that the client cannot answer fails the request and takes the others back', async () => {
   const scripts = scripted({
     work: () => ({
@@ -148,7 +156,7 @@ test('of an input_required result, a question that the client cannot answer fail
   expect(client.next()).toMatchObject({ id: 1, error: { code: -32601 } });
 });
 
-test('a question that was taken back before is not asked', async () => {
+test('a question that was cancelled before is not asked', async () => {
   const scripts = scripted({
     work: (exchange) => exchange.ask('q', { n: 1 }, { signal: AbortSignal.abort(new Error('never mind')) }),
   });
@@ -158,7 +166,7 @@ test('a question that was taken back before is not asked', async () => {
   expect(client.take()).toEqual([]);
 });
 
-test('a question waits until the client is initialized; one that is given up meanwhile is never asked', async () => {
+test('a question waits until the client is initialized; one that is cancelled meanwhile is never asked', async () => {
   const { client } = await served(service, { askTimeout: 1000 });
   await client.request('init', 'initialize', hello('2025-03-26', everything));
   const ask = (n: number) => ({ id: n, method: 'ask', params: { method: 'q', params: { n } } });

@@ -5,7 +5,7 @@ import { Meta, Method } from '../../../protocol/methods.ts';
 import type { RevisionProfile } from '../../../protocol/revisions.ts';
 import { shapeContent } from './content.ts';
 import { shapePrompt, shapeResource, shapeResourceTemplate, shapeTool } from './lists.ts';
-import { withoutMeta } from './meta.ts';
+import { withoutMeta } from '../../meta.ts';
 import { shapeOutput } from './output.ts';
 import { each, inside, put, without } from '../../../jsonrpc/shape.ts';
 

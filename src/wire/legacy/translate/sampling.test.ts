@@ -12,11 +12,11 @@ const messages = (...contents: unknown[]) => ({
 describe.each(['2024-11-05', '2025-03-26', '2025-06-18'] as const)('in %s', (revision) => {
   const profile = REVISIONS[revision];
 
-  test.each([[use], [given], [[given]]])('messages that tell of tools are not sent: %j', (content) => {
+  test.each([[use], [given], [[given]]])('messages about tools are not sent: %j', (content) => {
     expect(() => shapeSampling(messages(content), profile)).toThrow(expect.objectContaining({ code: -32601 }));
   });
 
-  test('a message of several parts becomes several, and what each of them carries stays', () => {
+  test('a message with several blocks becomes several messages, each with the same properties', () => {
     const [a, b] = ['a', 'b'].map((text) => ({ type: 'text', text }));
     const one = { role: 'user', content: [a, b], _meta: { own: 1 } };
     expect(shapeSampling({ maxTokens: 1, messages: [one] }, profile)['messages']).toEqual([
@@ -25,7 +25,7 @@ describe.each(['2024-11-05', '2025-03-26', '2025-06-18'] as const)('in %s', (rev
     ]);
   });
 
-  test('messages that it knows stay the same object', () => {
+  test('supported messages stay the same object', () => {
     const params = messages({ type: 'text', text: 'a' });
     expect(shapeSampling(params, profile)).toBe(params);
   });
@@ -39,18 +39,18 @@ describe('in 2025-11-25', () => {
   test.each([
     ['in a list', [given], [told]],
     ['alone', given, told],
-  ])('a result of a tool says in text what is no object: %s', (_, content, expected) => {
+  ])('a tool result that is not an object becomes text: %s', (_, content, expected) => {
     expect(shapeSampling(messages(content), profile)).toEqual(messages(expected));
   });
 
-  test('tools have the output schemas that it knows', () => {
+  test('tools have the output schemas that the revision supports', () => {
     const tool = { name: 'add', inputSchema: { type: 'object' } };
     const params = { ...messages(use), tools: [{ ...tool, outputSchema: { type: 'array' } }] };
     expect(shapeSampling(params, profile)).toEqual({ ...params, tools: [tool] });
   });
 });
 
-test('the newest revision is asked as it is', () => {
+test('the newest revision gets the request unchanged', () => {
   const params = { ...messages([use], [given]), tools: [{ name: 'a', inputSchema: {}, outputSchema: true }] };
   expect(shapeSampling(params, REVISIONS['2026-07-28'])).toBe(params);
 });

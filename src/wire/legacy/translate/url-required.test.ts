@@ -15,12 +15,12 @@ function refused(run: () => unknown): RpcError {
   throw new Error('It was not refused');
 }
 
-test('what a caller brings back from its visits is not for the server', () => {
+test('the client’s answers to required URLs are not sent to the server', () => {
   expect(afterVisits('tools/call', { name: 't', inputResponses: visited })).toEqual({ name: 't' });
   expect(afterVisits('tools/call', { name: 't' })).toEqual({ name: 't' });
 });
 
-test('a visit that was declined is no visit', () => {
+test('a declined URL does not count as visited', () => {
   const inputResponses = { ...visited, 'visit-2': { action: 'decline' } };
   expect(refused(() => afterVisits('tools/call', { inputResponses })).code).toBe(-32600);
 });

@@ -2,7 +2,7 @@ import type { Exchange } from '../../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
 import { McpErrorCode } from '../../../protocol/errors.ts';
-import { MAY_ASK, Method } from '../../../protocol/methods.ts';
+import { CAN_REQUIRE_INPUT, Method } from '../../../protocol/methods.ts';
 import { REVISIONS } from '../../../protocol/revisions.ts';
 
 /**
@@ -11,7 +11,7 @@ import { REVISIONS } from '../../../protocol/revisions.ts';
  * URL Elicitation Required Error). The caller gets the URL as an ordinary question, and its retry repeats the call.
  */
 export function visitsFirst({ method, caller }: Exchange): boolean {
-  return MAY_ASK.has(method) && REVISIONS[caller.revision].era === 'modern';
+  return CAN_REQUIRE_INPUT.has(method) && REVISIONS[caller.revision].era === 'modern';
 }
 
 /**
@@ -26,12 +26,12 @@ export function afterVisits(method: string, params: JsonObject): JsonObject {
   if (requestState !== undefined) {
     throw new RpcError(
       ErrorCode.InvalidParams,
-      'Invalid params: "requestState" is of no request that is waiting for answers; call again without it',
+      'Invalid params: "requestState" belongs to no request that waits for answers; call again without it',
     );
   }
   for (const answer of Object.values<unknown>(isObject(inputResponses) ? inputResponses : {})) {
     if (isObject(answer) && answer['action'] === 'accept') continue;
-    throw new RpcError(ErrorCode.InvalidRequest, `${method} needs a visit to an address, which was declined`);
+    throw new RpcError(ErrorCode.InvalidRequest, `${method} requires the user to open a URL, which was declined`);
   }
   return inputResponses === undefined ? params : bare;
 }

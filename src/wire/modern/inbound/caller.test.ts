@@ -35,7 +35,7 @@ function saying(field: string, value: unknown): Request {
 }
 
 describe('a caller', () => {
-  test('is what its request says, with what the transport knows', () => {
+  test('comes from its request and the transport', () => {
     const auth = { principal: 'ada', scopes: ['a'] };
     const said = meta({ roots: {} }, { [`${PREFIX}logLevel`]: 'warning' });
     const caller = read(request({ _meta: said }), { principal: 'ada', auth });
@@ -56,7 +56,7 @@ describe('a caller', () => {
     expect([clientInfo, logLevel, principal]).toEqual([undefined, undefined, undefined]);
   });
 
-  test('is nobody by its own word', () => {
+  test('cannot claim a principal', () => {
     const said = meta({}, { principal: 'root', auth: { principal: 'root' }, session: 'x' });
     const { principal, auth, session } = read(request({ _meta: said, principal: 'root' }));
     expect([principal, auth, session]).toEqual([undefined, undefined, undefined]);
@@ -90,16 +90,45 @@ describe('a request is malformed', () => {
     ['logLevel', 'Debug'],
     ['logLevel', 7],
     ['logLevel', '__proto__'],
-  ])('with the %s %j, and is told which', (field, value) => {
+  ])('with the %s %j, and gets the reason', (field, value) => {
     const { code, message } = refusal(saying(field, value));
     expect(code).toBe(-32602);
     expect(message).toContain(PREFIX + field);
   });
 });
 
+describe('what a client says of itself', () => {
+  const LIMIT = 64 * 1024;
+  const describing = (capabilities: JsonObject, clientInfo: JsonObject = { name: 'a', version: '1' }): Request =>
+    request({ _meta: meta(capabilities, { [`${PREFIX}clientInfo`]: clientInfo }) });
+  const keys = (count: number): JsonObject => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 0]));
+  const deep = (levels: number): JsonObject => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
+
+  test.each<[string, Request]>([
+    ['one long capability', describing({ experimental: { x: 'x'.repeat(LIMIT) } })],
+    ['many capabilities', describing(keys(10_000))],
+    ['capabilities that are nested too deep', describing(deep(50_000))],
+    ['a long name', describing({}, { name: 'x'.repeat(LIMIT), version: '1' })],
+    ['long icons', describing({}, { name: 'a', version: '1', icons: ['x'.repeat(LIMIT)] })],
+  ])('is refused with %s', (_, message) => {
+    expect(refusal(message)).toMatchObject({ code: -32602, message: expect.stringContaining('larger than 65536') });
+  });
+
+  test('is refused in a notification too', () => {
+    const params = { _meta: meta(keys(10_000)) };
+    const note = { jsonrpc: '2.0', method: 'notifications/odd', params } as const;
+    expect(() => readCaller(note, undefined, SUPPORTED)).toThrow('larger than 65536');
+  });
+
+  test('is taken up to the limit', () => {
+    const capabilities = { experimental: { x: 'x'.repeat(LIMIT - 200) } };
+    expect(read(describing(capabilities)).capabilities).toEqual(capabilities);
+  });
+});
+
 describe('a revision', () => {
   test.each(['2025-11-25', '2024-11-05', '2099-01-01', '', '__proto__', 'constructor', `${MODERN} `])(
-    '%j is not one of this side, and those that are served are named',
+    '%j is unknown, and the error names the supported ones',
     (requested) => {
       expect(refusal(saying('protocolVersion', requested))).toEqual({
         code: -32022,
@@ -109,7 +138,7 @@ describe('a revision', () => {
     },
   );
 
-  test('that is known and not served is refused too', () => {
+  test('that is known but not served is also refused', () => {
     expect(refusal(request({ _meta: meta() }), undefined, ['2025-11-25']).code).toBe(-32022);
   });
 });
@@ -132,13 +161,13 @@ describe('over HTTP', () => {
     expect(refusal(request({ _meta: meta() }), over(headers)).code).toBe(-32020);
   });
 
-  test('a mismatch goes before the revision: what is routed by must be what is refused', () => {
+  test('a mismatch is checked before the revision, because proxies route by the header', () => {
     const message = saying('protocolVersion', '2099-01-01');
     expect(refusal(message, over(good)).code).toBe(-32020);
     expect(refusal(message, over({ ...good, 'mcp-protocol-version': '2099-01-01' })).code).toBe(-32022);
   });
 
-  test('a message that says no revision itself is refused by that of its header, where it is not served', () => {
+  test('a message without a revision is refused by its header’s revision, if that is not served', () => {
     for (const message of [request({}), request({ _meta: {} })]) {
       expect(refusal(message, over({ 'mcp-protocol-version': '2025-11-25' }))).toMatchObject({
         code: -32022,
@@ -148,7 +177,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('a notification needs the header of the revision alone', () => {
+  test('a notification needs only the header with the revision', () => {
     const note = { jsonrpc: '2.0', method: 'notifications/odd', params: { _meta: meta() } } as const;
     expect(readCaller(note, over({ 'mcp-protocol-version': MODERN }), SUPPORTED).revision).toBe(MODERN);
     expect(() => readCaller(note, over({}), SUPPORTED)).toThrow(Refusal);

@@ -8,6 +8,7 @@ import { profileOf, type Revision } from '../../../protocol/revisions.ts';
 import { saysItsRevision } from '../../../protocol/own-revision.ts';
 import type { AuthInfo, Implementation } from '../../../protocol/types.ts';
 import type { MessageExtra } from '../../../transport/transport.ts';
+import { isTooLarge, MAX_DESCRIPTION } from '../../client-description.ts';
 import { checkHeaders, checkVersionHeader } from '../translate/headers.ts';
 
 /** The sender of a request, as the request itself describes it. */
@@ -62,6 +63,10 @@ export function readCaller(
   const info: unknown = meta[Meta.ClientInfo];
   if (info !== undefined && !isImplementation(info)) {
     throw Refusal.params(`${Meta.ClientInfo} in "_meta" must have a string "name" and a string "version"`);
+  }
+  if (isTooLarge(meta[Meta.ClientCapabilities], info)) {
+    const members = `${Meta.ClientCapabilities} and ${Meta.ClientInfo}`;
+    throw Refusal.params(`${members} in "_meta" are larger than ${MAX_DESCRIPTION} characters`);
   }
   const level: unknown = meta[Meta.LogLevel];
   if (level !== undefined && !isLogLevel(level)) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { digest, requestDigest } from './digest.ts';
 
-test('a digest is 128 bits, and the same whatever the order of keys, at any depth', () => {
+test('a digest has 128 bits, and does not depend on the order of keys at any depth', () => {
   const one = digest({ a: 1, b: [{ c: 2, d: { e: 3, f: null } }] });
   expect(one).toMatch(/^[\w-]{22}$/);
   expect(digest({ b: [{ d: { f: null, e: 3 }, c: 2 }], a: 1 })).toBe(one);
@@ -39,17 +39,17 @@ test('values that differ have different digests', () => {
   expect(new Set(digests).size).toBe(values.length);
 });
 
-test('what JSON cannot hold apart is not held apart', () => {
+test('values that JSON does not distinguish have the same digest', () => {
   expect(digest({ a: 0 })).toBe(digest({ a: -0 }));
   expect(digest({ a: undefined })).toBe(digest({}));
 });
 
-test('what is nested too deep to be written has none', () => {
+test('a value nested too deep for JSON has none', () => {
   const deep: unknown = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000));
   expect(() => digest(deep)).toThrow(RangeError);
 });
 
-test('the digest of a request leaves out what changes from round to round, and that alone', () => {
+test('the digest of a request omits only what changes between rounds', () => {
   const params = { name: 'a', arguments: { x: 1 } };
   const one = requestDigest('tools/call', params);
   const round = { _meta: { progressToken: 1 }, requestState: 's', inputResponses: { a: {} } };

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
+import type { JsonObject } from '../../../jsonrpc/message.ts';
+import { sorted } from '../../../jsonrpc/shape.ts';
 
 /** A 128-bit digest of JSON values. The order of keys does not matter. */
 export function digest(...values: unknown[]): string {
   return createHash('sha256')
-    .update(JSON.stringify(values.map(ordered)))
+    .update(JSON.stringify(values.map(sorted)))
     .digest()
     .subarray(0, 16)
     .toString('base64url');
@@ -14,14 +15,4 @@ export function digest(...values: unknown[]): string {
 export function requestDigest(method: string, params: JsonObject): string {
   const { _meta, inputResponses: _responses, requestState: _state, ...salient } = params;
   return digest(method, salient);
-}
-
-function ordered(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ordered);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .toSorted()
-      .map((key) => [key, ordered(value[key])]),
-  );
 }

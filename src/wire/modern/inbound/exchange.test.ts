@@ -29,13 +29,13 @@ const heard = ({ reply }: TestRound): unknown[] =>
   reply.notifications.map(({ method, params }) => [method.replace('notifications/', ''), params]);
 
 describe('on the stream of a request', () => {
-  test('there are no log messages unless they are asked for', async () => {
+  test('log messages are not sent unless requested', async () => {
     const { exchange, first } = opened();
     await exchange.notify(...log('emergency'));
     expect(heard(first)).toEqual([]);
   });
 
-  test('there are those that are severe enough', async () => {
+  test('log messages of the requested level and above are sent', async () => {
     const { exchange, first } = opened('tools/call', { [LEVEL]: 'warning' });
     for (const level of ['debug', 'info', 'notice', 'warning', 'error']) await exchange.notify(...log(level));
     expect(heard(first)).toEqual([
@@ -44,7 +44,7 @@ describe('on the stream of a request', () => {
     ]);
   });
 
-  test('there is progress under the token that the request named, whatever the service says, and else none', async () => {
+  test('progress is sent with the token of the request, whatever the service sends, otherwise not', async () => {
     const { exchange, first } = opened('tools/call', { progressToken: 'mine' });
     await exchange.notify('notifications/progress', { progressToken: 'yours', progress: 1 });
     await exchange.notify('notifications/progress', { progress: 2 });
@@ -63,13 +63,13 @@ describe('on the stream of a request', () => {
     'prompts/list_changed',
     'resources/list_changed',
     'resources/updated',
-  ])('there is no %s: that belongs to a subscription', async (kind) => {
+  ])('%s is not sent: it belongs to a subscription', async (kind) => {
     const { exchange, first } = opened();
     await exchange.notify(`notifications/${kind}`, {});
     expect(heard(first)).toEqual([]);
   });
 
-  test('there is what nobody here knows', async () => {
+  test('unknown notifications are sent', async () => {
     const { exchange, first } = opened();
     await exchange.notify('notifications/vendor/odd', { a: 1 });
     await exchange.notify('notifications/vendor/bare');
@@ -87,7 +87,7 @@ describe('on the stream of a subscription', () => {
     exchange.notify('notifications/subscriptions/acknowledged', { notifications });
   const names = (first: TestRound): unknown[] => heard(first).map((each) => (each as unknown[])[0]);
 
-  test('everything carries its id, and keeps what else it says', async () => {
+  test('every message has its id, and keeps its other fields', async () => {
     const { exchange, first } = subscribed();
     await acknowledge(exchange);
     await exchange.notify('notifications/tools/list_changed');
@@ -100,7 +100,7 @@ describe('on the stream of a subscription', () => {
     ]);
   });
 
-  test('there are neither log messages nor progress, even where they were asked for', async () => {
+  test('log messages and progress are not sent, even if requested', async () => {
     const { exchange, first } = subscribed({ [LEVEL]: 'debug', progressToken: 'p' });
     await acknowledge(exchange);
     await exchange.notify(...log('error'));
@@ -108,7 +108,7 @@ describe('on the stream of a subscription', () => {
     expect(names(first)).toEqual(['subscriptions/acknowledged']);
   });
 
-  test('nothing goes out before the acknowledgement; what changed until then goes right after it, once', async () => {
+  test('nothing is sent before the acknowledgement; earlier changes follow it, once', async () => {
     const { exchange, first } = subscribed();
     for (let n = 0; n < 3; n += 1) {
       await exchange.notify('notifications/tools/list_changed');
@@ -121,7 +121,7 @@ describe('on the stream of a subscription', () => {
     expect(heard(first)[2]).toMatchObject(['resources/updated', { n: 2 }]);
   });
 
-  test('what changes before the acknowledgement is bounded', async () => {
+  test('changes before the acknowledgement are limited', async () => {
     const { exchange, first } = subscribed();
     for (let n = 0; n < 1000; n += 1) await exchange.notify('notifications/resources/updated', { uri: `a/${n}` });
     await acknowledge(exchange);
@@ -129,7 +129,7 @@ describe('on the stream of a subscription', () => {
     expect(heard(first).at(-1)).toMatchObject(['resources/updated', { uri: 'a/999' }]);
   });
 
-  test('there is only what was acknowledged, whether it came before or after', async () => {
+  test('only acknowledged changes are sent, before or after the acknowledgement', async () => {
     const { exchange, first } = subscribed();
     const say = async (): Promise<void> => {
       await exchange.notify('notifications/tools/list_changed');
@@ -147,7 +147,7 @@ describe('on the stream of a subscription', () => {
     expect(names(first)).toEqual(['subscriptions/acknowledged', 'prompts/list_changed', 'prompts/list_changed']);
   });
 
-  test('what nobody here knows goes to who asked for something that nobody here knows', async () => {
+  test('unknown notifications go to subscribers that requested something unknown', async () => {
     const { exchange, first } = opened('subscriptions/listen', {}, { notifications: { 'vendor/odd': true } });
     await acknowledge(exchange, { 'vendor/odd': true });
     await exchange.notify('notifications/vendor/odd', {});
@@ -156,9 +156,9 @@ describe('on the stream of a subscription', () => {
 });
 
 describe('while the caller is away', () => {
-  test('log messages are kept for the next round, the newest hundred, and all else is dropped', async () => {
+  test('the newest hundred log messages are kept for the next round, and everything else is dropped', async () => {
     const { exchange } = opened('tools/call', { [LEVEL]: 'debug', progressToken: 'p1' });
-    exchange.park();
+    exchange.suspend();
     for (let n = 0; n < 105; n += 1) await exchange.notify(...log('info', String(n)));
     await exchange.notify('notifications/progress', { progress: 1 });
     await exchange.notify('notifications/vendor/odd');
@@ -172,9 +172,9 @@ describe('while the caller is away', () => {
     expect(heard(next).at(-1)).toEqual(['progress', { progressToken: 'p2', progress: 2 }]);
   });
 
-  test('log messages are kept up to 256 KiB, the newest, and one that is larger by itself is dropped alone', async () => {
+  test('the newest log messages are kept up to 256 KiB, and a larger one is dropped', async () => {
     const { exchange } = opened('tools/call', { [LEVEL]: 'debug' });
-    exchange.park();
+    exchange.suspend();
     const large = (n: number): string => String(n).padEnd(100 * 1024, '.');
     for (let n = 0; n < 5; n += 1) await exchange.notify(...log('info', large(n)));
     await exchange.notify(...log('info', 'x'.repeat(256 * 1024)));
@@ -184,19 +184,19 @@ describe('while the caller is away', () => {
     await settled();
     const data = [large(3), large(4), 'last'];
     expect(heard(next)).toEqual(data.map((each) => ['message', { level: 'info', data: each }]));
-    exchange.park();
+    exchange.suspend();
     for (let n = 0; n < 2; n += 1) await exchange.notify(...log('info', large(n)));
     const third = round(3, { [LEVEL]: 'debug' });
     exchange.resume(third);
     await settled();
     expect(heard(third)).toHaveLength(2);
-    exchange.park();
+    exchange.suspend();
     await expect(exchange.notify('notifications/message', { level: 'info', data: 1n })).rejects.toThrow('BigInt');
   });
 
-  test('it is for the next round to say what is severe enough', async () => {
+  test('the next round decides the level', async () => {
     const { exchange } = opened('tools/call', { [LEVEL]: 'debug' });
-    exchange.park();
+    exchange.suspend();
     await exchange.notify(...log('info'));
     await exchange.notify(...log('error'));
     const next = round(2, { [LEVEL]: 'error' });
@@ -205,9 +205,9 @@ describe('while the caller is away', () => {
     expect(heard(next)).toEqual([['message', { level: 'error', data: 'error' }]]);
   });
 
-  test('the caller is still known, and is the next one after', () => {
+  test('the caller is still known, and then replaced by the next one', () => {
     const { exchange, first } = opened();
-    exchange.park();
+    exchange.suspend();
     expect(exchange.caller).toBe(first.caller);
     const next = round(2, {}, 'ada');
     exchange.resume(next);
@@ -224,7 +224,7 @@ describe('after its end', () => {
     expect(heard(first)).toEqual([]);
   });
 
-  test('its signal has fired, for who looks at it late too, and an answer alone does not fire it', () => {
+  test('its signal has fired, also when read late, and an answer alone does not fire it', () => {
     const { exchange } = opened();
     const { signal } = exchange;
     exchange.answered();
@@ -239,13 +239,13 @@ describe('after its end', () => {
   });
 });
 
-test('a question that was taken back before it is asked is not asked', async () => {
+test('a question that was cancelled before it is asked is not asked', async () => {
   const { exchange } = opened();
   const signal = AbortSignal.abort(new Error('never mind'));
   await expect(exchange.ask('roots/list', {}, { signal })).rejects.toThrow('never mind');
 });
 
-test.each([[undefined], [null], [1.5], [{}], [true]])('%j is no token of progress', (progressToken) => {
+test.each([[undefined], [null], [1.5], [{}], [true]])('%j is not a progress token', (progressToken) => {
   expect(progressTokenOf({ _meta: { progressToken } })).toBeUndefined();
   expect(progressTokenOf({ _meta: progressToken })).toBeUndefined();
 });

@@ -2,12 +2,13 @@ import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, isRequestId, notification, type JsonObject, type RequestId } from '../../../jsonrpc/message.ts';
 import { BaseExchange } from '../../../core/base-exchange.ts';
 import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../../core/exchange.ts';
-import { inTurn } from '../../../base/turn.ts';
+import { paced } from '../../../base/paced.ts';
 import { reaches } from '../../../protocol/logging.ts';
 import { Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
-import { asksFor } from '../../../protocol/subscriptions.ts';
+import { asksFor, CHANGES } from '../../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
 import { TAKEN, type MessageExtra, type ReplyChannel } from '../../../transport/transport.ts';
+import { HeldNotices } from '../../held-notices.ts';
 
 /** One HTTP request or one line of an exchange that can be answered now. */
 export interface Round {
@@ -18,13 +19,6 @@ export interface Round {
   readonly progressToken: RequestId | undefined;
 }
 
-interface Held {
-  readonly method: string;
-  readonly params: JsonObject;
-  /** The length of its JSON, in characters. */
-  readonly length: number;
-}
-
 /** Asks the caller on behalf of an exchange. */
 export type Asker = (
   exchange: ModernExchange,
@@ -33,21 +27,10 @@ export type Asker = (
   options: AskOptions | undefined,
 ) => Promise<JsonObject>;
 
-/** The most notifications that are held while no request can carry them, or before the acknowledgement. */
-const MAX_HELD = 100;
-/** The most characters of JSON in these. */
-const MAX_HELD_LENGTH = 256 * 1024;
+/** The most that is held while no request can carry it, or before the acknowledgement. */
+const HELD = { count: 100, size: 256 * 1024 };
 /** Created once, because creating an error for each response is slow. */
 const ANSWERED = new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
-/** Notifications that only subscriptions carry. */
-const CHANGES: ReadonlySet<string> = new Set([
-  NotificationMethod.Acknowledged,
-  NotificationMethod.ToolsListChanged,
-  NotificationMethod.PromptsListChanged,
-  NotificationMethod.ResourcesListChanged,
-  NotificationMethod.ResourceUpdated,
-]);
-
 /**
  * A request without a session. It lives as long as its handler works on it. While questions to the caller are open, it
  * has no round. The caller's next request with its state becomes its round.
@@ -58,8 +41,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
   readonly #ask: Asker;
   #round: Round | undefined;
   #last: Round;
-  #held: Held[] | undefined;
-  #heldLength = 0;
+  #held: HeldNotices | undefined;
   /** The filter that the subscription's acknowledgement named. */
   #acknowledged: SubscriptionFilter | undefined;
   /** Called once when the exchange is aborted. */
@@ -88,7 +70,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
   }
 
   /** Suspends the exchange until the caller sends answers. */
-  park(): void {
+  suspend(): void {
     this.#round = undefined;
   }
 
@@ -116,12 +98,12 @@ export class ModernExchange extends BaseExchange implements Exchange {
   }
 
   notify(method: string, params?: JsonObject): Promise<void> {
-    if (this.ended) return inTurn(TAKEN);
+    if (this.ended) return paced(TAKEN);
     if (this.method === Method.Listen) return this.#toSubscriber(method, params);
     const shaped = this.#toRequest(method, params);
-    if (!shaped) return inTurn(TAKEN);
+    if (!shaped) return paced(TAKEN);
     if (!this.#round) {
-      return method === NotificationMethod.Message ? this.#hold(method, shaped) : inTurn(TAKEN);
+      return method === NotificationMethod.Message ? this.#hold(method, shaped) : paced(TAKEN);
     }
     return this.#send(this.#round, method, shaped);
   }
@@ -131,7 +113,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
     // Code that awaits it gets the error. If nothing awaits it, the rejection must not end the process. The reply
     // reports the failure.
     if (sent !== TAKEN) sent.catch(() => {});
-    return inTurn(sent);
+    return paced(sent);
   }
 
   ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
@@ -147,10 +129,10 @@ export class ModernExchange extends BaseExchange implements Exchange {
   #toSubscriber(method: string, params: JsonObject = {}): Promise<void> {
     const first = method === NotificationMethod.Acknowledged;
     if (!first) {
-      if (!asksFor(this.#acknowledged ?? filterOf(this.params), method, params)) return inTurn(TAKEN);
+      if (!asksFor(this.#acknowledged ?? filterOf(this.params), method, params)) return paced(TAKEN);
       if (!this.#acknowledged) return this.#hold(method, params);
     }
-    if (!this.#round) return inTurn(TAKEN);
+    if (!this.#round) return paced(TAKEN);
     const meta: unknown = params['_meta'];
     const named = { ...(isObject(meta) ? meta : {}), [Meta.SubscriptionId]: this.#last.id };
     const sent = this.#send(this.#round, method, { ...params, _meta: named });
@@ -177,47 +159,28 @@ export class ModernExchange extends BaseExchange implements Exchange {
       const progressToken = this.#round?.progressToken;
       return progressToken === undefined ? undefined : { ...params, progressToken };
     }
-    return CHANGES.has(method) ? undefined : params;
+    return CHANGES.has(method) || method === NotificationMethod.Acknowledged ? undefined : params;
   }
 
   #hold(method: string, params: JsonObject): Promise<void> {
-    let length: number;
-    try {
-      ({ length } = JSON.stringify(params));
-    } catch (error) {
-      const failed = Promise.reject(error);
-      // If nothing awaits it, the rejection must not end the process.
-      failed.catch(() => {});
-      return failed;
-    }
-    if (length > MAX_HELD_LENGTH) return inTurn(TAKEN);
-    const held = (this.#held ??= []);
-    // The newest change notification replaces the older ones of the same thing.
-    const older = method === NotificationMethod.Message ? -1 : held.findIndex((each) => isSame(each, method, params));
-    if (older >= 0) this.#heldLength -= held.splice(older, 1)[0]!.length;
-    while (held.length >= MAX_HELD || this.#heldLength + length > MAX_HELD_LENGTH) {
-      this.#heldLength -= held.shift()!.length;
-    }
-    held.push({ method, params, length });
-    this.#heldLength += length;
-    return inTurn(TAKEN);
+    const held = new Promise<void>((resolve) => {
+      // What cannot be written as JSON fails now, not when it is sent.
+      JSON.stringify(params);
+      (this.#held ??= new HeldNotices(HELD)).push(method, params);
+      resolve();
+    });
+    // If nothing awaits it, the rejection must not end the process.
+    held.catch(() => {});
+    return paced(held);
   }
 
   #release(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    this.#heldLength = 0;
-    for (const { method, params } of held) void this.notify(method, params);
+    for (const { method, params } of this.#held?.take() ?? []) void this.notify(method, params);
   }
 }
 
 function filterOf({ notifications }: JsonObject): SubscriptionFilter {
   return isObject(notifications) ? notifications : {};
-}
-
-/** Whether two change notifications are about the same thing. */
-function isSame(held: Held, method: string, { uri, taskId }: JsonObject): boolean {
-  return held.method === method && held.params['uri'] === uri && held.params['taskId'] === taskId;
 }
 
 export function progressTokenOf({ _meta: meta }: JsonObject): RequestId | undefined {

@@ -20,10 +20,10 @@ function deep(levels = 200_000): unknown {
 
 afterEach(() => void vi.useRealTimers());
 
-describe('what is nested too deep to be written', () => {
+describe('a value nested too deep for JSON', () => {
   const asking = tool((exchange) => exchange.ask('roots/list', {}));
 
-  test('in the parameters of a call that asks is an error of that call', async () => {
+  test('in the parameters of a question is an error of that call', async () => {
     const failures = unhandled();
     const client = new ModernClient(asking);
     const error = await client.error('tools/call', { ...CALL, arguments: { a: deep() } });
@@ -40,7 +40,7 @@ describe('what is nested too deep to be written', () => {
     expect(client.inbound.suspended).toBe(1);
   });
 
-  test('in an answer that would travel on does not travel', async () => {
+  test('in an answer that would be sealed is not sealed', async () => {
     const twice = tool(async (exchange) => {
       await exchange.ask('roots/list', {});
       await exchange.ask('roots/list', {});
@@ -53,7 +53,7 @@ describe('what is nested too deep to be written', () => {
     expect(result).toMatchObject({ done: true });
   });
 
-  test('in what a request says of itself is refused', async () => {
+  test('in a request’s information about its sender is refused', async () => {
     const http = new ModernHttp(scripted().service, {}, { maxRequests: 1 });
     const text = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":';
     for (const levels of [100, 3000, 100_000]) {
@@ -69,7 +69,7 @@ describe('what is nested too deep to be written', () => {
 });
 
 describe('close', () => {
-  test('lets what is being answered finish', async () => {
+  test('lets requests in progress finish', async () => {
     const go = deferred();
     const client = new ModernClient(tool(() => go.promise.then(() => ({ done: true }))));
     const answered = client.request('tools/call', CALL);
@@ -79,7 +79,7 @@ describe('close', () => {
     await closing;
   });
 
-  test('lets a request finish whose caller has come again with answers', async () => {
+  test('lets a request finish whose caller has returned with answers', async () => {
     const go = deferred();
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -99,7 +99,7 @@ describe('close', () => {
     await closing;
   });
 
-  test('refuses what comes after it', async () => {
+  test('refuses later requests', async () => {
     const scripts = scripted();
     const client = new ModernClient(scripts.service);
     await client.inbound.close(0);
@@ -143,7 +143,7 @@ describe('close', () => {
     expect(heard).toEqual([]);
   });
 
-  test('gives up what waits for its caller, and what would come to wait', async () => {
+  test('ends suspended requests, and those that would be suspended', async () => {
     const go = deferred();
     const reasons: string[] = [];
     const client = new ModernClient(
@@ -179,7 +179,7 @@ describe('close', () => {
   });
 });
 
-test('initialize that says its revision itself is no method of that revision', async () => {
+test('initialize that names its revision itself is an unknown method of that revision', async () => {
   const client = new ModernClient(scripted().service);
   expect(await client.error('initialize', { protocolVersion: '2025-11-25' })).toMatchObject({
     code: -32601,
@@ -191,7 +191,7 @@ describe('a request taken up by another process', () => {
   const options = { stateKey: 'a secret of both of them', safeToRerun: () => true };
   const asking = tool(async (exchange) => ({ roots: (await exchange.ask('roots/list', {}))['roots'] }));
 
-  test('with an answer that is none is refused, and can be tried again', async () => {
+  test('with an invalid answer is refused, and can be repeated', async () => {
     const first = await new ModernClient(asking, options).request('tools/call', CALL);
     const other = new ModernClient(asking, options);
     for (const wrong of [{}, { roots: 5 }]) {
@@ -203,7 +203,7 @@ describe('a request taken up by another process', () => {
   });
 });
 
-test('what was logged while the caller was away and cannot be sent does no harm to the next round', async () => {
+test('log messages that cannot be sent in the next round do no harm', async () => {
   const failures = unhandled();
   const client = new ModernClient(
     tool(async (exchange) => {
@@ -222,7 +222,7 @@ test('what was logged while the caller was away and cannot be sent does no harm 
 });
 
 test.each([Infinity, 2 ** 32, 0])(
-  'with an askTimeout of %d a request waits for as long as a timer may',
+  'with an askTimeout of %d, a request waits for as long as a timer allows',
   async (askTimeout) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     const asking = tool(async (exchange) => ({ roots: (await exchange.ask('roots/list', {}))['roots'] }));
@@ -234,7 +234,7 @@ test.each([Infinity, 2 ** 32, 0])(
   },
 );
 
-test('subscriptions are bounded, for each principal too, and what ends makes room', async () => {
+test('subscriptions are limited, also for each principal, and one that ends makes room', async () => {
   const { service } = scripted({ 'subscriptions/listen': ({ signal }) => aborted(signal).then(() => ({})) });
   const client = new ModernClient(service, { maxSubscriptions: 3, maxSubscriptionsPerPrincipal: 1 });
   const listen = (principal?: string): TestReply =>
@@ -247,4 +247,34 @@ test('subscriptions are bounded, for each principal too, and what ends makes roo
   expect(listen().response).toMatchObject(refused);
   own.onclose!();
   expect(listen('ada').response).toBeUndefined();
+});
+
+describe('the filter of a subscription is refused before any service sees it', () => {
+  const names = (count: number, length = 1): string[] =>
+    Array.from({ length: count }, (_, n) => `${n}`.padEnd(length, 'x'));
+
+  test.each<[string, JsonObject]>([
+    ['without a filter', {}],
+    ['with too many resources', { notifications: { resourceSubscriptions: names(1001) } }],
+    ['with too many tasks', { notifications: { taskIds: names(1001) } }],
+    ['with a name that is too long', { notifications: { resourceSubscriptions: names(1, 8193) } }],
+    ['with names that are too long together', { notifications: { taskIds: names(100, 8000) } }],
+    ['with other values than names', { notifications: { resourceSubscriptions: [['a']] } }],
+    ['that states an answer', { requestState: 'a', notifications: { taskIds: names(1001) } }],
+  ])('%s', async (_, params) => {
+    const scripts = scripted({ 'subscriptions/listen': () => ({}) });
+    const client = new ModernClient(scripts.service, { sealState: false });
+    expect(await client.error('subscriptions/listen', params)).toMatchObject({ code: -32602 });
+    expect(scripts.seen).toEqual([]);
+  });
+
+  test('unless it is within the bounds; what is unknown passes', async () => {
+    const heard: Exchange[] = [];
+    const client = new ModernClient(scripted({ 'subscriptions/listen': listening(heard) }).service);
+    const notifications = { resourceSubscriptions: names(1000), taskIds: names(1000), 'vendor/odd': true };
+    client.send('subscriptions/listen', { notifications });
+    await settled();
+    expect(heard[0]!.params).toMatchObject({ notifications });
+    await client.inbound.close(0);
+  });
 });

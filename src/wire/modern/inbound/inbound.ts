@@ -12,9 +12,16 @@ import type { Exchange, Service } from '../../../core/exchange.ts';
 import { IdleWaiters } from '../../../base/idle.ts';
 import { invoke } from '../../../core/invoke.ts';
 import { Refusal } from '../../../core/refusal.ts';
-import { needsInput } from '../../../core/rounds.ts';
-import { isNotificationMethod, MAY_ASK, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
+import { needsInput, questionsOf } from '../../../core/rounds.ts';
+import {
+  isNotificationMethod,
+  CAN_REQUIRE_INPUT,
+  Meta,
+  Method,
+  NotificationMethod,
+} from '../../../protocol/methods.ts';
 import { saysItsRevision } from '../../../protocol/own-revision.ts';
+import { readFilter } from '../../../protocol/subscriptions.ts';
 import type { Implementation } from '../../../protocol/types.ts';
 import type { MessageExtra, ReplyChannel } from '../../../transport/transport.ts';
 import type { SafeToRerun } from '../../rerun.ts';
@@ -60,8 +67,8 @@ const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
   Method.Unsubscribe,
 ]);
 /**
- * Notifications that mean nothing here, or came too late to mean anything. Behind the service a request of somebody else
- * may have the id, or a question the token, that they name.
+ * Notifications that mean nothing here, or came too late to mean anything. Behind the service a request of somebody
+ * else may have the id, or a question the token, that they name.
  */
 const IGNORED: ReadonlySet<string> = new Set([
   NotificationMethod.Cancelled,
@@ -71,15 +78,15 @@ const IGNORED: ReadonlySet<string> = new Set([
 
 /**
  * Serves callers of the revision without sessions (2026-07-28): each request says who sends it, and stands for itself.
- * One inbound serves any number of connections; what it shares between them are the exchanges that wait for their callers,
- * and the key that seals what these carry.
+ * One inbound serves any number of connections; what it shares between them are the exchanges that wait for their
+ * callers, and the key that seals what these carry.
  */
 export class ModernInbound {
   readonly #service: Service;
   readonly #options: ModernInboundOptions;
   readonly #results: ResultShaper;
   readonly #seal: StateSeal;
-  readonly #parking: SuspendedRequests<InputRounds>;
+  readonly #suspended: SuspendedRequests<InputRounds>;
   /** Being answered now; those that wait for their callers are not among them. */
   readonly #running = new Set<ModernExchange>();
   readonly #subscriptions: Subscriptions;
@@ -93,7 +100,7 @@ export class ModernInbound {
     this.#results = new ResultShaper(options);
     this.#seal = new StateSeal(options.stateKey, options.askTimeout);
     this.#subscriptions = new Subscriptions(options.maxSubscriptions, options.maxSubscriptionsPerPrincipal);
-    this.#parking = new SuspendedRequests({
+    this.#suspended = new SuspendedRequests({
       lifetime: options.askTimeout,
       maxSuspended: options.maxSuspended,
       maxSuspendedPerPrincipal: options.maxSuspendedPerPrincipal,
@@ -102,7 +109,7 @@ export class ModernInbound {
 
   /** Exchanges that wait for their callers. */
   get suspended(): number {
-    return this.#parking.size;
+    return this.#suspended.size;
   }
 
   /** Answers one request. Never throws. */
@@ -114,7 +121,7 @@ export class ModernInbound {
     }
   }
 
-  /** Takes in one notification. Returns why it was refused, where it was; that is reported too. Never throws. */
+  /** Takes in one notification. Returns why it was refused, if it was; that is reported too. Never throws. */
   notification(message: Notification, extra: MessageExtra | undefined): RpcError | undefined {
     const { onerror, supportedVersions } = this.#options;
     if (IGNORED.has(message.method)) return undefined;
@@ -122,7 +129,7 @@ export class ModernInbound {
       if (!isNotificationMethod(message.method)) {
         throw new RpcError(
           ErrorCode.InvalidRequest,
-          `Invalid request: ${JSON.stringify(message.method)} is no notification, and came without an id`,
+          `Invalid request: ${JSON.stringify(message.method)} is not a notification, but it has no id`,
         );
       }
       const caller = readCaller(message, extra, supportedVersions);
@@ -154,7 +161,7 @@ export class ModernInbound {
   async close(timeout: number): Promise<void> {
     this.#closed = true;
     const reason = new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
-    this.#parking.close(reason);
+    this.#suspended.close(reason);
     for (const exchange of this.#subscriptions) this.#endSubscription(exchange, reason);
     if (this.#running.size > 0 && timeout > 0) await this.#idle.wait(timeout);
     for (const exchange of this.#running) {
@@ -198,14 +205,12 @@ export class ModernInbound {
     const state = requestState === undefined ? undefined : this.#open(method, params, round);
     if (state?.exchange === undefined) {
       const service = state ? state.service : requestState;
-      const own =
-        service === undefined
-          ? { ...original, inputResponses }
-          : { ...original, inputResponses, requestState: service };
-      if (inputResponses === undefined) delete own['inputResponses'];
+      const own: JsonObject = { ...original };
+      if (inputResponses !== undefined) own['inputResponses'] = inputResponses;
+      if (service !== undefined) own['requestState'] = service;
       return this.#start(method, own, round, state);
     }
-    const waiting = this.#parking.get(state.exchange);
+    const waiting = this.#suspended.get(state.exchange);
     if (waiting) {
       // Its reader may be gone as soon as it is told what was said while it was away.
       round.reply.onclose = this.#cancelled(waiting.exchange);
@@ -221,7 +226,7 @@ export class ModernInbound {
     this.#start(method, original, round, state, recollect(state, responses));
   }
 
-  /** What a retry carries; undefined where it is not ours but the service's own. */
+  /** What a retry carries; undefined if it is not ours but the service's own. */
   #open(method: string, params: JsonObject, { caller }: Round): RequestState | undefined {
     const { requestState } = params;
     if (typeof requestState !== 'string') throw Refusal.params('"requestState" must be a string');
@@ -241,11 +246,12 @@ export class ModernInbound {
   }
 
   #start(method: string, params: JsonObject, round: Round, state?: RequestState, recollection?: Recollection): void {
+    // Unknown members pass, so the filter is only checked.
+    if (method === Method.Listen) readFilter(params['notifications']);
     const exchange = new ModernExchange(method, params, round, this.#ask);
     for (const [key, value] of state?.notes ?? []) exchange.notes.set(key, value);
-    if (method === Method.Listen) {
-      this.#subscriptions.add(exchange);
-    } else this.#running.add(exchange);
+    if (method === Method.Listen) this.#subscriptions.add(exchange);
+    else this.#running.add(exchange);
     if (recollection) this.#converse(exchange, recollection);
     round.reply.onclose = this.#cancelled(exchange);
     exchange.onabort = (reason) => this.#over(exchange, reason);
@@ -280,7 +286,7 @@ export class ModernInbound {
     const { round, method } = exchange;
     if (!round) return;
     try {
-      if (!isObject(result)) throw new TypeError(`${method} gave no result`);
+      if (!isObject(result)) throw new TypeError(`${method} returned no result`);
       const complete = needsInput(result) ? this.#checkQuestions(exchange, result) : result;
       const shaped = this.#results.shape(complete, method);
       round.reply.answer(resultResponse(round.id, method === Method.Listen ? subscribed(shaped, round) : shaped));
@@ -316,9 +322,9 @@ export class ModernInbound {
   }
 
   /**
-   * Tells the subscriber that this is the end, and not a broken connection (2026-07-28, patterns/subscriptions: Graceful
-   * Closure). patterns/cancellation asks for `notifications/cancelled` too; a client that gets it first takes the end for a
-   * failure, and nothing may follow the response.
+   * Tells the subscriber that this is the end, and not a broken connection (2026-07-28, patterns/subscriptions:
+   * Graceful Closure). patterns/cancellation asks for `notifications/cancelled` too; a client that gets it first takes
+   * the end for a failure, and nothing may follow the response.
    */
   #endSubscription(exchange: ModernExchange, reason: RpcError): void {
     this.#answerResult(exchange, {});
@@ -342,7 +348,7 @@ export class ModernInbound {
   #converse(exchange: ModernExchange, recollection?: Recollection): InputRounds {
     let rounds = this.#inputRounds.get(exchange);
     if (!rounds) {
-      rounds = new InputRounds(exchange, this.#parking, this.#sendAway, recollection);
+      rounds = new InputRounds(exchange, this.#suspended, this.#sendAway, recollection);
       this.#inputRounds.set(exchange, rounds);
     }
     return rounds;
@@ -359,7 +365,7 @@ export class ModernInbound {
       const requestState = this.#seal.seal(state, binding);
       const result = this.#results.shape({ resultType: 'input_required', inputRequests, requestState }, method);
       round.reply.answer(resultResponse(round.id, result));
-      exchange.park();
+      exchange.suspend();
       this.#rest(exchange);
     } catch (error) {
       // The handler hears of it: its question cannot be written as JSON, or what it is asked about is nested too deep.
@@ -367,9 +373,9 @@ export class ModernInbound {
     }
   };
 
-  /** @throws RpcError where a question must not be put to the caller. */
+  /** @throws RpcError if a question must not be put to the caller. */
   #checkQuestion({ method: asking, caller }: ModernExchange, method: string, params: JsonObject): void {
-    if (!MAY_ASK.has(asking)) {
+    if (!CAN_REQUIRE_INPUT.has(asking)) {
       throw new RpcError(
         ErrorCode.InternalError,
         `${method} was not sent: ${asking} must be answered without questions`,
@@ -378,25 +384,15 @@ export class ModernInbound {
     checkQuestion(method, params, caller);
   }
 
-  /** A result in which the service itself asks; its state is sealed. @throws RpcError where it asks what it must not. */
+  /** A result in which the service itself asks; its state is sealed. @throws RpcError if it asks what it must not. */
   #checkQuestions(exchange: ModernExchange, result: JsonObject): JsonObject {
-    const { inputRequests, requestState } = result;
-    if (inputRequests === undefined && requestState === undefined) {
-      throw new RpcError(ErrorCode.InternalError, `${exchange.method} asked for input without saying for which`);
-    }
-    for (const [key, question] of Object.entries<unknown>(isObject(inputRequests) ? inputRequests : {})) {
-      if (!isObject(question) || typeof question['method'] !== 'string') {
-        throw new RpcError(
-          ErrorCode.InternalError,
-          `${exchange.method} asked for input ${JSON.stringify(key)} without a method`,
-        );
-      }
-      this.#checkQuestion(exchange, question['method'], isObject(question['params']) ? question['params'] : {});
-    }
-    if (!MAY_ASK.has(exchange.method)) {
+    for (const { method, params } of questionsOf(exchange.method, result))
+      this.#checkQuestion(exchange, method, params);
+    if (!CAN_REQUIRE_INPUT.has(exchange.method)) {
       throw new RpcError(ErrorCode.InternalError, `${exchange.method} must be answered without questions`);
     }
     const { noted } = exchange;
+    const { requestState } = result;
     if (!this.#options.sealState || (requestState === undefined && !noted?.size)) return result;
     const state: RequestState = { service: requestState, notes: noted && [...noted] };
     const binding = {

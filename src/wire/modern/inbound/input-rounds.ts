@@ -8,7 +8,7 @@ import { weightOf } from '../../../jsonrpc/weight.ts';
 import { checkAnswer } from './answers.ts';
 import { digest } from './digest.ts';
 import type { ModernExchange, Round } from './exchange.ts';
-import type { Parked, SuspendedRequests } from './suspended-requests.ts';
+import type { SuspendedRequest, SuspendedRequests } from './suspended-requests.ts';
 import type { RequestState } from './sealed-state.ts';
 
 /** What is known of earlier rounds if this process did not ask the questions. */
@@ -46,7 +46,7 @@ const NAMES: Readonly<Record<string, string>> = {
  * The questions and answers of one exchange. Questions that are asked in one turn of the event loop go out together.
  * Then the exchange waits, without a request, until its caller retries with answers (2026-07-28, patterns/mrtr).
  */
-export class InputRounds implements Parked {
+export class InputRounds implements SuspendedRequest {
   readonly id = randomUUID();
   readonly exchange: ModernExchange;
   readonly principal: string | undefined;
@@ -57,7 +57,7 @@ export class InputRounds implements Parked {
   #questionBytes = 0;
   /** Counts how often questions were sent. A `requestState` is valid for the newest round only. */
   round = 0;
-  readonly #parking: SuspendedRequests<InputRounds>;
+  readonly #suspended: SuspendedRequests<InputRounds>;
   readonly #inquire: Inquirer;
   readonly #recollection: Recollection | undefined;
   readonly #open = new Map<string, Question>();
@@ -69,7 +69,7 @@ export class InputRounds implements Parked {
 
   constructor(
     exchange: ModernExchange,
-    parking: SuspendedRequests<InputRounds>,
+    suspended: SuspendedRequests<InputRounds>,
     inquire: Inquirer,
     recollection: Recollection | undefined,
   ) {
@@ -78,7 +78,7 @@ export class InputRounds implements Parked {
     this.principal = exchange.caller.principal;
     this.address = extra?.address;
     this.#requestBytes = extra?.bytes ?? 0;
-    this.#parking = parking;
+    this.#suspended = suspended;
     this.#inquire = inquire;
     this.#recollection = recollection;
   }
@@ -149,7 +149,7 @@ export class InputRounds implements Parked {
     // Answers to other questions are ignored (2026-07-28, patterns/mrtr: Error Handling).
     const answers = [...this.#open].filter(([key]) => Object.hasOwn(responses, key));
     for (const [key, { method }] of answers) checkAnswer(key, method, responses[key]);
-    this.#parking.delete(this);
+    this.#suspended.delete(this);
     // The bytes beyond those of the first round are answers, which are kept.
     this.#answerBytes += Math.max(0, (round.extra?.bytes ?? 0) - this.#requestBytes);
     this.exchange.resume(round);
@@ -186,7 +186,7 @@ export class InputRounds implements Parked {
 
   /** The exchange is over. */
   end(reason: Error): void {
-    this.#parking.delete(this);
+    this.#suspended.delete(this);
     this.#dismiss(reason);
   }
 
@@ -229,7 +229,7 @@ export class InputRounds implements Parked {
     this.#questionBytes = 0;
     for (const { params } of this.#open.values()) this.#questionBytes += weightOf(params);
     try {
-      this.#parking.add(this);
+      this.#suspended.add(this);
     } catch (error) {
       return this.#dismiss(error as Error);
     }

@@ -37,7 +37,7 @@ const turns = (): Promise<void> => new Promise((resolve) => void setImmediate(()
 afterEach(() => void vi.useRealTimers());
 
 describe('a handler that asks', () => {
-  test('goes on when its caller comes again, round after round', async () => {
+  test('continues when its caller returns, round after round', async () => {
     const client = new ModernClient(twoRounds);
     const first = await client.request('tools/call', CALL);
     expect(questions(first)).toEqual({ name: { method: 'elicitation/create', params: form('name?') } });
@@ -50,7 +50,7 @@ describe('a handler that asks', () => {
     expect(client.inbound.suspended).toBe(0);
   });
 
-  test('asks all at once what it asks in one turn', async () => {
+  test('asks all questions of one turn together', async () => {
     const client = new ModernClient(
       tool(async (exchange) => {
         const [a, b] = await Promise.all([
@@ -67,7 +67,7 @@ describe('a handler that asks', () => {
     expect(result).toMatchObject({ roots: [], model: 'm' });
   });
 
-  test('is given what is there, and what is missing is asked for again', async () => {
+  test('gets the given answers, and missing ones are requested again', async () => {
     const got: string[] = [];
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -114,7 +114,7 @@ describe('a handler that asks', () => {
     expect(await client.result('tools/call', retry(first, { b: { roots: [] } }))).toMatchObject({ first: 'b' });
   });
 
-  test('may finish while its caller is away, who then has the result at once', async () => {
+  test('may finish while its caller is away, who then gets the result at once', async () => {
     const done = deferred();
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -156,7 +156,7 @@ describe('a handler that asks', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('may ask more while its caller is away, who is asked that when it comes again', async () => {
+  test('may ask more while its caller is away, who gets these questions when it returns', async () => {
     const away = deferred();
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -193,14 +193,17 @@ describe('a handler that asks', () => {
     expect(await client.result('tools/call', retry(first, { 'roots-1': {} }))).toMatchObject({ done: true });
   });
 
-  test.each(['constructor', '__proto__', 'toString'])('is not answered by what has no answer named %s', async (key) => {
-    const client = new ModernClient(tool((exchange) => exchange.ask('roots/list', {}, { key })));
-    const first = await client.request('tools/call', CALL);
-    const second = await client.request('tools/call', retry(first, {}));
-    expect(Object.keys(questions(second))).toEqual([key]);
-  });
+  test.each(['constructor', '__proto__', 'toString'])(
+    'is not answered by a response without an answer for %s',
+    async (key) => {
+      const client = new ModernClient(tool((exchange) => exchange.ask('roots/list', {}, { key })));
+      const first = await client.request('tools/call', CALL);
+      const second = await client.request('tools/call', retry(first, {}));
+      expect(Object.keys(questions(second))).toEqual([key]);
+    },
+  );
 
-  test('that has finished gives back a question of another call that its caller left open, as not asked', async () => {
+  test('that has finished does not consume the question of another call that its caller left open', async () => {
     let finish!: () => void;
     let outlived: Promise<unknown> | undefined;
     const client = new ModernClient(
@@ -218,7 +221,7 @@ describe('a handler that asks', () => {
     await expect(outlived).rejects.toBeInstanceOf(NotAsked);
   });
 
-  test('does not ask twice by one name', async () => {
+  test('cannot ask two questions with the same key', async () => {
     const client = new ModernClient(
       tool(async (exchange) => {
         void exchange.ask('roots/list', {}, { key: 'a' }).catch(() => {});
@@ -231,7 +234,7 @@ describe('a handler that asks', () => {
     });
   });
 
-  test('does not ask again by the name of a question that was answered', async () => {
+  test('cannot use the key of an answered question again', async () => {
     const client = new ModernClient(
       tool(async (exchange) => {
         await exchange.ask('roots/list', {}, { key: 'a' });
@@ -257,7 +260,7 @@ describe('a handler that asks', () => {
     expect(Object.keys(questions(second))).toEqual(['roots-2']);
   });
 
-  test('hears of it where the question cannot be written as JSON', async () => {
+  test('gets an error if the question cannot be written as JSON', async () => {
     const client = new ModernClient(tool((exchange) => exchange.ask('roots/list', { big: 1n })));
     expect(await client.error('tools/call', CALL)).toMatchObject({ message: expect.stringMatching(/BigInt/) });
     expect(client.inbound.suspended).toBe(0);
@@ -268,14 +271,14 @@ describe('a handler that asks', () => {
     ['elicitation/create', { mode: 'url' }, { elicitation: { form: {} } }, { elicitation: { url: {} } }],
     ['sampling/createMessage', { tools: [] }, { sampling: {} }, { sampling: { tools: {} } }],
     ['roots/list', {}, { sampling: {} }, { roots: {} }],
-  ])('is refused %s %j where the caller says only %j', async (method, params, capabilities, requiredCapabilities) => {
+  ])('is refused %s %j if the caller declares only %j', async (method, params, capabilities, requiredCapabilities) => {
     const client = new ModernClient(tool((exchange) => exchange.ask(method, params)));
     const { response, status } = await client.request('tools/call', CALL, { capabilities });
     expect(response.error).toMatchObject({ code: -32021, data: { requiredCapabilities } });
     expect(status).toBe(400);
   });
 
-  test.each(['tools/list', 'completion/complete', 'unheard/of'])('must not where %s is answered', async (method) => {
+  test.each(['tools/list', 'completion/complete', 'unheard/of'])('must not ask if %s is answered', async (method) => {
     const { service } = scripted({ [method]: (exchange) => exchange.ask('roots/list', {}) });
     const client = new ModernClient(service);
     expect(await client.error(method)).toMatchObject({
@@ -284,12 +287,12 @@ describe('a handler that asks', () => {
     });
   });
 
-  test('can ask nothing but what clients of this revision know', async () => {
+  test('can send only questions that clients of this revision support', async () => {
     const client = new ModernClient(tool((exchange) => exchange.ask('ping', {})));
     expect(await client.error('tools/call', CALL)).toMatchObject({ code: -32601 });
   });
 
-  test('that nobody comes back to is given up', async () => {
+  test('that nobody returns to is cancelled', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     const failures: string[] = [];
     const client = new ModernClient(
@@ -309,7 +312,7 @@ describe('a handler that asks', () => {
     expect(await client.error('tools/call', retry(first))).toMatchObject({ code: -32602 });
   });
 
-  test('that is not awaited does no harm where its caller goes', async () => {
+  test('that is not awaited does no harm when its caller leaves', async () => {
     const rejected = unhandled();
     const client = new ModernClient(
       tool((exchange) => {
@@ -334,7 +337,7 @@ describe('a state', () => {
     expect(last).toMatchObject({ said: ['Ada', 'accept'] });
   });
 
-  test('is taken once where it comes twice at a time', async () => {
+  test('continues once if two retries arrive together', async () => {
     const hold = deferred();
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -371,7 +374,7 @@ describe('a state', () => {
     expect(Object.keys(questions(good))).toEqual(['elicitation-1']);
   });
 
-  test('is the same whatever the order of the parameters', async () => {
+  test('does not depend on the order of the parameters', async () => {
     const client = new ModernClient(twoRounds);
     const first = await client.request('tools/call', { name: 'tool', arguments: { a: 1, b: { c: 2, d: 3 } } });
     const { requestState } = first.response.result;
@@ -379,7 +382,7 @@ describe('a state', () => {
     expect(Object.keys(questions(await client.request('tools/call', params)))).toEqual(['name']);
   });
 
-  test('of a handler that must not run twice is of no use to another process', async () => {
+  test('of a handler that must not run twice is useless in another process', async () => {
     const stateKey = 'a secret of both of them';
     const first = await new ModernClient(twoRounds, { stateKey }).request('tools/call', CALL);
     const error = await new ModernClient(twoRounds, { stateKey }).error('tools/call', retry(first, {}));
@@ -406,7 +409,7 @@ describe('a state', () => {
     expect(questions(second)).toEqual({ q: { method: 'elicitation/create', params: form('delete b?') } });
   });
 
-  test('takes along what the handler noted', async () => {
+  test('contains the handler’s notes', async () => {
     const options = { stateKey: 'a secret of both of them', safeToRerun: () => true };
     let made = 0;
     const asking = tool(async (exchange) => {
@@ -440,7 +443,7 @@ describe('a result that asks', () => {
     expect(client.inbound.suspended).toBe(0);
   });
 
-  test('takes along what the handler noted, though it has no state of its own', async () => {
+  test('contains the handler’s notes, even without its own state', async () => {
     const noting = tool(({ notes, params }) => {
       if (params['inputResponses']) return Promise.resolve({ noted: notes.get('n') });
       notes.set('n', 1);
@@ -451,13 +454,13 @@ describe('a result that asks', () => {
     expect(await client.result('tools/call', retry(first, { r: { roots: [] } }))).toMatchObject({ noted: 1 });
   });
 
-  test('whose state was made up is not called again', async () => {
+  test('with a forged state does not call the handler again', async () => {
     const client = new ModernClient(asks);
     const params = { ...CALL, requestState: 'step 1', inputResponses: {} };
     expect(await client.error('tools/call', params)).toMatchObject({ code: -32602 });
   });
 
-  test('passes as it is where the service protects its state itself', async () => {
+  test('passes unchanged if the service protects its state itself', async () => {
     const client = new ModernClient(asks, { sealState: false });
     const first = await client.request('tools/call', CALL);
     expect(first.response.result.requestState).toBe('step 1');
@@ -475,7 +478,7 @@ describe('a result that asks', () => {
     expect(await client.error('tools/call', CALL)).toMatchObject({ code });
   });
 
-  test('asks only what the caller can answer', async () => {
+  test('contains only questions that the caller supports', async () => {
     const client = new ModernClient(asks);
     expect(await client.error('tools/call', CALL, { capabilities: {} })).toMatchObject({
       code: -32021,
@@ -483,7 +486,7 @@ describe('a result that asks', () => {
     });
   });
 
-  test('is no answer to a request that must be answered', async () => {
+  test('is not allowed for a request that must be answered', async () => {
     const { service } = scripted({ 'tools/list': () => ({ resultType: 'input_required', requestState: 'x' }) });
     expect(await new ModernClient(service).error('tools/list')).toMatchObject({ code: -32603 });
   });
@@ -494,10 +497,10 @@ describe('a result that asks', () => {
   });
 });
 
-describe('what waits is bounded', () => {
+describe('suspended requests are limited', () => {
   const waiting = tool((exchange) => exchange.ask('roots/list', {}));
 
-  test('in number: the oldest is given up once it has waited a minute', async () => {
+  test('in number: the oldest is ended after it has waited for a minute', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const client = new ModernClient(waiting, { maxSuspended: 2 });
     const first = await client.request('tools/call', CALL);
@@ -517,7 +520,7 @@ describe('what waits is bounded', () => {
     expect((await client.request('tools/call', CALL)).response.result).toBeDefined();
   });
 
-  test('by where callers without a principal are: one who asks much leaves room for others, and loses the oldest', async () => {
+  test('by address for callers without a principal: one with many requests leaves room for others, and loses the oldest', async () => {
     const client = new ModernClient(waiting, { maxSuspended: 10 });
     const ask = (address: string) => client.request('tools/call', CALL, { address });
     const first = await ask('192.0.2.1');
@@ -543,7 +546,7 @@ describe('what waits is bounded', () => {
     expect(client.inbound.suspended).toBe(3);
   });
 
-  test('in size with the questions that are open, and not with those of earlier rounds', async () => {
+  test('in size by the open questions, and not by those of earlier rounds', async () => {
     const message = 'x'.repeat(5 * 1024 * 1024);
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -563,7 +566,7 @@ describe('what waits is bounded', () => {
     expect(answered.response.result).toMatchObject({ done: true });
   });
 
-  test('in size with the answers that came, and gives all of it back', async () => {
+  test('in size by the received answers, which give back their memory', async () => {
     const client = new ModernClient(twoRounds);
     const first = await client.request('tools/call', CALL, { bytes: 1000 });
     const large = { bytes: 60 * 1024 * 1024 };
@@ -593,7 +596,7 @@ test('a caller that goes away cancels, also in a later round', async () => {
   expect(client.inbound.suspended).toBe(0);
 });
 
-test('a caller that is gone when it is told what was said while it was away cancels', async () => {
+test('a caller that disconnects while it gets messages from its absence cancels', async () => {
   const cancelled = deferred();
   const client = new ModernClient(
     tool(async (exchange) => {

@@ -9,14 +9,14 @@ const STATE = { exchange: 'x', round: 3, notes: [['a', 1]] } as const;
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-test('what was sealed is opened as it was', () => {
+test('a sealed state opens to the original', () => {
   const seal = new StateSeal(undefined, 1000);
   expect(seal.open(seal.seal(STATE, BINDING), BINDING)).toMatchObject(STATE);
   const nobody = { principal: undefined, digest: 'abc' };
   expect(seal.open(seal.seal({ service: 'größe\u0000' }, nobody), nobody)).toMatchObject({ service: 'größe\u0000' });
 });
 
-test('a state says nothing to who has it, and is another each time', () => {
+test('a state is unreadable, and different each time', () => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal({ service: 'the secret of ada' }, BINDING);
   expect(text).toMatch(/^ew1\.[\w-]+$/);
@@ -24,7 +24,7 @@ test('a state says nothing to who has it, and is another each time', () => {
   expect(seal.seal({ service: 'the secret of ada' }, BINDING)).not.toBe(text);
 });
 
-test('with any bit changed it is refused', () => {
+test('it is refused if any bit is changed', () => {
   const seal = new StateSeal(KEY, 1000);
   const bytes = Buffer.from(seal.seal(STATE, BINDING).slice(4), 'base64url');
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {
@@ -34,7 +34,7 @@ test('with any bit changed it is refused', () => {
   }
 });
 
-test('cut anywhere it is refused', () => {
+test('it is refused if it is cut anywhere', () => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal(STATE, BINDING);
   for (let length = 0; length < text.length; length += 1) {
@@ -42,7 +42,7 @@ test('cut anywhere it is refused', () => {
   }
 });
 
-test('one text alone stands for a state, where lax decoders would take others', () => {
+test('a state has one valid encoding, even if lax decoders accept others', () => {
   const seal = new StateSeal(KEY, 1000);
   // All three lengths that leave other bits in the last character.
   for (const service of ['a', 'ab', 'abc']) {
@@ -79,7 +79,7 @@ test.each([
   expect(seal.open(text, BINDING)).toMatchObject(STATE);
 });
 
-test('the digest of a request is not computed for a state that is refused without it', () => {
+test('the digest of a request is not computed for a state that is refused anyway', () => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal(STATE, BINDING);
   const unread = (principal: string) => ({
@@ -94,7 +94,7 @@ test('the digest of a request is not computed for a state that is refused withou
   expect(() => seal.open(text, unread('ada'))).toThrow('expired');
 });
 
-test('what a state says of its binding does not come from the state that was given', () => {
+test('the binding of a state is not taken from the state itself', () => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal({ ...STATE, principal: 'eve', digest: 'x', until: Infinity } as typeof STATE, BINDING);
   expect(() => seal.open(text, { principal: 'eve', digest: 'x' })).toThrow(Refusal);
@@ -102,7 +102,7 @@ test('what a state says of its binding does not come from the state that was giv
   expect(() => seal.open(text, BINDING)).toThrow('expired');
 });
 
-test('after its time it is refused', () => {
+test('it is refused after it has expired', () => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal(STATE, BINDING);
   vi.setSystemTime(Date.now() + 999);
@@ -111,7 +111,7 @@ test('after its time it is refused', () => {
   expect(() => seal.open(text, BINDING)).toThrow('it has expired');
 });
 
-test('those who share a key open what the other sealed, and nobody else does', () => {
+test('processes with the same key open each other’s states, and no others do', () => {
   const text = new StateSeal(KEY, 1000).seal(STATE, BINDING);
   expect(new StateSeal(Buffer.from(KEY), 1000).open(text, BINDING)).toMatchObject(STATE);
   for (const other of [undefined, `${KEY} `, KEY.toUpperCase()]) {
@@ -119,7 +119,7 @@ test('those who share a key open what the other sealed, and nobody else does', (
   }
 });
 
-test('what another version sealed with the same key is opened, while both are in service', () => {
+test('a state sealed by another version with the same key opens', () => {
   vi.setSystemTime(999);
   const text =
     'ew1.KPgFAVNXdF0ZVYkRJ0UbgYmgNKAqfhv0p69wIqFnnQbcvRuUC9VujNMKMAFwhB8gr-OTDb0yGj5kFnEdNNCeqB-undvevHUKwzNAZ8Z5P7nsLXL4KUJyYsAasU0iJmkiFJ-Bdg';

@@ -5,7 +5,7 @@ import { checkStateKey } from './state-key.ts';
 
 /** The state that a client sends back with the next round of a request. It can neither read nor change it. */
 export interface RequestState {
-  /** The exchange that waits for its next round, and the number of that round. Absent where none waits. */
+  /** The exchange that waits for its next round, and the number of that round. Absent if none waits. */
   readonly exchange?: string | undefined;
   readonly round?: number | undefined;
   /** The `requestState` of the service itself. */
@@ -40,7 +40,7 @@ export class StateSeal {
    * @param key a secret of at least 16 bytes, shared by the processes that serve the same clients. Default: a random one
    * of this process.
    * @param lifetime milliseconds.
-   * @throws RangeError where the key is shorter.
+   * @throws RangeError if the key is shorter.
    */
   constructor(key: string | Uint8Array | undefined, lifetime: number) {
     checkStateKey(key);
@@ -59,7 +59,7 @@ export class StateSeal {
     );
   }
 
-  /** @throws Refusal −32602 where it was sealed with another key or for another caller or request, or has expired. */
+  /** @throws Refusal −32602 if it was sealed with another key or for another caller or request, or has expired. */
   open(text: unknown, binding: StateBinding): RequestState {
     if (typeof text !== 'string') throw invalid(FOREIGN);
     const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { SuspendedRequests, type Parked, type ParkingOptions } from './suspended-requests.ts';
+import { SuspendedRequests, type SuspendedRequest, type SuspensionLimits } from './suspended-requests.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const MiB = 2 ** 20;
 
-interface Waiting extends Parked {
+interface Waiting extends SuspendedRequest {
   readonly reasons: string[];
 }
 
@@ -23,25 +23,25 @@ function waiting(principal?: string, bytes = 0): Waiting {
   };
 }
 
-const parking = (options: Partial<ParkingOptions> = {}): SuspendedRequests<Waiting> =>
+const suspendedRequests = (options: Partial<SuspensionLimits> = {}): SuspendedRequests<Waiting> =>
   new SuspendedRequests({ lifetime: 600_000, maxSuspended: 1000, maxSuspendedPerPrincipal: 100, ...options });
 
-test('what was added is found by its id until it is taken away', () => {
-  const places = parking();
+test('a request is found by its id until it is removed', () => {
+  const table = suspendedRequests();
   const one = waiting('ada');
-  places.add(one);
-  expect([places.get(one.id), places.size]).toEqual([one, 1]);
-  places.delete(one);
-  places.delete(one);
-  expect([places.get(one.id), places.size]).toEqual([undefined, 0]);
+  table.add(one);
+  expect([table.get(one.id), table.size]).toEqual([one, 1]);
+  table.delete(one);
+  table.delete(one);
+  expect([table.get(one.id), table.size]).toEqual([undefined, 0]);
   vi.advanceTimersByTime(600_000);
   expect(one.reasons).toEqual([]);
 });
 
-test('who does not come back in time is given up', () => {
-  const places = parking({ lifetime: 1000 });
+test('a request ends if its caller does not return in time', () => {
+  const table = suspendedRequests({ lifetime: 1000 });
   const one = waiting();
-  places.add(one);
+  table.add(one);
   vi.advanceTimersByTime(999);
   expect(one.reasons).toEqual([]);
   vi.advanceTimersByTime(1);
@@ -49,99 +49,99 @@ test('who does not come back in time is given up', () => {
 });
 
 test('a full table refuses, until the oldest has waited a minute', () => {
-  const places = parking({ maxSuspended: 2 });
+  const table = suspendedRequests({ maxSuspended: 2 });
   const [first, second, third] = [waiting(), waiting(), waiting()];
-  places.add(first);
+  table.add(first);
   vi.advanceTimersByTime(30_000);
-  places.add(second);
+  table.add(second);
   vi.advanceTimersByTime(29_999);
-  expect(() => places.add(third)).toThrow('Too many');
-  expect([places.size, first.reasons]).toEqual([2, []]);
+  expect(() => table.add(third)).toThrow('Too many');
+  expect([table.size, first.reasons]).toEqual([2, []]);
   vi.advanceTimersByTime(1);
-  places.add(third);
-  expect(first.reasons).toEqual([expect.stringContaining('too many others')]);
-  expect([places.get(first.id), places.get(second.id), places.get(third.id)]).toEqual([undefined, second, third]);
+  table.add(third);
+  expect(first.reasons).toEqual([expect.stringContaining('too many newer requests')]);
+  expect([table.get(first.id), table.get(second.id), table.get(third.id)]).toEqual([undefined, second, third]);
 });
 
-test('a principal gives up its own oldest, and never that of another', () => {
-  const places = parking({ maxSuspendedPerPrincipal: 1 });
+test('a principal at its limit loses its own oldest request, never that of another', () => {
+  const table = suspendedRequests({ maxSuspendedPerPrincipal: 1 });
   const [ada, eve] = [waiting('ada'), waiting('eve')];
-  places.add(ada);
-  places.add(eve);
-  expect(() => places.add(waiting('eve'))).toThrow('Too many');
-  places.add(waiting());
+  table.add(ada);
+  table.add(eve);
+  expect(() => table.add(waiting('eve'))).toThrow('Too many');
+  table.add(waiting());
   vi.advanceTimersByTime(60_000);
-  places.add(waiting('eve'));
+  table.add(waiting('eve'));
   expect([ada.reasons.length, eve.reasons.length]).toEqual([0, 1]);
-  expect(places.size).toBe(3);
+  expect(table.size).toBe(3);
 });
 
-test('who has left gives its share back', () => {
-  const places = parking({ maxSuspendedPerPrincipal: 2 });
+test('a removed request gives back its share', () => {
+  const table = suspendedRequests({ maxSuspendedPerPrincipal: 2 });
   for (let round = 0; round < 5; round += 1) {
     const both = [waiting('ada'), waiting('ada')];
-    both.forEach((one) => places.add(one));
-    expect(() => places.add(waiting('ada'))).toThrow('Too many');
-    both.forEach((one) => places.delete(one));
+    both.forEach((one) => table.add(one));
+    expect(() => table.add(waiting('ada'))).toThrow('Too many');
+    both.forEach((one) => table.delete(one));
   }
-  expect(places.size).toBe(0);
+  expect(table.size).toBe(0);
 });
 
 test('names of principals mean nothing', () => {
-  const places = parking({ maxSuspendedPerPrincipal: 1 });
+  const table = suspendedRequests({ maxSuspendedPerPrincipal: 1 });
   for (const principal of ['__proto__', 'constructor', '', 'undefined']) {
-    places.add(waiting(principal));
-    expect(() => places.add(waiting(principal))).toThrow('Too many');
+    table.add(waiting(principal));
+    expect(() => table.add(waiting(principal))).toThrow('Too many');
   }
 });
 
 test('the bytes of all are bounded, however many have to go for one', () => {
-  const places = parking();
+  const table = suspendedRequests();
   const small = Array.from({ length: 64 }, () => waiting(undefined, MiB));
-  small.forEach((one) => places.add(one));
-  expect(() => places.add(waiting(undefined, 1))).toThrow('Too many');
+  small.forEach((one) => table.add(one));
+  expect(() => table.add(waiting(undefined, 1))).toThrow('Too many');
   vi.advanceTimersByTime(60_000);
-  places.add(waiting(undefined, 10 * MiB));
+  table.add(waiting(undefined, 10 * MiB));
   expect(small.filter(({ reasons }) => reasons.length > 0)).toEqual(small.slice(0, 10));
-  expect(places.size).toBe(55);
-  expect(() => places.add(waiting(undefined, 55 * MiB))).toThrow('Too many');
+  expect(table.size).toBe(55);
+  expect(() => table.add(waiting(undefined, 55 * MiB))).toThrow('Too many');
 });
 
-test('the bytes of one principal are a part of them, unless it is a single request', () => {
-  const places = parking();
-  for (let n = 0; n < 4; n += 1) places.add(waiting('eve', 4 * MiB));
-  expect(() => places.add(waiting('eve', 1))).toThrow('Too many');
-  places.add(waiting('ada', 30 * MiB));
-  expect(() => places.add(waiting('ada', 1))).toThrow('Too many');
+test('the bytes of one principal are limited to a part, unless it is a single request', () => {
+  const table = suspendedRequests();
+  for (let n = 0; n < 4; n += 1) table.add(waiting('eve', 4 * MiB));
+  expect(() => table.add(waiting('eve', 1))).toThrow('Too many');
+  table.add(waiting('ada', 30 * MiB));
+  expect(() => table.add(waiting('ada', 1))).toThrow('Too many');
   vi.advanceTimersByTime(60_000);
-  places.add(waiting('eve', 8 * MiB));
-  expect(places.size).toBe(4);
+  table.add(waiting('eve', 8 * MiB));
+  expect(table.size).toBe(4);
 });
 
-test('what is larger than all that may wait is refused, and nobody gives way to it', () => {
-  const places = parking();
-  places.add(waiting());
+test('a request above the total limit is refused, and no other is ended for it', () => {
+  const table = suspendedRequests();
+  table.add(waiting());
   vi.advanceTimersByTime(60_000);
-  expect(() => places.add(waiting(undefined, 65 * MiB))).toThrow('Too many');
-  expect(places.size).toBe(1);
+  expect(() => table.add(waiting(undefined, 65 * MiB))).toThrow('Too many');
+  expect(table.size).toBe(1);
 });
 
-test('when it closes all are given up, and nothing comes in any more', () => {
-  const places = parking();
+test('closing ends all requests, and no more are accepted', () => {
+  const table = suspendedRequests();
   const all = [waiting('ada'), waiting()];
-  all.forEach((one) => places.add(one));
-  places.close(new Error('the end'));
+  all.forEach((one) => table.add(one));
+  table.close(new Error('the end'));
   expect(all.map(({ reasons }) => reasons)).toEqual([['the end'], ['the end']]);
-  expect(() => places.add(waiting())).toThrow('the end');
+  expect(() => table.add(waiting())).toThrow('the end');
 });
 
-test('what waits does not keep the process from ending', () => {
+test('suspended requests do not keep the process alive', () => {
   vi.useRealTimers();
-  const places = parking();
+  const table = suspendedRequests();
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const before = timers();
   const one = waiting();
-  places.add(one);
+  table.add(one);
   expect(timers()).toBe(before);
-  places.delete(one);
+  table.delete(one);
 });

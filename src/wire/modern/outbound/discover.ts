@@ -3,22 +3,37 @@ import { isObject, type JsonObject, type Response } from '../../../jsonrpc/messa
 import { REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
 import { McpErrorCode } from '../../../protocol/errors.ts';
 import { Meta, Method } from '../../../protocol/methods.ts';
-import { MODERN_REVISIONS, type Revision } from '../../../protocol/revisions.ts';
+import { LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from '../../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../../protocol/types.ts';
 import type { Carrier } from '../../../transport/carrier.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { Deadline } from '../../../base/deadline.ts';
 
-/** What `server/discover` has shown of a server (2026-07-28, transports/stdio: Backward Compatibility). */
-export type Discovery =
-  /** The server speaks 2026-07-28, and both sides share a revision. */
-  | { readonly outcome: 'agreed'; readonly revision: Revision; readonly discovered: DiscoverResult }
-  /** The server speaks this era, but none of the revisions it lists are known here. */
-  | { readonly outcome: 'disjoint'; readonly supported: readonly string[] }
-  /** The server speaks this era and refused the request. */
-  | { readonly outcome: 'refused'; readonly error: RpcError }
-  /** Nothing shows that the server speaks this era. */
-  | { readonly outcome: 'unrecognised'; readonly error: RpcError; readonly silent: boolean };
+/** What a server of this era has answered to `server/discover`. */
+export interface Discovery {
+  readonly revision: Revision;
+  readonly discovered: DiscoverResult;
+}
+
+/** The server cannot be spoken to in this era (2026-07-28, transports/stdio: Backward Compatibility). */
+export class NotModern extends RpcError {
+  /** The newest handshake revision that it lists. */
+  readonly legacy: Revision | undefined;
+  /** Whether it may speak the other era: it lists a revision of it, or nothing shows that it speaks this one. */
+  readonly mayBeLegacy: boolean;
+  /** Whether it did not answer in time. */
+  readonly silent: boolean;
+
+  constructor(
+    { code, message, data, cause, origin }: RpcError,
+    shown: { recognised: boolean; legacy?: Revision | undefined; silent?: boolean },
+  ) {
+    super(code, message, { data, cause, origin });
+    this.legacy = shown.legacy;
+    this.mayBeLegacy = !shown.recognised || shown.legacy !== undefined;
+    this.silent = shown.silent ?? false;
+  }
+}
 
 export interface DiscoverOptions {
   readonly clientInfo: Implementation;
@@ -40,7 +55,7 @@ const RECOGNISED: ReadonlySet<number> = new Set([
  * Sends `server/discover`. If the server lists other revisions than the requested one, it is asked again with the
  * newest of them that is known here (2026-07-28, versioning: Protocol Version Negotiation).
  *
- * @throws Error if the connection is lost, or if HTTP gave no JSON-RPC response.
+ * @throws NotModern. Error if the connection is lost, or if HTTP gave no JSON-RPC response.
  */
 export async function discover(carrier: Carrier, options: DiscoverOptions): Promise<Discovery> {
   const ours = options.revision === undefined ? MODERN_REVISIONS : [options.revision];
@@ -49,74 +64,61 @@ export async function discover(carrier: Carrier, options: DiscoverOptions): Prom
   // them older.
   for (let left = ours.length; ; left -= 1) {
     const response = await ask(carrier, revision, options);
-    if (!response) return silence(options.timeout);
     const found = judge(response, ours);
-    if (found.outcome !== 'agreed' || 'result' in response) return found;
+    if ('result' in response) return found;
     // Only the error has listed this revision, so ask the server in it.
-    if (left === 0) return { outcome: 'refused', error: RpcError.fromObject(response.error) };
-    revision = found.revision;
+    if (left === 0) throw new NotModern(RpcError.fromObject(response.error), { recognised: true });
+    ({ revision } = found);
   }
 }
 
-/** What a response to `server/discover` shows. For an error, the agreed revision is only listed and not confirmed. */
-export function judge(response: Response, ours: readonly Revision[]): Discovery {
+/** What a response to `server/discover` shows. An error only lists the revision. @throws NotModern */
+export function judge(response: Response, ours: readonly Revision[] = MODERN_REVISIONS): Discovery {
   if ('result' in response) {
     const discovered = response.result;
-    if (!isDiscoverResult(discovered)) {
-      const error = new RpcError(ErrorCode.InternalError, 'the answer to server/discover describes no server');
-      return { outcome: 'unrecognised', error, silent: false };
-    }
-    return agreement(ours, discovered.supportedVersions, discovered);
+    if (isDiscoverResult(discovered)) return agreement(ours, discovered);
+    throw unrecognised(new RpcError(ErrorCode.InternalError, 'the response to server/discover is invalid'));
   }
   const error = RpcError.fromObject(response.error);
-  if (!RECOGNISED.has(error.code)) return { outcome: 'unrecognised', error, silent: false };
+  if (!RECOGNISED.has(error.code)) throw unrecognised(error);
   const supported: unknown = isObject(error.data) ? error.data['supported'] : undefined;
-  if (error.code !== McpErrorCode.UnsupportedProtocolVersion || !isStrings(supported)) {
-    return { outcome: 'refused', error };
+  if (error.code === McpErrorCode.UnsupportedProtocolVersion && isStrings(supported)) {
+    return agreement(ours, { supportedVersions: supported, capabilities: {} });
   }
-  return agreement(ours, supported, { supportedVersions: supported, capabilities: {} });
-}
-
-/** The error for a server that cannot be used in this era. */
-export function discoveryError(discovery: Exclude<Discovery, { outcome: 'agreed' }>): RpcError {
-  switch (discovery.outcome) {
-    case 'disjoint':
-      return new RpcError(
-        McpErrorCode.UnsupportedProtocolVersion,
-        `The server speaks ${discovery.supported.join(', ') || 'no revision'}, and this client ${MODERN_REVISIONS.join(', ')}`,
-        { data: { supported: discovery.supported } },
-      );
-    case 'refused':
-      return discovery.error;
-    default:
-      return new RpcError(
-        discovery.error.code,
-        `The server does not speak ${MODERN_REVISIONS[0]}: ${discovery.error.message}`,
-        { data: discovery.error.data, cause: discovery.error },
-      );
-  }
+  throw new NotModern(error, { recognised: true });
 }
 
 export function isDiscoverResult(result: JsonObject): result is JsonObject & DiscoverResult {
   return isStrings(result['supportedVersions']) && isObject(result['capabilities']);
 }
 
-function agreement(ours: readonly Revision[], supported: readonly string[], discovered: DiscoverResult): Discovery {
+function agreement(ours: readonly Revision[], discovered: DiscoverResult): Discovery {
+  const supported: readonly string[] = discovered.supportedVersions;
   const revision = ours.find((each) => supported.includes(each));
-  return revision === undefined ? { outcome: 'disjoint', supported } : { outcome: 'agreed', revision, discovered };
+  if (revision !== undefined) return { revision, discovered };
+  const error = new RpcError(
+    McpErrorCode.UnsupportedProtocolVersion,
+    `The server speaks ${supported.join(', ') || 'no revision'}, but this client speaks ${MODERN_REVISIONS.join(', ')}`,
+    { data: { supported } },
+  );
+  const legacy = LEGACY_REVISIONS.findLast((each) => supported.includes(each));
+  throw new NotModern(error, { recognised: true, legacy });
 }
 
-function silence(timeout: number): Discovery {
-  const error = new RpcError(REQUEST_TIMEOUT, `server/discover was not answered within ${timeout} ms`);
-  return { outcome: 'unrecognised', error, silent: true };
+/** @param silent whether no response came in time. */
+function unrecognised(cause: RpcError, silent = false): NotModern {
+  const message = `The server does not speak ${MODERN_REVISIONS[0]}: ${cause.message}`;
+  return new NotModern(new RpcError(cause.code, message, { data: cause.data, cause }), { recognised: false, silent });
 }
 
-/** Undefined if no response came in time. */
-async function ask(carrier: Carrier, revision: Revision, options: DiscoverOptions): Promise<Response | undefined> {
+/** @throws NotModern if no response came in time. */
+async function ask(carrier: Carrier, revision: Revision, options: DiscoverOptions): Promise<Response> {
   const { clientInfo, capabilities, timeout } = options;
   const lifetime = new Lifetime();
   const deadline = new Deadline({ timeout, maxTimeout: 0 }, () =>
-    lifetime.abort(new RpcError(REQUEST_TIMEOUT, `server/discover was not answered within ${timeout} ms`)),
+    lifetime.abort(
+      unrecognised(new RpcError(REQUEST_TIMEOUT, `server/discover was not answered within ${timeout} ms`), true),
+    ),
   );
   try {
     return await carrier.request({
@@ -133,8 +135,7 @@ async function ask(carrier: Carrier, revision: Revision, options: DiscoverOption
       onnotification: () => {},
     });
   } catch (error) {
-    if (lifetime.ended) return undefined;
-    throw error;
+    throw lifetime.ended ?? error;
   } finally {
     deadline.clear();
   }

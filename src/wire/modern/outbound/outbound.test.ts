@@ -109,7 +109,7 @@ class TestCarrier implements Carrier {
 }
 
 describe('the first request', () => {
-  test('asks what the server is, and says who asks', async () => {
+  test('requests the server’s identity, with the client’s own', async () => {
     const { server, upstream } = await connecting({ capabilities: { roots: {} } });
     const discover = server.next();
     expect(discover).toEqual({
@@ -139,11 +139,11 @@ describe('the first request', () => {
       'refuses the revision',
       { error: { code: -32022, message: 'no', data: { supported: ['2030-01-01'], requested: MODERN } } },
       -32022,
-      'The server speaks 2030-01-01, and this client 2026-07-28',
+      'The server speaks 2030-01-01, but this client speaks 2026-07-28',
     ],
     ['wants more', { error: { code: -32021, message: 'needs sampling' } }, -32021, 'needs sampling'],
     ['does not know it', { error: { code: -32601, message: 'what?' } }, -32601, 'does not speak 2026-07-28: what?'],
-    ['answers something else', { result: { tools: [] } }, -32603, 'describes no server'],
+    ['answers something else', { result: { tools: [] } }, -32603, 'response to server/discover is invalid'],
   ])('fails where the server %s, and closes the connection', async (_, answer, code, message) => {
     const { server, upstream } = await connecting();
     await server.send({ id: server.next().id, ...answer });
@@ -151,7 +151,7 @@ describe('the first request', () => {
     expect(server.closed).toBe(true);
   });
 
-  test('is sent once more where the server refuses what it says it supports', async () => {
+  test('is sent again if the server rejects a revision that it supports', async () => {
     const contrary = { error: { code: -32022, message: 'contrary', data: { supported: [MODERN] } } };
     const once = await connecting();
     await once.server.send({ id: once.server.next().id, ...contrary });
@@ -163,7 +163,7 @@ describe('the first request', () => {
     expect(twice.server.take()).toEqual([]);
   });
 
-  test('fails where nothing comes in time', async () => {
+  test('fails after a timeout without an answer', async () => {
     const { server, upstream } = await connecting({ handshakeTimeout: 5 });
     await expect(upstream).rejects.toMatchObject({ code: -32001, message: expect.stringContaining('within 5 ms') });
     // A server of another era could make nothing of a cancellation.
@@ -172,7 +172,7 @@ describe('the first request', () => {
 });
 
 describe('a request', () => {
-  test('says for itself who sends it, and nothing of what its caller said of itself', async () => {
+  test('has the client’s own identity, and nothing of its caller’s', async () => {
     const { server, upstream } = await opened();
     const params = {
       name: 't',
@@ -207,7 +207,7 @@ describe('a request', () => {
     expect(await answer).toEqual({ content: [] });
   });
 
-  test('wants all log messages for a caller to whom silence means all', async () => {
+  test('requests all log messages for a caller whose revision has them by default', async () => {
     const { server, upstream } = await opened();
     const exchange = asked('tools/call', { name: 't' }, { caller: { revision: '2025-11-25' } });
     const answer = upstream.service(exchange);
@@ -236,27 +236,32 @@ describe('a request', () => {
 
   test.each<[string, string, JsonObject, string]>([
     ['of an unknown type', 'tools/call', { resultType: 'surprise' }, 'of type "surprise"'],
-    ['of a type that is no string', 'tools/call', { resultType: 5 }, 'of type 5'],
-    ['that is a task nobody declared', 'tools/call', { resultType: 'task', task: {} }, 'of type "task"'],
+    ['of a type that is not a string', 'tools/call', { resultType: 5 }, 'of type 5'],
+    ['that is a task, without the extension', 'tools/call', { resultType: 'task', task: {} }, 'of type "task"'],
     [
-      'that asks where nothing may be asked',
+      'that asks for input where the method does not allow it',
       'tools/list',
       { resultType: 'input_required', requestState: 's' },
-      'none of',
+      'does not allow',
     ],
-    ['that asks for nothing', 'tools/call', { resultType: 'input_required' }, 'without saying for which'],
-    ['with a state that is no string', 'tools/call', { resultType: 'input_required', requestState: {} }, 'no string'],
+    ['that asks for nothing', 'tools/call', { resultType: 'input_required' }, 'without saying which'],
     [
-      'with questions that are no object',
+      'with a state that is not a string',
+      'tools/call',
+      { resultType: 'input_required', requestState: {} },
+      'no string',
+    ],
+    [
+      'with questions that are not an object',
       'prompts/get',
       { resultType: 'input_required', inputRequests: [] },
       'no object',
     ],
     [
-      'with a question that is no request',
+      'with a question that is not a request',
       'resources/read',
       { resultType: 'input_required', inputRequests: { a: {} } },
-      '"a" without a request',
+      '"a" with',
     ],
   ])('fails where the server answers with a result %s', async (_, method, result, message) => {
     const { server, upstream } = await opened();
@@ -267,7 +272,7 @@ describe('a request', () => {
     await expect(answer).rejects.toMatchObject({ code: -32603, message: expect.stringContaining(message) });
   });
 
-  test('may be answered with a task where the extension is declared', async () => {
+  test('may be answered with a task if the extension is declared', async () => {
     const { server, upstream } = await opened({
       capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } },
     });
@@ -277,7 +282,7 @@ describe('a request', () => {
     expect(await answer).toEqual({ resultType: 'task', taskId: 'x' });
   });
 
-  test('that asks is passed on, and tried again with the same state under another id', async () => {
+  test('that asks is passed on, and repeated with the same state and another id', async () => {
     const { server, upstream } = await opened();
     const exchange = asked('tools/call', { name: 't' }, { onask: () => ({ action: 'decline' }) });
     const state = '{"b":1, "a": "\u00e9"}  ';
@@ -297,7 +302,7 @@ describe('a request', () => {
     expect(await complete).toEqual({ content: [] });
   });
 
-  test('is asked in the middle by one of our servers', async () => {
+  test('gets questions from an Everwire server during the request', async () => {
     const service: Service = async (exchange) => {
       if (exchange.method === 'server/discover') return described;
       const { content } = await exchange.ask('elicitation/create', { message: 'Name?', requestedSchema: {} });
@@ -313,7 +318,7 @@ describe('a request', () => {
     expect(result['content']).toEqual([{ type: 'text', text: 'Ada' }]);
   });
 
-  test('gets its own progress, under the token that its caller gave', async () => {
+  test('gets its own progress, with its caller’s token', async () => {
     const { server, upstream, errors } = await opened();
     const [a, b] = [0, 1].map(() => asked('tools/call', { name: 't', _meta: { progressToken: 'mine' } }));
     const answers = [upstream.service(a!), upstream.service(b!)];
@@ -329,11 +334,11 @@ describe('a request', () => {
     expect(a!.notified).toEqual([{ method: PROGRESS, params: { progressToken: 'mine', progress: 1 } }]);
     expect(b!.notified).toEqual([{ method: PROGRESS, params: { progressToken: 'mine', progress: 2 } }]);
     expect(errors.map(({ message }) => message)).toEqual([
-      'notifications/progress came, and belongs to no request in flight: it was ignored',
+      'notifications/progress was ignored: it belongs to no request in flight',
     ]);
   });
 
-  test('does not get the progress of another, whatever stream that comes on', async () => {
+  test('does not get the progress of another request, on any stream', async () => {
     const errors: Error[] = [];
     const carrier = new TestCarrier({
       'prompts/get': ({ params, onnotification }) => {
@@ -351,7 +356,7 @@ describe('a request', () => {
     expect(errors).toHaveLength(1);
   });
 
-  test.each(['tools/call', 'prompts/get'])('that was given up before sends nothing: %s', async (method) => {
+  test.each(['tools/call', 'prompts/get'])('that was cancelled before is not sent: %s', async (method) => {
     const carrier = new TestCarrier({ 'tools/list': () => ({ tools: [] }), [method]: () => ({}) });
     const { service } = await connectModern(carrier, { clientInfo });
     const exchange = asked(method, { name: 'a' });
@@ -360,7 +365,7 @@ describe('a request', () => {
     expect(carrier.requests.map((request) => request.method)).toEqual(['server/discover']);
   });
 
-  test('for what the server is shows the newest answer from then on', async () => {
+  test('the newest answer counts for the server’s identity from then on', async () => {
     const carrier = new TestCarrier({
       'server/discover': (_, nth) => (nth === 1 ? described : { ...described, instructions: 'Read.' }),
     });
@@ -393,7 +398,7 @@ describe('a request', () => {
     await expect(upstream.service(exchange)).rejects.toThrow('aborted');
   });
 
-  test('leaves nothing behind, however many there are', async () => {
+  test('leaves nothing behind, even for many requests', async () => {
     const { upstream } = await connected(scripted().service);
     const exchange = asked('echo', { _meta: { progressToken: 1 } });
     for (let n = 0; n < 1000; n += 1) await upstream.service(exchange);
@@ -513,7 +518,7 @@ describe('headers', () => {
     ]);
   });
 
-  test('are made anew from the list where they were refused, once', async () => {
+  test('are made again from the list if they were refused, once', async () => {
     const mismatch = (): never => {
       throw new RpcError(-32020, 'Header mismatch: Mcp-Param-Region is missing');
     };
@@ -532,7 +537,7 @@ describe('headers', () => {
     expect([carrier.of('tools/list').length, carrier.of('tools/call').length]).toEqual([3, 4]);
   });
 
-  test('are left out where they were refused, and the list has the tool no more', async () => {
+  test('are omitted if they were refused and the list no longer has the tool', async () => {
     const carrier = new TestCarrier({
       'tools/list': (_, nth) => (nth === 1 ? list(['t', schema]) : list()),
       'tools/call': ({ headers }) => {
@@ -544,7 +549,7 @@ describe('headers', () => {
     expect(await service(asked('tools/call', { name: 't', arguments: { region: 'eu' } }))).toEqual({ content: [] });
   });
 
-  test('leave nothing behind when the list has come', async () => {
+  test('leave nothing behind after the list was read', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const carrier = new TestCarrier({ 'tools/list': () => list(['t', schema]), 'tools/call': () => ({ content: [] }) });
@@ -567,13 +572,13 @@ describe('headers', () => {
       expect(await service(asked('tools/list'))).toEqual({ ...list(['good', schema]), ttlMs: 5 });
     }
     expect(errors.map(({ message }) => message)).toEqual([
-      'Tool bad: x-mcp-header of properties.a must stand on a property of type string, integer or boolean; the tool is left out',
+      'Tool bad: x-mcp-header of properties.a must be on a property of type string, integer or boolean; the tool is left out',
     ]);
     await expect(service(asked('tools/call', { name: 'bad' }))).rejects.toMatchObject({ code: -32602 });
     expect(carrier.of('tools/call')).toEqual([]);
   });
 
-  test('are not looked for in a list without end', async () => {
+  test('are not searched for in an endless list', async () => {
     const errors: Error[] = [];
     const carrier = new TestCarrier({
       'tools/list': () => ({ tools: [], nextCursor: 'on' }),
@@ -585,7 +590,7 @@ describe('headers', () => {
     expect(errors.map(({ message }) => message)).toEqual(['tools/list has more than 100 pages: the rest was not read']);
   });
 
-  test('of an unknown tool, or without a list, do not keep a call from being made', async () => {
+  test('for an unknown tool, or without a list, do not prevent a call', async () => {
     const errors: Error[] = [];
     const carrier = new TestCarrier({
       'tools/list': () => {
@@ -600,7 +605,7 @@ describe('headers', () => {
     expect(errors.map(({ message }) => message)).toEqual(['no list']);
   });
 
-  test('are not waited for longer than for a handshake, whatever calls may take', async () => {
+  test('are awaited only for the handshake timeout, however long a call may take', async () => {
     const errors: Error[] = [];
     const carrier = new TestCarrier({
       'tools/list': ({ lifetime }) =>
@@ -626,7 +631,7 @@ describe('headers', () => {
     ]);
   });
 
-  test('are nobody’s business on other transports: tools stay as they are', async () => {
+  test('are not used on other transports: tools stay unchanged', async () => {
     const bad = list(['bad', { type: 'object', properties: { a: { type: 'number', 'x-mcp-header': 'A' } } }]);
     const { service, seen } = scripted({ 'tools/list': () => bad, 'tools/call': () => ({}) });
     const { upstream } = await connected(service);
@@ -637,7 +642,7 @@ describe('headers', () => {
 });
 
 describe('a subscription', () => {
-  test('is acknowledged, hears of what it asked for, and ends with its exchange', async () => {
+  test('is acknowledged, gets the requested changes, and ends with its exchange', async () => {
     const { server, upstream, errors } = await opened();
     const exchange = asked('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const over = upstream.service(exchange);
@@ -659,8 +664,8 @@ describe('a subscription', () => {
     ]);
     expect(errors.map(({ message }) => message)).toEqual([
       'notifications/tools/list_changed came before the subscription was acknowledged: it was ignored',
-      'notifications/message came, and belongs to no request in flight: it was ignored',
-      'notifications/tools/list_changed came, and belongs to no request in flight: it was ignored',
+      'notifications/message was ignored: it belongs to no request in flight',
+      'notifications/tools/list_changed was ignored: it belongs to no request in flight',
     ]);
     exchange.abort();
     expect(await over).toEqual({});
@@ -682,7 +687,7 @@ describe('a subscription', () => {
     expect(errors).toEqual([]);
   });
 
-  test('fails where the server refuses it, or closes the connection', async () => {
+  test('fails if the server refuses it, or closes the connection', async () => {
     const { server, upstream } = await opened();
     const refused = upstream.service(asked('subscriptions/listen'));
     const lost = upstream.service(asked('subscriptions/listen'));
@@ -694,7 +699,7 @@ describe('a subscription', () => {
     await expect(lost).rejects.toMatchObject({ code: -32000 });
   });
 
-  test('forgets what it knew of tools when these have changed', async () => {
+  test('forgets the tools when they have changed', async () => {
     let heard: CarriedRequest | undefined;
     const carrier = new TestCarrier({
       'subscriptions/listen': (request) => {
@@ -740,7 +745,7 @@ describe('a subscription whose stream is lost', () => {
     return { streams, carrier, errors, upstream, acknowledge };
   }
 
-  test('fails, as it does where the server does not acknowledge it in time', async () => {
+  test('fails if the server does not acknowledge it in time', async () => {
     const { streams, upstream } = await broken();
     const lost = upstream.service(asked('subscriptions/listen'));
     const silent = upstream.service(asked('subscriptions/listen'));
@@ -752,7 +757,7 @@ describe('a subscription whose stream is lost', () => {
     await expect(silent).rejects.toMatchObject({ code: -32001, message: expect.stringContaining('not acknowledged') });
   });
 
-  test('ends where the server cancels it', async () => {
+  test('ends if the server cancels it', async () => {
     const { streams, upstream, acknowledge } = await broken();
     const over = upstream.service(asked('subscriptions/listen'));
     await settled();

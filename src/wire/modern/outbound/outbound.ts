@@ -11,41 +11,23 @@ import { encodeHeaderValue } from '../../../protocol/header-value.ts';
 import { isNotificationMethod, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { mirroredArguments } from '../../../protocol/param-headers.ts';
 import { REVISIONS, type Revision } from '../../../protocol/revisions.ts';
+import { CHANGES } from '../../../protocol/subscriptions.ts';
 import { declaresTasks } from '../../../protocol/tasks.ts';
 import type { DiscoverResult, Implementation } from '../../../protocol/types.ts';
-import type { Carrier } from '../../../transport/carrier.ts';
+import type { CarriedResponse, Carrier } from '../../../transport/carrier.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
 import type { ToolCatalog } from '../../tool-catalog.ts';
-import type { Upstream } from '../../upstream.ts';
+import { HANDSHAKE_TIMEOUT, limitsOf, type OpeningOptions, type Upstream } from '../../upstream.ts';
 import { Deadline } from '../../../base/deadline.ts';
-import { discover, discoveryError, isDiscoverResult, type Discovery } from './discover.ts';
+import { discover, isDiscoverResult, type Discovery } from './discover.ts';
 import { NAMED } from '../translate/headers.ts';
 import { checkedResult } from './outbound-results.ts';
 import { subscribe } from './subscription.ts';
 import { callsTool, headerCatalog, type ToolHeaders } from './tool-headers.ts';
 
-export interface ModernOutboundOptions {
-  readonly clientInfo: Implementation;
-  /** Which kinds of questions the server may ask. Default: what the caller of each exchange declared. */
-  readonly capabilities?: JsonObject | undefined;
+export interface ModernOutboundOptions extends OpeningOptions {
   /** If set, requests carry the client information of their exchange's caller in place of this side's own. */
   readonly onBehalfOf?: Revision | undefined;
-  /** The one revision to speak. Default: the newest that both sides speak. */
-  readonly revision?: Revision | undefined;
-  /**
-   * How long a request waits for its response. Progress restarts the time. Milliseconds, default 10 minutes; 0 for no
-   * limit.
-   */
-  readonly timeout?: number | undefined;
-  /** The longest time for a request, whatever its progress. Milliseconds, default 1 hour; 0 for no limit. */
-  readonly maxTimeout?: number | undefined;
-  /**
-   * How long this side's own requests may take: the first `server/discover`, a list of tools read for their headers,
-   * and the acknowledgment of a subscription. Milliseconds, default 60 000.
-   */
-  readonly handshakeTimeout?: number | undefined;
-  /** Receives errors that cannot be reported to a caller. Default: none. */
-  readonly onerror?: ((error: Error) => void) | undefined;
 }
 
 /**
@@ -56,30 +38,20 @@ export interface ModernOutboundOptions {
  * revisions are dropped, and others are refused with −32601.
  *
  * @param carrier is closed if this fails.
- * @throws RpcError if the server does not speak this revision, or does not answer in time.
+ * @throws RpcError if the server does not speak this revision, or does not answer in time: `NotModern`.
  */
 export async function connectModern(carrier: Carrier, options: ModernOutboundOptions): Promise<Upstream> {
-  const { clientInfo, capabilities = {}, revision, handshakeTimeout: timeout = HANDSHAKE_TIMEOUT } = options;
+  const { clientInfo, capabilities = {}, revision, handshakeTimeout = HANDSHAKE_TIMEOUT } = options;
+  const { openTimeout: timeout = handshakeTimeout } = options;
   try {
     const found = await discover(carrier, { clientInfo, capabilities, revision, timeout });
-    if (found.outcome !== 'agreed') throw discoveryError(found);
-    return modernUpstream(carrier, found, options);
+    return new ModernOutbound(carrier, found, options);
   } catch (error) {
     await carrier.close();
     throw RpcError.from(error);
   }
 }
 
-/** The same for a server that has already answered `server/discover`. */
-export function modernUpstream(
-  carrier: Carrier,
-  { revision, discovered }: Extract<Discovery, { outcome: 'agreed' }>,
-  options: ModernOutboundOptions,
-): Upstream {
-  return new ModernOutbound(carrier, revision, discovered, options);
-}
-
-const HANDSHAKE_TIMEOUT = 60_000;
 /** Notifications of older revisions, or about a request that has ended. They need no action. */
 const DROPPED: ReadonlySet<string> = new Set([
   NotificationMethod.Initialized,
@@ -89,14 +61,17 @@ const DROPPED: ReadonlySet<string> = new Set([
 ]);
 /** Notifications that only subscriptions carry. */
 const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set([
+  ...CHANGES,
   NotificationMethod.Acknowledged,
   NotificationMethod.Cancelled,
-  NotificationMethod.ToolsListChanged,
-  NotificationMethod.PromptsListChanged,
-  NotificationMethod.ResourcesListChanged,
-  NotificationMethod.ResourceUpdated,
   NotificationMethod.Task,
 ]);
+
+interface Sender {
+  readonly caller?: Caller;
+  readonly token?: RequestId | undefined;
+  readonly tool?: ToolHeaders | undefined;
+}
 
 class ModernOutbound implements Upstream {
   onclose: (() => void) | undefined;
@@ -110,12 +85,12 @@ class ModernOutbound implements Upstream {
   #discovered: DiscoverResult;
   #lastToken = 0;
 
-  constructor(carrier: Carrier, revision: Revision, discovered: DiscoverResult, options: ModernOutboundOptions) {
+  constructor(carrier: Carrier, { revision, discovered }: Discovery, options: ModernOutboundOptions) {
     this.#carrier = carrier;
     this.revision = revision;
     this.#discovered = discovered;
     this.#options = options;
-    this.#limits = { timeout: options.timeout ?? 600_000, maxTimeout: options.maxTimeout ?? 3_600_000 };
+    this.#limits = limitsOf(options);
     this.#handshakeTimeout = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
     this.#onerror = options.onerror ?? (() => {});
     this.#tools = headerCatalog({
@@ -181,7 +156,6 @@ class ModernOutbound implements Upstream {
     if (toolHeaders instanceof Error) throw new RpcError(ErrorCode.InvalidParams, toolHeaders.message);
     const given: unknown = params['_meta']?.[Meta.ProgressToken];
     const token = isRequestId(given) ? ++this.#lastToken : undefined;
-    const sent = { ...params, _meta: this.#meta(params['_meta'], caller, token) };
     const lifetime = new Lifetime();
     const cancel = (): void => lifetime.abort(RpcError.from(abortReason(exchange)));
     if (isAborted(exchange)) cancel();
@@ -202,15 +176,9 @@ class ModernOutbound implements Upstream {
       notices.push(notice, told);
     };
     try {
-      const response = await this.#carrier.request({
-        method,
-        params: sent,
-        headers: this.#carrier.mirrorsHeaders ? this.#headers(method, params, toolHeaders) : undefined,
-        lifetime,
-        onnotification,
-      });
-      if ('error' in response) throw RpcError.fromObject(response.error, response.failure);
-      return this.#take(method, checkedResult(method, response.result, declaresTasks(this.#capabilities(caller))));
+      const sender = { caller, token, tool: toolHeaders };
+      const result = resultOf(await this.#send(method, params, sender, lifetime, onnotification));
+      return this.#take(method, checkedResult(method, result, declaresTasks(this.#capabilities(caller))));
     } catch (error) {
       throw this.#failure(error, lifetime);
     } finally {
@@ -224,17 +192,8 @@ class ModernOutbound implements Upstream {
     const { params, caller } = exchange;
     return subscribe(
       exchange,
-      async (lifetime, onnotification) => {
-        const response = await this.#carrier.request({
-          method: Method.Listen,
-          params: { ...params, _meta: this.#meta(params['_meta'], caller, undefined) },
-          headers: this.#headers(Method.Listen, params, undefined),
-          lifetime,
-          onnotification,
-        });
-        if ('error' in response) throw RpcError.fromObject(response.error, response.failure);
-        return response.result;
-      },
+      async (lifetime, onnotification) =>
+        resultOf(await this.#send(Method.Listen, params, { caller }, lifetime, onnotification)),
       {
         timeout: this.#handshakeTimeout,
         onchange: (method) => {
@@ -247,15 +206,25 @@ class ModernOutbound implements Upstream {
 
   /** Reads one page of the list, for the headers of tools. */
   async #listTools(params: JsonObject, lifetime: Lifetime): Promise<JsonObject> {
-    const response = await this.#carrier.request({
-      method: Method.ListTools,
-      params: { ...params, _meta: this.#meta(undefined, undefined, undefined) },
-      headers: this.#headers(Method.ListTools, params, undefined),
+    const result = resultOf(await this.#send(Method.ListTools, params, {}, lifetime, () => {}));
+    return checkedResult(Method.ListTools, result, false);
+  }
+
+  /** Sends one request, for a caller or for this side itself. */
+  #send(
+    method: string,
+    params: JsonObject,
+    { caller, token, tool }: Sender,
+    lifetime: Lifetime,
+    onnotification: (notification: Notification) => void,
+  ): Promise<CarriedResponse> {
+    return this.#carrier.request({
+      method,
+      params: { ...params, _meta: this.#meta(params['_meta'], caller, token) },
+      headers: this.#carrier.mirrorsHeaders ? this.#headers(method, params, tool) : undefined,
       lifetime,
-      onnotification: () => {},
+      onnotification,
     });
-    if ('error' in response) throw RpcError.fromObject(response.error);
-    return checkedResult(Method.ListTools, response.result, false);
   }
 
   /** Remembers what this side needs from a result, and returns what the caller gets. */
@@ -312,7 +281,7 @@ class ModernOutbound implements Upstream {
   }
 
   #stray({ method }: Notification): void {
-    this.#onerror(new Error(`${method} came, and belongs to no request in flight: it was ignored`));
+    this.#onerror(new Error(`${method} was ignored: it belongs to no request in flight`));
   }
 
   #failure(error: unknown, lifetime: Lifetime): RpcError {
@@ -321,6 +290,11 @@ class ModernOutbound implements Upstream {
     if (!this.#carrier.closed) return RpcError.from(error);
     return new RpcError(CONNECTION_CLOSED, (error as Error).message, { cause: error });
   }
+}
+
+function resultOf(response: CarriedResponse): JsonObject {
+  if ('error' in response) throw RpcError.fromObject(response.error, response.failure);
+  return response.result;
 }
 
 function put(meta: JsonObject, key: string, value: unknown): void {

@@ -6,8 +6,9 @@ import { memoryTransportPair } from '../../../transport/memory.ts';
 import { TransportCarrier, type TransportCarrierOptions } from './transport-carrier.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 
-async function carrying(options: TransportCarrierOptions = {}) {
+async function carrying(options: TransportCarrierOptions = {}, closeReason?: Error) {
   const [near, far] = memoryTransportPair();
+  Object.assign(near, { closeReason });
   const server = new Peer(far);
   await far.start();
   const errors: string[] = [];
@@ -34,11 +35,11 @@ function send(carrier: TransportCarrier, method: string, meta: JsonObject = {}) 
 const logged = { 'io.modelcontextprotocol/logLevel': 'debug' };
 const log = { method: 'notifications/message', params: { level: 'info', data: 'x' } };
 
-test('a log message goes to the newest tool call that asked for some, else to the newest request that did', async () => {
+test('a log message goes to the newest tool call that requested any, otherwise to the newest such request', async () => {
   const { server, carrier, errors } = await carrying();
   const silent = send(carrier, 'tools/call');
   await server.send(log);
-  expect(errors).toEqual(['notifications/message came, and belongs to no request in flight: it was ignored']);
+  expect(errors).toEqual(['notifications/message was ignored: it belongs to no request in flight']);
   const [tool, read] = [send(carrier, 'tools/call', logged), send(carrier, 'resources/read', logged)];
   const listen = send(carrier, 'subscriptions/listen', logged);
   await server.send(log);
@@ -48,7 +49,7 @@ test('a log message goes to the newest tool call that asked for some, else to th
   expect([silent, tool, read, listen].map(({ heard }) => heard.length)).toEqual([0, 1, 1, 0]);
 });
 
-test('a notification that nobody here knows goes to the only request in flight, and with several to none', async () => {
+test('an unknown notification goes to the only request in flight, and with several to none', async () => {
   const { server, carrier, errors } = await carrying();
   const listen = send(carrier, 'subscriptions/listen');
   const call = send(carrier, 'tools/call');
@@ -58,12 +59,12 @@ test('a notification that nobody here knows goes to the only request in flight, 
   await server.send({ method: 'notifications/vendor' });
   expect([listen, call, other].map(({ heard }) => heard.length)).toEqual([0, 1, 0]);
   expect(errors).toEqual([
-    'notifications/tools/list_changed came, and belongs to no request in flight: it was ignored',
-    'notifications/vendor came, and belongs to no request in flight: it was ignored',
+    'notifications/tools/list_changed was ignored: it belongs to no request in flight',
+    'notifications/vendor was ignored: it belongs to no request in flight',
   ]);
 });
 
-test('what comes late for a request that was cancelled is no surprise, anything else is', async () => {
+test('late messages for a cancelled request are expected, others are reported', async () => {
   const { server, carrier, errors } = await carrying();
   const call = send(carrier, 'tools/call', { progressToken: 't' });
   const listen = send(carrier, 'subscriptions/listen');
@@ -93,14 +94,14 @@ test('what comes late for a request that was cancelled is no surprise, anything 
     { id: 5, method: 'roots/list' },
   );
   expect(errors).toEqual([
-    'A response came for 77, which nothing waits for',
-    'notifications/progress came, and belongs to no request in flight: it was ignored',
-    'The server asked for roots/list, which it must not: it was ignored',
+    'A response came for 77, but no request with this id is open',
+    'notifications/progress was ignored: it belongs to no request in flight',
+    'The server sent roots/list, which is not allowed: it was ignored',
   ]);
   expect(server.take()).toEqual([]);
 });
 
-test('of subscriptions that the server ended, as of all that is over, the last are remembered', async () => {
+test('only the latest ended subscriptions and requests are remembered', async () => {
   const { server, carrier, errors } = await carrying();
   for (let id = 1; id <= 300; id += 1) {
     const { response } = send(carrier, 'subscriptions/listen');
@@ -110,7 +111,7 @@ test('of subscriptions that the server ended, as of all that is over, the last a
   await server.send({ id: 300, result: {} }, { id: 45, result: {} });
   expect(errors).toEqual([]);
   await server.send({ id: 44, result: {} });
-  expect(errors).toEqual(['A response came for 44, which nothing waits for']);
+  expect(errors).toEqual(['A response came for 44, but no request with this id is open']);
 });
 
 test('an error without an id is the answer to the one request in flight', async () => {
@@ -121,20 +122,20 @@ test('an error without an id is the answer to the one request in flight', async 
   expect(await one.response).toEqual({ jsonrpc: '2.0', id: 1, error });
   const [two, three] = [send(carrier, 'b'), send(carrier, 'c')];
   await server.send({ error });
-  expect(errors).toEqual(['A response came for undefined, which nothing waits for: what?']);
+  expect(errors).toEqual(['A response came for undefined, but no request with this id is open: what?']);
   await server.send({ id: 3, result: {} }, { id: 2, result: {} });
   expect(await Promise.all([two.response, three.response])).toMatchObject([{ id: 2 }, { id: 3 }]);
 });
 
-test('ids go on from those that were used before', async () => {
+test('ids continue from those that were used before', async () => {
   const { server, carrier } = await carrying({ lastId: 4 });
   send(carrier, 'a');
   await settled();
-  expect([server.next().id, carrier.lastId]).toEqual([5, 5]);
+  expect(server.next().id).toBe(5);
 });
 
-test('a connection that closes fails what is in flight, with the reason where there is one', async () => {
-  const { server, carrier } = await carrying({ closeReason: () => new Error('it exited with code 1') });
+test('a connection that closes fails requests in flight, with its reason', async () => {
+  const { server, carrier } = await carrying({}, new Error('it exited with code 1'));
   const { response } = send(carrier, 'a');
   await settled();
   await server.transport.close();

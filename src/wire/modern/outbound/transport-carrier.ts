@@ -9,7 +9,7 @@ import {
   type RequestId,
   type Response,
 } from '../../../jsonrpc/message.ts';
-import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
+import { connectionClosed, unexpectedResponse } from '../../../jsonrpc/pending.ts';
 import { KNOWN_NOTICES, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import type { CarriedRequest, Carrier } from '../../../transport/carrier.ts';
 import type { MessageExtra, Transport } from '../../../transport/transport.ts';
@@ -19,8 +19,6 @@ import { Recent } from '../../../base/recent.ts';
 export interface TransportCarrierOptions {
   /** The last request id that was already used on this connection. Default 0: none. */
   readonly lastId?: number;
-  /** Why the transport closed, if it knows. */
-  readonly closeReason?: (() => Error | undefined) | undefined;
   /** Receives errors about messages that belong to no request. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
@@ -46,7 +44,6 @@ export class TransportCarrier implements Carrier {
   readonly mirrorsHeaders = false;
   onclose: Carrier['onclose'];
   readonly #transport: Transport;
-  readonly #options: TransportCarrierOptions;
   readonly #onerror: (error: Error) => void;
   /** Oldest first. */
   readonly #entries = new IdTable<RequestId, Entry>();
@@ -65,22 +62,16 @@ export class TransportCarrier implements Carrier {
 
   constructor(transport: Transport, options: TransportCarrierOptions = {}) {
     this.#transport = transport;
-    this.#options = options;
     this.#onerror = options.onerror ?? (() => {});
     this.#lastId = options.lastId ?? 0;
   }
 
   get closeReason(): Error | undefined {
-    return this.#options.closeReason?.();
+    return this.#transport.closeReason;
   }
 
   get closed(): boolean {
     return this.#closed !== undefined;
-  }
-
-  /** The last id that was given to a request. */
-  get lastId(): number {
-    return this.#lastId;
   }
 
   /** Sets the transport's callbacks and starts it. @throws what its `start` throws. */
@@ -140,7 +131,7 @@ export class TransportCarrier implements Carrier {
     if (!('method' in message)) return this.#settle(message, cause);
     if (!('id' in message)) return this.#notice(message);
     // A client MUST NOT write responses (2026-07-28, transports/stdio: Sending Messages).
-    this.#onerror(new Error(`The server asked for ${message.method}, which it must not: it was ignored`));
+    this.#onerror(new Error(`The server sent ${message.method}, which is not allowed: it was ignored`));
   }
 
   /** @param cause why the transport created this error itself, without a response from the peer. */
@@ -154,8 +145,7 @@ export class TransportCarrier implements Carrier {
     }
     if (entry) return entry.resolve('error' in response ? errorResponse(id, response.error) : response);
     if (this.#givenUp.requests.has(response.id)) return;
-    const what = 'error' in response ? `: ${response.error.message}` : '';
-    this.#onerror(new Error(`A response came for ${JSON.stringify(response.id)}, which nothing waits for${what}`));
+    this.#onerror(unexpectedResponse(response));
   }
 
   #notice(message: Notification): void {
@@ -186,7 +176,7 @@ export class TransportCarrier implements Carrier {
     const entry = id === undefined ? undefined : this.#entries.get(id);
     if (entry) return entry.request.onnotification(message);
     if (name !== undefined && this.#wasGivenUp(message.method, name)) return;
-    this.#onerror(new Error(`${message.method} came, and belongs to no request in flight: it was ignored`));
+    this.#onerror(new Error(`${message.method} was ignored: it belongs to no request in flight`));
   }
 
   #wasGivenUp(method: string, name: unknown): boolean {
@@ -219,12 +209,7 @@ export class TransportCarrier implements Carrier {
 
   #close(): void {
     if (this.#closed) return;
-    const cause = this.#options.closeReason?.();
-    this.#closed = new RpcError(
-      CONNECTION_CLOSED,
-      cause ? `Connection closed: ${cause.message}` : 'Connection closed',
-      { cause },
-    );
+    this.#closed = connectionClosed(this.closeReason);
     for (const id of this.#entries.keys()) this.#take(id)?.reject(this.#closed);
     this.onclose?.();
   }

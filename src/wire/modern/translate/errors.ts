@@ -1,12 +1,12 @@
 import { Refusal } from '../../../core/refusal.ts';
 import { ErrorCode, type RpcError } from '../../../jsonrpc/errors.ts';
 import { McpErrorCode, RATE_LIMITED } from '../../../protocol/errors.ts';
-import { MAY_ASK, Method } from '../../../protocol/methods.ts';
+import { CAN_REQUIRE_INPUT, Method } from '../../../protocol/methods.ts';
 import { MODERN_REVISIONS, REVISIONS } from '../../../protocol/revisions.ts';
 import { errorIn } from '../../errors.ts';
 
 /** Methods whose answers come from handlers, which may throw any code. */
-const RUNS_HANDLERS: ReadonlySet<string> = new Set([...MAY_ASK, Method.Complete]);
+const RUNS_HANDLERS: ReadonlySet<string> = new Set([...CAN_REQUIRE_INPUT, Method.Complete]);
 
 /** An error in the form of this revision, which MUST NOT use codes of earlier ones (2026-07-28, basic: Error Codes). */
 export function modernError(thrown: unknown): RpcError {

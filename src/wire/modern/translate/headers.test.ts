@@ -19,7 +19,7 @@ describe('Mcp-Method', () => {
     }
   });
 
-  test('is not decoded: no method needs that', () => {
+  test('is not decoded: no method needs it', () => {
     const encoded = `=?base64?${Buffer.from('tools/list').toString('base64')}?=`;
     expect(() => check({ 'mcp-method': encoded }, 'tools/list')).toThrow(mismatch);
   });
@@ -42,7 +42,7 @@ describe('Mcp-Name', () => {
   });
 
   test.each(['tools/list', 'server/discover', 'completion/complete', '__proto__', 'constructor'])(
-    'of %s is none',
+    'of %s is missing',
     (method) => {
       expect(() => check({ 'mcp-method': method, 'mcp-name': 'whatever' }, method, { name: 'x' })).not.toThrow();
     },
@@ -69,14 +69,14 @@ describe('Mcp-Name', () => {
     expect(() => check(headers, 'tools/call', { name: 'x' })).toThrow(/malformed/);
   });
 
-  test('with markers in another case stands for itself', () => {
+  test('with markers in another case is taken literally', () => {
     const value = '=?BASE64?eA==?=';
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': value };
     expect(() => check(headers, 'tools/call', { name: value })).not.toThrow();
     expect(() => check(headers, 'tools/call', { name: 'x' })).toThrow(mismatch);
   });
 
-  test.each([undefined, {}, { name: 5 }, { name: null }])('is not looked at where the params are %j', (params) => {
+  test.each([undefined, {}, { name: 5 }, { name: null }])('is not checked if the params are %j', (params) => {
     expect(() => check({ 'mcp-method': 'tools/call' }, 'tools/call', params)).not.toThrow();
   });
 });

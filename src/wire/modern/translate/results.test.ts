@@ -13,18 +13,18 @@ describe('a result', () => {
     expect(anonymous.shape({ resultType: 'task' }, 'tools/call')).toEqual({ resultType: 'task' });
   });
 
-  test('says who answers, beside what else it says in _meta', () => {
+  test('contains the server’s identity, beside its other _meta', () => {
     expect(shaper.shape({}, 'x')).toEqual({ resultType: 'complete', _meta: { [INFO]: serverInfo } });
     expect(shaper.shape({ _meta: { a: 1 } }, 'x')['_meta']).toEqual({ a: 1, [INFO]: serverInfo });
   });
 
-  test('of a server behind it keeps the name of that', () => {
+  test('of a server behind it keeps that server’s identity', () => {
     const other = { name: 'other', version: '2' };
     expect(shaper.shape({ _meta: { [INFO]: other } }, 'x')['_meta']).toEqual({ [INFO]: other });
     expect(anonymous.shape({ _meta: { [INFO]: other } }, 'x')['_meta']).toEqual({ [INFO]: other });
   });
 
-  test('is not changed by it', () => {
+  test('does not change the original', () => {
     const result = Object.freeze({ _meta: Object.freeze({ a: 1 }), tools: [] });
     shaper.shape(result, 'tools/list');
     expect(result).toEqual({ _meta: { a: 1 }, tools: [] });
@@ -39,7 +39,7 @@ describe('how long a result is good for', () => {
     'resources/list',
     'resources/templates/list',
     'resources/read',
-  ])('is said of %s', (method) => {
+  ])('are added to %s', (method) => {
     expect(anonymous.shape({}, method)).toMatchObject({ ttlMs: 0, cacheScope: 'private' });
     const hinted = { ttlMs: 5, cacheScope: 'public' };
     expect(anonymous.shape(hinted, method)).toMatchObject(hinted);
@@ -47,13 +47,13 @@ describe('how long a result is good for', () => {
   });
 
   test.each(['tools/call', 'prompts/get', 'completion/complete', 'subscriptions/listen', 'tasks/get', 'x/y'])(
-    'is not said of %s',
+    'are not added to %s',
     (method) => {
       expect(anonymous.shape({}, method)).toEqual({ resultType: 'complete' });
     },
   );
 
-  test('is not said of questions', () => {
+  test('are not added to questions', () => {
     const asking = { resultType: 'input_required', requestState: 'x' };
     expect(anonymous.shape(asking, 'resources/read')).toEqual(asking);
   });

@@ -56,7 +56,7 @@ test.each([
   ['PUT', '/mcp'],
   ['GET', '/sse'],
   ['POST', '/messages'],
-])('without a credential %s %s is refused before anything else is looked at', async (method, path) => {
+])('without a credential, %s %s is refused before anything else is checked', async (method, path) => {
   const response = await gated().send(method, path, {}, method === 'POST' || method === 'PUT' ? 'no json' : undefined);
   expect(response.status).toBe(401);
   expect(response.headers.get('www-authenticate')).toBe('Bearer realm="test"');
@@ -78,19 +78,19 @@ test('Host and Origin are checked before a credential is', async () => {
   expect(asked).toEqual(['/mcp']);
 });
 
-test('where there is nothing, nobody is asked for a credential', async () => {
+test('at a path that serves nothing, no credential is required', async () => {
   const response = await gated().send('GET', '/.well-known/oauth-authorization-server');
   expect(response.status).toBe(404);
   expect(response.headers.get('www-authenticate')).toBeNull();
 });
 
-test('where any path is served, each of them needs a credential', async () => {
+test('if any path is served, each requires a credential', async () => {
   const http = gated({}, { path: '*' });
   expect((await http.send('GET', '/any/path')).status).toBe(401);
   expect((await http.send('GET', DOCUMENT)).status).toBe(200);
 });
 
-test('a page asks what it may send without a credential, and may send it in any header of the authenticator', async () => {
+test('a web page may send a preflight without a credential, and may use any header of the authenticator', async () => {
   const origin = 'https://app.example';
   const http = gated({ credentialHeaders: new Set(['x-key']) }, { allowedOrigins: [origin] });
   const headers = { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-key' };
@@ -125,7 +125,7 @@ test('anyone may read a document, from any page', async () => {
   expect((await http.send('GET', DOCUMENT, { host: 'evil.example' })).status).toBe(403);
 });
 
-test('the service knows who calls, and never sees the credential', async () => {
+test('the service gets the caller, and never the credential', async () => {
   const http = gated({ credentialHeaders: new Set(['x-key']) });
   const session = await sessionOf(http, 'ada read');
   await http.post(request(1, 'echo'), { ...session, ...as('ada read'), 'x-key': 'secret', 'x-other': 'seen' });
@@ -134,7 +134,7 @@ test('the service knows who calls, and never sees the credential', async () => {
   expect(['authorization', 'x-key', 'x-other'].map((name) => header?.(name))).toEqual([undefined, undefined, 'seen']);
 });
 
-test('what the authenticator says counts for more than what came before it', async () => {
+test('the authenticator overrides an earlier caller', async () => {
   const http = gated();
   const headers = { ...POST_HEADERS, ...as('ada') };
   const opened = new Request('http://localhost/mcp', { method: 'POST', headers, body: JSON.stringify(initialize()) });
@@ -144,7 +144,7 @@ test('what the authenticator says counts for more than what came before it', asy
   expect(seen.at(-1)?.caller.principal).toBe('ada');
 });
 
-test('the body is read when the caller is known', async () => {
+test('the body is read after authentication', async () => {
   const known = deferred<AuthInfo>();
   const http = gated({ authenticate: () => known.promise });
   let read = false;
@@ -175,7 +175,7 @@ test.each([
     },
   ],
   ['rejects', () => Promise.reject(new Error('no database'))],
-])('where the authenticator %s, the call may come again and the error is reported', async (_how, authenticate) => {
+])('if the authenticator %s, the call may be repeated and the error is reported', async (_how, authenticate) => {
   const http = gated({ authenticate });
   const response = await http.post(initialize());
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
@@ -183,23 +183,26 @@ test.each([
   expect(http.errors.map(({ message }) => message)).toEqual(['no database']);
 });
 
-test('what a route refuses after a slow authenticator is refused as after a quick one', async () => {
+test('a refusal by a route is the same after a slow authenticator', async () => {
   const http = gated({ authenticate: () => Promise.resolve({ principal: 'a', scopes: [] }) });
   const response = await http.send('GET', '/mcp', { accept: 'text/event-stream' });
   expect(response.status).toBe(400);
   expect(http.errors).toEqual([]);
 });
 
-test.each(['POST', 'GET'])('nobody is let in who is known only after the handler was closed: %s', async (method) => {
-  const known = deferred<AuthInfo>();
-  const http = gated({ authenticate: () => known.promise });
-  const response = method === 'POST' ? http.post(initialize()) : http.send(method, '/mcp');
-  await http.handler.close();
-  known.resolve({ principal: 'a', scopes: [] });
-  expect((await response).status).toBe(503);
-});
+test.each(['POST', 'GET'])(
+  'a caller who is authenticated after the handler was closed is refused: %s',
+  async (method) => {
+    const known = deferred<AuthInfo>();
+    const http = gated({ authenticate: () => known.promise });
+    const response = method === 'POST' ? http.post(initialize()) : http.send(method, '/mcp');
+    await http.handler.close();
+    known.resolve({ principal: 'a', scopes: [] });
+    expect((await response).status).toBe(503);
+  },
+);
 
-test.each(['GET /sse', 'POST /mcp'])('a client that goes away meanwhile opens no session: %s', async (target) => {
+test.each(['GET /sse', 'POST /mcp'])('a client that disconnects meanwhile opens no session: %s', async (target) => {
   const asked = deferred<HttpCall>();
   const known = deferred<AuthInfo>();
   const auth = testAuth({
@@ -263,7 +266,7 @@ test('a request without a scope is refused in 2026-07-28', async () => {
   expect((await call('ada a')).status).toBe(200);
 });
 
-test('a batch with a request without a scope is refused whole, with all that it needs', async () => {
+test('a batch with a request without a scope is refused completely, with all required scopes', async () => {
   const http = gated();
   const session = await sessionOf(http, 'ada c', '2025-03-26');
   const count = seen.length;
@@ -297,7 +300,7 @@ test('a message of the HTTP+SSE pair is refused with a status too', async () => 
   await events.cancel();
 });
 
-test('what is no message is refused as such, whoever sends it', async () => {
+test('an invalid message is refused as invalid for any caller', async () => {
   const http = gated();
   const session = await sessionOf(http, 'ada');
   for (const malformed of [{ id: 1, method: 'need/a' }, { jsonrpc: '2.0', id: {}, method: 'need/a' }, 7, null]) {
@@ -305,7 +308,7 @@ test('what is no message is refused as such, whoever sends it', async () => {
   }
 });
 
-test('where nobody can say what a request needs, it is not dispatched', async () => {
+test('if the scopes of a request cannot be determined, it does not run', async () => {
   const scopes = (): never => {
     throw new Error('lost the list');
   };
@@ -315,7 +318,7 @@ test('where nobody can say what a request needs, it is not dispatched', async ()
   expect(http.errors.map(({ message }) => message)).toEqual(['lost the list']);
 });
 
-test('without an authenticator, scopes are compared with what a framework says, if it says anything', async () => {
+test('without an authenticator, scopes are compared with those of a framework, if any', async () => {
   const http = new TestHttp(service, { scopesFor });
   const call = (authInfo?: AuthInfo): Promise<Response> => {
     const text = JSON.stringify(request(1, 'need/a'));
@@ -330,7 +333,7 @@ test('without an authenticator, scopes are compared with what a framework says, 
   expect((await call()).status).toBe(400);
 });
 
-test('the session of one caller is none for another, whatever they do with it', async () => {
+test('the session of one caller does not exist for another, for any method', async () => {
   const http = gated();
   const session = await sessionOf(http, 'ada');
   const stream = await http.send('GET', '/mcp', { ...session, ...as('ada'), accept: 'text/event-stream' });

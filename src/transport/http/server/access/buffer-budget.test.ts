@@ -4,8 +4,10 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { initialize, POST_HEADERS, TestHttp } from '../../../../../test/support/http.ts';
 import { ModernHttp, modernHeaders, modernRequest } from '../../../../../test/support/modern.ts';
 import { deferred, scripted } from '../../../../../test/support/service.ts';
+import { apiKeyAuth } from '../../../../auth/api-key.ts';
 import type { Exchange } from '../../../../core/exchange.ts';
 import { createInbound } from '../../../../wire/serve.ts';
+import type { Authenticator } from './authenticator.ts';
 import type { HttpHandler, HttpHandlerOptions } from '../handler.ts';
 import { listen } from '../listen.ts';
 
@@ -107,7 +109,7 @@ test('of connections that never read, each runs only as many pipelined calls as 
   expect(await call()).toBe(200);
 });
 
-test('HTTP+SSE sessions whose streams nobody reads share one bound', async () => {
+test('unread HTTP+SSE sessions share one limit', async () => {
   const { handler, seen, open, call } = await attacked();
   const streams: Socket[] = [];
   const posts = await open();
@@ -137,7 +139,7 @@ test('HTTP+SSE sessions whose streams nobody reads share one bound', async () =>
   await vi.waitFor(() => expect(handler.sessions).toBeLessThan(8));
 });
 
-test('streams of sessions that nobody reads share one bound, with the events that are kept', async () => {
+test('unread streams of sessions share one limit with the stored events', async () => {
   const { handler, seen, open, post, call, session } = await attacked();
   const sockets: Socket[] = [];
   for (let n = 0; n < 12; n += 1) {
@@ -153,7 +155,7 @@ test('streams of sessions that nobody reads share one bound, with the events tha
   expect(await call()).toBe(200);
 });
 
-test('bodies that nobody finishes share one bound: the first are refused, and others go on being served', async () => {
+test('unfinished bodies share one limit: the first are refused, and other clients are served', async () => {
   const { handler, open, call } = await attacked();
   const sockets: Socket[] = [];
   let refusals = '';
@@ -185,7 +187,7 @@ test('an answer larger than the bound reaches a client that reads it', async () 
   await vi.waitFor(() => expect(handler.bufferedBytes).toBe(0));
 });
 
-test('what is read is not counted any more', async () => {
+test('data that was read no longer counts', async () => {
   const { handler, call, session, open, post } = await attacked();
   for (let n = 0; n < 4; n += 1) expect(await call()).toBe(200);
   const id = await session();
@@ -195,18 +197,18 @@ test('what is read is not counted any more', async () => {
   await vi.waitFor(() => expect(handler.bufferedBytes).toBe(0));
 });
 
-test('through fetch, answers that nobody reads share one bound', async () => {
+test('through fetch, unread responses share one limit', async () => {
   const { service } = scripted({ big: () => ({ filler: 'x'.repeat(4 * MB) }) });
   const http = new ModernHttp(service, {}, { maxBufferedBytes: BOUND });
   const unread = [];
   for (let n = 0; n < 5; n += 1) unread.push(await http.call('big'));
-  await expect(unread[0]!.text()).rejects.toThrow('broken off');
+  await expect(unread[0]!.text()).rejects.toThrow('interrupted');
   expect(await unread[4]!.text()).toContain('xxx');
   expect(unread[4]!.headers.get('content-length')).toMatch(/^41\d{5}$/);
   expect(http.handler.bufferedBytes).toBeLessThanOrEqual(BOUND);
 });
 
-test('through fetch, bodies that nobody finishes share one bound', async () => {
+test('through fetch, unfinished bodies share one limit', async () => {
   const http = new TestHttp(scripted().service, { maxBufferedBytes: 1024 * 1024 });
   const unfinished = Array.from({ length: 4 }, () => {
     const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(300_000)) });
@@ -231,31 +233,53 @@ test('a request counts until it is answered, and not after', async () => {
   expect(http.handler.bufferedBytes).toBe(0);
 });
 
-test('one address leaves room for the requests of others, whatever it keeps the server busy with', async () => {
+/** Somebody who sends requests that are answered at the end of the test. */
+interface Sender {
+  readonly from: string;
+  readonly key?: string;
+}
+
+/** The first sends requests until the server takes no more, even small ones. Then the second sends a large one. */
+async function crowded(first: Sender, second: Sender, auth?: Authenticator): Promise<void> {
   const done = deferred();
   const { service, seen } = scripted({ work: () => done.promise.then(() => ({})) });
   const { onsession, onrequest } = createInbound(service);
-  const listener = await listen({ port: 0, onsession, onrequest, maxBufferedBytes: BOUND });
+  const listener = await listen({ port: 0, onsession, onrequest, maxBufferedBytes: BOUND, auth });
   onTestFinished(() => listener.close(0));
-  const post = async (localAddress: string, size: number): Promise<Socket> => {
+  const post = async ({ from: localAddress, key }: Sender, size: number): Promise<Socket> => {
     const socket = connect({ port: listener.port, host: '127.0.0.1', localAddress });
     onTestFinished(() => void socket.destroy());
     const message = modernRequest(1, 'work', { filler: 'x'.repeat(size) });
     const body = JSON.stringify(message);
-    socket.write(postText('/mcp', { ...modernHeaders(message), 'content-length': String(body.length) }, body));
+    const length = { 'content-length': String(body.length), ...(key !== undefined && { 'x-api-key': key }) };
+    socket.write(postText('/mcp', { ...modernHeaders(message), ...length }, body));
     return socket;
   };
   for (let size = MB; size > 100;) {
     const before = seen.length;
-    const socket = await post('127.0.0.1', size);
+    const socket = await post(first, size);
     const refused = once(socket, 'data').then(() => true);
     const taken = vi.waitFor(() => expect(seen.length).toBeGreaterThan(before)).then(() => false);
     if (await Promise.race([refused, taken])) size >>= 1;
     taken.catch(() => {});
   }
   const others = seen.length;
-  await post('127.0.0.2', MB / 2);
+  await post(second, MB / 2);
   await vi.waitFor(() => expect(seen.length).toBe(others + 1));
   done.resolve();
   await vi.waitFor(() => expect(listener.handler.bufferedBytes).toBe(0));
+}
+
+test('one address leaves room for the requests of others, however many it sends', () =>
+  crowded({ from: '127.0.0.1' }, { from: '127.0.0.2' }));
+
+test('one principal leaves room for others at the same address, however many requests it sends', () => {
+  const auth = apiKeyAuth({ keys: { 'the-key-of-ada': 'ada', 'the-key-of-bob': 'bob' } });
+  return crowded({ from: '127.0.0.1', key: 'the-key-of-ada' }, { from: '127.0.0.1', key: 'the-key-of-bob' }, auth);
+});
+
+test('one principal has one share at all its addresses', async () => {
+  const auth = apiKeyAuth({ keys: { 'the-key-of-ada': 'ada' } });
+  const key = 'the-key-of-ada';
+  await expect(crowded({ from: '127.0.0.1', key }, { from: '127.0.0.2', key }, auth)).rejects.toThrow('expected');
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bearerChallenge, insufficientScope } from './challenge.ts';
 
-test('a challenge has its parameters in the order given, without those that are empty', () => {
+test('a challenge has its parameters in the given order, without empty ones', () => {
   expect(bearerChallenge({ b: '2', a: '1', none: undefined, empty: '' })).toEqual({
     'www-authenticate': 'Bearer b="2", a="1"',
   });
@@ -13,7 +13,7 @@ test('nothing breaks out of a parameter', () => {
   );
 });
 
-test('who lacks a scope is told of all that are needed', () => {
+test('a caller without a scope gets all required scopes', () => {
   expect(insufficientScope(['a', 'b'], 'https://x.example/meta')).toEqual({
     status: 403,
     message: 'This needs more than the credential allows: a b',

@@ -29,7 +29,7 @@ test.each(['/mcp', '/sse', '/messages'])('a browser learns what a page may send 
   ]);
 });
 
-test('a page may send the parameters of tools in headers that it asks for', async () => {
+test('a page may send parameter headers that it asks for', async () => {
   const headers = {
     ...asked,
     'access-control-request-headers': 'Mcp-Param-Region, mcp-param-x y, x-other,mcp-param-db',
@@ -62,7 +62,7 @@ test('a page may read answers, streams and errors', async () => {
   }
 });
 
-test.each(['http://localhost:5173', 'https://evil.example'])('a page of %s may not', async (other) => {
+test.each(['http://localhost:5173', 'https://evil.example'])('a page of %s is refused', async (other) => {
   for (const given of [{}, options]) {
     const http = new TestHttp(service, given);
     expect(cors(await http.post(initialize(), { origin: other }))).toEqual(unreadable);
@@ -72,11 +72,11 @@ test.each(['http://localhost:5173', 'https://evil.example'])('a page of %s may n
   }
 });
 
-test('where any origin is allowed, each is named', async () => {
+test('if any origin is allowed, the response names each', async () => {
   const response = await new TestHttp(service, { allowedOrigins: ['*'] }).post(initialize(), { origin });
   expect(cors(response)).toEqual(readable);
 });
 
-test('who is no browser sees nothing of it', async () => {
+test('other clients get no CORS headers', async () => {
   expect(cors(await new TestHttp(service, options).post(initialize()))).toEqual(unreadable);
 });

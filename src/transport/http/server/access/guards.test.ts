@@ -111,7 +111,7 @@ describe('an Origin', () => {
 });
 
 test.each(['x127.0.0.1', '127.0.0.1x', '127x0.0.1', '127.0x0.1', '127.0.0x1', '127.0.0.', '::1', 'xlocalhost', ''])(
-  '%j is no name of loopback',
+  '%j is not a loopback host',
   (hostname) => {
     expect(isLoopback(hostname)).toBe(false);
   },
@@ -161,7 +161,7 @@ describe('an Accept', () => {
     'application/*;q=0, text/*, */*',
     '*/*;q=0',
     'x/application/json, text/event-stream',
-  ])('%j takes not both', async (accept) => {
+  ])('%j cannot be combined', async (accept) => {
     expect((await new TestHttp(service).post(initialize(), { accept })).status).toBe(406);
   });
 });

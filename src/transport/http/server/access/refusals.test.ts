@@ -54,7 +54,7 @@ test('a Host and an Origin that are not allowed are reported', async () => {
   ]);
 });
 
-test('a body that is too large, a server that shuts down and what is malformed are reported', async () => {
+test('a body that is too large, a shutdown and a malformed request are reported', async () => {
   const { http, refusals } = reporting({ maxBodyBytes: 1000 });
   await http.post('x'.repeat(1001));
   await http.post('{');
@@ -69,7 +69,7 @@ test('a body that is too large, a server that shuts down and what is malformed a
   ]);
 });
 
-test('a request for which there is no room, and an answer that is broken off, are reported', async () => {
+test('a request refused for lack of memory, and a response cut off, are reported', async () => {
   const refusals: HttpRefusal[] = [];
   const onrefusal = (refusal: HttpRefusal): void => void refusals.push(refusal);
   const big = () => ({ filler: 'x'.repeat(200_000) });
@@ -92,4 +92,18 @@ test('a request too many is reported', async () => {
   expect(refusals).toEqual([{ reason: 'too_many_requests', status: 503 }]);
   done.resolve();
   await first;
+});
+
+test('an onrefusal that throws is reported, and the client gets its answer', async () => {
+  const thrown = new Error('the log is full');
+  const errors: Error[] = [];
+  const onrefusal = (): void => {
+    throw thrown;
+  };
+  const auth = apiKeyAuth({ keys: { 'a-key-of-some-length': 'ada' } });
+  const options = { auth, onrefusal, onerror: (error: Error) => void errors.push(error) };
+  const http = new TestHttp(scripted().service, options);
+  expect((await http.post(initialize())).status).toBe(401);
+  expect((await http.post(initialize(), { host: 'elsewhere.example' })).status).toBe(403);
+  expect(errors).toEqual([thrown, thrown]);
 });

@@ -2,7 +2,6 @@ import { ErrorCode } from '../../../../jsonrpc/errors.ts';
 import { errorResponse, type ErrorResponse, type RequestId } from '../../../../jsonrpc/message.ts';
 import { InvalidMessage, invalidRequest } from '../../../../jsonrpc/parse.ts';
 import type { HttpCall, HttpHeaders, HttpRefusal, RefusalReason } from '../call.ts';
-import type { AuthRefusal } from './authenticator.ts';
 import { NOT_EXECUTED } from '../../not-executed.ts';
 
 export const NO_HEADERS: HttpHeaders = {};
@@ -38,17 +37,6 @@ export function failed(call: HttpCall, error: unknown, onerror: (error: Error) =
   answer(call, 500, errorResponse(undefined, { code: ErrorCode.InternalError, message: 'Internal error' }), NO_HEADERS);
 }
 
-/** Answers a call that an authenticator refuses. */
-export function turnAway(call: HttpCall, { status, message, headers }: AuthRefusal): void {
-  refuse(call, status, message, headers, 'credential');
-}
-
-/** Answers a request that its sender may not make. */
-export function forbid(call: HttpCall, { status, message, headers }: AuthRefusal, id: RequestId): void {
-  call.refused('scope', status);
-  answer(call, status, errorResponse(id, { code: REFUSED, message }), headers);
-}
-
 /** Answers a call whose credential cannot be checked now. The error is reported. */
 export function unchecked(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
   onerror(error as Error);
@@ -76,7 +64,7 @@ export function noSession(id?: RequestId): InvalidMessage {
 }
 
 export function sessionNotFound(call: HttpCall): void {
-  refuse(call, 404, 'Session not found: it has ended or never was; open a new one with initialize');
+  refuse(call, 404, 'Session not found: it has ended or never existed; open a new one with initialize');
 }
 
 export function tooManySessions(call: HttpCall): void {

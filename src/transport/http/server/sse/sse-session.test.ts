@@ -38,7 +38,7 @@ async function open(service: Service, revision = '2024-11-05', options = {}): Pr
   return sse;
 }
 
-test('the first event names an address of its own for each session', async () => {
+test('the first event names a separate URL for each session', async () => {
   const http = new TestHttp(scripted().service, { messagesPath: '/in' });
   const addresses = new Set<string>();
   for (let count = 0; count < 3; count += 1) {
@@ -60,7 +60,7 @@ test('below a prefix the address is the one that clients use', async () => {
   expect(response.status).toBe(202);
 });
 
-test('the endpoint event comes before anything that the application sends', async () => {
+test('the endpoint event comes before all messages of the server', async () => {
   const http = new TestHttp(scripted().service, {
     onsession: async (transport) => {
       await transport.start();
@@ -72,7 +72,7 @@ test('the endpoint event comes before anything that the application sends', asyn
   expect(await events.message()).toMatchObject({ method: 'notifications/hasty' });
 });
 
-test('a message is 202, and its answer comes as a message event', async () => {
+test('a message is 202, and its answer is a message event', async () => {
   const { events, post } = await connect(scripted().service);
   const response = await post(initialize('2024-11-05'));
   expect(response.status).toBe(202);
@@ -97,7 +97,7 @@ test.each([
   ['no JSON', '{', 400],
   ['no message', '{}', 400],
   ['too large', JSON.stringify({ filler: 'x'.repeat(2000) }), 413],
-])('a body that is %s is refused, and the session goes on', async (_, body, status) => {
+])('a body that is %s is refused, and the session continues', async (_, body, status) => {
   const { events, post } = await open(scripted().service, '2024-11-05', { maxBodyBytes: 1000 });
   expect((await post(body)).status).toBe(status);
   await post(request(1, 'ping'));
@@ -121,7 +121,7 @@ test('the session ends with its stream', async () => {
   expect((await post(request(2, 'ping'))).status).toBe(404);
 });
 
-test('an id in flight is refused and not crossed', async () => {
+test('an id in flight is refused, and the first request is answered', async () => {
   const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
   const { events, post } = await open(service);
   await post(request(1, 'work'));
@@ -189,8 +189,8 @@ test('beyond the cap a stream is 503', async () => {
 });
 
 test('a session that the application refuses is ended', async () => {
-  const { events, http } = await connect(scripted().service, { onsession: () => Promise.reject(new Error('no')) });
-  expect(await events.next()).toBeUndefined();
+  const http = new TestHttp(scripted().service, { onsession: () => Promise.reject(new Error('no')) });
+  expect(await new Events(await http.send('GET', '/sse')).next()).toBeUndefined();
   expect(http.handler.sessions).toBe(0);
 });
 

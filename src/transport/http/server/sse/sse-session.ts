@@ -1,22 +1,15 @@
 import { BatchAnswers } from '../../../../jsonrpc/batch.ts';
-import { ErrorCode } from '../../../../jsonrpc/errors.ts';
-import { isRequest, type Message } from '../../../../jsonrpc/message.ts';
-import { InvalidMessage, InvalidResponse, checkMessage } from '../../../../jsonrpc/parse.ts';
+import { isRequest, type Message, type RequestId, type Response } from '../../../../jsonrpc/message.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../../../batches.ts';
 import { InFlight } from '../../../in-flight.ts';
-import type { MessageExtra, Transport } from '../../../transport.ts';
+import type { Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
-import { SseConnection, type OpenConnections } from '../connection.ts';
+import { SseConnection } from '../connection.ts';
+import type { EndpointOptions } from '../endpoint.ts';
 import { CallExtra } from '../extra.ts';
 import { SSE_HEADERS, messageEvent } from '../sse.ts';
 import { stringify } from '../../../../jsonrpc/stringify.ts';
-
-/** The most unread characters before a slow reader is disconnected. */
-const MAX_BEHIND = 16 * 1024 * 1024;
-/** The most messages that wait until the session is served. */
-const MAX_HELD = 100;
-const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
 /**
  * The server's end of one HTTP+SSE session: a stream to the client, and POST requests from it (2024-11-05, transports:
@@ -29,37 +22,31 @@ export class SseSession implements Transport {
   readonly sessionId: string;
   readonly principal: string | undefined;
   readonly #connection: SseConnection;
-  readonly #onend: (session: SseSession) => void;
+  readonly #address: string;
+  readonly #options: EndpointOptions;
   readonly #answers = new BatchAnswers();
   readonly #inFlight = new InFlight();
   #profile: RevisionProfile | undefined;
-  #behind = 0;
-  #queue: { message: Message; extra: MessageExtra }[] | undefined = [];
-  #heldBytes = 0;
   #closed = false;
   lastSeen = Date.now();
 
-  constructor(id: string, call: HttpCall, connections: OpenConnections, onend: (session: SseSession) => void) {
+  /** @param address the URL for the client's messages. */
+  constructor(id: string, call: HttpCall, address: string, options: EndpointOptions) {
     this.sessionId = id;
     this.principal = call.principal;
-    this.#onend = onend;
-    this.#connection = new SseConnection(call.stream(200, SSE_HEADERS), connections, () => void this.close());
+    this.#address = address;
+    this.#options = options;
+    this.#connection = new SseConnection(call.stream(200, SSE_HEADERS), options.connections, () => void this.close());
   }
 
   get connected(): boolean {
     return !this.#connection.closed;
   }
 
+  /** The first event names the URL for the client's messages. So none comes before the session is served. */
   start(): Promise<void> {
-    const queue = this.#queue ?? [];
-    this.#queue = undefined;
-    for (const { message, extra } of queue) this.#deliver(message, extra);
+    this.#connection.write(`event: endpoint\ndata: ${this.#address}\n\n`);
     return Promise.resolve();
-  }
-
-  /** The first event names the URL for the client's messages. */
-  announce(address: string): void {
-    this.#connection.write(`event: endpoint\ndata: ${address}\n\n`);
   }
 
   setProtocolVersion(version: string): void {
@@ -83,7 +70,7 @@ export class SseSession implements Transport {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
     this.#connection.end();
-    this.#onend(this);
+    this.#options.sessions.delete(this.sessionId);
     try {
       this.onclose?.();
     } catch (error) {
@@ -93,64 +80,47 @@ export class SseSession implements Transport {
   }
 
   /**
-   * Reads the body of one POST.
+   * Takes the body of one POST. Returns false if the call has been answered.
    *
-   * @throws InvalidMessage if it is refused. Nothing of it has been delivered then, but the receiver of a malformed
-   * response has been told.
+   * @throws InvalidMessage if it is refused. Nothing of it has been delivered then.
    */
-  receive(value: unknown, call: HttpCall): void {
+  receive(body: Message | readonly unknown[], call: HttpCall): boolean {
     this.lastSeen = Date.now();
-    if (this.#queue && (this.#queue.length >= MAX_HELD || (this.#heldBytes += call.bodyBytes) > MAX_HELD_BYTES)) {
-      throw new InvalidMessage(ErrorCode.InternalError, 'The session is not being served yet');
+    const inUse = (id: RequestId): boolean => this.#inFlight.has(id);
+    if ('jsonrpc' in body) {
+      if (isRequest(body) && inUse(body.id)) throw idInUse(body.id);
+      this.deliver(body, call);
+      return true;
     }
-    if (!Array.isArray(value)) {
-      const message = this.#check(value, call);
-      if (isRequest(message) && this.#inFlight.has(message.id)) throw idInUse(message.id);
-      return this.#accept(message, new CallExtra(call));
-    }
-    const batch = admitBatch(value, { profile: this.#profile, inUse: (id) => this.#inFlight.has(id) });
+    const batch = admitBatch(body, { profile: this.#profile, inUse });
+    if (!this.#options.scopes.admits(call, batch.messages.filter(isRequest), true)) return false;
     this.#answers.add(batch);
-    if (batch.requests.length === 0 && batch.errors.length > 0) {
-      this.#write(JSON.stringify(batch.errors)).catch((error: Error) => this.onerror?.(error));
-    }
-    const extra = new CallExtra(call, batch.messages.length);
-    for (const message of batch.messages) this.#accept(message, extra);
+    if (batch.requests.length === 0 && batch.errors.length > 0) this.#answer(batch.errors);
+    for (const message of batch.messages) this.deliver(message, call, batch.messages.length);
+    return true;
   }
 
-  #check(value: unknown, call: HttpCall): Message {
-    try {
-      return checkMessage(value);
-    } catch (error) {
-      if (error instanceof InvalidResponse && error.failure) this.#accept(error.failure, new CallExtra(call));
-      throw error;
-    }
-  }
-
-  #accept(message: Message, extra: MessageExtra): void {
+  /** @param among the number of messages in the body of the call. */
+  deliver(message: Message, call: HttpCall, among = 1): void {
+    if (this.#closed) return;
     this.#inFlight.add(message);
-    if (this.#queue) this.#queue.push({ message, extra });
-    else this.#deliver(message, extra);
-  }
-
-  #deliver(message: Message, extra: MessageExtra): void {
     try {
-      this.onmessage?.(message, extra);
+      this.onmessage?.(message, new CallExtra(call, among));
     } catch (error) {
       this.onerror?.(error as Error);
     }
     if ('method' in message && message.method === 'notifications/cancelled') {
       const rest = this.#answers.abandon(message.params?.['requestId']);
-      if (rest) this.#write(JSON.stringify(rest)).catch((error: Error) => this.onerror?.(error));
+      if (rest) this.#answer(rest);
     }
   }
 
-  async #write(json: string): Promise<void> {
-    this.#behind = this.#connection.full ? this.#behind + json.length : 0;
-    if (this.#behind > MAX_BEHIND) {
-      this.#connection.destroy();
-      throw new Error(`The client left more than ${MAX_BEHIND} characters unread`);
-    }
+  #answer(batch: readonly Response[]): void {
+    void this.#write(JSON.stringify(batch));
+  }
+
+  #write(json: string): Promise<void> {
     this.#connection.write(messageEvent(json, undefined));
-    await this.#connection.drained();
+    return this.#connection.drained();
   }
 }

@@ -20,7 +20,7 @@ describe('a POST without a session', () => {
     expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: 1, result: { params: { n: 1 } } });
   });
 
-  test('of a request without a header is known by its body, and told what is missing', async () => {
+  test('of a request without a header is recognised by its body, and the error names what is missing', async () => {
     const http = new ModernHttp(scripted().service);
     const [status, body] = await refusal(await http.post(ECHO, { ...HEADERS, 'mcp-protocol-version': undefined }));
     expect([status, body.id, body.error.code]).toEqual([400, 1, -32020]);
@@ -76,7 +76,7 @@ describe('a POST without a session', () => {
     expect(seen).toEqual([]);
   });
 
-  test('of a revision that is not known is −32022, whatever eras are served', async () => {
+  test('of an unknown revision is −32022, whatever eras are served', async () => {
     for (const eras of ['both', 'modern'] as const) {
       const http = new ModernHttp(scripted().service, { eras });
       const body = modernRequest(1, 'echo', { _meta: { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } });
@@ -88,7 +88,7 @@ describe('a POST without a session', () => {
     }
   });
 
-  test('is turned away with the revisions there are, where handshakes alone are served', async () => {
+  test('is refused with the supported revisions, if only handshake revisions are served', async () => {
     const { service, seen } = scripted();
     const http = new ModernHttp(service, { eras: 'legacy' });
     const response = await http.post(ECHO, HEADERS);
@@ -100,7 +100,7 @@ describe('a POST without a session', () => {
 describe('a notification', () => {
   const note = { jsonrpc: '2.0', method: 'notifications/odd', params: { _meta: meta() } } as const;
 
-  test('that is taken in is 202 without a body', async () => {
+  test('that is accepted is 202 without a body', async () => {
     const { service, seen } = scripted({ 'notifications/odd': () => ({}) });
     const response = await new ModernHttp(service).post(note, modernHeaders(note));
     expect([response.status, await response.text()]).toEqual([202, '']);
@@ -128,14 +128,14 @@ describe('a notification', () => {
     expect(seen).toEqual([]);
   });
 
-  test('whose handling fails is 202 all the same, and the failure is reported', async () => {
+  test('whose handling fails is still 202, and the failure is reported', async () => {
     const { service } = scripted({ 'notifications/odd': () => Promise.reject(new Error('as it should')) });
     const http = new ModernHttp(service);
     expect((await http.post(note, modernHeaders(note))).status).toBe(202);
     await expect.poll(() => http.errors.map(({ message }) => message)).toEqual(['as it should']);
   });
 
-  test('to cancel is of no use: that is what closing the stream is for', async () => {
+  test('to cancel has no effect: closing the stream cancels', async () => {
     const done = deferred();
     const { service, seen } = scripted({ work: () => done.promise.then(() => ({ done: true })) });
     const http = new ModernHttp(service);
@@ -154,7 +154,7 @@ describe('a notification', () => {
 
 describe('any other method', () => {
   test.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS', 'HEAD'])(
-    '%s is 405 where there are no sessions',
+    '%s is 405 if there are no sessions',
     async (method) => {
       const http = new ModernHttp(scripted().service, { eras: 'modern' });
       const headers = { accept: 'text/event-stream', 'mcp-session-id': 'x', 'mcp-protocol-version': MODERN };
@@ -188,7 +188,21 @@ describe('the requests in flight are bounded', () => {
     await expect.poll(async () => (await http.call('echo')).status).toBe(200);
   });
 
-  test('in size: for more there is 503, until one is over', async () => {
+  test('in number for one principal, who leaves room for others', async () => {
+    const done = deferred();
+    const { service } = scripted({ work: () => done.promise.then(() => ({})) });
+    const http = new ModernHttp(service, {}, { maxRequests: 16 });
+    const [mallory, ada] = [{ context: { principal: 'mallory' } }, { context: { principal: 'ada' } }];
+    const held = Array.from({ length: 14 }, () => http.call('work', {}, mallory));
+    await expect.poll(() => http.handler.requests).toBe(14);
+    expect((await http.call('echo', {}, mallory)).status).toBe(503);
+    expect((await http.call('echo', {}, ada)).status).toBe(200);
+    done.resolve();
+    for (const response of await Promise.all(held)) expect(response.status).toBe(200);
+    expect((await http.call('echo', {}, mallory)).status).toBe(200);
+  });
+
+  test('are limited in size: further ones get 503, until one has ended', async () => {
     const done = deferred();
     const { service } = scripted({ work: () => done.promise.then(() => ({})) });
     // Requests may take three eighths of it.

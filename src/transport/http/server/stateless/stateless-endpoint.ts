@@ -1,21 +1,14 @@
+import { PART_OF_ONE, ShareCounts, shareOf } from '../../../../base/share.ts';
 import { RpcError } from '../../../../jsonrpc/errors.ts';
-import { isNotification, isRequest, type Notification } from '../../../../jsonrpc/message.ts';
-import { checkMessage, invalidRequest } from '../../../../jsonrpc/parse.ts';
+import { isNotification, isRequest, type Message, type Notification } from '../../../../jsonrpc/message.ts';
+import { invalidRequest } from '../../../../jsonrpc/parse.ts';
 import { profileOf } from '../../../../protocol/revisions.ts';
 import type { RequestListener } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import { Endpoint, type EndpointOptions } from '../endpoint.ts';
 import { CallExtra } from '../extra.ts';
-import type { ReplyDeadlines } from '../streamable/reply-deadlines.ts';
 import { NO_HEADERS, refuse, tooManyRequests } from '../access/refusals.ts';
-import { StatelessReply, type StatelessReplyOptions } from './stateless-reply.ts';
-
-export interface StatelessEndpointOptions extends EndpointOptions {
-  readonly onrequest: RequestListener;
-  readonly grace: ReplyDeadlines;
-  /** The most requests in flight, subscriptions included. */
-  readonly maxRequests: number;
-}
+import { StatelessReply } from './stateless-reply.ts';
 
 /** Whether a call names a revision without sessions in its header. */
 export function namesStateless(call: HttpCall): boolean {
@@ -27,37 +20,39 @@ export function namesStateless(call: HttpCall): boolean {
  * The endpoint of revisions without sessions: each POST carries one independent message (2026-07-28, transports:
  * Streamable HTTP). `Mcp-Session-Id` and `Last-Event-ID` are ignored.
  */
-export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
-  readonly #reply: StatelessReplyOptions;
-  readonly #open = new Set<StatelessReply>();
+export class StatelessEndpoint extends Endpoint {
+  readonly #onrequest: RequestListener;
+  readonly #maxRequests: number;
+  readonly #counts = new ShareCounts();
+  #inFlight = 0;
 
-  constructor(options: StatelessEndpointOptions) {
+  /** @param maxRequests the most requests in flight, subscriptions included. */
+  constructor(options: EndpointOptions, onrequest: RequestListener, maxRequests: number) {
     super(options);
-    const { grace, connections, onerror } = options;
-    this.#reply = {
-      grace,
-      connections,
-      onerror,
-      onend: (reply) => this.#open.delete(reply),
-    };
+    this.#onrequest = onrequest;
+    this.#maxRequests = maxRequests;
   }
 
   /** The number of requests in flight. */
   get inFlight(): number {
-    return this.#open.size;
+    return this.#inFlight;
   }
 
   /** @throws InvalidMessage if it is refused. */
-  take(call: HttpCall, value: unknown): void {
-    const { onrequest, maxRequests } = this.options;
-    if (Array.isArray(value)) throw invalidRequest('a body must be one message: this revision has no batches');
-    const message = checkMessage(value);
+  take(call: HttpCall, message: Message | readonly unknown[]): void {
+    if (!('jsonrpc' in message)) throw invalidRequest('a body must be one message: this revision has no batches');
     if (isNotification(message)) return this.#notification(call, message);
     if (!isRequest(message)) return refuse(call, 400, 'A client must not send responses: retry the request with them');
-    if (this.#open.size >= maxRequests) return tooManyRequests(call, message.id);
-    const reply = new StatelessReply(call, this.#reply);
-    this.#open.add(reply);
-    onrequest(message, new CallExtra(call), reply);
+    const share = shareOf(call);
+    if (this.#inFlight >= this.#maxRequests || this.#counts.of(share) >= this.#maxRequests * PART_OF_ONE)
+      return tooManyRequests(call, message.id);
+    this.#inFlight += 1;
+    this.#counts.add(share);
+    const reply = new StatelessReply(call, this.options, () => {
+      this.#inFlight -= 1;
+      this.#counts.remove(share);
+    });
+    this.#onrequest(message, new CallExtra(call), reply);
   }
 
   /**
@@ -66,7 +61,7 @@ export class StatelessEndpoint extends Endpoint<StatelessEndpointOptions> {
    */
   #notification(call: HttpCall, message: Notification): void {
     try {
-      this.options.onrequest(message, new CallExtra(call), undefined);
+      this.#onrequest(message, new CallExtra(call), undefined);
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       return refuse(call, 400, error.message);

@@ -22,7 +22,7 @@ const say = (exchange: Exchange, n: number, kilobytes = 1): Promise<void> =>
   exchange.notify('notifications/odd', { n, filler: KB.repeat(kilobytes) });
 
 describe('the answer', () => {
-  test('is plain JSON where it comes within the time of grace', async () => {
+  test('is plain JSON if it comes within 100 ms', async () => {
     const go = deferred();
     const http = new ModernHttp(working(() => go.promise.then(() => ({ done: true }))));
     const call = http.call('work');
@@ -33,7 +33,7 @@ describe('the answer', () => {
     expect(await response.json()).toMatchObject({ result: { done: true } });
   });
 
-  test('is a stream where it comes later, with no event before it', async () => {
+  test('is a stream if it comes later, with no event before it', async () => {
     const go = deferred();
     const http = new ModernHttp(working(() => go.promise.then(() => ({ done: true }))));
     const call = http.call('work');
@@ -46,7 +46,7 @@ describe('the answer', () => {
     expect(events).toEqual([{ event: 'message', data: expect.stringContaining('"done":true') }]);
   });
 
-  test('is a stream at once where a notification comes first, and ends with the response', async () => {
+  test('is a stream at once if a notification comes first, and ends with the response', async () => {
     const http = new ModernHttp(
       working(async (exchange) => {
         await say(exchange, 1);
@@ -71,7 +71,7 @@ describe('the answer', () => {
         return { big: 1n };
       },
     ],
-  ])('that cannot be written as JSON is an error instead, where it is %s', async (_, work) => {
+  ])('that JSON cannot represent becomes an error, if it is %s', async (_, work) => {
     const http = new ModernHttp(working(work));
     const text = await (await http.call('work')).text();
     expect(text).toContain('"code":-32603');
@@ -79,7 +79,7 @@ describe('the answer', () => {
     expect(text).not.toContain('"result"');
   });
 
-  test('is the last that is said', async () => {
+  test('is the last message', async () => {
     let exchange!: Exchange;
     const http = new ModernHttp(
       working(async (given) => {
@@ -96,7 +96,7 @@ describe('the answer', () => {
     expect(http.errors).toEqual([]);
   });
 
-  test('of an error is a stream where one has begun, with no status of its own', async () => {
+  test('of an error is a stream if one has begun, without its own status', async () => {
     const http = new ModernHttp(
       working(async (exchange) => {
         await say(exchange, 1);
@@ -131,7 +131,7 @@ describe('a reader that goes away', () => {
     expect(http.errors).toEqual([]);
   });
 
-  test('before there is a stream cancels it when one would begin', async () => {
+  test('before the stream cancels the request when the stream would begin', async () => {
     const seen: Exchange[] = [];
     const http = new ModernHttp(
       working((exchange) => {
@@ -167,7 +167,7 @@ describe('a reader that is slow', () => {
     expect(http.errors).toEqual([]);
   });
 
-  test('makes a handler that does not wait lose what is too much, which is reported once; the response comes', async () => {
+  test('makes a handler that does not wait lose excess messages, with one report; the response arrives', async () => {
     const http = new ModernHttp(
       working(async (exchange) => {
         for (let n = 0; n < 100; n += 1) void say(exchange, n, 50);
@@ -200,7 +200,7 @@ describe('a reader that is slow', () => {
     expect(exchange.signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(200);
     expect(exchange.signal.aborted).toBe(true);
-    await expect(events.rest()).rejects.toThrow('broken off');
+    await expect(events.rest()).rejects.toThrow('interrupted');
   });
 });
 

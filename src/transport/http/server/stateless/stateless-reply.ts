@@ -1,8 +1,8 @@
 import { TAKEN, type ReplyChannel } from '../../../transport.ts';
 import type { Notification, Response } from '../../../../jsonrpc/message.ts';
 import type { HttpCall } from '../call.ts';
-import { SseConnection, type OpenConnections } from '../connection.ts';
-import type { ReplyDeadlines, Waiting } from '../streamable/reply-deadlines.ts';
+import { SseConnection } from '../connection.ts';
+import type { EndpointOptions } from '../endpoint.ts';
 import { JSON_HEADERS } from '../access/refusals.ts';
 import { messageEvent, SSE_HEADERS } from '../sse.ts';
 import { encode, stringify } from '../../../../jsonrpc/stringify.ts';
@@ -10,41 +10,29 @@ import { encode, stringify } from '../../../../jsonrpc/stringify.ts';
 /** The most unread characters for a slow reader. Further notifications are dropped. */
 const MAX_BEHIND = 1024 * 1024;
 
-export interface StatelessReplyOptions {
-  readonly grace: ReplyDeadlines;
-  readonly connections: OpenConnections;
-  readonly onerror: (error: Error) => void;
-  /** Called once, when the request was answered or its caller is gone. */
-  readonly onend: (reply: StatelessReply) => void;
-}
-
 /**
  * The response to one POST of a revision without sessions (2026-07-28, transports: Receiving Messages). It is plain
  * JSON if the response comes first and soon. It becomes a stream if a notification comes first, or if nothing comes for
  * a while. Nothing is logged or resumable: if the client disconnects, the request is cancelled.
  */
-export class StatelessReply implements Waiting, ReplyChannel {
+export class StatelessReply implements ReplyChannel {
   onclose: (() => void) | undefined;
-  readonly due: number;
-  before: Waiting | undefined = undefined;
-  after: Waiting | undefined = undefined;
+  /** The response did not come soon. If the client has left, that shows when the stream begins. */
+  readonly #late: ReturnType<typeof setTimeout>;
   readonly #call: HttpCall;
-  readonly #options: StatelessReplyOptions;
+  readonly #options: EndpointOptions;
+  readonly #onend: () => void;
   #connection: SseConnection | undefined;
   #behind = 0;
   #lossy = false;
   #over = false;
 
-  constructor(call: HttpCall, options: StatelessReplyOptions) {
+  /** @param onend called once, when the request was answered or its caller is gone. */
+  constructor(call: HttpCall, options: EndpointOptions, onend: () => void) {
     this.#call = call;
     this.#options = options;
-    this.due = options.grace.due();
-    options.grace.join(this);
-  }
-
-  /** The response did not come soon. If the client has left, that shows when the stream begins. */
-  expire(): void {
-    this.#begin();
+    this.#onend = onend;
+    this.#late = setTimeout(() => this.#begin(), options.grace);
   }
 
   notify(message: Notification): Promise<void> {
@@ -79,7 +67,7 @@ export class StatelessReply implements Waiting, ReplyChannel {
   }
 
   #begin(): SseConnection {
-    this.#options.grace.leave(this);
+    clearTimeout(this.#late);
     return (this.#connection ??= new SseConnection(this.#call.stream(200, SSE_HEADERS), this.#options.connections, () =>
       this.#gone(),
     ));
@@ -102,7 +90,7 @@ export class StatelessReply implements Waiting, ReplyChannel {
 
   #end(): void {
     this.#over = true;
-    this.#options.grace.leave(this);
-    this.#options.onend(this);
+    clearTimeout(this.#late);
+    this.#onend();
   }
 }

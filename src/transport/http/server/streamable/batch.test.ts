@@ -38,7 +38,7 @@ test('a batch of one request is answered by a batch of one', async () => {
   expect(await (await session.post([request(1, 'ping')])).json()).toEqual([result(1, {})]);
 });
 
-test('requests of a batch are answered on one stream where something comes before the answers', async () => {
+test('requests of a batch are answered on one stream if a notification comes before the answers', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const events = new Events(await session.post([request(1, 'ping'), request(2, 'log'), request(3, 'ping')]));
   expect(events.response.headers.get('content-type')).toBe('text/event-stream');
@@ -61,7 +61,7 @@ test('a batch without requests is 202', async () => {
   expect(await response.text()).toBe('');
 });
 
-test('elements that are no messages are answered beside the others', async () => {
+test('invalid elements are answered together with the others', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const invalid = { code: -32600, message: expect.any(String) };
   const answers = await (
@@ -106,7 +106,7 @@ test('a batch of more than 1000 messages is refused', async () => {
   expect((await session.post(Array.from({ length: 1001 }, (_, id) => request(id, 'ping')))).status).toBe(400);
 });
 
-test('a large batch is charged once, not once for each of its requests', async () => {
+test('a large batch counts once, not once for each of its requests', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const filler = 'x'.repeat(90_000);
   const batch = Array.from({ length: 40 }, (_, id) => ({ ...request(id, 'echo'), params: { filler } }));

@@ -72,7 +72,7 @@ test('a stream that has ended takes nothing into the log', async () => {
   expect(appended).toEqual([undefined, note(1)]);
 });
 
-test('what the log has is read no faster than the reader takes it', async () => {
+test('the log is read no faster than the reader reads', async () => {
   const { stream } = streamOn(logWith());
   for (let n = 1; n <= 5; n += 1) await stream.send(note(n));
   const { given, state, drain } = reader(stream);
@@ -110,7 +110,7 @@ test('a reader that a response has filled up gets nothing more until it has room
   expect(given.slice(length)).toEqual([note(3)]);
 });
 
-test('a response is kept beyond the log for as long as its reader is there', async () => {
+test('a response is kept outside the log for as long as its reader is connected', async () => {
   const { stream } = streamOn(memoryEventLog({ maxEvents: 1 }));
   const first = reader(stream);
   await settled();
@@ -124,7 +124,7 @@ test('a response is kept beyond the log for as long as its reader is there', asy
   expect(second.given).toEqual([note(2)]);
 });
 
-test('a log that shows an event before its writer has its id is not asked over and over', async () => {
+test('a log that shows an event before its id is known is not polled', async () => {
   let asked = 0;
   const told = deferred();
   let waits = false;
@@ -158,7 +158,7 @@ test('a log that shows an event before its writer has its id is not asked over a
   expect(asked).toBeLessThan(10);
 });
 
-test('a reader that another takes over from gets nothing more of what it was reading', async () => {
+test('a reader that was replaced by another gets no more events', async () => {
   const go = deferred();
   const log = logWith((plain) => ({
     after: async function* after(...args) {

@@ -22,14 +22,14 @@ async function listened(
 
 const numbered = (n: number) => ({ jsonrpc: '2.0' as const, method: 'notifications/n', params: { n } });
 
-test('what belongs to no request goes on the GET stream', async () => {
+test('a message that belongs to no request goes to the GET stream', async () => {
   const { session, heard } = await listened();
   const events = await session.events();
   await heard[0]!.notify('notifications/tools/list_changed');
   expect(await events.message()).toEqual(changed);
 });
 
-test('what was said before the first GET is not lost', async () => {
+test('messages before the first GET are not lost', async () => {
   const { session, heard } = await listened();
   await heard[0]!.notify('notifications/tools/list_changed');
   await heard[0]!.notify('notifications/prompts/list_changed');
@@ -38,7 +38,7 @@ test('what was said before the first GET is not lost', async () => {
   expect(await events.message()).toMatchObject({ method: 'notifications/prompts/list_changed' });
 });
 
-test('what was said between two connections is not lost', async () => {
+test('messages between two connections are not lost', async () => {
   const { session, server } = await openRaw();
   const first = await session.events();
   await server.send(numbered(1));
@@ -67,7 +67,7 @@ test('of more than eight GET streams the oldest is closed', async () => {
   expect((await streams[0]!.rest()).map(({ data }) => data)).toEqual(['']);
 });
 
-test('a message of a request in flight is on its stream and not on the GET stream, its response likewise', async () => {
+test('messages and the response of a request are on its own stream and not on the GET stream', async () => {
   const go = deferred();
   const { session, heard } = await listened('2025-11-25', {
     work: async (exchange: Exchange) => {
@@ -86,7 +86,7 @@ test('a message of a request in flight is on its stream and not on the GET strea
   expect(await events.message()).toEqual(changed);
 });
 
-test('what a request says after its answer goes on the GET stream', async () => {
+test('messages of a request after its response go to the GET stream', async () => {
   const { service, seen } = scripted();
   const session = await new TestHttp(service).open();
   const events = await session.events();
@@ -99,7 +99,7 @@ test('what a request says after its answer goes on the GET stream', async () => 
   expect(await events.message()).toMatchObject({ params: { data: 'last' } });
 });
 
-test('where more was said than is kept before the first GET, the stream begins with what is still there', async () => {
+test('if too many messages come before the first GET, the stream begins with the oldest stored one', async () => {
   const errors: Error[] = [];
   const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }) });
   server.onerror = (error: Error) => errors.push(error);
@@ -136,7 +136,7 @@ test('a session that has ended keeps nothing', async () => {
   await expect(server.send(numbered(3))).rejects.toThrow('closed');
 });
 
-test('a log that fails breaks neither the handler nor the other sessions', async () => {
+test('a failing log affects neither the handler nor other sessions', async () => {
   const log = memoryEventLog();
   let broken = true;
   const eventLog: EventLog = {

@@ -20,7 +20,7 @@ test('a question rides on the stream of its call, and its answer is posted', asy
   expect((await standalone.rest()).filter(({ data }) => data)).toEqual([]);
 });
 
-test('a question that was lost with its connection is asked again on resumption, and only then answered', async () => {
+test('a question that was lost with its connection is sent again on resumption, and answered only then', async () => {
   const { service } = scripted({ ask: (exchange) => exchange.ask('roots/list', {}) });
   const session = await new TestHttp(service).open('2025-11-25', capabilities);
   const events = new Events(await session.call(1, 'ask'));
@@ -46,7 +46,7 @@ test('a malformed answer is refused, and fails its question', async () => {
   expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 1, result: { message: error.message } });
 });
 
-test('a cancelled call takes its question back on its own stream, which then ends', async () => {
+test('a cancelled call cancels its question on its own stream, which then ends', async () => {
   const { service } = scripted({ ask: (exchange) => exchange.ask('roots/list', {}) });
   const session = await new TestHttp(service).open('2025-11-25', capabilities);
   const events = new Events(await session.call(1, 'ask'));
@@ -59,7 +59,7 @@ test('a cancelled call takes its question back on its own stream, which then end
   expect(await events.next()).toBeUndefined();
 });
 
-test('a question that belongs to no call is asked on the stream of the session', async () => {
+test('a question that belongs to no call goes to the stream of the session', async () => {
   const heard: Exchange[] = [];
   const { service } = scripted({ 'subscriptions/listen': listening(heard) });
   const session = await new TestHttp(service).open('2025-11-25', capabilities);
@@ -72,7 +72,7 @@ test('a question that belongs to no call is asked on the stream of the session',
   expect(await asked).toEqual({ roots: [{ uri: 'file:///' }] });
 });
 
-test('a question of one session is not answered from another', async () => {
+test('a question of one session cannot be answered from another', async () => {
   const { service } = scripted({ ask: (exchange) => exchange.ask('roots/list', {}) });
   const http = new TestHttp(service);
   const ours = await http.open('2025-11-25', capabilities);
@@ -84,7 +84,7 @@ test('a question of one session is not answered from another', async () => {
   expect(await events.message()).toMatchObject({ id: 1, result: { roots: [] } });
 });
 
-test('progress of a call comes on its stream while it goes on', async () => {
+test('progress of a call arrives on its stream while it runs', async () => {
   const steps = [deferred(), deferred()];
   const { service } = scripted({
     count: async (exchange) => {
@@ -105,7 +105,7 @@ test('progress of a call comes on its stream while it goes on', async () => {
   expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 'c', result: {} });
 });
 
-test('several calls of a session are answered each on its own', async () => {
+test('several calls of a session are answered separately', async () => {
   const gates = new Map([1, 2, 3].map((id) => [id, deferred()]));
   const { service } = scripted({
     work: async (exchange) => {

@@ -11,7 +11,7 @@ afterEach(() => {
 
 const log = (data: string) => ({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data } });
 
-test('a result that comes first and soon is plain JSON', async () => {
+test('a prompt result is plain JSON', async () => {
   const session = await new TestHttp(scripted().service).open();
   const response = await session.call(0, 'echo', { a: 1 });
   expect(response.headers.get('content-type')).toBe('application/json');
@@ -29,7 +29,7 @@ test('an error is plain JSON with status 200', async () => {
   });
 });
 
-test('a notification that comes first makes the reply a stream', async () => {
+test('a notification before the result makes the reply a stream', async () => {
   const { service } = scripted({
     work: async (exchange) => {
       await exchange.notify('notifications/message', { level: 'info', data: 'one' });
@@ -63,7 +63,7 @@ test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('there is no priming event
   expect(events).toHaveLength(2);
 });
 
-test('a result that takes longer than the grace period comes on a stream', async () => {
+test('a result after more than 100 ms comes on a stream', async () => {
   const answer = deferred();
   const { service } = scripted({ work: () => answer.promise.then(() => ({ late: true })) });
   const session = await new TestHttp(service, { grace: 50 }).open('2025-06-18');
@@ -76,7 +76,7 @@ test('a result that takes longer than the grace period comes on a stream', async
   expect(await events.next()).toBeUndefined();
 });
 
-test('initialize that takes longer than the grace period names the session in the head of its stream', async () => {
+test('initialize that takes longer than 100 ms has the session id in the header of its stream', async () => {
   const ready = deferred();
   const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
   const http = new TestHttp(service, { grace: 50 });
@@ -161,7 +161,7 @@ test('a cancelled request is not answered: its reply is an empty stream, and its
   expect((await session.call(1, 'echo')).status).toBe(200);
 });
 
-test('an id in flight is refused and the first request is answered all the same', async () => {
+test('an id in flight is refused, and the first request is answered', async () => {
   const answer = deferred();
   const { service } = scripted({ work: () => answer.promise.then(() => ({ first: true })) });
   const session = await new TestHttp(service).open();
@@ -198,7 +198,7 @@ test('a closed connection is not a cancellation', async () => {
   expect(await resumed.next()).toBeUndefined();
 });
 
-test('a session that ends answers what is still open with 404', async () => {
+test('a session that ends answers open requests with 404', async () => {
   const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
   const session = await new TestHttp(service).open();
   const pending = session.call(1, 'work');

@@ -1,15 +1,14 @@
 import { errorResponse, isResponse, type Message, type Response } from '../../../../jsonrpc/message.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import type { EventStream } from './event-stream.ts';
-import type { ReplyDeadlines, Waiting } from './reply-deadlines.ts';
 import { TAKEN } from '../../../transport.ts';
 import { JSON_HEADERS, REFUSED } from '../access/refusals.ts';
 import { encode } from '../../../../jsonrpc/stringify.ts';
 
 /** What a reply needs from its session. */
 export interface ReplyOwner {
-  /** Deadlines after which replies become streams. */
-  readonly grace: ReplyDeadlines;
+  /** Milliseconds after which a reply becomes a stream. */
+  readonly grace: number;
   /** Opens a stream and connects the call to it. */
   openReplyStream(reply: Reply): EventStream;
 }
@@ -19,14 +18,13 @@ export interface ReplyOwner {
  * another message comes first, or if nothing comes for a while (2025-11-25, transports: Sending Messages, 5 leaves the
  * choice to the server).
  */
-export class Reply implements Waiting {
+export class Reply {
   readonly call: HttpCall;
   /** Sent with the response. May be changed until it begins. */
   headers: HttpHeaders = JSON_HEADERS;
   stream: EventStream | undefined;
-  readonly due: number;
-  before: Waiting | undefined = undefined;
-  after: Waiting | undefined = undefined;
+  /** The responses did not come soon. */
+  readonly #late: ReturnType<typeof setTimeout>;
   readonly #owner: ReplyOwner;
   /** The number of requests without a response. */
   #open: number;
@@ -42,13 +40,7 @@ export class Reply implements Waiting {
     this.call = call;
     this.#open = open;
     this.#batch = batch;
-    this.due = owner.grace.due();
-    owner.grace.join(this);
-  }
-
-  /** Called when the responses did not come soon. */
-  expire(): void {
-    this.#begin();
+    this.#late = setTimeout(() => this.#begin(), owner.grace);
   }
 
   /** Sends a message that belongs to one of the requests. */
@@ -88,7 +80,7 @@ export class Reply implements Waiting {
 
   /** The session has ended and closes its streams. A call without a response gets this one. */
   end(status: number, message: string): void {
-    this.#owner.grace.leave(this);
+    clearTimeout(this.#late);
     if (this.stream) return;
     this.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: REFUSED, message })));
   }
@@ -99,7 +91,7 @@ export class Reply implements Waiting {
 
   #begin(): EventStream {
     if (!this.stream) {
-      this.#owner.grace.leave(this);
+      clearTimeout(this.#late);
       this.stream = this.#owner.openReplyStream(this);
       for (const response of this.#batch ?? []) this.stream.send(response).catch(() => {});
     }
@@ -109,7 +101,7 @@ export class Reply implements Waiting {
   #close(): void {
     this.#open -= 1;
     if (this.#open > 0) return;
-    this.#owner.grace.leave(this);
+    clearTimeout(this.#late);
     this.stream?.end();
   }
 }

@@ -26,7 +26,7 @@ async function streaming({ session, server }: RawSession, id: number, ns: number
 const messages = (events: { data?: string }[]): Message[] =>
   events.filter(({ data }) => data).map(({ data }) => JSON.parse(data!));
 
-test('Last-Event-ID replays what came after it on that stream, and from no other', async () => {
+test('Last-Event-ID replays later events of that stream, and of no other', async () => {
   const wire = await openRaw();
   const standalone = await wire.session.events();
   const one = await streaming(wire, 1, [11, 12]);
@@ -49,7 +49,7 @@ test('Last-Event-ID replays what came after it on that stream, and from no other
   expect(await standalone.message()).toEqual(numbered(99));
 });
 
-test('a resumed stream goes on with what comes', async () => {
+test('a resumed stream continues with new events', async () => {
   const wire = await openRaw();
   const events = await streaming(wire, 1, [1]);
   const { id } = (await events.next())!;
@@ -79,7 +79,7 @@ test('the standalone stream is resumed by Last-Event-ID too', async () => {
   expect(await resumed.message()).toEqual(numbered(4));
 });
 
-test('a stream that has ended and was had in full is 204, so that nobody comes back to it for ever', async () => {
+test('a stream that has ended and was read completely is 204, so that clients do not return for ever', async () => {
   const wire = await openRaw();
   const events = await streaming(wire, 1, [1]);
   await wire.server.send(answer(1));
@@ -115,7 +115,7 @@ test('an event after which some were dropped is 410', async () => {
   expect((await wire.session.get(id)).status).toBe(410);
 });
 
-test('a stream closed at will says when to come back, and goes on where it was', async () => {
+test('a stream closed by the server sends a retry time, and continues where it was', async () => {
   const wire = await openRaw({ retry: 250 });
   const events = await streaming(wire, 1, [1]);
   wire.extras.get(1)!.closeSSEStream!();
@@ -159,7 +159,7 @@ test('before 2025-11-25 no stream is closed at will', async () => {
   await (await pending).text();
 });
 
-test('with a streamDuration, a connection is ended for the client to come back', async () => {
+test('with streamDuration, a connection is closed so that the client returns', async () => {
   const wire = await openRaw({ streamDuration: 5000, keepAlive: 0 });
   const events = await streaming(wire, 1, [1]);
   await vi.advanceTimersByTimeAsync(5000);
@@ -200,7 +200,7 @@ test('of many streams that have ended, the oldest are forgotten', async () => {
   expect((await wire.session.get(first.id)).status).toBe(410);
 });
 
-test('of many streams that have ended, one that is still being read is not forgotten', async () => {
+test('among many ended streams, one that is still being read is not forgotten', async () => {
   const wire = await openRaw();
   const slow = await streaming(wire, 1000, [1]);
   const { id } = (await slow.next())!;

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { isObject, isRequest, type Message, type Request } from '../../../../jsonrpc/message.ts';
-import { InvalidResponse, checkMessage, invalidRequest } from '../../../../jsonrpc/parse.ts';
+import { isRequest, type Message, type Request } from '../../../../jsonrpc/message.ts';
+import { invalidRequest } from '../../../../jsonrpc/parse.ts';
 import { saysItsRevision } from '../../../../protocol/own-revision.ts';
 import { profileOf } from '../../../../protocol/revisions.ts';
 import { EventsPurged, type EventId } from '../../../../store/event-log.ts';
 import { admitBatch, idInUse } from '../../../batches.ts';
 import type { HttpCall } from '../call.ts';
 import { Endpoint, type EndpointOptions } from '../endpoint.ts';
-import type { ReplyDeadlines } from './reply-deadlines.ts';
 import { acceptGuard } from '../access/guards.ts';
 import {
   failed,
@@ -23,20 +22,18 @@ import {
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
 import { StreamableSession } from './streamable-session.ts';
 
-export interface StreamableEndpointOptions extends EndpointOptions {
-  readonly grace: ReplyDeadlines;
-  /** Milliseconds. */
-  readonly retry: number;
-  /** Milliseconds; 0 for no limit. */
-  readonly streamDuration: number;
-  /** Handles messages of revisions without sessions. Undefined if these are not served. */
-  readonly stateless: StatelessEndpoint | undefined;
-}
-
 const acceptsReply = acceptGuard('application/json', 'text/event-stream');
 
 /** The endpoint of Streamable HTTP: POST, GET and DELETE on one path (2025-11-25, transports: Streamable HTTP). */
-export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
+export class StreamableEndpoint extends Endpoint {
+  readonly #stateless: StatelessEndpoint | undefined;
+
+  /** @param stateless handles messages of revisions without sessions. Undefined if these are not served. */
+  constructor(options: EndpointOptions, stateless: StatelessEndpoint | undefined) {
+    super(options);
+    this.#stateless = stateless;
+  }
+
   handle(call: HttpCall): void {
     if (call.method === 'POST') return this.#post(call);
     if (!this.options.onsession) return methodNotAllowed(call, 'POST');
@@ -51,39 +48,28 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     if (accept !== undefined && !acceptsReply(accept)) {
       return refuse(call, 406, 'The client must accept both application/json and text/event-stream');
     }
-    const { stateless, onsession } = this.options;
-    if (stateless && (!onsession || namesStateless(call))) {
-      return this.readJson(call, (value) => this.#takeStateless(call, stateless, value));
+    const stateless = this.#stateless;
+    if (stateless && (!this.options.onsession || namesStateless(call))) {
+      return this.readJson(call, undefined, (body) => this.#takeStateless(call, stateless, body));
     }
     const named = call.header('mcp-session-id') !== undefined;
-    const session = this.#session(call);
+    const session = named ? this.#namedSession(call) : undefined;
     if (named && !session) return;
-    this.readJson(call, (value) => {
-      if (stateless && !session && this.#isStateless(call, value)) this.#takeStateless(call, stateless, value);
-      else this.#take(call, session, value);
+    this.readJson(call, session, (body) => {
+      if (stateless && !session && isStateless(call, body)) this.#takeStateless(call, stateless, body);
+      else this.#take(call, session, body);
     });
   }
 
-  #takeStateless(call: HttpCall, stateless: StatelessEndpoint, value: unknown): void {
+  #takeStateless(call: HttpCall, stateless: StatelessEndpoint, body: Message | readonly unknown[]): void {
     if (this.options.closed()) return shuttingDown(call);
-    stateless.take(call, value);
+    stateless.take(call, body);
   }
 
-  /**
-   * Whether a message without a session is of a revision without sessions: it says so, or its revision is newer than
-   * those known.
-   */
-  #isStateless(call: HttpCall, value: unknown): boolean {
-    if (saysItsRevision(value)) return true;
-    const version = call.header('mcp-protocol-version');
-    return version !== undefined && !profileOf(version) && isObject(value) && value['method'] !== 'initialize';
-  }
-
-  #take(call: HttpCall, session: StreamableSession | undefined, value: unknown): void {
+  #take(call: HttpCall, session: StreamableSession | undefined, message: Message | readonly unknown[]): void {
     // The session may have ended while the body was read.
     if (session?.closed) return sessionNotFound(call);
-    if (Array.isArray(value)) return this.#takeBatch(call, session, value);
-    const message = this.#check(call, session, value);
+    if (!('jsonrpc' in message)) return this.#takeBatch(call, session, message);
     if (isRequest(message)) {
       if (this.options.closed()) return shuttingDown(call);
       if (message.method === 'initialize') {
@@ -104,21 +90,12 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
     call.respond(202, NO_HEADERS);
   }
 
-  /** @throws InvalidMessage if it is refused. The receiver of a malformed response has been told then. */
-  #check(call: HttpCall, session: StreamableSession | undefined, value: unknown): Message {
-    try {
-      return checkMessage(value);
-    } catch (error) {
-      if (error instanceof InvalidResponse && error.failure) session?.deliver(error.failure, call);
-      throw error;
-    }
-  }
-
   /** Batches: 2025-03-26, transports: Sending Messages, 3; removed in 2025-06-18. */
-  #takeBatch(call: HttpCall, session: StreamableSession | undefined, elements: unknown[]): void {
+  #takeBatch(call: HttpCall, session: StreamableSession | undefined, elements: readonly unknown[]): void {
     if (!session) throw noSession();
     const batch = admitBatch(elements, { profile: session.profile, inUse: (id) => session.inUse(id) });
     const { messages, requests, errors } = batch;
+    if (!this.options.scopes.admits(call, messages.filter(isRequest), true)) return;
     if (requests.length > 0) return this.options.closed() ? shuttingDown(call) : session.batch(call, batch);
     for (const message of messages) session.deliver(message, call);
     if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
@@ -126,25 +103,16 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
   }
 
   #initialize(call: HttpCall, message: Request): void {
-    const { sessions, log, connections, grace, retry, streamDuration } = this.options;
-    if (!sessions.makeRoom()) return tooManySessions(call);
-    const session = new StreamableSession(randomUUID(), call.principal, {
-      log,
-      connections,
-      grace,
-      retry,
-      streamDuration,
-      onend: (ended) => sessions.delete(ended.sessionId),
-    });
-    sessions.add(session.sessionId, session);
-    session.initialize(call, message);
+    const { sessions } = this.options;
+    if (!sessions.makeRoom(call)) return tooManySessions(call);
+    const session = new StreamableSession(randomUUID(), call, message, this.options);
+    sessions.add(session.sessionId, session, call);
     this.announce(session, () => session.refuse('The server could not open a session'));
   }
 
   #get(call: HttpCall): void {
     if (!this.takesStream(call)) return;
-    if (call.header('mcp-session-id') === undefined) throw noSession();
-    const session = this.#session(call);
+    const session = this.#namedSession(call);
     if (!session) return;
     const lastEventId = call.header('last-event-id');
     if (!lastEventId) return session.listen(call, undefined, undefined);
@@ -155,7 +123,7 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
 
   async #resume(call: HttpCall, session: StreamableSession, lastEventId: EventId): Promise<void> {
     const stream = await session.streamOf(lastEventId);
-    if (!stream) return refuse(call, 410, 'Last-Event-ID names no event that this session still keeps');
+    if (!stream) return refuse(call, 410, 'The event of Last-Event-ID is no longer stored; send the requests again');
     const more = await this.#hasMore(session, lastEventId);
     if (session.closed) return sessionNotFound(call);
     // The stream has ended and the client has received all of it. Otherwise the client would reconnect to an empty
@@ -173,22 +141,21 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
   }
 
   #delete(call: HttpCall): void {
-    if (call.header('mcp-session-id') === undefined) throw noSession();
-    const session = this.#session(call);
-    if (!session) return;
-    session.close().then(
+    const session = this.#namedSession(call);
+    session?.close().then(
       () => call.respond(204, NO_HEADERS),
       (error: unknown) => failed(call, error, this.options.onerror),
     );
   }
 
   /**
-   * The session that a call names and may use. Undefined if there is none. The call has been refused then, if it named
-   * one.
+   * The session that a call names. Undefined if the caller has no such session: the call has been refused then.
+   *
+   * @throws InvalidMessage if it names none, or another revision.
    */
-  #session(call: HttpCall): StreamableSession | undefined {
+  #namedSession(call: HttpCall): StreamableSession | undefined {
     const id = call.header('mcp-session-id');
-    if (id === undefined) return undefined;
+    if (id === undefined) throw noSession();
     const session = this.options.sessions.get(id);
     // The session of another caller counts as unknown.
     if (!(session instanceof StreamableSession) || session.principal !== call.principal) {
@@ -212,4 +179,15 @@ export class StreamableEndpoint extends Endpoint<StreamableEndpointOptions> {
 function rightVersion(version: string, { profile }: StreamableSession): boolean {
   if (!profile || profile.revision === version) return true;
   return !profile.versionHeader && profileOf(version) !== undefined;
+}
+
+/**
+ * Whether a message without a session is of a revision without sessions: it says so, or its revision is newer than
+ * those known.
+ */
+function isStateless(call: HttpCall, body: Message | readonly unknown[]): boolean {
+  if (saysItsRevision(body)) return true;
+  const version = call.header('mcp-protocol-version');
+  if (version === undefined || profileOf(version)) return false;
+  return 'jsonrpc' in body && !('method' in body && body.method === 'initialize');
 }

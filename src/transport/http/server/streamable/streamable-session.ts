@@ -1,6 +1,5 @@
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
 import {
-  errorResponse,
   isRequest,
   isResponse,
   type Message,
@@ -8,42 +7,23 @@ import {
   type RequestId,
   type Response,
 } from '../../../../jsonrpc/message.ts';
-import { ErrorCode } from '../../../../jsonrpc/errors.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
-import type { EventId, EventLog } from '../../../../store/event-log.ts';
+import type { EventId } from '../../../../store/event-log.ts';
 import type { SendOptions, Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
-import { SseConnection, type OpenConnections } from '../connection.ts';
+import { SseConnection } from '../connection.ts';
+import type { EndpointOptions } from '../endpoint.ts';
 import { CallExtra } from '../extra.ts';
 import { EventStream } from './event-stream.ts';
-import type { ReplyDeadlines } from './reply-deadlines.ts';
-import { JSON_HEADERS } from '../access/refusals.ts';
+import { JSON_HEADERS, refuse } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from '../sse.ts';
-
-export interface StreamableSessionOptions {
-  readonly log: EventLog;
-  readonly connections: OpenConnections;
-  /** Deadlines after which replies become streams. */
-  readonly grace: ReplyDeadlines;
-  /** How long a client is told to wait before it reconnects to a paused stream. Milliseconds. */
-  readonly retry: number;
-  /**
-   * Milliseconds after which the connection of a stream is closed so that the client reconnects (2025-11-25); 0 for
-   * never.
-   */
-  readonly streamDuration: number;
-  readonly onend: (session: StreamableSession) => void;
-}
 
 /** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
 const MAX_ENDED_STREAMS = 64;
 /** The most connections to the session's own stream. Beyond this the oldest is closed. */
 const MAX_STANDALONE = 8;
 const STANDALONE = '0';
-/** The most messages that wait until the session is served. */
-const MAX_HELD = 100;
-const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
 /**
  * What the transport's owner gets with a message. The two functions have the names and the meaning of the official
@@ -85,23 +65,24 @@ export class StreamableSession implements Transport, ReplyOwner {
   /** When the client's last message came, by `Date.now()`. */
   lastSeen = Date.now();
 
-  readonly #options: StreamableSessionOptions;
+  readonly #options: EndpointOptions;
   readonly #replies = new Map<RequestId, Reply>();
   /** Streams by id, for resumption: the session's own stream and those of replies. */
   #streams: Map<string, EventStream> | undefined;
   #streamCount = 0;
   #initializing: RequestId | undefined;
-  #queue: (() => void)[] | undefined = [];
-  #heldBytes = 0;
+  /** The request that opens the session, until the session is served. The client does not know the session before. */
+  #opening: { readonly call: HttpCall; readonly message: Request } | undefined;
   #closed = false;
 
-  constructor(id: string, principal: string | undefined, options: StreamableSessionOptions) {
+  constructor(id: string, call: HttpCall, message: Request, options: EndpointOptions) {
     this.sessionId = id;
-    this.principal = principal;
+    this.principal = call.principal;
+    this.#opening = { call, message };
     this.#options = options;
   }
 
-  get grace(): ReplyDeadlines {
+  get grace(): number {
     return this.#options.grace;
   }
 
@@ -116,9 +97,8 @@ export class StreamableSession implements Transport, ReplyOwner {
   }
 
   start(): Promise<void> {
-    const queue = this.#queue ?? [];
-    this.#queue = undefined;
-    for (const deliver of queue) deliver();
+    if (this.#opening) this.#initialize(this.#opening.call, this.#opening.message);
+    this.#opening = undefined;
     return Promise.resolve();
   }
 
@@ -156,9 +136,10 @@ export class StreamableSession implements Transport, ReplyOwner {
   #end(status: number, message: string): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
+    if (this.#opening) refuse(this.#opening.call, status, message);
     for (const reply of new Set(this.#replies.values())) reply.end(status, message);
     this.#replies.clear();
-    this.#options.onend(this);
+    this.#options.sessions.delete(this.sessionId);
     const forgotten = this.#forget([...(this.#streams?.values() ?? [])]);
     try {
       this.onclose?.();
@@ -199,7 +180,7 @@ export class StreamableSession implements Transport, ReplyOwner {
   /**
    * Like `request`, for the request that opens the session. Its response carries the session id and sets the revision.
    */
-  initialize(call: HttpCall, message: Request): void {
+  #initialize(call: HttpCall, message: Request): void {
     this.#initializing = message.id;
     const reply = new Reply(this, call, 1, undefined);
     // Set at once, because a slow response begins its stream before it is complete.
@@ -210,7 +191,7 @@ export class StreamableSession implements Transport, ReplyOwner {
 
   /** @param among the number of messages in the body of the call. */
   deliver(message: Message, call: HttpCall, among = 1): void {
-    if (this.#queue) return this.#hold(this.#queue, message, call, among);
+    if (this.#closed) return;
     try {
       this.onmessage?.(message, new Extra(this, call, among, isRequest(message) ? message.id : undefined));
     } catch (error) {
@@ -219,17 +200,6 @@ export class StreamableSession implements Transport, ReplyOwner {
     // A cancelled request gets no response (basic/utilities/cancellation: Behavior Requirements).
     if ('method' in message && message.method === 'notifications/cancelled')
       this.#abandon(message.params?.['requestId']);
-  }
-
-  /** Keeps a message until the session is served. */
-  #hold(queue: (() => void)[], message: Message, call: HttpCall, among: number): void {
-    this.#heldBytes += call.bodyBytes / among;
-    if (queue.length < MAX_HELD && this.#heldBytes < MAX_HELD_BYTES) {
-      queue.push(() => this.deliver(message, call, among));
-    } else if (isRequest(message)) {
-      const error = { code: ErrorCode.InternalError, message: 'The session is not being served yet' };
-      this.send(errorResponse(message.id, error)).catch((failure: Error) => this.onerror?.(failure));
-    }
   }
 
   /** Answers a GET: opens the session's own stream, or resumes the stream of `lastEventId`. */

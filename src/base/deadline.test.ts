@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Deadline } from './deadline.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function timer() {
+  const onexpired = vi.fn<() => void>();
+  const person = { until: 0 };
+  const deadline = new Deadline({ timeout: 1000 }, onexpired, () => person.until);
+  return { onexpired, person, deadline };
+}
+
+test('a limit is over when its time is', () => {
+  const { onexpired } = timer();
+  vi.advanceTimersByTime(999);
+  expect(onexpired).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(onexpired).toHaveBeenCalledOnce();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('it does not pass during a login, and starts again after it', () => {
+  const { onexpired, person } = timer();
+  vi.advanceTimersByTime(500);
+  person.until = Infinity;
+  vi.advanceTimersByTime(60_300);
+  person.until = Date.now();
+  vi.advanceTimersByTime(999);
+  expect(onexpired).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(onexpired).toHaveBeenCalledOnce();
+});
+
+test('earlier logins do not matter', () => {
+  vi.advanceTimersByTime(5000);
+  const { onexpired, person } = timer();
+  person.until = Date.now() - 1;
+  vi.advanceTimersByTime(1000);
+  expect(onexpired).toHaveBeenCalledOnce();
+});
+
+test.each([0, 2 ** 31, Infinity])('an infinite limit never passes: %d', (limit) => {
+  const onexpired = vi.fn<() => void>();
+  void new Deadline({ timeout: limit }, onexpired);
+  expect(vi.getTimerCount()).toBe(0);
+  vi.advanceTimersByTime(10_000);
+  expect(onexpired).not.toHaveBeenCalled();
+});
+
+test('it can be ended during a login', () => {
+  const { onexpired, person, deadline } = timer();
+  person.until = Infinity;
+  vi.advanceTimersByTime(5000);
+  deadline.clear();
+  expect(vi.getTimerCount()).toBe(0);
+  person.until = 0;
+  vi.advanceTimersByTime(5000);
+  expect(onexpired).not.toHaveBeenCalled();
+});

@@ -1,0 +1,28 @@
+import { ShareCounts } from './share.ts';
+
+/** An amount that is bounded in total, and for each owner. What has no owner counts in the total only. */
+export class Quota {
+  readonly #max: number;
+  readonly #maxPerOwner: number;
+  readonly #owned = new ShareCounts();
+  #total = 0;
+
+  constructor(max: number, maxPerOwner: number) {
+    this.#max = max;
+    this.#maxPerOwner = maxPerOwner;
+  }
+
+  /** Returns false, and takes nothing, if a bound would be exceeded. */
+  take(owner: string | undefined, amount: number): boolean {
+    const owned = amount + (owner === undefined ? 0 : this.#owned.of(owner));
+    if (this.#total + amount > this.#max || (owner !== undefined && owned > this.#maxPerOwner)) return false;
+    this.#total += amount;
+    if (owner !== undefined) this.#owned.add(owner, amount);
+    return true;
+  }
+
+  giveBack(owner: string | undefined, amount: number): void {
+    this.#total -= amount;
+    if (owner !== undefined) this.#owned.remove(owner, amount);
+  }
+}

@@ -1,0 +1,226 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { kindOf, type CommandTarget, type Target, type UrlTarget } from '../client/target.ts';
+import { derive } from '../core/derive.ts';
+import type { Exchange, Middleware, Service } from '../core/exchange.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { inside, put, without } from '../jsonrpc/shape.ts';
+import { isNotificationMethod, Method, NotificationMethod } from '../protocol/methods.ts';
+import { checkStateKey } from '../wire/modern/inbound/state-key.ts';
+import { replaceRelatedTask, replaceTaskIds } from './task-ids.ts';
+
+export interface BoundTasksOptions {
+  readonly target: Target;
+  readonly stateKey: string | Uint8Array | undefined;
+  /** Whether several clients share a connection. A notification of the server may then be for any of them. */
+  readonly shared: boolean;
+}
+
+const MAC_BYTES = 16;
+/** The characters of a dot and a MAC in base64url. */
+const MAC_LENGTH = 23;
+
+/** Match names in lower case that have the same letters in the same order, with anything else between them. */
+const VARIANTS = {
+  taskId: variantsOf('taskid'),
+  taskIds: variantsOf('taskids'),
+  notifications: variantsOf('notifications'),
+};
+
+/**
+ * Binds each task id to the principal that gets it. A server sees all clients of a bridge as one caller, so it would
+ * return a task to each of them that knows its id. Nothing is stored: the id that a client gets ends with a MAC. Callers
+ * without a principal get ids as they are.
+ */
+export function bindTasks(options: BoundTasksOptions): Middleware {
+  checkStateKey(options.stateKey);
+  // Each client has a process of its own.
+  if (kindOf(options.target) === 'command' && !options.shared) return (next) => next;
+  const tasks = new BoundTasks(options);
+  return (next) => (exchange) => {
+    const { principal } = exchange.caller;
+    if (principal === undefined || isNotificationMethod(exchange.method)) return next(exchange);
+    return tasks.answer(exchange, principal, next);
+  };
+}
+
+/** A request in flight, with the server's ids of the tasks that it names. */
+interface InFlight {
+  readonly principal: string;
+  readonly tasks: Set<string>;
+}
+
+class BoundTasks {
+  readonly #key: Buffer;
+  /** The id of one server's task is refused for another server. */
+  readonly #server: string;
+  readonly #shared: boolean;
+  readonly #inFlight = new Set<InFlight>();
+
+  constructor({ target, stateKey, shared }: BoundTasksOptions) {
+    this.#key = stateKey === undefined ? randomBytes(32) : derivedKey(stateKey);
+    this.#server = nameOf(target);
+    this.#shared = shared;
+  }
+
+  async answer(exchange: Exchange, principal: string, next: Service): Promise<JsonObject> {
+    const { method } = exchange;
+    // The server would list the tasks of all clients.
+    if (method === 'tasks/list') throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`);
+    const request: InFlight = { principal, tasks: new Set() };
+    const own = (bound: string): string | undefined => {
+      const id = this.#open(bound, principal);
+      if (id !== undefined) request.tasks.add(id);
+      return id;
+    };
+    const params = inward(exchange, own);
+    this.#inFlight.add(request);
+    try {
+      const result = await next(this.#bound(exchange, params, principal));
+      const bind = (id: string): string => this.#bind(id, principal);
+      return replaceTaskIds(method === Method.Discover ? withoutTaskList(result) : result, bind);
+    } finally {
+      this.#inFlight.delete(request);
+    }
+  }
+
+  /** The exchange for the server, which sees its own ids. */
+  #bound(exchange: Exchange, params: JsonObject, principal: string): Exchange {
+    const bind = (id: string): string => this.#bind(id, principal);
+    return derive(exchange, {
+      params,
+      notify: (name, said) => {
+        if (!said) return exchange.notify(name);
+        // The status of a task goes only to the session that began it (`TaskOwners`).
+        if (name !== NotificationMethod.TaskStatus && this.#isForeign(idsIn(replaceTaskIds, said), principal))
+          return Promise.resolve();
+        const told = name === NotificationMethod.Acknowledged ? inFilter(said, (ids) => ids.map(bind)) : said;
+        return exchange.notify(name, replaceTaskIds(told, bind));
+      },
+      ask: async (question, asked, options) => {
+        if (this.#isForeign(idsIn(replaceRelatedTask, asked), principal))
+          throw new RpcError(ErrorCode.InvalidRequest, `${question} was not asked: no open request names its task`);
+        const answer = await exchange.ask(question, replaceRelatedTask(asked, bind), options);
+        return replaceRelatedTask(answer, (bound) => this.#open(bound, principal) ?? bound);
+      },
+    });
+  }
+
+  /** Whether a message may be about a task of another client: no request of this principal in flight names the task. */
+  #isForeign(ids: readonly string[], principal: string): boolean {
+    if (!this.#shared || ids.length === 0) return false;
+    const requests = [...this.#inFlight].filter((request) => request.principal === principal);
+    return !ids.every((id) => requests.some(({ tasks }) => tasks.has(id)));
+  }
+
+  #bind(id: string, principal: string): string {
+    const mac = createHmac('sha256', this.#key)
+      .update(JSON.stringify([this.#server, principal, id]))
+      .digest();
+    return `${id}.${mac.subarray(0, MAC_BYTES).toString('base64url')}`;
+  }
+
+  /** The server's own id. Undefined if it was not given to this principal. */
+  #open(bound: string, principal: string): string | undefined {
+    const id = bound.slice(0, -MAC_LENGTH);
+    const [given, right] = [Buffer.from(bound), Buffer.from(this.#bind(id, principal))];
+    return given.length === right.length && timingSafeEqual(given, right) ? id : undefined;
+  }
+}
+
+type Own = (bound: string) => string | undefined;
+
+/**
+ * The parameters for the server.
+ *
+ * @throws RpcError −32602 if a task is of another principal, or there never was one, or its id is not written exactly as
+ *   the specification says.
+ */
+function inward({ method, params }: Exchange, own: Own): JsonObject {
+  refuseVariants(params, 'taskId');
+  if (method === Method.Listen) {
+    checkFilter(params);
+    return inFilter(params, (ids) => ids.map(own).filter((id) => id !== undefined));
+  }
+  if (params['taskId'] !== undefined && typeof params['taskId'] !== 'string')
+    throw new RpcError(ErrorCode.InvalidParams, '"taskId" must be a string');
+  const known = (bound: string): string => {
+    const id = own(bound);
+    if (id !== undefined) return id;
+    throw new RpcError(ErrorCode.InvalidParams, 'Task not found: there is none with this id, or it has expired');
+  };
+  return replaceTaskIds(params, known);
+}
+
+/** @throws RpcError −32602 if the filter of a subscription can name tasks in another way than by a list of strings. */
+function checkFilter(params: JsonObject): void {
+  refuseVariants(params, 'notifications');
+  const filter: unknown = params['notifications'];
+  if (!isObject(filter)) return;
+  refuseVariants(filter, 'taskIds');
+  const ids: unknown = filter['taskIds'];
+  if (ids !== undefined && !(Array.isArray(ids) && ids.every((id) => typeof id === 'string')))
+    throw new RpcError(ErrorCode.InvalidParams, '"taskIds" must be a list of strings');
+}
+
+/** Replaces the task ids in the filter of a subscription. */
+function inFilter(params: JsonObject, replace: (ids: string[]) => string[]): JsonObject {
+  return inside(params, 'notifications', (filter) => {
+    const ids: unknown = filter['taskIds'];
+    if (!Array.isArray(ids)) return filter;
+    return put(filter, 'taskIds', replace(ids.filter((id) => typeof id === 'string')));
+  });
+}
+
+/**
+ * Some servers ignore case when they read a name, or accept `task_id` for `taskId`. With such a name, a caller could
+ * name a task that is not its own.
+ *
+ * @throws RpcError −32602 if the object has such a name.
+ */
+function refuseVariants(object: JsonObject, name: keyof typeof VARIANTS): void {
+  const variant = VARIANTS[name];
+  for (const key of Object.keys(object))
+    // Upper case comes first: it turns letters such as ſ, which has no lower case, into plain ones.
+    if (key !== name && variant.test(key.toUpperCase().toLowerCase()))
+      throw new RpcError(ErrorCode.InvalidParams, `${JSON.stringify(key)} is not accepted; write "${name}"`);
+}
+
+function variantsOf(letters: string): RegExp {
+  const others = '[^a-z]*';
+  return new RegExp(`^${others}${letters.split('').join(others)}${others}$`);
+}
+
+function idsIn(replace: typeof replaceTaskIds, message: JsonObject): string[] {
+  const ids: string[] = [];
+  replace(message, (id) => {
+    ids.push(id);
+    return id;
+  });
+  return ids;
+}
+
+/** A description that does not offer the list of tasks (2025-11-25, basic/utilities/tasks: Capabilities). */
+function withoutTaskList(description: JsonObject): JsonObject {
+  return inside(description, 'capabilities', (all) => inside(all, 'tasks', (tasks) => without(tasks, ['list'])));
+}
+
+function derivedKey(stateKey: string | Uint8Array): Buffer {
+  return createHash('sha256').update('everwire tasks').update(stateKey).digest();
+}
+
+/** The same for each process that serves the same server. */
+function nameOf(target: Target): string {
+  switch (kindOf(target)) {
+    case 'url': {
+      const { url } = (typeof target === 'object' && 'url' in target ? target : { url: target }) as UrlTarget;
+      return new URL(url).href;
+    }
+    case 'command': {
+      const { command, args = [] } = target as CommandTarget;
+      return JSON.stringify([command, ...args]);
+    }
+    default:
+      return '';
+  }
+}

@@ -1,0 +1,116 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { TestExchange } from '../../../test/support/exchange.ts';
+import { ask, call, down, fleetOf, hanging, tools, toolServer } from '../../../test/support/fleet.ts';
+import { deferred, listening } from '../../../test/support/service.ts';
+import type { Exchange } from '../../core/exchange.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
+
+describe('a server that is down', () => {
+  test('is missing in lists, which say so, with one warning', async () => {
+    const broken = toolServer('broken', [], { 'tools/list': down });
+    const { fleet, warnings } = fleetOf({ broken, b: toolServer('b', ['x']) });
+    for (let count = 0; count < 2; count += 1) {
+      const exchange = new TestExchange('tools/list');
+      expect(await fleet.service(exchange)).toEqual({
+        tools: [{ name: 'b__x', inputSchema: {} }],
+        _meta: { 'dev.everwire/missing': ['broken'] },
+      });
+      expect(exchange.notified).toEqual([
+        {
+          method: 'notifications/message',
+          params: {
+            level: 'warning',
+            logger: 'everwire',
+            data: 'tools come without those of broken, which did not answer',
+          },
+        },
+      ]);
+    }
+    expect(warnings).toEqual(['the server "broken" does not answer tools/list: gone']);
+    expect(await call(fleet, 'b__x')).toBe('b: x');
+  });
+
+  test('fails calls of its own tools with its own error', async () => {
+    const { fleet } = fleetOf({ broken: { service: down }, b: toolServer('b', ['x']) });
+    await expect(call(fleet, 'broken__y')).rejects.toMatchObject({ code: -32000, message: 'gone' });
+  });
+
+  test('or hangs, holds lists up for no longer than it may', async () => {
+    const { service } = hanging(toolServer('a', ['x']).service);
+    const { fleet, warnings } = fleetOf({ a: { service }, b: toolServer('b', ['y']) }, { timeout: 50 });
+    expect(await tools(fleet)).toEqual(['b__y']);
+    expect(warnings).toEqual(['the server "a" does not answer server/discover: no answer within 50 ms']);
+  });
+
+  test('does not delay calls of other servers, and delays later lists by 2 seconds', async () => {
+    const { service } = hanging(toolServer('a', []).service);
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { fleet, warnings } = fleetOf({ a: { service }, b: toolServer('b', ['y']), c: toolServer('c', []) });
+    const listed = tools(fleet);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await listed).toEqual(['b__y']);
+    // The clock stands still, so nothing is waited for.
+    expect(await call(fleet, 'b__y')).toBe('b: y');
+    const again = tools(fleet);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await again).toEqual(['b__y']);
+    expect(warnings).toEqual(['the server "a" does not answer server/discover: no answer within 10000 ms']);
+  });
+
+  test('includes a server whose list hangs although it answers other requests', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const asked: Exchange[] = [];
+    const hang = toolServer('a', [], {
+      'tools/list': (exchange) => {
+        asked.push(exchange);
+        return new Promise<never>(() => {});
+      },
+    });
+    const { fleet, warnings } = fleetOf({ a: hang, b: toolServer('b', ['y']) });
+    for (const wait of [10_000, 2000, 2000]) {
+      const began = performance.now();
+      const listed = tools(fleet).then((names) => ({ names, took: performance.now() - began }));
+      await vi.advanceTimersByTimeAsync(wait);
+      expect(await listed).toEqual({ names: ['b__y'], took: wait });
+    }
+    expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, true, true]);
+    expect(warnings).toEqual(['the server "a" does not answer tools/list: no answer within 10000 ms']);
+  });
+
+  test('does not include a server that refuses one list: only that list is missing', async () => {
+    const refusing = toolServer('a', ['x'], {
+      'server/discover': () => ({ capabilities: { tools: {}, prompts: {} } }),
+      'prompts/list': () => {
+        throw RpcError.fromObject({ code: -32603, message: 'not today' });
+      },
+    });
+    const { fleet, warnings } = fleetOf({ a: refusing, b: toolServer('b', ['y']) });
+    const { prompts, _meta } = await ask(fleet, 'prompts/list');
+    expect({ prompts, _meta }).toEqual({ prompts: [], _meta: { 'dev.everwire/missing': ['a'] } });
+    expect(warnings).toEqual(['the server "a" refuses prompts/list: not today']);
+    expect(await tools(fleet)).toEqual(['a__x', 'b__y']);
+  });
+
+  test('is in the lists again when it answers, and subscribers are notified', async () => {
+    const { service, wake } = hanging(toolServer('a', ['x'], { 'subscriptions/listen': listening([]) }).service);
+    const b = toolServer('b', ['y'], { 'subscriptions/listen': listening([]) });
+    const { fleet } = fleetOf({ a: { service }, b }, { timeout: 30 });
+    const [acknowledged, told] = [deferred(), deferred()];
+    const listener = new TestExchange(
+      'subscriptions/listen',
+      { notifications: { toolsListChanged: true } },
+      { onnotify: (method) => (method === 'notifications/tools/list_changed' ? told : acknowledged).resolve() },
+    );
+    const over = fleet.service(listener);
+    expect(await tools(fleet)).toEqual(['b__y']);
+    await acknowledged.promise;
+    expect(listener.notified.map(({ method }) => method)).toEqual(['notifications/subscriptions/acknowledged']);
+    wake();
+    await told.promise;
+    expect(await tools(fleet)).toEqual(['a__x', 'b__y']);
+    listener.abort();
+    expect(await over).toEqual({});
+  });
+});

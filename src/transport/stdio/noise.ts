@@ -1,0 +1,47 @@
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { InvalidMessage } from '../../jsonrpc/parse.ts';
+
+/** So many invalid lines of a connection are reported. Further ones are only counted. */
+const MAX_REPORTED = 100;
+/** So many invalid lines without a message between them close the connection. */
+const MAX_IN_A_ROW = 1000;
+
+/**
+ * Counts the lines of a server that are not messages, such as logs on stdout. A server that logs there can be used, but
+ * one that writes little else cannot keep this process busy.
+ */
+export class Noise {
+  /** All invalid lines so far. */
+  total = 0;
+  #inARow = 0;
+  #reported = 0;
+
+  /** Whether to skip a line without reading it: it cannot be a message, and enough such lines have been reported. */
+  skips(line: string): boolean {
+    return this.#reported > MAX_REPORTED && !/^\s*[[{]/.test(line);
+  }
+
+  /** A line was a message. */
+  end(): void {
+    this.#inARow = 0;
+  }
+
+  /** Counts an invalid line. Returns the error to close the connection with, if there were too many in a row. */
+  count(): InvalidMessage | undefined {
+    this.total += 1;
+    this.#inARow += 1;
+    if (this.#inARow < MAX_IN_A_ROW) return undefined;
+    const message = `The server writes something else than MCP: ${MAX_IN_A_ROW} lines in a row were no messages`;
+    return new InvalidMessage(ErrorCode.ParseError, message);
+  }
+
+  /** The error to report for an invalid line. Undefined if enough were reported. */
+  report(error: Error): Error | undefined {
+    this.#reported += 1;
+    if (this.#reported <= MAX_REPORTED) return error;
+    if (this.#reported > MAX_REPORTED + 1) return undefined;
+    return new Error(
+      `The server wrote more than ${MAX_REPORTED} lines that are not messages: further ones are not reported`,
+    );
+  }
+}

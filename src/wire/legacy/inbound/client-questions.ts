@@ -1,0 +1,145 @@
+import type { TimeLimits } from '../../../base/deadline.ts';
+import { Recent } from '../../../base/recent.ts';
+import type { AskOptions } from '../../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import {
+  errorResponse,
+  isRequestId,
+  type JsonObject,
+  type Request,
+  type RequestId,
+  type Response,
+} from '../../../jsonrpc/message.ts';
+import { PendingRequests } from '../../../jsonrpc/pending.ts';
+import { missingCapability } from '../../../protocol/capabilities.ts';
+import { Meta, NotificationMethod } from '../../../protocol/methods.ts';
+import { REVISIONS } from '../../../protocol/revisions.ts';
+import type { Transport } from '../../../transport/transport.ts';
+import type { RequestsInFlight } from '../../requests-in-flight.ts';
+import { toLegacyQuestion, type LegacyQuestion } from '../translate/questions.ts';
+import { RequestExchange, type Connection, type ConnectionExchange } from './exchange.ts';
+
+/** The questions to the client of one session: sampling, elicitation, roots. */
+export class ClientQuestions {
+  readonly #transport: Transport;
+  readonly #requests: RequestsInFlight;
+  readonly #connection: Connection;
+  readonly #limits: TimeLimits;
+  readonly #pending = new PendingRequests();
+  /** The request behind each question, by the id of the question. */
+  #askers: Map<RequestId, RequestExchange> | undefined;
+  /** Questions that wait until the client is initialized, by id. Undefined after that. */
+  #held: Map<RequestId, () => void> | undefined = new Map();
+  /** Questions that were withdrawn recently. */
+  #withdrawn: Recent | undefined;
+  /** Progress tokens of open questions. Progress extends the time of a question. */
+  #tokens: Map<unknown, RequestId> | undefined;
+
+  constructor(connection: Connection, transport: Transport, requests: RequestsInFlight, limits: TimeLimits) {
+    this.#connection = connection;
+    this.#transport = transport;
+    this.#requests = requests;
+    this.#limits = limits;
+  }
+
+  /** Asks on behalf of an exchange. If the exchange ends, the question is withdrawn. */
+  ask(
+    asking: ConnectionExchange,
+    method: string,
+    params: JsonObject,
+    { signal, outlivesRequest = false }: AskOptions = {},
+  ): Promise<JsonObject> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    let asked: LegacyQuestion;
+    try {
+      asked = this.#translated(method, params);
+    } catch (error) {
+      return Promise.reject(RpcError.from(error));
+    }
+    const { restore } = asked;
+    const { stream } = asking;
+    const withdraw = (id: RequestId, reason: string): void => {
+      if (this.#held?.delete(id)) return;
+      (this.#withdrawn ??= new Recent()).add(id);
+      // Tells the client that it need not answer (basic/utilities/cancellation).
+      void this.#connection.notify(NotificationMethod.Cancelled, { requestId: id, reason }, stream);
+    };
+    const { id, result } = this.#pending.open(
+      method,
+      asked.params,
+      this.#limits,
+      (message) => this.#send(message, stream),
+      withdraw,
+    );
+    const giveUp = (reason: Error): void => {
+      if (this.#pending.cancel(id, reason)) withdraw(id, reason.message);
+    };
+    const ended = (): void => giveUp(asking.ended!);
+    const taken = (): void => giveUp(signal!.reason as Error);
+    signal?.addEventListener('abort', taken);
+    if (!outlivesRequest) asking.onAbort(ended);
+    const token: unknown = params['_meta']?.[Meta.ProgressToken];
+    if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
+    // An answer that comes after the end of the request counts towards no request.
+    if (asking instanceof RequestExchange && !outlivesRequest) (this.#askers ??= new Map()).set(id, asking);
+    return (restore ? result.then(restore) : result).finally(() => {
+      this.#askers?.delete(id);
+      asking.offAbort(ended);
+      signal?.removeEventListener('abort', taken);
+      if (isRequestId(token)) this.#tokens?.delete(token);
+    });
+  }
+
+  /** Handles a response. Its bytes count towards the asking request. Returns false if nothing waits for it. */
+  settle(response: Response, bytes: number): boolean {
+    const { id } = response;
+    const asker = id === undefined ? undefined : this.#askers?.get(id);
+    if ('result' in response && asker && !this.#requests.grow(asker.request, bytes)) {
+      const message = 'The answer was dropped: the requests in flight are too large with it';
+      return this.#pending.settle(errorResponse(id, { code: ErrorCode.InternalError, message }));
+    }
+    return this.#pending.settle(response) || (this.#withdrawn?.has(id) ?? false);
+  }
+
+  /** Progress of the client extends the time of its question. */
+  extend({ progressToken }: JsonObject): void {
+    const id = this.#tokens?.get(progressToken);
+    if (id !== undefined) this.#pending.extend(id);
+  }
+
+  /** The client is initialized, so questions can be sent. */
+  open(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    for (const send of held?.values() ?? []) send();
+  }
+
+  /** No more answers will come. */
+  close(reason: Error): void {
+    this.#pending.close(reason);
+  }
+
+  /** @throws RpcError if the client cannot be asked this. */
+  #translated(method: string, params: JsonObject): LegacyQuestion {
+    const { revision, capabilities } = this.#connection.caller;
+    const profile = REVISIONS[revision];
+    const missing = missingCapability(method, params, capabilities, profile);
+    if (missing) {
+      throw new RpcError(
+        ErrorCode.MethodNotFound,
+        `${method} was not sent: the client does not have the ${missing} capability`,
+      );
+    }
+    return toLegacyQuestion(method, params, profile);
+  }
+
+  /** The server SHOULD NOT send requests before the client is initialized (basic/lifecycle: Initialization). */
+  #send(message: Request, related: RequestId | undefined): Promise<void> {
+    const send = (): Promise<void> => this.#transport.send(message, { relatedRequestId: related });
+    const held = this.#held;
+    if (!held) return send();
+    return new Promise((resolve, reject) => {
+      held.set(message.id, () => void send().then(resolve, reject));
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import { isObject, type JsonObject, type RequestId } from '../../../jsonrpc/message.ts';
+import type { Exchange, Session } from '../../../core/exchange.ts';
+import { Recent } from '../../../base/recent.ts';
+
+/** The most tasks that are remembered. The oldest are forgotten first. */
+const MAX_TASKS = 1000;
+const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
+
+/** The caller that receives a task's progress, and the token that it gave. */
+export interface TaskToken {
+  readonly session: Session;
+  readonly token: RequestId;
+}
+
+/**
+ * Remembers which session each task of a server belongs to. The server sends status notifications to the whole
+ * connection, which sessions may share (2025-11-25, basic/utilities/tasks: Task Status Notification is for the
+ * requestor). The progress token of the request that began it stays in use until the task has ended (2025-11-25,
+ * basic/utilities/progress: Behavior Requirements, 3). A caller without a session can receive neither.
+ */
+export class TaskOwners {
+  /** By task id. */
+  readonly #tasks = new Recent<{ readonly session: Session | undefined; readonly token: RequestId | undefined }>(
+    MAX_TASKS,
+  );
+  /** By the token that the server got. */
+  readonly #tokens = new Recent<TaskToken>(MAX_TASKS);
+
+  /** Reads a response of the server. It may begin a task, or say that one has ended. */
+  answered({ method, params, caller: { session } }: Exchange, answer: JsonObject, upstreamToken?: RequestId): void {
+    if (method === 'tasks/result') return this.#end(params['taskId']);
+    this.said(answer);
+    const task: unknown = isObject(params['task']) ? answer['task'] : undefined;
+    if (!isObject(task) || typeof task['taskId'] !== 'string') return;
+    this.#tasks.add(task['taskId'], { session, token: upstreamToken });
+    if (upstreamToken === undefined || !session || ENDED.has(task['status'])) return;
+    this.#tokens.add(upstreamToken, { session, token: params['_meta'].progressToken });
+  }
+
+  /** Reads a task's status from a notification or a response. */
+  said({ taskId, status }: JsonObject): void {
+    if (ENDED.has(status)) this.#end(taskId);
+  }
+
+  /** @param only the only listening session. It gets notifications about unknown tasks. */
+  sessionOf(taskId: unknown, only: Session | undefined): Session | undefined {
+    const known = this.#tasks.get(taskId);
+    return known ? known.session : only;
+  }
+
+  /** The caller and token for a progress token that the server got. */
+  ofToken(upstreamToken: unknown): TaskToken | undefined {
+    return this.#tokens.get(upstreamToken);
+  }
+
+  #end(taskId: unknown): void {
+    this.#tokens.take(this.#tasks.get(taskId)?.token);
+  }
+}

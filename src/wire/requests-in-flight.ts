@@ -1,0 +1,171 @@
+import { RpcError, ErrorCode } from '../jsonrpc/errors.ts';
+import { IdTable } from '../jsonrpc/id-table.ts';
+import { errorResponse, type Notification, type Request, type RequestId, type Response } from '../jsonrpc/message.ts';
+import { TAKEN, type ReplyChannel, type Transport } from '../transport/transport.ts';
+import type { TotalLoad } from './total-load.ts';
+
+/** The most requests in flight. They can pile up because closing a connection cancels none. */
+const MAX_REQUESTS = 10_000;
+/** The most bytes of these, with the large answers to their questions. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** The requests of one connection that are not answered yet, of both eras: limited in number and in bytes. */
+export class RequestsInFlight {
+  readonly #transport: Transport;
+  readonly #total: TotalLoad;
+  readonly #onerror: (error: Error) => void;
+  readonly #requests = new IdTable<RequestId, RequestInFlight>();
+  #bytes = 0;
+  /** Called when no request is in flight any more. */
+  onidle: (() => void) | undefined;
+
+  /** @param total counts the requests of all connections of a service. */
+  constructor(transport: Transport, total: TotalLoad, onerror: (error: Error) => void) {
+    this.#transport = transport;
+    this.#total = total;
+    this.#onerror = onerror;
+  }
+
+  get size(): number {
+    return this.#requests.size;
+  }
+
+  values(): RequestInFlight[] {
+    return this.#requests.values();
+  }
+
+  /** Accepts a request. If that is not possible, answers it with an error and returns undefined. */
+  accept({ id }: Request, bytes = 0): RequestInFlight | undefined {
+    // This error carries no id, because the client would take it for the response to the first request with the same
+    // id.
+    if (this.#requests.has(id)) return this.#refuse(undefined, `id ${JSON.stringify(id)} is still in use`);
+    if (this.#requests.size >= MAX_REQUESTS) {
+      return this.#refuse(id, `More than ${MAX_REQUESTS} requests are in flight; wait for some of them`);
+    }
+    // One that is larger than the limit is accepted alone.
+    if (this.#bytes > 0 && this.#bytes + bytes > MAX_BYTES) {
+      return this.#refuse(id, `More than ${MAX_BYTES} bytes of requests are in flight; wait for some of them`);
+    }
+    if (!this.#total.hasRoom(bytes, this.#bytes + bytes)) {
+      return this.#refuse(id, 'The requests of all clients that are in flight are too large together; try again later');
+    }
+    const request = new RequestInFlight(this.#transport, id, this.#onerror, () => this.#forget(request));
+    this.#requests.set(id, request);
+    this.#count(request, bytes);
+    return request;
+  }
+
+  /** Counts an answer of the client with the request that asked for it. Returns whether there is room for it. */
+  grow(request: RequestInFlight, bytes: number): boolean {
+    if (!request.open) return true;
+    const own = this.#bytes + bytes;
+    if (own > MAX_BYTES || !this.#total.hasRoom(bytes, own)) return false;
+    this.#count(request, bytes);
+    return true;
+  }
+
+  /** Cancels the request with this id. Returns whether there is one. */
+  cancel(id: unknown, reason: unknown): boolean {
+    const request = this.#requests.get(id as RequestId);
+    request?.cancel(typeof reason === 'string' ? reason : undefined);
+    return request !== undefined;
+  }
+
+  /** Cancels all requests and answers them with an error. */
+  giveUp(error: RpcError): void {
+    for (const request of this.values()) {
+      const { onclose } = request;
+      request.onclose = undefined;
+      // Nothing that belongs to a request may follow its response.
+      onclose?.(error.message);
+      request.answer(errorResponse(request.id, error.toObject()));
+    }
+  }
+
+  /** The connection has closed. */
+  close(): void {
+    for (const request of this.values()) request.end('the connection is closed');
+  }
+
+  #count(request: RequestInFlight, bytes: number): void {
+    request.bytes += bytes;
+    this.#bytes += bytes;
+    this.#total.add(bytes);
+  }
+
+  #forget(request: RequestInFlight): void {
+    this.#requests.delete(request.id);
+    this.#count(request, -request.bytes);
+    if (this.#requests.size === 0) this.onidle?.();
+  }
+
+  #refuse(id: RequestId | undefined, why: string): undefined {
+    const error = { code: ErrorCode.InvalidRequest, message: `Invalid request: ${why}` };
+    this.#transport.send(errorResponse(id, error)).catch(this.#onerror);
+  }
+}
+
+/** Sends the replies to a request that shares its connection with others. */
+export class RequestInFlight implements ReplyChannel {
+  onclose: ReplyChannel['onclose'];
+  readonly id: RequestId;
+  bytes = 0;
+  /** False for `initialize`, which MUST NOT be cancelled (2025-11-25, basic/utilities/cancellation: Behavior Requirements). */
+  cancellable = true;
+  readonly #transport: Transport;
+  readonly #onerror: (error: Error) => void;
+  #ondone: (() => void) | undefined;
+
+  constructor(transport: Transport, id: RequestId, onerror: (error: Error) => void, ondone: () => void) {
+    this.#transport = transport;
+    this.id = id;
+    this.#onerror = onerror;
+    this.#ondone = ondone;
+  }
+
+  /** Whether it has been neither answered nor cancelled. */
+  get open(): boolean {
+    return this.#ondone !== undefined;
+  }
+
+  notify(message: Notification): Promise<void> {
+    const sent = this.#transport.send(message, { relatedRequestId: this.id });
+    if (sent !== TAKEN) sent.catch(this.#onerror);
+    return sent;
+  }
+
+  answer(response: Response): void {
+    this.#done();
+    this.onclose = undefined;
+    const sent = this.#transport.send(response);
+    if (sent === TAKEN) return;
+    sent.catch((thrown: unknown) => {
+      this.#onerror(thrown as Error);
+      // The result, or the data of the error, cannot be written as JSON. The caller still needs a response.
+      const { code, message } = 'result' in response ? RpcError.from(thrown) : response.error;
+      if ('result' in response || response.error.data !== undefined) {
+        this.answer(errorResponse(response.id, { code, message }));
+      }
+    });
+  }
+
+  /** A cancelled request is not answered (basic/utilities/cancellation: Behavior Requirements). */
+  cancel(reason?: string): void {
+    if (this.cancellable) this.end(reason);
+  }
+
+  /** The caller does not wait for the response any more. */
+  end(reason?: string): void {
+    this.#done();
+    const { onclose } = this;
+    this.onclose = undefined;
+    onclose?.(reason);
+  }
+
+  /** If a response could not be written, a second one follows. The request ended with the first. */
+  #done(): void {
+    const ondone = this.#ondone;
+    this.#ondone = undefined;
+    ondone?.();
+  }
+}

@@ -1,0 +1,114 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { programs, startNode, type Exit, type RunningProcess } from '../support/process.ts';
+
+let running: RunningProcess | undefined;
+
+afterEach(() => running?.stop());
+
+/** Runs the command line until it exits. */
+async function everwire(...args: string[]): Promise<Exit & { stderr: string[]; stdout: string[] }> {
+  running = startNode([...programs.everwire, ...args]);
+  running.child.stdin!.end();
+  return { ...(await running.exited), stderr: running.stderr, stdout: running.stdout };
+}
+
+const node = process.execPath;
+
+test('a taken port', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  const { code, stderr } = await everwire('demo', '--port', String(port));
+  server.close();
+  expect(code).toBe(1);
+  expect(stderr).toEqual([expect.stringMatching(new RegExp(`^everwire: port ${port} .*already in use`))]);
+});
+
+test.each([
+  ['an unknown option', ['--frobnicate'], /--frobnicate/],
+  ['an unknown option of a command', ['bridge', '--frobnicate', '--', node], /--frobnicate/],
+  ['an unknown command', ['frobnicate'], /frobnicate/],
+  ['a port that is none', ['--port', 'many'], /--port.*many/],
+  ['a port out of range', ['--port', '65536'], /--port.*65536/],
+  ['a path without a slash', ['--path', 'mcp'], /--path.*mcp/],
+  ['a limit that is none', ['--max-sessions', '0'], /--max-sessions/],
+  ['a time that is none', ['bridge', '--handshake-timeout', 'soon', '--', node], /--handshake-timeout.*soon/],
+  ['a bridge to nothing', ['bridge'], /command/],
+])('%s', async (_, args, expected) => {
+  const { code, stderr, stdout } = await everwire(...args);
+  expect(code).toBe(2);
+  expect(stderr).toEqual([expect.stringMatching(/^everwire: /)]);
+  expect(stderr[0]).toMatch(expected);
+  expect(stdout).toEqual([]);
+});
+
+test('an option that is almost one', async () => {
+  const { code, stderr } = await everwire('demo', '--portt', '1');
+  expect(code).toBe(2);
+  expect(stderr).toEqual(["everwire: unknown option '--portt'", '  (Did you mean --port?)']);
+});
+
+test('a host that is not on this machine', async () => {
+  const { code, stderr } = await everwire('demo', '--port', '0', '--host', '192.0.2.1');
+  expect(code).toBe(1);
+  expect(stderr).toEqual([expect.stringMatching(/^everwire: 192\.0\.2\.1 is not an address of this machine/)]);
+});
+
+test('a bridge to a missing command', async () => {
+  const { code, stderr, stdout } = await everwire('bridge', '--port', '0', '--', 'no-such-command-anywhere');
+  expect(code).toBe(1);
+  expect(stderr).toEqual([expect.stringMatching(/^everwire: no-such-command-anywhere .*command not found$/)]);
+  expect(stdout).toEqual([]);
+});
+
+const dying = [node, '-e', 'console.error("cannot work"); process.exit(3)'];
+
+test('a bridge to a command that dies at once', async () => {
+  const { code, stderr, stdout } = await everwire('bridge', '--port', '0', '--', ...dying);
+  expect(code).toBe(1);
+  // The stderr of the command, from both starts, and then our own message.
+  expect(stderr).toEqual(['cannot work', 'cannot work', expect.stringMatching(/^everwire: .*exited with code 3/)]);
+  expect(stdout).toEqual([]);
+});
+
+test.each([
+  ['does not exist', ['no-such-command-anywhere'], /command not found/],
+  ['dies at once', dying, /exited with code 3/],
+])('a bridge over stdio to a command that %s: client and user get the error', async (_, command, why) => {
+  running = startNode([...programs.everwire, 'bridge', '--stdio', '--', ...command]);
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+  running.child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+  expect(await running.exited).toEqual({ code: 1, signal: null });
+  const error = { code: expect.any(Number), message: expect.stringMatching(why) };
+  expect(running.stdout.map((line) => JSON.parse(line))).toEqual([{ jsonrpc: '2.0', id: 1, error }]);
+  const ours = running.stderr.filter((line) => line.startsWith('everwire: '));
+  expect(ours).toEqual([expect.stringMatching(why)]);
+});
+
+test('a bridge to a command that prints garbage and ends', async () => {
+  const { code, stderr, stdout } = await everwire('bridge', '--port', '0', '--', node, '-e', 'console.log("Welcome!")');
+  expect(code).toBe(1);
+  expect(stderr.join('\n')).toContain('Welcome!');
+  expect(stderr.every((line) => line.startsWith('everwire: '))).toBe(true);
+  expect(stdout).toEqual([]);
+});
+
+test('a bridge to a command that prints garbage and stays', async () => {
+  const script = 'setInterval(() => console.log("Welcome!"), 50)';
+  const { code, stderr } = await everwire(
+    'bridge',
+    '--port',
+    '0',
+    '--handshake-timeout',
+    '1',
+    '--',
+    node,
+    '-e',
+    script,
+  );
+  expect(code).toBe(1);
+  expect(stderr.at(-1)).toMatch(
+    /^everwire: .*initialize was not answered within \d+ ms\. Before that: .*within 500 ms/,
+  );
+});

@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { initialize, POST_HEADERS } from '../support/http.ts';
+import { modernHeaders, modernRequest } from '../support/modern.ts';
+import { startServer, type RunningServer } from '../support/process.ts';
+
+const MB = 1024 * 1024;
+const ARGS = ['--max-old-space-size=512', 'test/fixtures/large-answers.mjs'];
+
+let server: RunningServer;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server.stop();
+});
+
+/** A connection that reads nothing. */
+async function silent(): Promise<Socket> {
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  socket.on('error', () => {});
+  sockets.push(socket);
+  await once(socket, 'connect');
+  return socket.pause();
+}
+
+function request(method: string, path: string, headers: Record<string, string>, body = ''): string {
+  const all = {
+    host: 'localhost',
+    ...(method === 'POST' ? { 'content-length': String(body.length) } : {}),
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
+}
+
+async function memory(): Promise<number> {
+  return Number(await (await fetch(new URL('/memory', server.url))).text());
+}
+
+/** Makes twenty calls with another client. Returns how much the server's memory grew at most meanwhile. */
+async function served(before: number): Promise<number> {
+  let most = 0;
+  for (let n = 0; n < 20; n += 1) {
+    const message = modernRequest(n, 'tools/call', { name: 'large', arguments: {} });
+    const init = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
+    const response = await fetch(server.url, init);
+    expect([response.status, (await response.text()).length]).toEqual([200, expect.closeTo(MB, -3)]);
+    most = Math.max(most, await memory());
+  }
+  return (most - before) / MB;
+}
+
+const call = (id: number, name: string): object => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: {} },
+});
+
+async function session(): Promise<Record<string, string>> {
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: POST_HEADERS,
+    body: JSON.stringify(initialize()),
+  });
+  await response.text();
+  const headers = { ...POST_HEADERS, 'mcp-session-id': response.headers.get('mcp-session-id')! };
+  const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  await fetch(server.url, { method: 'POST', headers, body });
+  return headers;
+}
+
+test('twelve connections that pipeline 99 calls of a megabyte and read nothing', async () => {
+  server = await startServer(ARGS);
+  const before = await memory();
+  const message = modernRequest(1, 'tools/call', { name: 'large', arguments: {} });
+  const one = request('POST', '/mcp', modernHeaders(message), JSON.stringify(message));
+  for (let n = 0; n < 12; n += 1) (await silent()).write(one.repeat(99));
+  expect(await served(before)).toBeLessThan(400);
+});
+
+test('sixty HTTP+SSE sessions that have fourteen answers of a megabyte each and read nothing', async () => {
+  server = await startServer(ARGS);
+  const before = await memory();
+  for (let n = 0; n < 60; n += 1) {
+    const stream = await silent();
+    stream.write(request('GET', '/sse', { accept: 'text/event-stream' }));
+    let text = '';
+    while (!text.includes('sessionId=')) {
+      await once(stream, 'readable');
+      text += String(stream.read());
+    }
+    const path = /data: (\S+)/.exec(text)![1]!;
+    const post = (body: object): Promise<Response> =>
+      fetch(new URL(path, server.url), { method: 'POST', headers: POST_HEADERS, body: JSON.stringify(body) });
+    await post(initialize('2024-11-05'));
+    await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    await Promise.all(Array.from({ length: 14 }, (_, id) => post(call(id + 1, 'large'))));
+  }
+  expect(await served(before)).toBeLessThan(800);
+});
+
+test('sixty sessions whose calls write twenty megabytes each to unread streams', async () => {
+  server = await startServer(ARGS);
+  const before = await memory();
+  for (let n = 0; n < 60; n += 1) {
+    const headers = await session();
+    (await silent()).write(request('GET', '/mcp', { ...headers, accept: 'text/event-stream' }));
+    for (let id = 1; id <= 4; id += 1) {
+      (await silent()).write(request('POST', '/mcp', headers, JSON.stringify(call(id, 'told'))));
+    }
+  }
+  expect(await served(before)).toBeLessThan(800);
+});
+
+test('three hundred unfinished bodies', async () => {
+  server = await startServer(ARGS);
+  const before = await memory();
+  const body = 'x'.repeat(4 * MB);
+  const head = request('POST', '/mcp', { ...POST_HEADERS, 'content-length': String(body.length) });
+  const written: Promise<unknown>[] = [];
+  for (let n = 0; n < 300; n += 1) {
+    const socket = await silent();
+    socket.resume();
+    written.push(new Promise((resolve) => socket.write(head + body.slice(1), resolve)));
+  }
+  await Promise.all(written);
+  expect(await served(before)).toBeLessThan(800);
+  expect(server.child.exitCode).toBeNull();
+});
