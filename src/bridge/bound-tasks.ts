@@ -6,7 +6,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { inside, put, without } from '../jsonrpc/shape.ts';
 import { isNotificationMethod, Method, NotificationMethod } from '../protocol/methods.ts';
-import { checkStateKey } from '../wire/modern/inbound/state-key.ts';
+import { checkStateKey } from '../core/state-key.ts';
 import { replaceRelatedTask, replaceTaskIds } from './task-ids.ts';
 
 export interface BoundTasksOptions {

@@ -1,5 +1,6 @@
 import { waitFor } from '../base/wait.ts';
 import type { AskOptions } from '../core/exchange.ts';
+import { ELICIT_ACTIONS } from '../core/questions.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { missingCapability } from '../protocol/capabilities.ts';
@@ -10,8 +11,6 @@ import { checkMessages } from '../protocol/sampling-rules.ts';
 import type { SampleParams } from '../protocol/sampling.ts';
 import { filledIn } from './form-answer.ts';
 import type { FormRequest, Handlers, QuestionContext, UrlRequest } from './handlers.ts';
-
-const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 
 /** There is no handler: the server should not have asked. */
 const UNANSWERABLE: ReadonlySet<number> = new Set([
@@ -135,7 +134,7 @@ async function checkedVisit(
 }
 
 function checkedAction(answer: unknown): JsonObject {
-  if (!isObject(answer) || !ACTIONS.has(answer['action'])) {
+  if (!isObject(answer) || !ELICIT_ACTIONS.has(answer['action'])) {
     throw new TypeError('The action of an elicitation result must be accept, decline or cancel');
   }
   return answer;

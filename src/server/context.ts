@@ -1,5 +1,6 @@
 import { paced } from '../base/paced.ts';
 import type { AskOptions, Caller, Exchange } from '../core/exchange.ts';
+import { ELICIT_ACTIONS } from '../core/questions.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isRequestId, type JsonObject } from '../jsonrpc/message.ts';
 import { missingCapability } from '../protocol/capabilities.ts';
@@ -39,8 +40,6 @@ const FEATURES: Readonly<Record<CallerFeature, readonly [method: string, params:
   'sampling.tools': [Method.CreateMessage, { tools: [] }],
   roots: [Method.ListRoots, {}],
 };
-
-const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
 
 const DROPPED = Promise.resolve();
 
@@ -264,7 +263,7 @@ export class Context {
 /** @throws RpcError −32602 if the answer to an elicitation is malformed. */
 function checkedAnswer(answer: JsonObject): JsonObject & Pick<ElicitResult, 'action'> {
   const { action } = answer;
-  if (!ACTIONS.has(action)) {
+  if (!ELICIT_ACTIONS.has(action)) {
     throw new RpcError(
       ErrorCode.InvalidParams,
       'The action of the answer to elicitation/create must be accept, decline or cancel',

@@ -1,13 +1,12 @@
 import type { AskOptions, Caller } from '../core/exchange.ts';
+import { checkAnswer, checkQuestion } from '../core/questions.ts';
 import { paced } from '../base/paced.ts';
 import { waitFor } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import { isObject, type ErrorObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { ErrorObject, JsonObject } from '../jsonrpc/message.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
 import { isTerminal } from '../protocol/tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
-import { checkAnswer } from '../wire/modern/inbound/answers.ts';
-import { checkQuestion } from '../wire/modern/inbound/questions.ts';
 
 interface Question {
   readonly method: string;
@@ -150,14 +149,7 @@ export class RunningTask {
    */
   async answer(responses: JsonObject): Promise<void> {
     const answered = [...this.#questions].filter(([key]) => Object.hasOwn(responses, key));
-    for (const [key, { method }] of answered) {
-      const response: unknown = responses[key];
-      if (!isObject(response)) {
-        const message = `Invalid params: the response ${JSON.stringify(key)} in "inputResponses" must be an object`;
-        throw new RpcError(ErrorCode.InvalidParams, message);
-      }
-      checkAnswer(key, method, response);
-    }
+    for (const [key, { method }] of answered) checkAnswer(key, method, responses[key]);
     if (answered.length === 0) return;
     for (const [key, question] of answered) {
       this.#questions.delete(key);

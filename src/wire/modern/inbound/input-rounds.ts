@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { NotAsked, type AskOptions } from '../../../core/exchange.ts';
 import { Method } from '../../../protocol/methods.ts';
 import { weightOf } from '../../../jsonrpc/weight.ts';
-import { checkAnswer } from './answers.ts';
+import { checkAnswer } from '../../../core/questions.ts';
 import { digest } from './digest.ts';
 import type { ModernExchange, Round } from './exchange.ts';
 import type { SuspendedRequest, SuspendedRequests } from './suspended-requests.ts';
