@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { ClientFlags } from './client-options.ts';
-import { withClient } from './with-client.ts';
+import type { Work } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { suggestion } from '../base/nearest.ts';
-import { takeTarget, type SplitWords } from './take-target.ts';
 import { checkArguments, toolArguments } from './tool-arguments.ts';
 
 export interface CallFlags extends ClientFlags {
@@ -13,13 +12,11 @@ export interface CallFlags extends ClientFlags {
 }
 
 /** `everwire call`: calls a tool. The tool's schema decides the types of the arguments. */
-export async function call(words: SplitWords, flags: CallFlags): Promise<void> {
-  const { target, rest } = takeTarget(words, flags);
-  const [name, ...args] = rest;
+export async function call([name, ...args]: readonly string[], flags: CallFlags): Promise<Work> {
   if (name === undefined) throw Failure.usage('the name of a tool is missing; see everwire list');
   const base = flags.argsJson === undefined ? {} : await readArguments(flags.argsJson);
-  return withClient(target, flags, async ({ client, output, terminal, limits }) => {
-    const tools = await client.listTools(limits);
+  return async ({ client, output, terminal, signal }) => {
+    const tools = await client.listTools({ signal });
     const tool = tools.find((each) => each.name === name);
     if (!tool) {
       const names = tools.map((each) => each.name);
@@ -29,7 +26,7 @@ export async function call(words: SplitWords, flags: CallFlags): Promise<void> {
     await checkArguments(tool, given);
     const onprogress = (progress: { progress: number }): void => terminal.progress(progress);
     const result = await client
-      .callTool(name, given, { ...limits, onprogress, onstatus: (task) => terminal.status(task) })
+      .callTool(name, given, { signal, onprogress, onstatus: (task) => terminal.status(task) })
       .finally(() => terminal.done());
     if (output.json) {
       await output.value(result);
@@ -42,7 +39,7 @@ export async function call(words: SplitWords, flags: CallFlags): Promise<void> {
       if (result.content.length === 0 && structuredContent !== undefined) await output.value(structuredContent);
     }
     return result.isError ? ExitCode.Refused : ExitCode.Ok;
-  });
+  };
 }
 
 /** The largest arguments, in bytes. */

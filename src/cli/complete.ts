@@ -1,13 +1,9 @@
-import type { ClientFlags } from './client-options.ts';
-import { withClient } from './with-client.ts';
-import { ExitCode, Failure } from './failure.ts';
+import type { Work } from './with-client.ts';
+import { Failure } from './failure.ts';
 import { pairs } from './pairs.ts';
-import { takeTarget, type SplitWords } from './take-target.ts';
 
 /** `everwire complete`: suggests values for an argument of a prompt or a resource template. */
-export async function complete(words: SplitWords, flags: ClientFlags): Promise<void> {
-  const { target, rest } = takeTarget(words, flags);
-  const [reference, ...args] = rest;
+export function complete([reference, ...args]: readonly string[]): Work {
   if (reference === undefined) throw Failure.usage('the name of a prompt, or a resource template, is missing');
   const [first, ...settled] = pairs(args);
   if (first === undefined)
@@ -17,11 +13,10 @@ export async function complete(words: SplitWords, flags: ClientFlags): Promise<v
   const ref = /^[a-z][a-z\d+.-]*:/i.test(reference)
     ? { type: 'ref/resource' as const, uri: reference }
     : { type: 'ref/prompt' as const, name: reference };
-  return withClient(target, flags, async ({ client, output, limits }) => {
+  return async ({ client, output, signal }) => {
     const context = settled.length === 0 ? undefined : Object.fromEntries(settled);
-    const completion = await client.complete(ref, { name, value }, { ...limits, context });
+    const completion = await client.complete(ref, { name, value }, { signal, context });
     if (output.json) await output.value(completion);
     else for (const each of completion.values) await output.text(each);
-    return ExitCode.Ok;
-  });
+  };
 }

@@ -1,22 +1,16 @@
 import { isObject } from '../jsonrpc/message.ts';
 import { Meta } from '../protocol/methods.ts';
-import type { ClientFlags } from './client-options.ts';
-import { withClient } from './with-client.ts';
-import { ExitCode, Failure } from './failure.ts';
+import type { Work } from './with-client.ts';
+import { Failure } from './failure.ts';
 import { wordsOf } from './screen.ts';
-import { takeTarget, type SplitWords } from './take-target.ts';
 
 /** `everwire discover`: shows a server's identity, revisions and capabilities. */
-export async function discover(words: SplitWords, flags: ClientFlags): Promise<void> {
-  const { target, rest } = takeTarget(words, flags);
+export function discover(rest: readonly string[]): Work {
   if (rest.length > 0) throw Failure.usage('discover takes only a target');
-  return withClient(target, flags, async ({ client, output, limits }) => {
-    const discovered = await client.discover(limits);
+  return async ({ client, output, signal }) => {
+    const discovered = await client.discover({ signal });
     const { revision } = client;
-    if (output.json) {
-      await output.value({ revision, ...discovered });
-      return ExitCode.Ok;
-    }
+    if (output.json) return output.value({ revision, ...discovered });
     const { supportedVersions, capabilities, instructions, _meta: meta } = discovered;
     const info: unknown = meta?.[Meta.ServerInfo];
     const { name, title, version } = isObject(info) ? info : {};
@@ -27,8 +21,7 @@ export async function discover(words: SplitWords, flags: ClientFlags): Promise<v
       ...Object.entries(capabilities).map(([capability, details]) => [capability, detailsOf(details)]),
     ]);
     if (instructions !== undefined) await output.text(`\n${wordsOf(instructions)}`);
-    return ExitCode.Ok;
-  });
+  };
 }
 
 /** The options of a capability: `listChanged, subscribe`. */

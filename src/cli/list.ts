@@ -1,12 +1,10 @@
 import type { Client } from '../client/client.ts';
 import type { RequestOptions } from '../client/options.ts';
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/types.ts';
-import type { ClientFlags } from './client-options.ts';
-import { withClient } from './with-client.ts';
-import { ExitCode, Failure } from './failure.ts';
+import type { Work } from './with-client.ts';
+import { Failure } from './failure.ts';
 import { bytes, wordsOf } from './screen.ts';
 import { suggestion } from '../base/nearest.ts';
-import { takeTarget, type SplitWords } from './take-target.ts';
 import { ToolSchema } from './tool-schema.ts';
 
 /** One kind of list. */
@@ -72,8 +70,7 @@ const LISTS: Readonly<Record<string, List>> = {
 };
 
 /** `everwire list`: lists what a server offers: all kinds, or only the named ones. */
-export async function list(words: SplitWords, flags: ClientFlags): Promise<void> {
-  const { target, rest } = takeTarget(words, flags);
+export function list(rest: readonly string[]): Work {
   const known = Object.keys(LISTS);
   const unknown = rest.find((word) => !known.includes(word));
   if (unknown !== undefined) {
@@ -81,19 +78,18 @@ export async function list(words: SplitWords, flags: ClientFlags): Promise<void>
       `there is no list of ${JSON.stringify(unknown)}${suggestion(unknown, known)}; there are ${known.join(', ')}`,
     );
   }
-  return withClient(target, flags, async ({ client, output, limits }) => {
+  return async ({ client, output, signal }) => {
     const found: Record<string, readonly unknown[]> = {};
     for (const [name, { title, capability, key, get }] of Object.entries(LISTS)) {
       if (rest.length > 0 ? !rest.includes(name) : client.serverCapabilities[capability] === undefined) continue;
-      const { entries, rows } = await get(client, limits);
+      const { entries, rows } = await get(client, { signal });
       found[key] = entries;
       if (output.json || (rows.length === 0 && rest.length === 0)) continue;
       if (rest.length !== 1) await output.text(title);
       await output.table(rows);
     }
     if (output.json) await output.value(found);
-    return ExitCode.Ok;
-  });
+  };
 }
 
 /** How many arguments of a tool are listed. */

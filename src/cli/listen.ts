@@ -2,9 +2,8 @@ import type { Change } from '../client/handlers.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import type { ClientFlags } from './client-options.ts';
-import { withClient } from './with-client.ts';
+import type { Work } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { takeTarget, type SplitWords } from './take-target.ts';
 
 export interface ListenFlags extends ClientFlags {
   readonly tools?: boolean;
@@ -15,9 +14,8 @@ export interface ListenFlags extends ClientFlags {
 }
 
 /** `everwire listen`: prints one line for each change at a server, until it is interrupted. */
-export async function listen(words: SplitWords, flags: ListenFlags): Promise<void> {
-  const { target, rest: uris } = takeTarget(words, flags);
-  return withClient(target, flags, async ({ client, output, terminal, signal }) => {
+export function listen(uris: readonly string[], flags: ListenFlags): Work {
+  return async ({ client, output, terminal, signal }) => {
     const filter = filterOf(uris, flags, client.serverCapabilities);
     const { count = Infinity } = flags;
     let left = count;
@@ -39,8 +37,7 @@ export async function listen(words: SplitWords, flags: ListenFlags): Promise<voi
     await written;
     signal.throwIfAborted();
     if (error) throw error;
-    return ExitCode.Ok;
-  });
+  };
 }
 
 /** The requested kinds of changes. Default: everything that the server announces. */

@@ -1,19 +1,14 @@
-import type { ClientFlags } from './client-options.ts';
-import { withClient } from './with-client.ts';
-import { ExitCode, Failure } from './failure.ts';
-import { takeTarget, type SplitWords } from './take-target.ts';
+import type { Work } from './with-client.ts';
+import { Failure } from './failure.ts';
 
 /** `everwire read`: prints the contents of a resource. */
-export async function read(words: SplitWords, flags: ClientFlags): Promise<void> {
-  const { target, rest } = takeTarget(words, flags);
-  const [uri, ...more] = rest;
+export function read([uri, ...more]: readonly string[]): Work {
   if (uri === undefined) throw Failure.usage('the URI of a resource is missing; see everwire list');
   if (more.length > 0) throw Failure.usage('read takes one URI');
-  return withClient(target, flags, async ({ client, output, terminal, limits }) => {
+  return async ({ client, output, terminal, signal }) => {
     const onprogress = (progress: { progress: number }): void => terminal.progress(progress);
-    const result = await client.readResource(uri, { ...limits, onprogress }).finally(() => terminal.done());
+    const result = await client.readResource(uri, { signal, onprogress }).finally(() => terminal.done());
     if (output.json) await output.value(result);
     else for (const contents of result.contents) await output.contents(contents, { save: true });
-    return ExitCode.Ok;
-  });
+  };
 }

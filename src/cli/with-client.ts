@@ -4,7 +4,7 @@ import { openBrowser } from '../auth/client/open-browser.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { Handlers } from '../client/handlers.ts';
-import type { ClientOptions, RequestOptions } from '../client/options.ts';
+import type { ClientOptions } from '../client/options.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import { childEnv } from './child-env.ts';
 import type { ClientFlags } from './client-options.ts';
@@ -28,27 +28,23 @@ import { offerUrl } from './offer-url.ts';
 /** If a stdio server does not respond for this many milliseconds, it is treated as a legacy server. */
 const PROBE_TIMEOUT = 5000;
 
-/** What a command gets once it is connected. */
-export interface InputRounds {
+/** What a command does once it is connected. Resolves with the exit code, if it is not 0. */
+export type Work = (connected: Connected) => Promise<ExitCode | void>;
+
+interface Connected {
   readonly client: Client;
   readonly output: Output;
   readonly terminal: Terminal;
   /** Fires when the command is interrupted. */
   readonly signal: AbortSignal;
-  /** Options for each of its requests. */
-  readonly limits: Pick<RequestOptions, 'signal'>;
 }
 
 /**
- * Connects to a server, runs a command, and ends the process with the exit code that the command returns.
+ * Connects to a server, runs a command, and ends the process with the command's exit code.
  *
  * @throws Failure if that did not work. The connection is closed then.
  */
-export async function withClient(
-  target: Target,
-  flags: ClientFlags,
-  work: (conversation: InputRounds) => Promise<ExitCode>,
-): Promise<void> {
+export async function withClient(target: Target, flags: ClientFlags, work: Work): Promise<void> {
   scrubWith(scrubber(secretsOf(target)));
   const controller = new AbortController();
   const { signal } = controller;
@@ -76,7 +72,7 @@ export async function withClient(
     client = await open(target, flags, terminal, signal, (error) => {
       if (working) warn(error.message);
     });
-    process.exitCode = await work({ client, terminal, signal, output: new Output(flags), limits: { signal } });
+    process.exitCode = (await work({ client, terminal, signal, output: new Output(flags) })) ?? ExitCode.Ok;
   } catch (error) {
     if (read) throw failureOf(error, client !== undefined);
   } finally {
