@@ -4,7 +4,7 @@ import { HttpConnection } from './http-connection.ts';
 import { HttpSession } from './http-session.ts';
 import { peerScript, startPeer, startProgram, stop, type HttpPeer } from './processes.ts';
 
-/** One of the four ways across a bridge, and who can be it. */
+/** The throughput of bridges, for each pair of eras and for each program that can bridge them. */
 export interface Cell {
   readonly name: string;
   /** The era of the client. */
@@ -32,7 +32,7 @@ const bridges = {
   },
 } satisfies Record<string, (child: readonly string[]) => () => Promise<HttpPeer>>;
 
-/** From HTTP to stdio: each era on each. Peers that know one era alone are in the cell of that one. */
+/** From HTTP to stdio: each era on each side. Programs that speak one era only are in the cell of that era. */
 export function cells(): Cell[] {
   const children = {
     '2025-11-25': [process.execPath, peerScript('bare-stdio')],
@@ -52,7 +52,7 @@ export function cells(): Cell[] {
   );
 }
 
-/** From stdio to HTTP: the command line of each, for a server at a URL. */
+/** From stdio to HTTP: the command of each program, for a server at a URL. */
 export function proxies(url: string): Record<string, readonly string[]> {
   return {
     bare: [peerScript('bare-proxy'), url],
@@ -61,7 +61,7 @@ export function proxies(url: string): Record<string, readonly string[]> {
   };
 }
 
-/** What a session costs a bridge that gives each a child: memory of its own process in bytes, and children. */
+/** What a session costs a bridge that starts a child for each: bytes of its own memory, and the number of children. */
 export interface SessionCost {
   readonly bytes: number;
   readonly children: number;
@@ -83,7 +83,7 @@ export async function sessionCosts(): Promise<Record<string, SessionCost>> {
           connection.close();
         }
       };
-      // The first sessions load what all need.
+      // The first sessions also load code that all sessions share.
       await open(5);
       const [memory, children] = [residentBytes(bridge.pid!), descendants(bridge.pid!)];
       await open(SESSIONS);
@@ -102,7 +102,7 @@ function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? NaN) * 1024;
 }
 
-/** How many processes come from one, it not counted. */
+/** The number of descendants of a process. */
 function descendants(root: number): number {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
@@ -111,7 +111,7 @@ function descendants(root: number): number {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
       parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
     } catch {
-      // It has ended meanwhile.
+      // The process has ended in the meantime.
     }
   }
   const isOfRoot = (pid: number): boolean => {
@@ -121,7 +121,7 @@ function descendants(root: number): number {
   return [...parents.keys()].filter(isOfRoot).length;
 }
 
-/** The script behind a command of a package in this folder. */
+/** The path of the script behind a command of a package in this folder. */
 function binOf(folder: string, command: string): string {
   const { bin } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as {
     bin: Record<string, string>;

@@ -5,10 +5,13 @@ import type { Answer, Order } from './clients/load.ts';
 import { median } from './sample.ts';
 import { stop, track } from './processes.ts';
 
-/** What a client connects to: an address, the words of a command; undefined for streams to a server in its own process. */
+/**
+ * What a client connects to: an address or the words of a command. Undefined for streams to a server in the client's
+ * own process.
+ */
 export type ClientTarget = string | readonly string[] | undefined;
 
-/** A client in a process of its own, connected to a server. */
+/** A client in its own process, connected to a server. */
 export class ClientLoad {
   readonly #child: ChildProcess;
   readonly #rates: number[] = [];
@@ -34,7 +37,7 @@ export class ClientLoad {
     return new ClientLoad(child);
   }
 
-  /** Calls for so long, with so many calls in flight. */
+  /** Calls for the given time, with the given number of calls in flight. */
   async load(seconds: number, inFlight: number, counts = true): Promise<void> {
     const { perSecond, cpu } = await this.#order({ milliseconds: seconds * 1000, inFlight });
     if (!counts) return;
@@ -42,7 +45,7 @@ export class ClientLoad {
     this.#costs.push(cpu!);
   }
 
-  /** Connects and calls once, so many times over. */
+  /** Connects and makes one call, as many times as given. */
   async connect(times: number, counts = true): Promise<void> {
     const { connects } = await this.#order({ connects: times });
     if (counts) this.#connects.push(...connects!);
@@ -53,7 +56,7 @@ export class ClientLoad {
     return median(this.#rates);
   }
 
-  /** Processor time of a call, in microseconds. */
+  /** Processor time per call, in microseconds. */
   get cpu(): number {
     return median(this.#costs);
   }

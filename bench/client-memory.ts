@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Leftovers } from './clients/leak.ts';
 
-/** What a process with so much heap and no more does not survive where calls leave anything behind, in MB. */
+/** A heap limit, in MB, that a process exceeds if its calls leave memory behind. */
 const HEAP = 256;
 
-/** Makes so many calls in a process of its own, and tells what they have left. */
+/** Makes the given number of calls in a separate process, and returns what they left behind. */
 export async function leftovers(place: string, eras: string, calls: number): Promise<Leftovers> {
   const script = fileURLToPath(new URL('clients/leak.js', import.meta.url));
   const flags = ['--expose-gc', '--no-warnings', `--max-old-space-size=${HEAP}`];

@@ -4,7 +4,7 @@ import { cpuTime, startPeer, stop } from './processes.ts';
 
 const CONNECTIONS = 4;
 
-/** Microseconds of processor time that one request costs a server, in its own process. */
+/** The microseconds of processor time that one request costs a server in its own process. */
 export async function cpuPerRequest(
   peer: string,
   args: readonly string[],

@@ -1,9 +1,9 @@
 import type { HttpConnection } from './http-connection.ts';
 
-/** What is asked of a server over and over. */
+/** The request that a benchmark repeats. */
 export interface HttpCalls {
   readonly url: URL;
-  /** The bytes of one request, and a text that its reply contains. */
+  /** The bytes of one request, and a text that its response contains. */
   call(): { request: string; expected: string };
 }
 
@@ -14,7 +14,11 @@ export function post({ pathname, host }: URL, headers: string, body: string): st
   );
 }
 
-/** Checks that a server answers one such call, before it is asked many. @throws Error where it does not. */
+/**
+ * Checks that a server answers one such call before the load starts.
+ *
+ * @throws Error if it does not
+ */
 export async function tryCall(calls: HttpCalls, connection: HttpConnection): Promise<void> {
   const { request, expected } = calls.call();
   const { status, body } = await connection.request(request);

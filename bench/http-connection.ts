@@ -3,13 +3,13 @@ import { connect, type Socket } from 'node:net';
 export interface HttpReply {
   readonly status: number;
   readonly head: string;
-  /** As it came: with the chunk sizes in it where it was chunked. */
+  /** The body as received, with the chunk sizes if it was chunked. */
   readonly body: string;
 }
 
 /**
- * One keep-alive connection that carries one request at a time. Made to cost little beside the server that it
- * measures: it reads only as much of HTTP as it needs, and takes every byte for a character.
+ * One keep-alive connection that carries one request at a time. It must cost little compared with the server that it
+ * measures, so it parses only the HTTP that it needs, and reads each byte as one character.
  */
 export class HttpConnection {
   readonly #socket: Socket;
@@ -25,7 +25,7 @@ export class HttpConnection {
     this.#socket.on('close', () => this.#fail(new Error('The server closed the connection')));
   }
 
-  /** Sends the bytes of one request; what comes next is the reply to it. */
+  /** Sends the bytes of one request. The next response belongs to it. */
   send(request: string, onreply: (reply: HttpReply) => void, onerror: (error: Error) => void): void {
     this.#onreply = onreply;
     this.#onerror = onerror;
@@ -37,8 +37,8 @@ export class HttpConnection {
   }
 
   /**
-   * Sends a request whose reply does not end, and resolves when it holds `first`. What follows is handed to `ontext`, each
-   * chunk of a text that is short enough to come in one.
+   * Sends a request whose response does not end, and resolves when the response contains `first`. Later chunks go to
+   * `ontext`. Each text must be short enough to arrive in one chunk.
    */
   async openStream(request: string, first = '', ontext: (text: string) => void = () => {}): Promise<HttpReply> {
     return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@ import { HttpConnection } from './http-connection.ts';
 import type { HttpCalls } from './http-calls.ts';
 import { sampled, type Sample } from './sample.ts';
 
-/** Calls over and over on each of some connections, and checks every answer. */
+/** Repeats calls on several connections, and checks every response. */
 export async function loadHttp(calls: HttpCalls, connections: number, seconds: number): Promise<Sample> {
   const latencies: number[] = [];
   const started = performance.now();

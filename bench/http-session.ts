@@ -3,11 +3,11 @@ import { HttpConnection } from './http-connection.ts';
 
 const REVISION = '2025-11-25';
 
-/** A session of a Streamable HTTP server, made with the handshake of 2025-11-25. */
+/** A session of a Streamable HTTP server, opened with the handshake of 2025-11-25. */
 export class HttpSession implements HttpCalls {
   readonly url: URL;
   readonly #headers: string;
-  // Seven digits, so that all requests are of the same length.
+  // Seven digits, so that all requests have the same length.
   #lastId = 1_000_000;
 
   private constructor(url: URL, sessionId: string) {
@@ -15,7 +15,7 @@ export class HttpSession implements HttpCalls {
     this.#headers = `mcp-session-id: ${sessionId}\r\nmcp-protocol-version: ${REVISION}\r\n`;
   }
 
-  /** @throws Error where the server refuses, or gives no session. */
+  /** @throws Error if the server refuses, or opens no session */
   static async open(url: URL, connection: HttpConnection): Promise<HttpSession> {
     const clientInfo = { name: 'bench', version: '1.0.0' };
     const params = { protocolVersion: REVISION, capabilities: {}, clientInfo };
@@ -30,14 +30,14 @@ export class HttpSession implements HttpCalls {
     return session;
   }
 
-  /** The bytes of one call of `add`, and a text that its reply contains. */
+  /** The bytes of one call of `add`, and a text that its response contains. */
   call(): { request: string; expected: string } {
     const id = ++this.#lastId;
     const body = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"add","arguments":{"a":${id},"b":1}}}`;
     return { request: post(this.url, this.#headers, body), expected: `"${id + 1}"` };
   }
 
-  /** Opens the session's GET stream on a connection of its own. */
+  /** Opens the session's GET stream on a separate connection. */
   async openStream(): Promise<HttpConnection> {
     const connection = new HttpConnection(this.url);
     const { pathname, host } = this.url;

@@ -8,7 +8,10 @@ import { median } from './sample.ts';
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('import-time.js', import.meta.url));
 
-/** Milliseconds that each module takes to import in a fresh process: the median of some, measured in turns. */
+/**
+ * The milliseconds that each module takes to import in a fresh process: the median of several runs. The modules take
+ * turns.
+ */
 export async function importTimes(modules: readonly string[], rounds = 11): Promise<number[]> {
   const times = modules.map((): number[] => []);
   for (let round = 0; round < rounds; round++) {
@@ -20,7 +23,7 @@ export async function importTimes(modules: readonly string[], rounds = 11): Prom
   return times.map(median);
 }
 
-/** Bytes of a module bundled, minified and gzipped, without what it imports only when it is needed. */
+/** The bytes of a module when bundled, minified and gzipped, without its dynamic imports. */
 export async function bundledSize(module: string): Promise<number> {
   const result = await build({
     stdin: { contents: `export * from ${JSON.stringify(module)};`, resolveDir: process.cwd(), sourcefile: 'entry.js' },
@@ -40,7 +43,7 @@ export async function bundledSize(module: string): Promise<number> {
   if (!entry) throw new Error(`esbuild made no bundle of ${module}`);
   const needed = new Set([entry[0]]);
   let bytes = 0;
-  // A set may grow while it is walked.
+  // The loop also visits entries that are added while it runs.
   for (const path of needed) {
     for (const { path: imported, kind, external } of outputs.get(path)!.imports) {
       if (kind !== 'dynamic-import' && !external) needed.add(imported);

@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-/** Milliseconds for a peer to listen. */
+/** The milliseconds that a peer may take until it listens. */
 const START_TIMEOUT = 20_000;
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
@@ -13,7 +13,7 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/** A peer that listens, in a process of its own. */
+/** A peer that listens, in its own process. */
 export interface HttpPeer {
   readonly url: URL;
   readonly process: ChildProcess;
@@ -23,7 +23,7 @@ export function peerScript(name: string): string {
   return fileURLToPath(new URL(`peers/${name}.js`, import.meta.url));
 }
 
-/** Starts one of our peer scripts, which tells its address itself. */
+/** Starts one of our peer scripts, which reports its address itself. */
 export async function startPeer(name: string, args: readonly string[] = []): Promise<HttpPeer> {
   const child = track(
     spawn(process.execPath, ['--expose-gc', peerScript(name), ...args], {
@@ -34,7 +34,7 @@ export async function startPeer(name: string, args: readonly string[] = []): Pro
   return { url: new URL(url), process: child };
 }
 
-/** Starts a program that listens on a port that it is given, and serves `/mcp` there. */
+/** Starts a program that listens on the given port, and serves `/mcp` there. */
 export async function startProgram(
   name: string,
   script: string,
@@ -42,7 +42,7 @@ export async function startProgram(
 ): Promise<HttpPeer> {
   const port = await freePort();
   const child = track(spawn(process.execPath, [script, ...args(port)], { stdio: ['ignore', 'ignore', 'pipe'] }));
-  // What it says is shown only where it fails: some of these log every request.
+  // Its output is shown only if it fails: some of these programs log every request.
   let says = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (says = (says + text).slice(-4000)));
   try {
@@ -77,7 +77,7 @@ export async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Bytes of memory that a process of `startPeer` uses now, garbage collected. */
+/** The bytes of memory that a process of `startPeer` uses now, after a garbage collection. */
 export async function memoryInUse(child: ChildProcess): Promise<number> {
   child.send('memory');
   const [{ rss }] = (await once(child, 'message')) as [{ rss: number }];
@@ -91,7 +91,7 @@ export async function cpuTime(child: ChildProcess): Promise<number> {
   return cpu;
 }
 
-/** The most bytes of memory that a running process has used. Undefined where the system does not say. */
+/** The peak memory of a running process, in bytes. Undefined if the system does not report it. */
 export function peakMemory({ pid }: ChildProcess): number | undefined {
   try {
     const kilobytes = /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

@@ -28,9 +28,9 @@ const CONNECTIONS = 16;
 const SUBSCRIPTIONS = 10_000;
 const TOOLS = [5, 500];
 const CLIENTS = ['everwire', 'sdk-v1', 'sdk-v2'];
-/** How often a client connects in a round. */
+/** The number of connections that a client opens in a round. */
 const CONNECTS = 200;
-/** Calls whose leftovers are counted. */
+/** The number of calls in the test for leaks. */
 const CALLS = 1_000_000;
 const { values } = parseArgs({
   options: {
@@ -195,7 +195,7 @@ const sections: Record<string, () => Promise<void>> = {
 
 const HTTP_PEERS = { bare: 'bare-http', everwire: 'everwire-http', 'sdk v1': 'sdk-v1-http', 'sdk v2': 'sdk-v2-http' };
 
-/** Starts all peers, then loads them in turns, so that what else the machine does falls on all of them. */
+/** Starts all peers, then loads them in turns, so that other work on this machine affects all of them. */
 async function overHttp(
   what: string,
   starters: Record<string, () => Promise<HttpPeer>>,
@@ -219,7 +219,7 @@ async function overHttp(
     for (let round = 0; round < rounds; round++) {
       for (const { who, calls, samples } of peers) {
         progress(`${what}: ${who}, round ${round + 1}`);
-        // The first warm-up is for the compiler, the others for the caches.
+        // The first warm-up is for the compiler, the others are for caches.
         await loadHttp(calls, connections, round === 0 ? 2 : 0.3);
         samples.push(await loadHttp(calls, connections, seconds));
       }
@@ -245,7 +245,7 @@ async function imports(modules: Readonly<Record<string, string>>, what = ''): Pr
   }
 }
 
-/** Clients of one server, each in turn. */
+/** Clients of one server, measured in turns. */
 async function clients(what: string, names: readonly string[], target: ClientTarget, inFlight: number): Promise<void> {
   const started: { who: string; client: ClientLoad }[] = [];
   try {
@@ -272,7 +272,7 @@ async function clients(what: string, names: readonly string[], target: ClientTar
   }
 }
 
-/** How long clients take to connect and to have their first call answered, each in turn. */
+/** How long clients take to connect and to get the result of their first call, measured in turns. */
 async function connects(what: string, target: ClientTarget): Promise<void> {
   const started: { who: string; client: ClientLoad }[] = [];
   try {

@@ -1,4 +1,4 @@
-/** What one round of load has shown. Latencies in milliseconds. */
+/** The results of one round of load. Latencies are in milliseconds. */
 export interface Sample {
   readonly perSecond: number;
   readonly p50: number;
@@ -17,7 +17,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** The median of each figure by itself. */
+/** The median of each value separately. */
 export function medianSample(samples: readonly Sample[]): Sample {
   return {
     perSecond: median(samples.map(({ perSecond }) => perSecond)),

@@ -3,11 +3,11 @@ import { HttpConnection as Connection } from './http-connection.ts';
 import { HttpSession } from './http-session.ts';
 import { memoryInUse, startPeer, stop } from './processes.ts';
 
-/** Sessions before the first measurement: the first ones also pay for code, and for the slack of a heap that grew. */
+/** Sessions before the first measurement. The first ones also load code and grow the heap. */
 const WARM_UP = 1000;
 const SESSIONS = 4000;
 
-/** Bytes of memory that one more idle session with an open GET stream costs a server. */
+/** The bytes of memory that one more idle session with an open GET stream costs a server. */
 export async function bytesPerSession(peer: string): Promise<number> {
   const { url, process: server } = await startPeer(peer);
   const streams: HttpConnection[] = [];

@@ -2,7 +2,7 @@ import type { ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { sampled, type Sample } from './sample.ts';
 
-/** A client of a stdio server that keeps a number of calls of `add` in flight and checks every answer. */
+/** A client of a stdio server that keeps a number of calls of `add` in flight and checks every response. */
 export class StdioLoad {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   #rest = '';
@@ -34,7 +34,7 @@ export class StdioLoad {
     this.#write([{ jsonrpc: '2.0', method: 'notifications/initialized' }]);
   }
 
-  /** Latencies are of a call each; where many are in flight they are mostly the wait behind the others. */
+  /** The latency of each call. With many calls in flight, most of it is the wait for the others. */
   run(inFlight: number, seconds: number): Promise<Sample> {
     const sent = new Map<number, number>();
     const latencies: number[] = [];

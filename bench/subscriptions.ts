@@ -2,19 +2,21 @@ import { HttpConnection } from './http-connection.ts';
 import { modernRequest } from './modern-calls.ts';
 import { memoryInUse, startPeer, stop } from './processes.ts';
 
-/** Streams before the first measurement of memory: the first ones also pay for code, and for the slack of a heap. */
+/** Streams before the first measurement of memory. The first ones also load code and grow the heap. */
 const WARM_UP = 100;
-/** Streams that are opened at a time. */
+/** The number of streams that are opened at the same time. */
 const AT_ONCE = 50;
 
 export interface SubscriptionCost {
-  /** Bytes above what the server used with hardly any. */
+  /** The bytes above the memory that the server used with few streams. */
   readonly memory: number;
-  /** Milliseconds from the request that changes the list until the last of the streams has heard of it. */
+  /** Milliseconds from the request that changes the list until the last stream has the notification. */
   readonly spread: number;
 }
 
-/** What so many open `subscriptions/listen` streams cost a server that has a tool `change`, which changes its tools. */
+/**
+ * What the given number of open `subscriptions/listen` streams costs a server whose tool `change` changes its tools.
+ */
 export async function subscriptionCost(peer: string, streams: number): Promise<SubscriptionCost> {
   const { url, process: server } = await startPeer(peer);
   const open: HttpConnection[] = [];

@@ -1,4 +1,4 @@
-/** Prints rows under each other in columns as wide as their widest cell, the first two to the left. */
+/** Prints rows in columns that are as wide as their widest cell. The first two columns are aligned to the left. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {

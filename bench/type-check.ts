@@ -8,16 +8,16 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The package, whether this runs from its sources or from its build. */
+/** The root of the package, whether this runs from the sources or from the build. */
 const root = ['..', '../..']
   .map((up) => fileURLToPath(new URL(up, import.meta.url)))
   .find((folder) => existsSync(path.join(folder, 'package.json')))!;
 
 /**
- * The milliseconds that a plain `tsc --noEmit` takes for a server of so many tools, against the built declarations: a
- * third of them with Zod schemas, a third with plain ones, a third with both an input and an output.
+ * The milliseconds that a plain `tsc --noEmit` takes for a server with the given number of tools, against the built
+ * declarations: a third of them with Zod schemas, a third with plain ones, a third with both an input and an output.
  *
- * @throws Error with what the compiler says, where it does not accept the server.
+ * @throws Error with the compiler's output if it does not accept the server
  */
 export async function typeCheck(tools: number): Promise<number> {
   const folder = await mkdtemp(path.join(tmpdir(), 'everwire-types-'));
@@ -53,7 +53,7 @@ function config(): object {
   };
 }
 
-/** What handlers do with their arguments is accepted only where the types are inferred, not where they are `any`. */
+/** Handlers use their arguments in ways that compile only if the types are inferred, and not `any`. */
 function serverOf(tools: number): string {
   return [
     "import { McpServer } from 'everwire/server';",

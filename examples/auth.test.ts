@@ -13,12 +13,12 @@ const page = readFileSync(new URL('../docs/authorization.md', import.meta.url), 
 const shown = [...page.matchAll(/<!-- file: (\S+) -->\n\n```ts\n([\s\S]*?)```/g)];
 
 describe('the page about authorization', () => {
-  test('shows files', () => {
+  test('shows the files of the example', () => {
     const files = ['examples/auth.ts', 'examples/auth-verify.ts', 'examples/auth-keys.ts'];
     expect(shown.map(([, file]) => file)).toEqual(files);
   });
 
-  test.each(shown.map(([, file, code]) => [file!, code!]))('shows %s as it is', (file, code) => {
+  test.each(shown.map(([, file, code]) => [file!, code!]))('shows %s unchanged', (file, code) => {
     expect(code).toBe(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'));
   });
 });

@@ -8,11 +8,11 @@ import { bridgeTo } from './bridge.ts';
 describe('the page about bridges', () => {
   const files = filesShownIn('docs/bridge.md');
 
-  test('shows files', () => {
+  test('shows the files of the example', () => {
     expect(files.map(({ file }) => file)).toEqual(['examples/bridge.ts']);
   });
 
-  test.each(files)('shows $file as it is', ({ shown, actual }) => {
+  test.each(files)('shows $file unchanged', ({ shown, actual }) => {
     expect(shown).toBe(actual);
   });
 });

@@ -20,7 +20,7 @@ function table(comment: string): string[][] {
   );
 }
 
-test('the page shows the example as it is', () => {
+test('the page shows the example unchanged', () => {
   const files = filesShownIn('docs/bridge-fleet.md');
   expect(files.map(({ file }) => file)).toEqual(['examples/fleet.ts']);
   for (const { shown, actual } of files) expect(shown).toBe(actual);
@@ -63,7 +63,7 @@ test('the configuration on the page is valid and has the described meaning', () 
   expect(separator).toBe('__');
 });
 
-test('the error on the page is the real one', () => {
+test('the error message on the page is what the fleet returns', () => {
   const [, said] = /\neverwire: --config: (mcp\.json: .*)\n/.exec(page)!;
   const read = (): unknown =>
     parseConfig('{\n  "mcpServers": {\n    "a": { "comand": "x" }\n  }\n}', 'mcp.json', { env });
@@ -71,7 +71,7 @@ test('the error on the page is the real one', () => {
   expect(read).toThrow(said);
 });
 
-test('names are prefixed as the page says', async () => {
+test('names have the prefixes that the page describes', async () => {
   const rows = table('names');
   const members = [...new Set(rows.map(([server]) => server!))].map((name) => {
     const tools = rows.filter(([server]) => server === name).map(([, tool]) => ({ name: tool, inputSchema: {} }));

@@ -14,11 +14,11 @@ import { filesShownIn } from '../test/support/shown.ts';
 describe('the page about client authorization', () => {
   const files = filesShownIn('docs/client-authorization.md');
 
-  test('shows files', () => {
+  test('shows the files of the example', () => {
     expect(files.map(({ file }) => file)).toEqual(['examples/oauth.ts', 'examples/oauth-application.ts']);
   });
 
-  test.each(files)('shows $file as it is', ({ shown, actual }) => {
+  test.each(files)('shows $file unchanged', ({ shown, actual }) => {
     expect(shown).toBe(actual);
   });
 });

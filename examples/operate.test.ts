@@ -5,11 +5,11 @@ import { filesShownIn } from '../test/support/shown.ts';
 describe('the page about operating', () => {
   const files = filesShownIn('docs/operating.md');
 
-  test('shows files', () => {
+  test('shows the files of the example', () => {
     expect(files.map(({ file }) => file)).toEqual(['examples/operate.ts']);
   });
 
-  test.each(files)('shows $file as it is', ({ shown, actual }) => {
+  test.each(files)('shows $file unchanged', ({ shown, actual }) => {
     expect(shown).toBe(actual);
   });
 });

@@ -16,7 +16,7 @@ const until = (taskId: string, status: string) =>
     return task;
   });
 
-test('the page about tasks shows the example as it is', () => {
+test('the page about tasks shows the example unchanged', () => {
   const files = filesShownIn('docs/tasks.md');
   expect(files.map(({ file }) => file)).toEqual(['examples/tasks.ts']);
   for (const { shown, actual } of files) expect(shown).toBe(actual);

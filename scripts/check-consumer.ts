@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /**
- * Compiles `test/types`, which uses every entry, against the packed package, with the strictest settings that a user may
- * have, for each way in which TypeScript resolves modules.
+ * Compiles `test/types`, which uses every entry point, against the packed package, with the strictest settings that a
+ * user may have, for each way in which TypeScript resolves modules.
  */
 
 const EXAMPLE = 'test/types';
@@ -23,7 +23,7 @@ const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext' },
   { module: 'esnext', moduleResolution: 'bundler' },
 ];
-/** What a user has beside the package and its dependencies. */
+/** What a user has installed beside the package and its dependencies. */
 const PEERS = ['@types', '@opentelemetry', 'undici-types', 'zod'];
 
 const folder = mkdtempSync(path.join(tmpdir(), 'everwire-consumer-'));
@@ -63,7 +63,7 @@ function install(into: string): void {
   execFileSync('tar', ['-xzf', tarball.filename], { cwd: into });
   renameSync(path.join(into, 'package'), path.join(modules, 'everwire'));
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object };
-  // A scope is linked whole.
+  // A scope folder is linked as a whole.
   const names = [...Object.keys(dependencies), ...PEERS].map((name) => name.split('/')[0]!);
   for (const name of new Set(names))
     symlinkSync(path.resolve('node_modules', name), path.join(modules, name), 'junction');

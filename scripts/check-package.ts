@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Looks at what `npm pack` would ship: all that package.json promises, and nothing that is not for users. */
+/** Checks what `npm pack` would publish: everything that package.json promises, and nothing that is not for users. */
 
 interface Packed {
   readonly size: number;
@@ -16,7 +16,7 @@ const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
 const output = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
   encoding: 'utf8',
   stdio: ['ignore', 'pipe', 'inherit'],
-  // npm is a script there, which only a shell starts.
+  // On Windows npm is a script, which only a shell can start.
   shell: process.platform === 'win32',
 });
 const [packed] = JSON.parse(output) as [Packed];
@@ -38,7 +38,7 @@ for (const path of paths) {
 }
 
 for (const path of Object.values(manifest.bin)) {
-  // Without it a shell would take the file for a script of its own.
+  // Without it, a shell would run the file as a shell script.
   if (existsSync(path) && !readFileSync(path, 'utf8').startsWith('#!/usr/bin/env node\n')) {
     problems.push(`${path} does not begin with #!/usr/bin/env node`);
   }

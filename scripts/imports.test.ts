@@ -8,7 +8,7 @@ let root: string;
 beforeEach(() => void (root = mkdtempSync(path.join(tmpdir(), 'everwire-imports-'))));
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** Writes sources, given by their path under `src`, and tells what is wrong with them. */
+/** Writes sources, given by their path under `src`, and returns the violations in them. */
 function check(files: Record<string, string>): string[] {
   for (const [name, content] of Object.entries(files)) {
     const file = path.join(root, 'src', name);
@@ -61,7 +61,7 @@ describe('import directions', () => {
     expect(check({ 'core/b.ts': "export {\n  x,\n} from '../server/c.ts';" })[0]).toContain('src/core/b.ts:3: ');
   });
 
-  test('a computed import, an import of this package and a file outside the sources are refused', () => {
+  test('a computed import, an import of this package by name and a file outside the sources are refused', () => {
     const source = "import(name);\nimport 'everwire/server';\nimport x from '../../package.json';";
     expect(check({ 'server/b.ts': source })).toHaveLength(3);
   });
@@ -70,7 +70,7 @@ describe('import directions', () => {
     expect(check({ 'core/b.test.ts': "import '../server/c.ts';" })).toEqual([]);
   });
 
-  test('a cycle is found, through a dynamic import too', () => {
+  test('a cycle is found, even through a dynamic import', () => {
     expect(
       check({
         'core/a.ts': "import './b.ts';",
@@ -84,7 +84,7 @@ describe('import directions', () => {
 describe('reading imports', () => {
   const specifiers = (source: string): (string | undefined)[] => importsOf(source).map(({ specifier }) => specifier);
 
-  test('finds every form', () => {
+  test('finds every form of import', () => {
     const source = [
       "import 'a';",
       "import b from 'b';",
@@ -99,7 +99,7 @@ describe('reading imports', () => {
     expect(specifiers(source)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']);
   });
 
-  test('is not misled by comments and other statements', () => {
+  test('ignores comments and other statements', () => {
     const source = [
       "// import 'a';",
       "/** `import('b')` from 'c' */",

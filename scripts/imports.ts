@@ -3,7 +3,7 @@ import path from 'node:path';
 
 /** One import of a source file, static or dynamic, of values or only of types. */
 export interface Import {
-  /** What is imported, as written. Undefined for a dynamic import of something computed. */
+  /** The imported module, as written. Undefined for a dynamic import with a computed name. */
   readonly specifier: string | undefined;
   readonly line: number;
 }
@@ -15,7 +15,7 @@ export interface Violation {
   readonly message: string;
 }
 
-/** A constant that any part may import. */
+/** Constants that any part may import. */
 const VERSION = 'version.ts';
 const BELOW_WIRE = ['base', 'jsonrpc', 'schema', 'protocol', 'core', 'transport', 'store'];
 const BELOW_SERVER = [...BELOW_WIRE, 'wire'];
@@ -51,8 +51,8 @@ const ALLOWED: Record<string, readonly string[]> = {
 };
 
 /**
- * Checks the sources under `<root>/src`: imports point one way between the parts, no transport needs another, and no
- * import leads back to where it started. Tests may import what they like.
+ * Checks the sources under `<root>/src`: parts import each other in one direction only, no transport imports another,
+ * and there is no import cycle. Tests may import anything.
  */
 export function checkImports(root: string): Violation[] {
   const files = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
@@ -84,8 +84,8 @@ export function checkImports(root: string): Violation[] {
 
 /** All imports and re-exports of a TypeScript source. */
 export function importsOf(source: string): Import[] {
-  // Comments become blanks of the same length, so that positions stay. One inside a string is left alone where it does
-  // not begin a line, which is where an example in prose would stand.
+  // Comments become blanks of the same length, so that positions stay the same. A comment inside a string is kept
+  // unless it begins a line, as an example in prose would.
   const blank = (comment: string): string => comment.replace(/[^\n]/g, ' ');
   const code = source.replace(/^[ \t]*\/\*[\s\S]*?\*\//gm, blank).replace(/(^|\s)\/\/.*$/gm, blank);
   const found: { specifier: string | undefined; index: number }[] = [];
@@ -104,12 +104,12 @@ function whyNot(file: string, target: string): string | undefined {
   const [from, fromSub] = partOf(file);
   const [to, toSub] = partOf(target);
   if (target.startsWith('..')) {
-    // The command line shows the example server, which the package ships.
+    // The command line serves the example server, which is part of the package.
     return from === 'cli' && target.startsWith('../examples/') ? undefined : `${target} is not part of the sources`;
   }
   if (from === '' || target === VERSION) return undefined;
   if (from === to) {
-    // Whoever imports one transport must not load another's dependencies.
+    // Who imports one transport must not load the dependencies of another.
     const crosses = from === 'transport' && fromSub !== '' && toSub !== '' && fromSub !== toSub;
     return crosses ? `${from}/${fromSub} must not import ${to}/${toSub}` : undefined;
   }
@@ -119,13 +119,15 @@ function whyNot(file: string, target: string): string | undefined {
   return `${from} must not import ${target}: it may import ${allowed.join(', ') || 'nothing'}`;
 }
 
-/** The first and the second folder of a path, empty where there is none. */
+/** The first and the second folder of a path. Empty if there is none. */
 function partOf(file: string): [string, string] {
   const folders = file.split('/').slice(0, -1);
   return [folders[0] ?? '', folders[1] ?? ''];
 }
 
-/** One violation for each import that closes a circle (depth-first search: an edge back to a file still open). */
+/**
+ * One violation for each import that closes a cycle (depth-first search: an edge back to a file that is still open).
+ */
 function cycles(graph: ReadonlyMap<string, readonly { target: string; line: number }[]>): Violation[] {
   const violations: Violation[] = [];
   const open: string[] = [];

@@ -39,12 +39,12 @@ describe('reading a ledger', () => {
     ['a row before a heading', '| 1 | MUST | sing | — why |', 'line 1: '],
     ['a proof without backticks', page('a (1)', '| 1 | MUST | sing | a.test.ts › b |'), 'line 5: '],
     ['a proof without a title', page('a (1)', '| 1 | MUST | sing | `a.test.ts` |'), 'line 5: '],
-    ['prose behind a proof', page('a (1)', '| 1 | MUST | sing | `a.test.ts › b` and more |'), 'line 5: '],
+    ['text after a proof', page('a (1)', '| 1 | MUST | sing | `a.test.ts › b` and more |'), 'line 5: '],
   ])('refuses %s', (_, markdown, where) => {
     expect(() => parseLedger(markdown)).toThrow(where);
   });
 
-  test('counts statements that are proven, that bind others and that are not followed', () => {
+  test('counts statements that are proven, statements that bind others, and departures', () => {
     const rows = ['`a.test.ts › b`', '— binds a client', '— Departure: nobody wants it', '— why'].map(
       (proof, i) => `| ${i + 1} | MUST | sing | ${proof} |`,
     );
@@ -81,15 +81,15 @@ describe('checking a ledger', () => {
   });
 
   test.each([
-    ['a test that is gone', '1 | MUST | sing | `src/a.test.ts › d`', 'basic/a 1: src/a.test.ts has no test "d"'],
-    ['a file that is gone', '1 | MUST | sing | `src/b.test.ts › b`', 'basic/a 1: there is no test file src/b.test.ts'],
+    ['a missing test', '1 | MUST | sing | `src/a.test.ts › d`', 'basic/a 1: src/a.test.ts has no test "d"'],
+    ['a missing file', '1 | MUST | sing | `src/b.test.ts › b`', 'basic/a 1: there is no test file src/b.test.ts'],
     [
-      'a file that is no test',
+      'a file that is not a test',
       '1 | MUST | sing | `docs/ledger.md › b`',
       'basic/a 1: there is no test file docs/ledger.md',
     ],
     [
-      'a proof named twice',
+      'a proof that is cited twice',
       '1 | MUST | sing | `src/a.test.ts › b`<br>`src/a.test.ts › b`',
       'basic/a 1: names a proof twice',
     ],
@@ -106,7 +106,7 @@ describe('checking a ledger', () => {
     );
   });
 
-  test('finds a heading that counts wrong, and one that is there twice', () => {
+  test('finds a heading with a wrong count, and a duplicate heading', () => {
     const row = '| 1 | MUST | sing | `src/a.test.ts › b` |';
     expect(check(page('basic/a (2)', row) + page('basic/a (0)'), one)).toEqual([
       'docs/ledger/2000-01-01.md, basic/a: has 2 headings',
@@ -114,18 +114,18 @@ describe('checking a ledger', () => {
     ]);
   });
 
-  test('finds a statement that is there twice', () => {
+  test('finds a duplicate statement', () => {
     const rows = ['| 1 | MUST | sing | `src/a.test.ts › b` |', '| 2 | SHOULD | sing | `src/a.test.ts › b` |'];
     expect(check(page('basic/a (2)', ...rows), one.replace('1 | 1 |', '2 | 2 |'))).toEqual([
       'docs/ledger/2000-01-01.md, basic/a 1 and 2: have the same statement, "sing"',
     ]);
   });
 
-  test('finds a ledger that cannot be read', () => {
+  test('finds a ledger that cannot be parsed', () => {
     expect(check('## basic/a\n')).toEqual([expect.stringContaining('docs/ledger/2000-01-01.md, line 1: ')]);
   });
 
-  test('finds an overview that counts wrong', () => {
+  test('finds an overview with a wrong count', () => {
     const wrong = one.replace('| 1 | 1 |', '| 1 | 0 |');
     expect(check(page('basic/a (1)', '| 1 | MUST | sing | `src/a.test.ts › b` |'), wrong)).toEqual([
       `docs/ledger.md: should have the row "${one}"`,

@@ -15,7 +15,7 @@ export interface Statement {
   /** Counted from 1 within its page. */
   readonly number: string;
   readonly level: string;
-  /** The statement in our words. */
+  /** The statement in the project's words. */
   readonly text: string;
   /** The tests that prove it. Empty if it does not bind this package; then there is a reason. */
   readonly proofs: readonly Proof[];
@@ -25,7 +25,7 @@ export interface Statement {
 
 /** A page of the specification. */
 export interface Page {
-  /** Below the revision's folder, without ending: `basic/lifecycle`. */
+  /** The path below the revision's folder, without extension: `basic/lifecycle`. */
   readonly path: string;
   /** The number of statements in its heading. */
   readonly count: number;
@@ -40,7 +40,7 @@ const OVERVIEW = 'docs/ledger.md';
 const FOLDER = 'docs/ledger';
 
 /**
- * Reads the ledger of one revision.
+ * Parses the ledger of one revision.
  *
  * @throws {Error} at a line that breaks the format
  */
@@ -91,7 +91,7 @@ export interface Count {
   readonly proven: number;
   /** Statements that bind others, or concern an optional feature that is not supported. */
   readonly foreign: number;
-  /** Statements that bind this package and are not followed: their reason begins with `Departure:`. */
+  /** Statements that bind this package and that it does not follow. Their reason begins with `Departure:`. */
   readonly departures: number;
 }
 
@@ -103,8 +103,8 @@ export function countLedger(pages: readonly Page[]): Count {
 }
 
 /**
- * Checks `docs/ledger/*.md` under `root`, and the counts in `docs/ledger.md`: every statement has a reason or a proof that
- * exists, and all numbers are right. Returns the problems, each with its row.
+ * Checks `docs/ledger/*.md` under `root`, and the counts in `docs/ledger.md`: every statement has a reason or a proof
+ * that exists, and all numbers are correct. Returns the problems, each with its row.
  */
 export function checkLedger(root: string): string[] {
   const titles = new Map<string, Set<string>>();
@@ -174,7 +174,7 @@ function whyNoProof(root: string, { file, title }: Proof, titlesOf: (file: strin
   return titlesOf(file).has(title) ? undefined : `${file} has no test "${title}"`;
 }
 
-/** The overview must have one row for each ledger, with its counts, and no other row. */
+/** The overview must have exactly one row for each ledger, with its counts. */
 function checkOverview(markdown: string, counts: readonly string[][]): string[] {
   const rows = markdown.split('\n').filter((line) => line.startsWith('| ['));
   const said = new Set(rows.map((line) => cellsOf(line).join(' | ')));

@@ -3,7 +3,7 @@ import { testTitles } from './test-titles.ts';
 
 const titles = (...lines: string[]): string[] => [...testTitles(lines.join('\n'))];
 
-test('titles are strings of any kind, under the titles of their suites', () => {
+test('titles can be any kind of string, and follow the titles of their suites', () => {
   expect(
     titles(
       "import { test } from 'vitest';",
@@ -18,7 +18,7 @@ test('titles are strings of any kind, under the titles of their suites', () => {
   ).toEqual(["a › b › it's c", 'a › d', 'e']);
 });
 
-test('a table has its template, and a title for each row of literals', () => {
+test('a table gives its template, and one title for each row of literals', () => {
   expect(
     titles(
       'test.each<[unknown, number]>([',
@@ -41,7 +41,7 @@ test('a computed title is given as written', () => {
   ]);
 });
 
-test('other calls, comments and strings declare no test', () => {
+test('other calls, comments and strings declare no tests', () => {
   expect(
     titles("// test('a', () => {});", 'const b = "test(\'b\', () => {})";', "retest('c', () => {});", 'test.skip();'),
   ).toEqual([]);

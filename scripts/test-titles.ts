@@ -1,7 +1,7 @@
 import { format } from 'node:util';
 import { parseAst } from 'vitest/node';
 
-/** What joins the titles of nested suites and of a test to its full title. */
+/** The separator between the titles of nested suites and the title of a test. */
 export const NESTED = ' › ';
 
 const SUITES = new Set(['describe', 'suite']);
@@ -17,15 +17,16 @@ interface Node {
 
 /**
  * The full titles of all tests that a TypeScript source declares, as written: a template keeps its `${…}`, a table its
- * `%s`. A table whose rows are literals adds the title of each row. A title that is computed is `${…}` with its source.
+ * `%s`. A table whose rows are literals adds the title of each row. A computed title is given as `${…}` with its
+ * source.
  *
- * @throws {SyntaxError} when the source cannot be parsed
+ * @throws {SyntaxError} if the source cannot be parsed
  */
 export function testTitles(source: string): Set<string> {
   const titles = new Set<string>();
   visit(parseAst(source, { lang: 'ts' }) as unknown as Node, ['']);
 
-  /** `prefixes` are the titles of the suites around a node: several, where a suite is a table. */
+  /** `prefixes` are the titles of the suites around a node. There are several if a suite is a table. */
   function visit(node: Node, prefixes: readonly string[]): void {
     const [title, body] = node.type === 'CallExpression' ? (node['arguments'] as Node[]) : [];
     const name = title && body && rootOf(node['callee'] as Node);
@@ -44,7 +45,7 @@ export function testTitles(source: string): Set<string> {
     for (const child of Object.values(node).flat()) if (isNode(child)) visit(child, prefixes);
   }
 
-  /** A title as written, and as each row of the table makes it. */
+  /** A title as written, and the title that each row of the table gives. */
   function titlesOf(title: Node, rows: readonly (readonly unknown[])[]): string[] {
     const written = literalOf(title);
     if (typeof written !== 'string') {
@@ -66,13 +67,13 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
 }
 
-/** The name that a callee begins with: `test` of `test.each([…])`. */
+/** The first name in a callee: `test` in `test.each([…])`. */
 function rootOf(callee: Node): string | undefined {
   const inner = callee['object'] ?? callee['callee'] ?? callee['tag'];
   return isNode(inner) ? rootOf(inner) : (callee['name'] as string | undefined);
 }
 
-/** The rows of the table that `test.each(…)` was given in place; what is no literal in them is undefined. */
+/** The rows of an inline `test.each(…)` table. A value that is not a literal is undefined. */
 function tableOf(callee: Node): unknown[][] {
   const member = callee['callee'] as Node | undefined;
   if (callee.type !== 'CallExpression' || (member?.['property'] as Node | undefined)?.['name'] !== 'each') return [];

@@ -1,6 +1,6 @@
 import { expectSum, run, target } from './load.ts';
 
-/** The same by the global `fetch`. */
+/** The limit for a client over HTTP with the global `fetch`. */
 async function call(n: number): Promise<void> {
   const body = JSON.stringify({
     jsonrpc: '2.0',

@@ -5,10 +5,10 @@ import { McpServer } from 'everwire/server';
 import { streamTransport } from 'everwire/stdio';
 import { PassThrough } from 'node:stream';
 
-/** What so many calls with one signal have left behind. */
+/** What the given number of calls with one signal left behind. */
 export interface Leftovers {
   readonly calls: number;
-  /** By which the heap grew for each call after the first tenth, in bytes. */
+  /** The bytes by which the heap grew for each call, after the first tenth of the calls. */
   readonly bytesPerCall: number;
   /** Listeners of the signal. */
   readonly listeners: number;
@@ -30,7 +30,7 @@ async function target(place: string): Promise<Target> {
 }
 
 const heap = (): number => {
-  // What the first collection frees may have held more.
+  // The first collection may free objects that held others.
   for (let times = 0; times < 4; times += 1) globalThis.gc!();
   return process.memoryUsage().heapUsed;
 };

@@ -1,18 +1,21 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { answer } from '../peers/bare-answer.ts';
 
-/** A client that is connected. */
+/** A connected client. */
 interface Connected {
-  /** One round trip; the number is different each time. */
+  /** One round trip. The number is different each time. */
   call(n: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the bench asks of a client. */
+/** What the benchmark asks a client to do. */
 export type Order =
-  /** Call for so long, with so many calls in flight. Answered with `perSecond`, and `cpu`: microseconds a call. */
+  /**
+   * Call for the given time, with the given number of calls in flight. The reply has `perSecond`, and `cpu` in
+   * microseconds per call.
+   */
   | { readonly milliseconds: number; readonly inFlight: number }
-  /** Connect and call once, so many times over. Answered with `connects`: milliseconds that each took. */
+  /** Connect and make one call, as many times as given. The reply has `connects`: the milliseconds that each took. */
   | { readonly connects: number };
 
 export interface Answer {
@@ -26,9 +29,9 @@ const [url = '', mode = ''] = process.argv.slice(2);
 /** Where the server is: an address, or the words of a command. */
 export const target = url;
 export const overStdio = mode === 'stdio';
-/** Lines over streams to a server in this process. */
+/** Messages over streams to a server in this process. */
 export const overStreams = mode === 'streams';
-/** The words of the command that starts the server. */
+/** The command that starts the server, as words. */
 export const command = (): [string, ...string[]] => JSON.parse(url) as [string, ...string[]];
 
 /** The client's ends of two pipes that lead to a bare server in this process. */
@@ -48,9 +51,9 @@ export function streams(): { input: Readable; output: Writable } {
   return { input, output };
 }
 
-/** Runs a client for the bench, which sends orders, one after the other. The client ends with the bench. */
+/** Runs a client for the benchmark, which sends one order after another. The client exits when the benchmark does. */
 export async function run(open: () => Promise<Connected>): Promise<void> {
-  // Streams are there for connecting alone.
+  // Over streams, only connecting is measured.
   const connected = overStreams ? undefined : await open();
   let n = 0;
   const load = async (milliseconds: number, inFlight: number): Promise<Answer> => {

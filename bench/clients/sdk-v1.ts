@@ -6,7 +6,7 @@ import { command, expectSum, overStdio, overStreams, run, streams, target } from
 
 function transport(): StdioClientTransport | StdioServerTransport | StreamableHTTPClientTransport {
   if (overStreams) {
-    // Its client has no transport over streams; that of the server frames messages in the same way.
+    // This client has no stream transport. The server's transport frames messages in the same way.
     const { input, output } = streams();
     return new StdioServerTransport(input, output);
   }

@@ -1,4 +1,4 @@
-/** The JSON work of a server with one tool, and nothing more: what the bare peers do with each message. */
+/** The JSON work of a server with one tool, and nothing else. The bare peers do this with each message. */
 export function answer(message: any): object | undefined {
   const { id, method, params } = message;
   if (id === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { answer } from './bare-answer.ts';
 import { answerLines } from './bare-lines.ts';
 
-/** As `bare-stdio`, for 2026-07-28 alone. */
+/** Like `bare-stdio`, but only for 2026-07-28. */
 
 const described = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, ttlMs: 0, cacheScope: 'private' };
 

@@ -1,11 +1,14 @@
 import { Agent, request } from 'node:http';
 
-/** The limit for a bridge from stdio to HTTP: lines, a kept connection for each request in flight, the JSON work in between. */
+/**
+ * The limit for a bridge from stdio to HTTP: lines, one keep-alive connection for each request in flight, the JSON work
+ * in between.
+ */
 
 const url = new URL(process.argv[2]!);
 const agent = new Agent({ keepAlive: true });
 let session: string | undefined;
-/** Behind the handshake, which makes the session. */
+/** Requests wait for the handshake, which opens the session. */
 let opened = Promise.resolve();
 
 function send(line: string): Promise<void> {

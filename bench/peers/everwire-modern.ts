@@ -2,7 +2,7 @@ import { McpServer } from 'everwire/server';
 import { z } from 'zod';
 import { ready } from './host.ts';
 
-/** A server of as many tools as the argument says, `add` and `change` among them. Default 2. */
+/** A server with as many tools as the argument says, including `add` and `change`. The default is 2. */
 const count = Number(process.argv[2] ?? 2);
 const server = new McpServer({ name: 'everwire', version: '1.0.0', maxSubscriptions: 20_000 });
 server.tool('add', { input: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => String(a + b));

@@ -1,12 +1,12 @@
 /**
- * Tells the bench where a peer listens, and answers when it asks for the memory in use and the processor time spent. The
- * peer ends with the bench, however that ends.
+ * Tells the benchmark where a peer listens, and reports its memory in use and its processor time on request. The peer
+ * exits when the benchmark does.
  */
 export function ready(url: string): void {
   process.send!({ url });
   process.on('disconnect', () => process.exit());
   process.on('message', () => {
-    // Twice: what a finaliser frees goes with the second.
+    // Twice: objects freed by a finaliser go with the second collection.
     globalThis.gc!();
     globalThis.gc!();
     const { user, system } = process.cpuUsage();

@@ -1,7 +1,7 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
-/** A server for one connection: the official SDK serves one with each. */
+/** A server for one connection. The official SDK needs one for each connection. */
 export function createServer(): McpServer {
   const server = new McpServer({ name: 'sdk-v2', version: '1.0.0' });
   server.registerTool('add', { inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => ({

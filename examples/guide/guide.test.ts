@@ -43,7 +43,7 @@ describe('the guide', () => {
 const call = (client: Client, name: string, args: Record<string, unknown> = {}) =>
   client.callTool({ name, arguments: args });
 
-describe.each(eras)('in %s', (era) => {
+describe.each(eras)('with %s', (era) => {
   test('tools answer with text, blocks and structured content', async () => {
     const client = await reader(tools.fetch, { era });
     const found = await call(client, 'search', { title: 'Story' });

@@ -7,8 +7,8 @@ import { MarkdownTheme, MarkdownThemeContext, ModuleRouter } from 'typedoc-plugi
  */
 
 /**
- * How the pages look, as a plugin of TypeDoc: one flat folder, and nothing on a page that says again what a signature
- * beside it says. The router and the theme are both called `everwire`.
+ * The layout of the pages, as a TypeDoc plugin: one flat folder, and no text that repeats the signature beside it. The
+ * router and the theme are both called `everwire`.
  *
  * @param {Application} app
  */
@@ -17,7 +17,7 @@ export function load(app) {
   app.renderer.defineTheme('everwire', FaceTheme);
 }
 
-/** A page is called what comes after the slash in an import. */
+/** The name of a page is what follows the slash in an import. */
 class FaceRouter extends ModuleRouter {
   getIdealBaseName(reflection) {
     return reflection.kind === ReflectionKind.Module
@@ -53,7 +53,7 @@ function ownPartials(context) {
     );
   }
 
-  /** What is said of parameters, and of the members of those that are objects. */
+  /** The descriptions of parameters, and of the members of those that are objects. */
   function described(parameters, prefix = '') {
     return parameters.flatMap(({ name, comment, type }) => {
       const text = textOf(comment?.summary);
@@ -62,7 +62,7 @@ function ownPartials(context) {
     });
   }
 
-  /** What a class or an interface builds on; nothing where it stands alone. */
+  /** What a class or an interface extends or implements. Empty if there is nothing. */
   function heritage(model) {
     const parameters = context.helpers.getTypeParameters(model.typeParameters);
     const line = [
@@ -76,7 +76,7 @@ function ownPartials(context) {
   }
 
   return {
-    // Where a member was first declared says nothing of how to use it.
+    // Where a member was first declared does not help a reader to use it.
     inheritance: () => '',
 
     comment(about, { showSummary = true, showTags = true, isTableColumn = false } = {}) {
@@ -102,7 +102,7 @@ function ownPartials(context) {
       );
     },
 
-    // The signature has the types; beside it stands what is said of them.
+    // The signature has the types, and the description is beside it.
     signature(model, { accessor, hideTitle, multipleSignatures }) {
       const about = multipleSignatures ? model.comment : (model.comment ?? model.parent?.comment);
       return paragraphs(
@@ -120,7 +120,7 @@ function ownPartials(context) {
       );
     },
 
-    // What another face has too is listed, with links to where it is described.
+    // An export that another entry point has too is listed, with a link to its description.
     members(model, options) {
       const isReference = (member) => member instanceof ReferenceReflection;
       return paragraphs(

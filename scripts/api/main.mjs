@@ -1,6 +1,6 @@
 /**
- * The reference of the package, from its docstrings: `node scripts/api/main.mjs` writes `docs/api`; with `--check` it
- * writes nothing, and fails where `docs/api` is not what the sources say.
+ * Generates the API reference from the docstrings: `node scripts/api/main.mjs` writes `docs/api`. With `--check` it
+ * writes nothing, and fails if `docs/api` is out of date.
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -14,8 +14,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const committed = path.join(root, 'docs', 'api');
 
 /**
- * Writes the reference to a folder. Fails where what is exported has no docstring, where a type that is shown is not
- * exported, and where a link leads nowhere.
+ * Writes the reference to a folder. Fails if an export has no docstring, if a visible type is not exported, or if a
+ * link is broken.
  */
 async function generate(folder) {
   const faces = facesOf(JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')));
@@ -32,7 +32,7 @@ async function generate(folder) {
     validation: { invalidLink: true, notDocumented: true, notExported: true, rewrittenLink: true },
     requiredToBeDocumented: ['Function', 'Class', 'Interface', 'TypeAlias', 'Variable', 'Method', 'Accessor'],
     intentionallyNotExported,
-    // Lines and revisions change with each edit.
+    // Line numbers and revisions change with each edit.
     disableGit: true,
     disableSources: true,
     excludeExternals: true,
@@ -65,15 +65,15 @@ async function generate(folder) {
   if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1;
 }
 
-/** What helps to infer the types of arguments and results; a reader is told in words what comes out of it. */
+/** Types that only help TypeScript to infer arguments and results. Their effect is described in prose. */
 const intentionallyNotExported = [
   ...['Arguments', 'BareResult', 'PathNames', 'QueryNames', 'Structured'],
-  // Those of everwire/http extend them.
+  // The types of everwire/http extend them.
   'src/transport/http/server/handler.ts:HttpHandlerOptions',
   'src/transport/http/server/listen.ts:ListenOptions',
 ];
 
-/** What each face is imported by, by its source. */
+/** The import name of each entry point, by its source file. */
 function facesOf({ name, exports }) {
   return new Map(
     Object.entries(exports)
@@ -85,7 +85,7 @@ function facesOf({ name, exports }) {
   );
 }
 
-/** The names of the pages that are not the same in two folders. */
+/** The names of the pages that differ between two folders. */
 function differences(one, other) {
   const pages = new Set([one, other].flatMap((folder) => readdirSync(folder)));
   const read = (folder, page) => {

@@ -27,7 +27,7 @@ test.each([
   expect(await status(over({ keys }), { [name]: value })).toBe(200);
 });
 
-test('the header may have another name, and is also hidden from the service', async () => {
+test('the header may have another name, and is hidden from the service as well', async () => {
   const http = over({ keys, header: 'X-My-Key' });
   const headers = { 'x-my-key': ADA };
   expect(await status(http, { 'x-api-key': ADA })).toBe(401);
@@ -39,7 +39,7 @@ test('the header may have another name, and is also hidden from the service', as
   expect(seen.at(-1)?.header?.('x-my-key')).toBeUndefined();
 });
 
-test('there may be no header but Authorization', async () => {
+test('Authorization can be the only accepted header', async () => {
   const http = over({ keys, header: false });
   expect(await status(http, { 'x-api-key': ADA })).toBe(401);
   expect(await status(http, { authorization: `Bearer ${ADA}` })).toBe(200);
@@ -52,7 +52,7 @@ test.each<[Record<string, string>, string | undefined, string]>([
   [{ authorization: 'Bearer' }, undefined, 'The headers must hold one API key'],
   [{}, undefined, 'An API key is needed'],
   [{ 'x-api-key': ADA }, 'none', 'A bearer token is needed'],
-])('what was shown is named in the refusal: %j, header %s', async (headers, header, message) => {
+])('a refusal says what kind of credential was sent: %j, header %s', async (headers, header, message) => {
   const response = await over({ keys, ...(header === 'none' && { header: false }) }).post(initialize(), headers);
   expect(JSON.stringify(await response.json())).toContain(message);
 });
@@ -67,16 +67,16 @@ test.each<[number, Record<string, string>, string]>([
   [400, { 'x-api-key': '' }, 'Bearer realm="mcp", error="invalid_request"'],
   [400, { authorization: `Bearer ${ADA}, Bearer ${ADA}` }, 'Bearer realm="mcp", error="invalid_request"'],
   [400, { authorization: `Bearer ${ADA}`, 'x-api-key': BOB }, 'Bearer realm="mcp", error="invalid_request"'],
-])('status %i for %j', async (expected, headers, challenge) => {
+])('a request is refused with status %i for the headers %j', async (expected, headers, challenge) => {
   const response = await over({ keys }).post(initialize(), headers);
   expect([response.status, response.headers.get('www-authenticate')]).toEqual([expected, challenge]);
 });
 
-test('the same key in both headers is one key', async () => {
+test('the same key in both headers counts as one key', async () => {
   expect(await status(over({ keys }), { authorization: `Bearer ${ADA}`, 'x-api-key': ADA })).toBe(200);
 });
 
-test('a key has the scopes that it was given', async () => {
+test('a caller has the scopes of its key', async () => {
   const http = over({ keys });
   const write = async (key: string): Promise<Response> => {
     const opened = await http.post(initialize(), { 'x-api-key': key });
@@ -107,7 +107,7 @@ test.each([
   ['DELETE', '/mcp'],
   ['GET', '/mcp'],
   ['GET', '/page'],
-])('a caller without the scope of every request is refused: %s %s', async (method, path) => {
+])('a caller without the scope that every request needs is refused: %s %s', async (method, path) => {
   const pages: HttpHandlerOptions['pages'] = (at) =>
     at === '/page' ? { requiresAuth: true, answer: (call) => call.respond(200, {}) } : undefined;
   const http = new TestHttp(service, { auth: apiKeyAuth({ keys, scopes: ['files:write'] }), pages });
@@ -129,7 +129,7 @@ test('a key that is too long is refused', async () => {
 test.each([
   ['at once', (auth: AuthInfo | undefined) => auth],
   ['later', (auth: AuthInfo | undefined) => Promise.resolve(auth)],
-])('a function may say %s whose a key is', async (_when, answer) => {
+])('a custom verify function returns the owner of a key %s', async (_when, answer) => {
   const http = over({ verify: (key) => answer(key === ADA ? { principal: 'ada', scopes: [] } : undefined) });
   expect(await status(http, { 'x-api-key': ADA })).toBe(200);
   expect(await status(http, { 'x-api-key': BOB })).toBe(401);
@@ -143,9 +143,9 @@ test.each<[string, ApiKeyAuthOptions['verify']]>([
     },
   ],
   ['rejects', (key) => Promise.reject(Object.assign(new Error(`no ${key}`), { key }))],
-  ['names nobody', () => ({}) as AuthInfo],
-  ['names nobody later', () => Promise.resolve({} as AuthInfo)],
-])('where that function %s, the key is in no answer and no report', async (_how, verify) => {
+  ['returns no principal', () => ({}) as AuthInfo],
+  ['returns no principal later', () => Promise.resolve({} as AuthInfo)],
+])('if the verify function %s, no response and no error contains the key', async (_how, verify) => {
   const http = over({ verify });
   const response = await http.post(initialize(), { 'x-api-key': ADA });
   expect(response.status).toBe(503);
@@ -169,7 +169,7 @@ test.each<[string, ApiKeyAuthOptions]>([
   ['must consist', { keys: { 'secret key': 'ada' } }],
   ['must consist', { keys: { '': 'ada' } }],
   ['no principal', { keys: { secret: '' } }],
-])('options that cannot work are refused, without a key in the error: %s', (said, options) => {
+])('invalid options are refused with an error that does not contain a key: %s', (said, options) => {
   expect(() => apiKeyAuth(options)).toThrow(said);
   expect(() => apiKeyAuth(options)).not.toThrow('secret');
 });

@@ -26,7 +26,7 @@ interface Reached {
   post: (credential: string | undefined, body?: unknown, path?: string) => Promise<Response>;
 }
 
-/** A server that needs a token, over real HTTP. */
+/** Serves a server that needs a token, over real HTTP. */
 async function serving(options: BearerAuthOptions, more: Partial<ListenOptions> = {}): Promise<Reached> {
   const { service } = scripted({
     'files/write': () => ({ written: true }),
@@ -74,7 +74,7 @@ const modern = (method: string) => ({
   },
 });
 
-test('without a token a client learns where to get one and what to ask for', async () => {
+test('without a token, a client learns where to get one and which scopes to request', async () => {
   const { post } = await serving(jwt());
   expect(await told(await post(undefined))).toEqual([
     401,
@@ -93,7 +93,7 @@ test('a token in the query is ignored', async () => {
   expect([status, challenge]).toEqual([401, `Bearer resource_metadata="${METADATA}", scope="mcp"`]);
 });
 
-test('a valid token is accepted, also in 2026-07-28', async () => {
+test('a valid token is accepted, also with 2026-07-28', async () => {
   const { post, errors } = await serving(jwt());
   const token = await issuer.token(RESOURCE, { scope: 'mcp' });
   expect((await post(`Bearer ${token}`)).status).toBe(200);
@@ -105,9 +105,13 @@ test('a valid token is accepted, also in 2026-07-28', async () => {
 test.each<[string, () => Promise<string>, string]>([
   ['garbage', () => Promise.resolve('garbage'), 'The access token is not valid'],
   ['for another server', () => issuer.token('https://other.example'), 'The access token is not for this server'],
-  ['for the host alone', () => issuer.token('https://mcp.example.com/'), 'The access token is not for this server'],
+  [
+    'for the host without the path',
+    () => issuer.token('https://mcp.example.com/'),
+    'The access token is not for this server',
+  ],
   ['that has expired', () => issuer.token(RESOURCE, { exp: 1 }), 'The access token has expired'],
-])('a token %s is refused, and why is said', async (_what, token, why) => {
+])('a token %s is refused with the reason', async (_what, token, why) => {
   const { post } = await serving(jwt());
   expect(await told(await post(`Bearer ${await token()}`))).toEqual([
     401,
@@ -128,7 +132,7 @@ test('a header without exactly one token is malformed', async () => {
   expect(await told(await post('Bearer a b'))).toEqual(refusal);
 });
 
-test('two Authorization headers are refused, where node:http would keep the first', async () => {
+test('two Authorization headers are refused, although node:http would keep the first', async () => {
   const { base } = await serving(jwt());
   const token = await issuer.token(RESOURCE, { scope: 'mcp' });
   const status = await new Promise((resolve, reject) => {
@@ -145,7 +149,7 @@ test('two Authorization headers are refused, where node:http would keep the firs
   expect(status).toBe(400);
 });
 
-test('a token without the scope of every request is refused', async () => {
+test('a token without the scope that every request needs is refused', async () => {
   const { post } = await serving(jwt());
   expect(await told(await post(`Bearer ${await issuer.token(RESOURCE)}`))).toEqual([
     403,
@@ -154,7 +158,7 @@ test('a token without the scope of every request is refused', async () => {
   ]);
 });
 
-test('a request that needs more scopes is refused with all scopes that it needs', async () => {
+test('a request that needs more scopes is refused with the list of all scopes that it needs', async () => {
   const { post } = await serving(jwt());
   const token = await issuer.token(RESOURCE, { scope: 'mcp other' });
   expect(await told(await post(`Bearer ${token}`, modern('files/write')))).toEqual([
@@ -164,7 +168,7 @@ test('a request that needs more scopes is refused with all scopes that it needs'
   ]);
 });
 
-test('a broader scope does for a narrower one, and the service sees both', async () => {
+test('a broader scope includes a narrower one, and the service sees both', async () => {
   const { base } = await serving(jwt({ implies: { admin: ['mcp', 'files:write'] } }));
   const authorization = `Bearer ${await issuer.token(RESOURCE, { scope: 'admin' })}`;
   const call = async (method: string): Promise<any> => {
@@ -179,7 +183,7 @@ test('a broader scope does for a narrower one, and the service sees both', async
   });
 });
 
-test('an unreachable issuer does not count as an invalid token', async () => {
+test('a token is not called invalid because its issuer is unreachable', async () => {
   const down = await TestIssuer.start();
   const token = await down.token(RESOURCE, { scope: 'mcp' });
   const { post, errors } = await serving(jwt({ issuer: down.url }));
@@ -194,7 +198,7 @@ test('an unreachable issuer does not count as an invalid token', async () => {
 });
 
 test.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource'])(
-  'the metadata is at %s',
+  'the metadata is served at %s',
   async (path) => {
     const { base } = await serving(
       jwt({
@@ -220,13 +224,13 @@ test.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-prot
   },
 );
 
-test('a HEAD of the metadata has no body', async () => {
+test('a HEAD request for the metadata gets no body', async () => {
   const { base } = await serving(jwt());
   const response = await fetch(`${base}/.well-known/oauth-protected-resource`, { method: 'HEAD' });
   expect([response.status, await response.text()]).toEqual([200, '']);
 });
 
-test('the metadata at other paths is not served', async () => {
+test('the metadata is not served at other paths', async () => {
   const { base } = await serving(jwt());
   for (const path of ['/.well-known/oauth-protected-resource/other', '/.well-known/oauth-protected-resource/']) {
     expect((await fetch(base + path)).status).toBe(404);
@@ -237,12 +241,12 @@ test.each([
   ['https://mcp.example.com', 'https://mcp.example.com/.well-known/oauth-protected-resource'],
   ['https://mcp.example.com/', 'https://mcp.example.com/.well-known/oauth-protected-resource'],
   ['https://mcp.example.com/a/b', 'https://mcp.example.com/.well-known/oauth-protected-resource/a/b'],
-])('the metadata of %s is at %s', async (resource, address) => {
+])('the metadata of %s is served at %s', async (resource, address) => {
   const { post } = await serving({ resource, verify: () => undefined, ...SERVERS });
   expect((await post(undefined)).headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${address}"`);
 });
 
-test('a resource without a path has two names', async () => {
+test('a resource without a path may be written with or without the final slash', async () => {
   for (const resource of ['https://mcp.example.com', 'https://mcp.example.com/']) {
     const { post } = await serving({ resource, issuer: issuer.url });
     for (const audience of ['https://mcp.example.com', 'https://mcp.example.com/']) {
@@ -270,7 +274,7 @@ test('a custom verifier returns the owner of a token', async () => {
   ]);
 });
 
-test('an expired token is refused, even if its verifier has cached it', async () => {
+test('an expired token is refused, even if a custom verifier accepts it', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
   onTestFinished(() => void vi.useRealTimers());
   const expiresAt = 999_999_995;
@@ -290,9 +294,9 @@ test('a verifier may reject with something that is not an error', async () => {
 
 const TOKEN = 'tok.secret-4711';
 test.each<[string, number, () => AuthInfo | undefined]>([
-  ['refuses it', 401, () => undefined],
+  ['refuses the token', 401, () => undefined],
   [
-    'says why',
+    'refuses with a message',
     401,
     () => {
       throw new InvalidToken(`revoked: ${TOKEN}`);
@@ -305,9 +309,9 @@ test.each<[string, number, () => AuthInfo | undefined]>([
       throw Object.assign(new Error(`GET /introspect?token=${TOKEN}`), { config: { headers: { token: TOKEN } } });
     },
   ],
-  ['names nobody', 503, () => ({ principal: '', scopes: [] })],
-  ['grants nothing at all', 503, () => ({ principal: 'ada' }) as AuthInfo],
-])('a token is in no answer and no report where its verifier %s', async (_what, status, verify) => {
+  ['returns no principal', 503, () => ({ principal: '', scopes: [] })],
+  ['returns no scopes', 503, () => ({ principal: 'ada' }) as AuthInfo],
+])('no response and no error contains the token if its verifier %s', async (_what, status, verify) => {
   const { post, errors } = await serving({ resource: RESOURCE, ...SERVERS, verify });
   const response = await post(`Bearer ${TOKEN}`);
   const all = [...response.headers].flat().join('\n') + (await response.text());
@@ -327,7 +331,7 @@ test.each<[string, Partial<BearerAuthOptions>]>([
   ['offline_access', { scopes: ['offline_access'] }],
   ['Not a scope', { scopesSupported: ['a b'] }],
   ['clockTolerance', { clockTolerance: -1 }],
-])('options that cannot work are refused: %s', (said, options) => {
+])('invalid options are refused: %s', (said, options) => {
   const verify = (): undefined => undefined;
   expect(() => bearerAuth({ resource: RESOURCE, ...SERVERS, verify, ...options })).toThrow(said);
 });
@@ -336,7 +340,7 @@ test('without an issuer and a verifier, the error names what is missing', () => 
   expect(() => bearerAuth({ resource: RESOURCE } as BearerAuthOptions)).toThrow('Set exactly one of issuer and verify');
 });
 
-test('a caller without the scope of every request is refused, with a request or without', async () => {
+test('a caller without the scope that every request needs is refused for a GET and a DELETE too', async () => {
   const verify = (token: string) =>
     Promise.resolve({ principal: 'ada', scopes: token === 'good' ? ['mcp'] : ['other'] });
   const { base } = await serving({ resource: RESOURCE, ...SERVERS, verify, scopes: ['mcp'] });
@@ -346,7 +350,7 @@ test('a caller without the scope of every request is refused, with a request or 
     const refused = await send('poor');
     expect(refused.status).toBe(403);
     expect(refused.headers.get('www-authenticate')).toContain('error="insufficient_scope", scope="mcp"');
-    // Let in, to where the session is missed.
+    // The caller is accepted here, and fails later because it has no session.
     expect((await send('good')).status).toBe(400);
   }
 });

@@ -11,7 +11,7 @@ test.each([
   ['Bearer abc', 'abc'],
   ['bearer abc', 'abc'],
   ['BEARER   a.b-c_d~e+f/g== ', 'a.b-c_d~e+f/g=='],
-])('%j holds %j', (header, token) => {
+])('%j contains the credential %j', (header, token) => {
   expect(bearerCredential(header)).toBe(token);
 });
 
@@ -28,7 +28,7 @@ test.each([
   expect(bearerCredential(header)).toBe(MALFORMED);
 });
 
-test('a credential has a bound', () => {
+test('the length of a credential is limited', () => {
   const longest = 'a'.repeat(16 * 1024);
   expect(bearerCredential(`Bearer ${longest}`)).toBe(longest);
   expect(bearerCredential(`Bearer ${longest}a`)).toBe(MALFORMED);

@@ -28,12 +28,12 @@ test('a document of 1 MiB is read, with any characters', async () => {
 });
 
 test.each<[string, RequestListener, RegExp]>([
-  ['a status', (_, response) => response.writeHead(500).end('{}'), /^status 500$/],
+  ['an error status', (_, response) => response.writeHead(500).end('{}'), /^status 500$/],
   ['a redirect', (_, response) => response.writeHead(302, { location: '/other' }).end('{}'), /^status 302$/],
-  ['no JSON', (_, response) => response.end('<html>'), /JSON/],
-  ['no object', (_, response) => response.end('[]'), /^not a JSON object$/],
+  ['a response that is not JSON', (_, response) => response.end('<html>'), /JSON/],
+  ['JSON that is not an object', (_, response) => response.end('[]'), /^not a JSON object$/],
   ['a broken response', (_, response) => response.writeHead(200, { 'content-length': 9 }).destroy(), /./],
-])('%s is refused with an error that names the address without its query', async (_what, answer, why) => {
+])('%s is refused with an error that has the URL without its query', async (_what, answer, why) => {
   const url = await serving(answer);
   const error: unknown = await fetchJson(fetch, url).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ cause: { message: expect.stringMatching(why) } });
@@ -49,7 +49,7 @@ test.each([
   await expect(fetchJson(empty, new URL('https://issuer.example/keys'))).rejects.toThrow(`keys: ${why}`);
 });
 
-test('a document that is too large is cut off', async () => {
+test('reading stops if a document is too large', async () => {
   let stopped!: () => void;
   const over = new Promise<void>((resolve) => (stopped = resolve));
   const url = await serving((_, response) => {
@@ -67,7 +67,7 @@ test('a document that is too large is cut off', async () => {
   await over;
 });
 
-test('a response has five seconds', async () => {
+test('a response has five seconds to arrive', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout');
   onTestFinished(() => timeout.mockRestore());
   const signals: AbortSignal[] = [];

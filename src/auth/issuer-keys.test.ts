@@ -24,7 +24,7 @@ const check = async (verify: TokenVerifier, token: string): Promise<unknown> => 
 };
 const later = (seconds: number): void => void vi.setSystemTime(Date.now() + seconds * 1000);
 
-test('keys are found by the metadata of the issuer, once for many tokens at a time', async () => {
+test('keys are found through the metadata of the issuer, once for all waiting tokens', async () => {
   const verify = verifier();
   const tokens = await Promise.all([1, 2, 3].map(() => issuer.token(AUDIENCE)));
   const alice = `${issuer.url}#alice`;
@@ -60,18 +60,18 @@ test.each([
     { jwks_uri: 'http://issuer.example/keys' },
     '/.well-known/oauth-authorization-server: jwks_uri must be an https URL',
   ],
-])('metadata with %j is not used', async (metadata, said) => {
+])('metadata with %j is refused', async (metadata, said) => {
   issuer.metadata = metadata;
   await expect(check(verifier(), await issuer.token(AUDIENCE))).rejects.toThrow(said);
 });
 
-test('a new key is found, and a removed key is dropped when the others expire', async () => {
+test('a new key is found, and a removed key is dropped when the cached keys expire', async () => {
   const verify = verifier();
   const old = await issuer.token(AUDIENCE, { exp: Math.floor(Date.now() / 1000) + 3600 });
   await check(verify, old);
   await issuer.rotate();
   const token = await issuer.token(AUDIENCE, { exp: Math.floor(Date.now() / 1000) + 3600 });
-  // So soon after the others it is not looked for.
+  // So soon after the last fetch, the key is not looked for.
   later(29.999);
   await expect(check(verify, token)).rejects.toThrow(InvalidToken);
   expect(issuer.asked).toHaveLength(2);
@@ -102,7 +102,7 @@ test('tokens with unknown keys do not cause requests to the issuer', async () =>
   expect(issuer.asked).toHaveLength(4);
 });
 
-test('an unreachable issuer is an error, and is asked again after 5 seconds', async () => {
+test('an unreachable issuer causes an error, and is asked again after 5 seconds', async () => {
   const verify = verifier();
   const token = await issuer.token(AUDIENCE);
   issuer.status = 503;
@@ -124,7 +124,7 @@ test('an unreachable issuer is an error, and is asked again after 5 seconds', as
 describe('if the issuer is unreachable when its keys expire', () => {
   const lasting = (): Promise<string> => issuer.token(AUDIENCE, { exp: Math.floor(Date.now() / 1000) + 3 * 3600 });
 
-  test('they serve on for an hour, and each fetch that failed is reported once', async () => {
+  test('the old keys are used for one more hour, and each failed fetch is reported once', async () => {
     const errors: Error[] = [];
     const verify = verifier({ onerror: (error) => errors.push(error) });
     const token = await lasting();
@@ -147,7 +147,7 @@ describe('if the issuer is unreachable when its keys expire', () => {
     expect(errors).toHaveLength(3);
   });
 
-  test('callers wait for the first attempt that fails, and for no other', async () => {
+  test('callers wait only for the first attempt that fails', async () => {
     let answer = (url: string): Promise<Response> => fetch(url);
     const verify = verifier({ fetch: (url) => answer(url as string), onerror: () => {} });
     const token = await lasting();
@@ -160,7 +160,7 @@ describe('if the issuer is unreachable when its keys expire', () => {
     expect(await check(verify, token)).toBe(`${issuer.url}#alice`);
   });
 
-  test('an unknown key fails', async () => {
+  test('a token with an unknown key fails', async () => {
     const verify = verifier({ onerror: () => {} });
     await check(verify, await lasting());
     issuer.status = 503;
@@ -169,7 +169,7 @@ describe('if the issuer is unreachable when its keys expire', () => {
     await expect(check(verify, await lasting())).rejects.toThrow('status 503');
   });
 
-  test('the next ones are taken as soon as they are to be had', async () => {
+  test('new keys are used as soon as the issuer is reachable', async () => {
     const verify = verifier({ onerror: () => {} });
     const old = await lasting();
     await check(verify, old);
@@ -184,7 +184,7 @@ describe('if the issuer is unreachable when its keys expire', () => {
   });
 });
 
-test('invalid keys are an error of the issuer, not of the token', async () => {
+test('invalid keys are reported as an error of the issuer, not of the token', async () => {
   const fetch = (): Promise<Response> => Promise.resolve(new Response('{"keys":"none"}'));
   const verify = verifier({ jwksUri: 'https://issuer.example/keys', fetch });
   const failure = await check(verify, await issuer.token(AUDIENCE)).catch((error: unknown) => error);

@@ -19,7 +19,7 @@ async function check(token: string, options: Partial<JwtVerifierOptions> = {}): 
   return verify(token, {} as HttpCall);
 }
 
-test('a token gives the caller, the client, the scopes and the expiry time', async () => {
+test('a token identifies the caller, the client, the scopes and the expiry time', async () => {
   const exp = now() + 60;
   const auth = await check(
     await issuer.token(AUDIENCE, { exp, scope: 'files:read  files:write', email: 'a@b.example' }),
@@ -40,43 +40,43 @@ test.each([
   [{ scope: 'a', scp: ['b'] }, ['a']],
   [{ scope: { a: true } }, []],
   [{}, []],
-])('%j grants %j', async (claims, scopes) => {
+])('a token with %j grants the scopes %j', async (claims, scopes) => {
   expect((await check(await issuer.token(AUDIENCE, claims)))?.scopes).toEqual(scopes);
 });
 
-test('the client may be the authorized party', async () => {
+test('the client may be in the azp claim', async () => {
   expect((await check(await issuer.token(AUDIENCE, { client_id: null, azp: 'web' })))?.clientId).toBe('web');
   expect((await check(await issuer.token(AUDIENCE, { client_id: 7 })))?.clientId).toBeUndefined();
 });
 
 test.each<[string, Record<string, unknown>, TokenOptions, string]>([
   ['for another server', { aud: 'https://other.example/mcp' }, {}, 'not for this server'],
-  ['for the host alone', { aud: 'https://mcp.example.com' }, {}, 'not for this server'],
-  ['for nobody', { aud: null }, {}, 'not for this server'],
+  ['for the host without the path', { aud: 'https://mcp.example.com' }, {}, 'not for this server'],
+  ['without an audience', { aud: null }, {}, 'not for this server'],
   ['of another issuer', { iss: 'https://other.example' }, {}, 'of another issuer'],
-  ['of nobody', { iss: null }, {}, 'of another issuer'],
+  ['without an issuer', { iss: null }, {}, 'of another issuer'],
   ['that has expired', { exp: now() - 10 }, {}, 'has expired'],
   ['that is not valid yet', { nbf: now() + 600 }, {}, 'not valid yet'],
-  ['without an end', { exp: null }, {}, 'no valid exp'],
+  ['without an expiry time', { exp: null }, {}, 'no valid exp'],
   ['without a subject', { sub: null }, {}, 'no valid sub'],
   ['with an empty subject', { sub: '' }, {}, 'no valid sub'],
   ['with a number as subject', { sub: 7 }, {}, 'no valid sub'],
-  ['bound to a key', { cnf: { jkt: 'thumbprint' } }, {}, 'bound to a key'],
-  ['of another kind', {}, { typ: 'logout+jwt' }, 'no access token'],
-  ['that proves a key', {}, { typ: 'dpop+jwt' }, 'no access token'],
-  ['of a strange kind', {}, { typ: 'atapplication/+jwt' }, 'no access token'],
-  ['of an unknown key', {}, { kid: 'unknown' }, 'not valid'],
+  ['bound to a key (cnf claim)', { cnf: { jkt: 'thumbprint' } }, {}, 'bound to a key'],
+  ['of another token type', {}, { typ: 'logout+jwt' }, 'no access token'],
+  ['that is a DPoP proof', {}, { typ: 'dpop+jwt' }, 'no access token'],
+  ['of an unknown token type', {}, { typ: 'atapplication/+jwt' }, 'no access token'],
+  ['signed with an unknown key', {}, { kid: 'unknown' }, 'not valid'],
 ])('a token %s is refused', async (_what, claims, options, said) => {
   const failure = check(await issuer.token(AUDIENCE, claims, options));
   await expect(failure).rejects.toThrow(InvalidToken);
   await expect(failure).rejects.toThrow(said);
 });
 
-test('an issuer is compared letter for letter', async () => {
+test('issuers are compared character by character', async () => {
   await expect(check(await issuer.token(AUDIENCE, { iss: `${issuer.url}/` }))).rejects.toThrow('of another issuer');
 });
 
-test.each(['at+jwt', 'application/at+jwt', 'AT+JWT', 'JWT', null])('a token of type %j is taken', async (typ) => {
+test.each(['at+jwt', 'application/at+jwt', 'AT+JWT', 'JWT', null])('a token of type %j is accepted', async (typ) => {
   expect(await check(await issuer.token(AUDIENCE, {}, { typ }))).toBeDefined();
 });
 
@@ -87,12 +87,12 @@ test.each(['JWT', null])('if the type is required, %j is refused', async (typ) =
   expect(await check(await issuer.token(AUDIENCE), { requireType: true })).toBeDefined();
 });
 
-test('a token may have several audiences, and a server several names', async () => {
+test('a token may have several audiences, and a server several resource names', async () => {
   expect(await check(await issuer.token(AUDIENCE, { aud: ['https://other.example', AUDIENCE] }))).toBeDefined();
   expect(await check(await issuer.token('api://mcp'), { audience: [AUDIENCE, 'api://mcp'] })).toBeDefined();
 });
 
-test('clocks may differ by the tolerance and no more', async () => {
+test('clocks may differ by the tolerance and not more', async () => {
   const token = await issuer.token(AUDIENCE, { exp: now() - 3 });
   expect(await check(token)).toBeDefined();
   await expect(check(token, { clockTolerance: 0 })).rejects.toThrow('has expired');
@@ -165,7 +165,7 @@ test.each<[string, Partial<JwtVerifierOptions>]>([
   ['clockTolerance', { clockTolerance: 301 }],
   ['clockTolerance', { clockTolerance: -1 }],
   ['clockTolerance', { clockTolerance: NaN }],
-])('options that cannot work are refused: %s', (said, options) => {
+])('invalid options are refused: %s', (said, options) => {
   const make = () => jwtVerifier({ issuer: 'https://issuer.example', audience: AUDIENCE, ...options });
   expect(make).toThrow(said);
   expect(make).not.toThrow('secret');
@@ -186,7 +186,7 @@ test('missing keys are fetched', async () => {
   expect(asked).toEqual([new URL('https://issuer.example/keys')]);
 });
 
-test('a private key among the keys is an error of the issuer, not of the token', async () => {
+test('a private key among the keys is reported as an error of the issuer, not of the token', async () => {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });
   const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'alice', exp: now() + 60 };
   const token = await new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
@@ -197,7 +197,7 @@ test('a private key among the keys is an error of the issuer, not of the token',
   expect(failure).not.toBeInstanceOf(InvalidToken);
 });
 
-test('a secret among the keys of an issuer signs nothing', async () => {
+test('a symmetric key among the keys of an issuer is never used', async () => {
   const secret = await generateSecret('HS256', { extractable: true });
   const claims = { iss: issuer.url, aud: AUDIENCE, sub: 'alice', exp: now() + 60 };
   const token = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret);

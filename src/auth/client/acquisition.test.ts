@@ -17,13 +17,13 @@ const TOKENS: StoredTokens = {
   refreshToken: 'refresh-0',
 };
 
-/** Takes no token but the first that is issued now. */
+/** A server that accepts only the first token issued from now on. */
 const fresh =
   (header = 'Bearer error="invalid_token"'): Gatekeeper =>
   ({ authorization }) =>
     authorization === 'Bearer access-1' ? undefined : challenge(401, header);
 
-/** A store in which a client has tokens already. */
+/** A store that holds tokens of a client. */
 async function holding(tokens: Partial<StoredTokens>, client: object | null = REGISTERED): Promise<MemoryTokenStore> {
   const store = new MemoryTokenStore();
   await store.set(KEY, { ...(client && { client: REGISTERED }), tokens: { ...TOKENS, ...tokens } });
@@ -33,7 +33,7 @@ async function holding(tokens: Partial<StoredTokens>, client: object | null = RE
 const grants = (world: OAuthWorld): unknown[] => world.tokenRequests.map((form) => form['grant_type']);
 const scopeOf = (url: URL | undefined): string | null => url!.searchParams.get('scope');
 
-/** A user who visits as a test says; tells with what they were asked, and how many visits were closed. */
+/** A login by a user that a test scripts. It records the arguments of each login, and how many logins were closed. */
 function loggingIn(world: OAuthWorld, authorize?: () => Promise<URLSearchParams>) {
   const former: (readonly string[])[] = [];
   let closed = 0;
@@ -52,7 +52,7 @@ function loggingIn(world: OAuthWorld, authorize?: () => Promise<URLSearchParams>
 }
 
 describe('a refresh token', () => {
-  test('is used for the resource that it was issued for, and by the client that it was issued to', async () => {
+  test('is used only for the resource and by the client that it was issued to', async () => {
     const world = new OAuthWorld();
     expect((await send(world.authorizer({ store: await holding({}) }), fresh())).let).toBe(true);
     expect(grants(world)).toEqual(['refresh_token']);
@@ -61,9 +61,9 @@ describe('a refresh token', () => {
   test.each<[string, Partial<StoredTokens>, string, object | null]>([
     ['of another resource', { resource: 'https://mcp.example' }, 'Bearer', REGISTERED],
     ['of another client', { clientId: 'other' }, 'Bearer', REGISTERED],
-    ['of a client that was forgotten', {}, 'Bearer', null],
-    ['whose scopes do not suffice', { scopes: ['a'] }, 'Bearer scope="a b"', REGISTERED],
-  ])('%s is not used', async (_, tokens, header, client) => {
+    ['of a client that is no longer stored', {}, 'Bearer', null],
+    ['with too few scopes', { scopes: ['a'] }, 'Bearer scope="a b"', REGISTERED],
+  ])('that is %s is not used', async (_, tokens, header, client) => {
     const world = new OAuthWorld();
     const store = await holding(tokens, client);
     expect((await send(world.authorizer({ store }), fresh(header))).let).toBe(true);
@@ -71,7 +71,7 @@ describe('a refresh token', () => {
     expect(JSON.stringify(world.asked)).not.toContain('refresh-0');
   });
 
-  test('whose scopes suffice is used', async () => {
+  test('with sufficient scopes is used', async () => {
     const world = new OAuthWorld();
     const store = await holding({ scopes: ['a', 'b'] });
     expect((await send(world.authorizer({ store }), fresh('Bearer scope="a"'))).let).toBe(true);
@@ -99,7 +99,7 @@ describe('a refresh token', () => {
     expect((await store.get(KEY))!.tokens!.refreshToken).toBe('refresh-0');
   });
 
-  test('that does not work is removed, whatever the result of the login', async () => {
+  test('that does not work is removed, even if the login fails', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => ({ status: 400, body: { error: 'invalid_grant' } });
     world.back = { code: null, error: 'access_denied' };
@@ -129,21 +129,21 @@ describe('the requested scopes', () => {
   test.each([
     [SERVER, 'old new'],
     ['https://mcp.example', 'new'],
-  ])('contain only those of tokens for the same resource: %s', async (resource, scope) => {
+  ])('include earlier scopes only from tokens for the same resource: %s', async (resource, scope) => {
     const world = new OAuthWorld();
     const store = await holding({ resource, scopes: ['old'], refreshToken: undefined });
     await send(world.authorizer({ store }), fresh('Bearer scope="new"'));
     expect(scopeOf(world.visited[0])).toBe(scope);
   });
 
-  test('contain no offline access if there is no user', async () => {
+  test('do not include offline access if there is no user', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { scopes_supported: ['offline_access'] });
     await send(world.authorizer({ clientCredentials: true, client: CLIENT, scopes: ['a', 'b'] }));
     expect(world.tokenRequests[0]!['scope']).toBe('a b');
   });
 
-  test('are stored with those that were granted', async () => {
+  test('are stored with the granted scopes', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => world.issue({ scope: 'b c' });
     const store = new MemoryTokenStore();
@@ -152,8 +152,8 @@ describe('the requested scopes', () => {
   });
 });
 
-describe('what is stored', () => {
-  test('is everything that was issued', async () => {
+describe('the stored credentials', () => {
+  test('contain everything that was issued', async () => {
     const world = new OAuthWorld();
     const at = 'https://mcp.example/elsewhere';
     world.resource({}, at);
@@ -175,7 +175,7 @@ describe('what is stored', () => {
     });
   });
 
-  test('has no undefined members, for stores that distinguish missing from undefined', async () => {
+  test('have no undefined members, because some stores distinguish missing from undefined', async () => {
     const world = new OAuthWorld();
     world.lifetime = undefined;
     world.ontoken = () => world.issue({ refresh_token: undefined });
@@ -190,7 +190,7 @@ describe('what is stored', () => {
 describe('a client', () => {
   const forgotten = { status: 401, body: { error: 'invalid_client' } };
 
-  test('that the application knows is kept, and the user is not asked twice', async () => {
+  test('that the application gave is kept, and the user is not asked twice', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => (world.visited.length === 1 ? forgotten : undefined);
     const store = await holding({ clientId: CLIENT.clientId, refreshToken: undefined });
@@ -201,7 +201,7 @@ describe('a client', () => {
     expect((await store.get(KEY))!.client).toEqual(REGISTERED);
   });
 
-  test('that was just registered and is unknown is an error', async () => {
+  test('that was just registered but is unknown causes an error', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => (world.visited.length < 4 ? forgotten : undefined);
     const { redirect, closed } = loggingIn(world);
@@ -209,7 +209,7 @@ describe('a client', () => {
     expect([world.visited.length, world.registrations.length, closed()]).toEqual([2, 2, 2]);
   });
 
-  test('is registered again after an abandoned login, and tokens are kept', async () => {
+  test('is registered again after an abandoned login, and its tokens are kept', async () => {
     const world = new OAuthWorld();
     const store = await holding({ refreshToken: undefined });
     const { tokens } = (await store.get(KEY))!;
@@ -224,7 +224,7 @@ describe('a client', () => {
     expect([former, world.registrations.length]).toEqual([[[]], 1]);
   });
 
-  test('without tokens leaves nothing behind after an abandoned login', async () => {
+  test('without tokens is removed from the store after an abandoned login', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     const { redirect } = loggingIn(world, () => Promise.reject(new OAuthError('timeout', 'late')));
@@ -234,7 +234,7 @@ describe('a client', () => {
   });
 
   test.each([
-    ['what comes back is somebody else’s', () => Promise.resolve(new URLSearchParams({ state: 'x' }))],
+    ['the login returns the response to another request', () => Promise.resolve(new URLSearchParams({ state: 'x' }))],
     ['the browser does not open', () => Promise.reject(new Error('no browser'))],
   ])('is kept if %s', async (_, authorize) => {
     const world = new OAuthWorld();
@@ -247,7 +247,7 @@ describe('a client', () => {
     expect(closed()).toBe(1);
   });
 
-  test('has no id if the authorization server does not accept a metadata URL', async () => {
+  test('has no id if the authorization server does not support metadata URLs', async () => {
     const world = new OAuthWorld();
     const assertion = (): Promise<string> => Promise.resolve('the-jwt');
     const clientMetadataUrl = 'https://app.example/client.json';
@@ -277,7 +277,7 @@ describe('DPoP', () => {
     expect(proof(world)).toBeUndefined();
   });
 
-  test('that the authorization server does not support is an error if the application requires it', async () => {
+  test('causes an error if the application requires it and the authorization server does not support it', async () => {
     await expect(send(new OAuthWorld().authorizer({ dpop: true }))).rejects.toMatchObject({
       code: 'token',
       message: `${ISSUER} does not issue tokens that are bound to a key (DPoP)`,

@@ -28,7 +28,7 @@ test.each([
   ['3fff:fff::1', 'private'],
   ['5f00::1', 'private'],
   ['100:0:0:1::1', 'private'],
-  ['no address', 'private'],
+  ['an invalid address', 'private'],
   ['172.32.0.1', 'public'],
   ['8.8.8.8', 'public'],
   ['3fff:1000::1', 'public'],

@@ -4,7 +4,7 @@ import { authorizedFetch } from './authorized-fetch.ts';
 
 const URL_OF_SERVER = 'https://mcp.example/mcp';
 
-/** An authorizer with a new token for each refusal, and a server that takes one of them. */
+/** An authorizer with a new token after each refusal, and a server that accepts one of them. */
 function pair(
   taken: string,
   worth = true,
@@ -37,13 +37,13 @@ test('a request is sent again with the new token and the same body', async () =>
   ]);
 });
 
-test('a refusal that the authorizer cannot change is given back', async () => {
+test('a refusal is returned to the caller if the authorizer has no other token', async () => {
   const { fetch, seen } = pair('1', false);
   expect((await fetch(new URL(URL_OF_SERVER))).status).toBe(401);
   expect(seen).toHaveLength(1);
 });
 
-test('a refusal that never ends is given back after twenty more times', async () => {
+test('a refusal is returned to the caller after twenty retries', async () => {
   const { fetch, seen, refused } = pair('none');
   expect((await fetch(URL_OF_SERVER)).status).toBe(401);
   expect(seen).toHaveLength(21);

@@ -8,7 +8,7 @@ const CLIENT = { clientId: 'app' };
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A request whose token is never had. */
+/** A request that never gets its token. */
 function stuck(options: object) {
   const store = new MemoryTokenStore();
   const authorizer = new OAuthWorld().authorizer({ client: CLIENT, store, ...options });
@@ -20,7 +20,7 @@ function signal(): { promise: Promise<void>; fire: () => void } {
   return { promise: new Promise<void>((resolve) => (fire = resolve)), fire };
 }
 
-test('an assertion that never settles does not block others for ever', async () => {
+test('an assertion that never settles does not block other requests for ever', async () => {
   const begun = signal();
   const { store, outcome } = stuck({ assertion: () => (begun.fire(), new Promise(() => {})) });
   await begun.promise;
@@ -32,7 +32,7 @@ test('an assertion that never settles does not block others for ever', async () 
   expect(await outcome).toMatchObject({ name: 'OAuthError', code: 'timeout' });
 });
 
-test('a user has at most one hour', async () => {
+test('a user has one hour at most to log in', async () => {
   const begun = signal();
   const close = vi.fn<() => Promise<void>>(() => Promise.resolve());
   const authorize = (): Promise<never> => (begun.fire(), new Promise(() => {}));

@@ -29,7 +29,7 @@ describe('credentials in files', () => {
     test(name, run);
   }
 
-  test.skipIf(process.platform === 'win32')('are readable by their owner only, and so is their folder', async () => {
+  test.skipIf(process.platform === 'win32')('are readable only by their owner, and so is their folder', async () => {
     await new FileTokenStore(folder).set(KEY, CREDENTIALS);
     expect(await modeOf(folder)).toBe(0o700);
     const [file, ...others] = await files();
@@ -37,7 +37,7 @@ describe('credentials in files', () => {
     expect(await modeOf(file!)).toBe(0o600);
   });
 
-  test.skipIf(process.platform === 'win32')('close a folder that was open', async () => {
+  test.skipIf(process.platform === 'win32')('make the folder private if it was open to others', async () => {
     await mkdir(folder, { recursive: true });
     await chmod(folder, 0o755);
     await new FileTokenStore(folder).set(KEY, CREDENTIALS);
@@ -63,7 +63,7 @@ describe('credentials in files', () => {
     },
   );
 
-  test('reveal neither the server nor the issuer in the file name', async () => {
+  test('do not reveal the server or the issuer in the file name', async () => {
     await new FileTokenStore(folder).set(KEY, CREDENTIALS);
     expect((await readdir(folder))[0]).toMatch(/^[0-9a-f]{32}-[0-9a-f]{32}\.json$/);
   });
@@ -82,20 +82,20 @@ describe('a lock', () => {
   const enter = (signal?: AbortSignal): Promise<string> =>
     new FileTokenStore(folder).locked(KEY, () => Promise.resolve('entered'), signal);
 
-  /** Nobody enters while the lock is there. */
+  /** No other holder enters while the lock exists. */
   const expectRespected = async (lock: string): Promise<void> => {
     const held = await readFile(lock, 'utf8');
     const leaving = new AbortController();
     vi.mocked(stat).mockClear();
     const entering = enter(leaving.signal);
-    // Any number of looks would do.
+    // Any number of checks would do.
     await expect.poll(() => vi.mocked(stat).mock.calls.filter(([file]) => file === lock).length).toBeGreaterThan(2);
     leaving.abort();
     await expect(entering).rejects.toThrow(/abort/i);
     expect(await readFile(lock, 'utf8')).toBe(held);
   };
 
-  test('is broken if its process has ended', async () => {
+  test('is broken if its process has exited', async () => {
     const child = spawn(process.execPath, ['-e', '']);
     await once(child, 'exit');
     const lock = await lockPath();
@@ -103,7 +103,7 @@ describe('a lock', () => {
     expect(await enter()).toBe('entered');
   });
 
-  test('is not judged by its process if that may run in another container with the same host name', async () => {
+  test('is not broken because of its process id if the process may run in another container with the same host name', async () => {
     const child = spawn(process.execPath, ['-e', '']);
     await once(child, 'exit');
     const lock = await lockPath();
@@ -121,7 +121,7 @@ describe('a lock', () => {
     expect(await enter()).toBe('entered');
   });
 
-  test('is broken if the process that was breaking it has ended', async () => {
+  test('is broken if the process that was breaking it has exited', async () => {
     const lock = await lockPath();
     const old = new Date(Date.now() - 31_000);
     for (const file of [lock, `${lock}.break`]) {
@@ -132,7 +132,7 @@ describe('a lock', () => {
     expect((await files()).filter((file) => file.includes('.lock'))).toEqual([]);
   });
 
-  test('is respected while its holder is alive, on this machine or another', async () => {
+  test('is respected while its holder is alive, on this machine or on another', async () => {
     const lock = await lockPath();
     for (const processes of [processesHere(), 'another machine']) {
       await writeFile(lock, JSON.stringify({ id: 'x', pid: process.pid, processes }));
@@ -140,7 +140,7 @@ describe('a lock', () => {
     }
   });
 
-  test('that is stale is broken by one of several waiters, which then take turns', async () => {
+  test('that is stale is broken by one of the waiters, and then they take turns', async () => {
     const lock = await lockPath();
     const old = new Date(Date.now() - 31_000);
     await writeFile(lock, '');

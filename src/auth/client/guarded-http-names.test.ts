@@ -4,7 +4,7 @@ import { getDefaultAutoSelectFamily, setDefaultAutoSelectFamily, type AddressInf
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { GuardedHttp } from './guarded-http.ts';
 
-/** Where names lead. */
+/** The addresses that names resolve to. */
 const names = new Map<string, string[]>();
 
 vi.mock('node:dns', async (original) => ({
@@ -31,11 +31,11 @@ async function listen(): Promise<{ port: number; connections: () => number }> {
 }
 
 test.each([
-  ['this machine', ['127.0.0.1'], 'loopback'],
-  ['this machine, among others', ['203.0.112.1', '127.0.0.1'], 'loopback'],
-  ['a network of somebody’s own', ['10.0.0.7'], 'private'],
-  ['the keys of a cloud machine', ['169.254.169.254'], 'link-local'],
-  ['this machine, in another way to write it', ['::ffff:127.0.0.1'], 'loopback'],
+  ['loopback', ['127.0.0.1'], 'loopback'],
+  ['loopback, among others', ['203.0.112.1', '127.0.0.1'], 'loopback'],
+  ['a private network', ['10.0.0.7'], 'private'],
+  ['the metadata service of a cloud', ['169.254.169.254'], 'link-local'],
+  ['loopback, mapped into IPv6', ['::ffff:127.0.0.1'], 'loopback'],
 ])('a name that resolves to %s is refused for a public server', async (_, addresses, reach) => {
   const { port, connections } = await listen();
   names.set('auth.example', addresses);
@@ -48,7 +48,7 @@ test.each([
   expect(connections()).toBe(0);
 });
 
-test('a name is resolved at each connection, so that it cannot change after the check', async () => {
+test('a name is resolved again for each connection, so that its address cannot change after the check', async () => {
   const { port, connections } = await listen();
   const http = new GuardedHttp({ server: new URL('https://10.0.0.1/mcp') });
   const url = new URL(`https://auth.example:${port}/`);
@@ -58,7 +58,7 @@ test('a name is resolved at each connection, so that it cannot change after the 
   expect(connections()).toBe(0);
 });
 
-test('a name that does not resolve is unreachable', async () => {
+test('a name that does not resolve is an unreachable server', async () => {
   const http = new GuardedHttp({ server: PUBLIC });
   await expect(http.get(new URL('https://nowhere.example/'), {})).rejects.toMatchObject({
     code: 'unreachable',
@@ -67,7 +67,7 @@ test('a name that does not resolve is unreachable', async () => {
 });
 
 test.each([true, false])(
-  'a name on loopback is connected to for a server on loopback, all its addresses: %s',
+  'a name for loopback is allowed for a server on loopback, and all its addresses are tried: %s',
   async (all) => {
     const before = getDefaultAutoSelectFamily();
     setDefaultAutoSelectFamily(all);

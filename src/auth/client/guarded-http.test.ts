@@ -33,7 +33,7 @@ function refusal(server: URL, address: unknown): unknown {
   }
 }
 
-/** What it asks is answered by a test. */
+/** A server that a test answers for. */
 function asking(answer: (url: string, init: RequestInit) => Promise<unknown>): GuardedHttp {
   return new GuardedHttp({ server: LOCAL, fetch: answer as unknown as typeof globalThis.fetch });
 }
@@ -82,7 +82,7 @@ describe('a URL named by a server', () => {
     [new URL('http://[::1]:1/mcp'), 'https://127.0.0.1/'],
     [new URL('https://mcp.localhost/mcp'), 'http://127.0.0.1/'],
     [new URL('https://10.1.1.1/mcp'), 'https://192.168.1.1/'],
-  ])('is permitted for %s: %s', (server, address) => {
+  ])('is allowed for %s: %s', (server, address) => {
     expect(new GuardedHttp({ server }).permitted(address, 'It').href).toBe(address);
   });
 
@@ -96,17 +96,17 @@ describe('a URL named by a server', () => {
     );
   });
 
-  test('may be private if the application allows it, but never link-local', () => {
+  test('may resolve to a private address if the application allows it, but never to a link-local one', () => {
     const http = new GuardedHttp({ server: PUBLIC, allowPrivateNetwork: true });
     expect(http.permitted('https://10.0.0.1/', 'It').hostname).toBe('10.0.0.1');
     expect(() => http.permitted('https://169.254.1.1/', 'It')).toThrow('link-local');
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const http = new GuardedHttp({ server: LOCAL });
 
-  test('comes with its status, headers and body', async () => {
+  test('has its status, headers and body', async () => {
     const origin = await serve(({ headers }, response) => {
       response.writeHead(404, { 'x-one': 'a' });
       response.end(`accept: ${headers.accept}`);
@@ -128,7 +128,7 @@ describe('an answer', () => {
     expect((await (await http.get(new URL(origin), {})).arrayBuffer()).byteLength).toBe(1024 * 1024);
   });
 
-  test('is the response to the complete request', async () => {
+  test('belongs to the complete request', async () => {
     const origin = await serve((request, response) => {
       void text(request).then((body) => response.end(`${request.method} ${String(request.headers['x-one'])} ${body}`));
     });
@@ -144,7 +144,7 @@ describe('an answer', () => {
     expect(await got.text()).toBe('GET b ');
   });
 
-  test('has each of several headers of one name', async () => {
+  test('has all headers with the same name', async () => {
     const origin = await serve((_, response) => {
       response.writeHead(401, { 'www-authenticate': ['Basic', 'Bearer'] });
       response.end();
@@ -159,7 +159,7 @@ describe('an answer', () => {
     await expect(http.get(new URL(origin), {}, leaving.signal)).rejects.toBe(left);
   });
 
-  test.each([true, false])('is awaited for at most ten seconds, with a signal of the caller: %s', async (own) => {
+  test.each([true, false])('is awaited for ten seconds at most, with a signal of the caller: %s', async (own) => {
     const timeout = new AbortController();
     const spy = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal);
     onTestFinished(() => spy.mockRestore());
@@ -181,7 +181,7 @@ describe('an answer', () => {
       (socket) => void socket.once('data', () => socket.end('HTTP/1.1 600 x\r\ncontent-length: 0\r\n\r\n')),
     );
     await expect(http.get(url, {})).rejects.toThrow(/: status 600$/);
-    // A browser shows of a redirect that it does not follow nothing else.
+    // A browser shows only this much of a redirect that it does not follow.
     const opaque = asking(() => Promise.resolve({ status: 0, headers: new Headers(), body: null }));
     await expect(opaque.get(LOCAL, {})).rejects.toThrow(/: status 0$/);
   });
@@ -195,7 +195,7 @@ describe('an answer', () => {
     expect([response.status, await response.text()]).toEqual([status, '']);
   });
 
-  test('of a custom fetch is used, but not its redirects', async () => {
+  test('of a custom fetch is used, but its redirects are not followed', async () => {
     const asked: unknown[] = [];
     const own = asking(async (...args) => {
       asked.push(args);
@@ -217,7 +217,7 @@ describe('an answer', () => {
     [Object.assign(new Error('x'), { code: 'EPIPE' }), 'EPIPE'],
     [new Error('no way'), 'no way'],
     [new Error(''), 'no connection'],
-  ])('that does not arrive has an error with the reason: %s', async (error, why) => {
+  ])('that does not arrive causes an error with the reason: %s', async (error, why) => {
     const failing = asking(() => Promise.reject(error));
     await expect(failing.get(LOCAL, {})).rejects.toMatchObject({
       code: 'unreachable',
@@ -225,7 +225,7 @@ describe('an answer', () => {
     });
   });
 
-  test('that does not arrive has an error without the query', async () => {
+  test('that does not arrive causes an error without the query', async () => {
     await expect(http.get(new URL('http://127.0.0.1:1/a?secret=1'), {})).rejects.toThrow(
       /^http:\/\/127\.0\.0\.1:1\/a: ECONNREFUSED$/,
     );
@@ -256,7 +256,7 @@ describe('an answer', () => {
     expect(await (await http.get(new URL(`${origin}/here`), {})).text()).toBe('there');
   });
 
-  test('that redirects nowhere is the answer, and so is one that only names a place', async () => {
+  test('without a target to redirect to is returned, and so is a 201 with a location', async () => {
     const origin = await serve(({ url }, response) => {
       response.writeHead(url === '/created' ? 201 : 302, url === '/created' ? { location: '/null' } : {});
       response.end('here');

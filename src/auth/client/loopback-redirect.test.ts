@@ -5,7 +5,7 @@ import type { LoginAttempt } from './redirect.ts';
 const ISSUER = 'https://auth.example';
 const STATE = 'the-state';
 
-/** Starts a login, sends the browser where `browse` says, and gives what comes of it when the browser is done, too. */
+/** Starts a login and sends the browser where `browse` says. Returns the outcome, also after the browser is done. */
 async function login(
   browse: (redirectUri: string) => Promise<unknown>,
   options: Partial<LoopbackOptions> = {},
@@ -24,7 +24,7 @@ async function login(
 }
 
 describe('a login over loopback', () => {
-  test('returns the redirect, and shows the user a page', async () => {
+  test('returns the parameters of the redirect, and shows the user a page', async () => {
     let page!: Response;
     const answer = await login(
       async (redirectUri) => {
@@ -49,7 +49,7 @@ describe('a login over loopback', () => {
     await expect(fetch(seen)).rejects.toThrow('fetch failed');
   });
 
-  test('keeps waiting after a redirect with another state', async () => {
+  test('keeps waiting after a redirect with the wrong state', async () => {
     const statuses: number[] = [];
     const answer = await login(async (redirectUri) => {
       for (const state of ['', '?code=evil', '?code=evil&state=other', `?code=good&state=${STATE}`]) {
@@ -60,7 +60,7 @@ describe('a login over loopback', () => {
     expect(answer.get('code')).toBe('good');
   });
 
-  test('fails if another issuer answers, and shows none of its text', async () => {
+  test('fails if another issuer answers, and does not show the text of that issuer', async () => {
     let text!: string;
     const failed = login(async (redirectUri) => {
       const query = `?error=x&error_description=evil&state=${STATE}&iss=https%3A%2F%2Fevil.example`;

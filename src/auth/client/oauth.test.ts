@@ -53,7 +53,7 @@ describe('the code flow', () => {
     expect(Buffer.from(digest).toString('base64url')).toBe(code_challenge);
   });
 
-  test('asks no one if the server requires no token', async () => {
+  test('asks nobody if the server requires no token', async () => {
     const world = new OAuthWorld();
     await send(world.authorizer(), () => undefined);
     expect(world.asked).toEqual([]);
@@ -67,14 +67,14 @@ describe('the code flow', () => {
     expect(world.visited).toHaveLength(1);
   });
 
-  test('keeps parameters that the authorization endpoint has already', async () => {
+  test("keeps the parameters of the authorization endpoint's URL", async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { authorization_endpoint: `${ISSUER}/authorize?tenant=7` });
     await send(world.authorizer());
     expect(world.visited[0]!.searchParams.get('tenant')).toBe('7');
   });
 
-  test('asks one user once, for all waiting requests', async () => {
+  test('asks the user once for all waiting requests', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     const all = await Promise.all([send(authorizer), send(authorizer), send(authorizer)]);
@@ -83,7 +83,7 @@ describe('the code flow', () => {
     expect(world.registrations).toHaveLength(1);
   });
 
-  test('sends tokens to no other origin, and ignores its challenges', async () => {
+  test('sends no token to other origins, and ignores their challenges', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     await send(authorizer);
@@ -94,13 +94,13 @@ describe('the code flow', () => {
     expect(world.read.some((url) => url.includes('evil'))).toBe(false);
   });
 
-  test('belongs to the URL of the first request if no server is given', async () => {
+  test('is for the URL of the first request if no server is given', async () => {
     const world = new OAuthWorld();
     await send(world.authorizer({ server: undefined }));
     expect(world.tokenRequests[0]!['resource']).toBe(SERVER);
   });
 
-  test('ends when nobody waits for it', async () => {
+  test('ends when no request waits for it any more', async () => {
     const world = new OAuthWorld();
     const leaving = new AbortController();
     const redirect = {
@@ -118,7 +118,7 @@ describe('the code flow', () => {
     ['state', { state: 'other' }, 'The state of the authorization response differs'],
     ['state', { state: null }, 'The state of the authorization response differs'],
     ['code', { code: null }, 'has no code'],
-  ])('refuses an answer with a wrong %s: %j', async (_, back, why) => {
+  ])('refuses a response with a wrong %s: %j', async (_, back, why) => {
     const world = new OAuthWorld();
     world.back = back;
     await expect(send(world.authorizer())).rejects.toThrow(why);
@@ -158,7 +158,7 @@ describe('the issuer of an authorization response', () => {
     [true, `${ISSUER}/`, false],
     [true, 'https://AUTH.example', false],
     [true, `${ISSUER}:443`, false],
-  ])('advertised %s and given as %j: taken %s', async (advertised, iss, taken) => {
+  ])('(support advertised: %s, iss: %j) makes the client accept the response: %s', async (advertised, iss, taken) => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { authorization_response_iss_parameter_supported: advertised });
     world.back = { iss };
@@ -182,7 +182,7 @@ describe('the issuer of an authorization response', () => {
 describe('discovery', () => {
   const WELL_KNOWN = 'https://mcp.example/.well-known/oauth-protected-resource';
 
-  test('is requested only from the URL in the challenge', async () => {
+  test('reads only the URL in the challenge', async () => {
     const world = new OAuthWorld();
     world.documents.delete(`${WELL_KNOWN}/mcp`);
     world.resource({}, 'https://mcp.example/elsewhere');
@@ -193,7 +193,7 @@ describe('discovery', () => {
     expect(world.read).toHaveLength(2);
   });
 
-  test('is requested from the well-known URLs in order', async () => {
+  test('tries the well-known URLs in order', async () => {
     const world = new OAuthWorld();
     world.documents.delete(`${WELL_KNOWN}/mcp`);
     world.resource({ resource: 'https://mcp.example' }, WELL_KNOWN);
@@ -202,7 +202,7 @@ describe('discovery', () => {
     expect(world.tokenRequests[0]!['resource']).toBe('https://mcp.example');
   });
 
-  test('an HTML page is not metadata; some servers answer every path with one', async () => {
+  test('does not take an HTML page for metadata, because some servers answer every path with one', async () => {
     const world = new OAuthWorld();
     world.documents.set(`${WELL_KNOWN}/mcp`, { body: '<!doctype html>' });
     world.resource({ resource: 'https://mcp.example' }, WELL_KNOWN);
@@ -264,7 +264,7 @@ describe('discovery', () => {
   );
 
   test.each(['authorization_endpoint', 'token_endpoint', 'registration_endpoint'])(
-    'refuses a %s in the inner network',
+    'refuses a %s in a private network',
     async (name) => {
       const world = new OAuthWorld();
       world.issuer(ISSUER, { [name]: 'https://169.254.169.254/latest' });
@@ -279,14 +279,14 @@ describe('discovery', () => {
     await expect(send(world.authorizer())).rejects.toMatchObject({ code: 'blocked' });
   });
 
-  test('does not mistake a server that fails for one without metadata', async () => {
+  test('does not treat a failing server as one without metadata', async () => {
     const world = new OAuthWorld();
     world.documents.set(`${WELL_KNOWN}/mcp`, { status: 503 });
     await expect(send(world.authorizer())).rejects.toMatchObject({ code: 'unreachable' });
     expect(world.read).toHaveLength(1);
   });
 
-  test('takes the authorization server that is chosen', async () => {
+  test('uses the authorization server that the application chooses', async () => {
     const world = new OAuthWorld();
     const issuers = [ISSUER, 'https://second.example'];
     world.resource({ authorization_servers: issuers });
@@ -335,7 +335,7 @@ describe('a server of 2025-03-26', () => {
 describe('the client id', () => {
   const DOCUMENT = 'https://app.example/client.json';
 
-  test('is a known client first', async () => {
+  test('is the one that the application gave, if it gave one', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { client_id_metadata_document_supported: true });
     await send(world.authorizer({ client: { clientId: 'app' }, clientMetadataUrl: DOCUMENT }));
@@ -343,7 +343,7 @@ describe('the client id', () => {
     expect(world.registrations).toEqual([]);
   });
 
-  test('is its metadata URL if the authorization server supports that', async () => {
+  test('is the metadata URL if the authorization server supports that', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { client_id_metadata_document_supported: true });
     await send(world.authorizer({ clientMetadataUrl: DOCUMENT }));
@@ -379,7 +379,7 @@ describe('the client id', () => {
     });
   });
 
-  test('that is refused has an error with the reason', async () => {
+  test('that is refused causes an error with the reason', async () => {
     const world = new OAuthWorld();
     world.onregister = () => ({ status: 400, body: { error: 'invalid_redirect_uri', error_description: 'Use https' } });
     await expect(send(world.authorizer())).rejects.toMatchObject({
@@ -389,7 +389,7 @@ describe('the client id', () => {
     });
   });
 
-  test('is registered once for all runs that share a store', async () => {
+  test('is registered once for all authorizers that share a store', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     await send(world.authorizer({ store }));
@@ -401,7 +401,7 @@ describe('the client id', () => {
   });
 
   test.each([
-    ['its secret has ended', { secretExpiresAt: 1 }],
+    ['its secret has expired', { secretExpiresAt: 1 }],
     ['it has another redirect URI', { redirectUris: ['http://127.0.0.1:1/callback'] }],
   ])('is registered again if %s', async (_, members) => {
     const world = new OAuthWorld();
@@ -426,7 +426,7 @@ describe('the client id', () => {
     'https://app.example/',
     'https://app.example',
     'https://app.example/a#b',
-  ])('cannot be %s', (clientMetadataUrl) => {
+  ])('cannot be the URL %s', (clientMetadataUrl) => {
     expect(() => new OAuthWorld().authorizer({ clientMetadataUrl })).toThrow(TypeError);
   });
 });
@@ -449,7 +449,7 @@ describe('credentials are bound to their issuer', () => {
     expect((await send(authorizer, accepts('access-2'))).sent).toEqual(['Bearer access-1', 'Bearer access-2']);
     expect(world.registrations).toHaveLength(1);
     expect(JSON.stringify(world.asked)).not.toMatch(/client-of-auth|refresh-1|access-1/);
-    // The client may be of use again; the tokens are not.
+    // The client may be needed again. The tokens are not.
     expect(await store.get(KEY)).toEqual({ client: { clientId: 'client-of-auth.example', redirectUris: [REDIRECT] } });
     expect(await store.issuers(SERVER)).toEqual([SECOND, ISSUER]);
   });
@@ -469,7 +469,7 @@ describe('credentials are bound to their issuer', () => {
   test.each([
     ['named', { ...CLIENT, issuer: ISSUER }],
     ['not named', CLIENT],
-  ])('a client whose issuer is %s is not sent to another', async (_, client) => {
+  ])('a client whose issuer is %s is not sent to another issuer', async (_, client) => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer({ client });
     await send(authorizer);
@@ -480,7 +480,7 @@ describe('credentials are bound to their issuer', () => {
     expect(world.visited).toHaveLength(1);
   });
 
-  test('the address of a document is good everywhere', async () => {
+  test('a client metadata URL is valid at every issuer', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { client_id_metadata_document_supported: true });
     const authorizer = world.authorizer({ clientMetadataUrl: 'https://app.example/client.json' });
@@ -499,14 +499,14 @@ describe('scopes', () => {
       authorization ? undefined : challenge(401, `Bearer scope="${scope}"`);
   const scopeOf = (url: URL | undefined): string | null => url!.searchParams.get('scope');
 
-  test('are those of the challenge', async () => {
+  test('are those in the challenge', async () => {
     const world = new OAuthWorld();
     world.resource({ scopes_supported: ['all'] });
     await send(world.authorizer(), asks('files:read files:list'));
     expect(scopeOf(world.visited[0])).toBe('files:read files:list');
   });
 
-  test('are those of the metadata if the challenge has none', async () => {
+  test('are those in the metadata if the challenge has none', async () => {
     const world = new OAuthWorld();
     world.resource({ scopes_supported: ['a', 'b'] });
     await send(world.authorizer());
@@ -535,7 +535,7 @@ describe('scopes', () => {
         : challenge(403, `Bearer error="insufficient_scope", scope="${needed.join(' ')}"`);
     };
 
-  test('are stepped up to all that were requested, without a refresh', async () => {
+  test('are stepped up to all that were requested so far, without a refresh', async () => {
     const world = new OAuthWorld();
     const gate = wants('write')(() => scopeOf(world.visited.at(-1)));
     const { sent } = await send(world.authorizer(), gate);
@@ -553,14 +553,14 @@ describe('scopes', () => {
     expect(world.visited).toHaveLength(2);
   });
 
-  test('that do not help end after two step-ups', async () => {
+  test('that do not help are requested again at most twice', async () => {
     const world = new OAuthWorld();
     const gate = wants('write')(() => 'read');
     await expect(send(world.authorizer(), gate)).rejects.toMatchObject({ code: 'insufficient_scope' });
     expect(world.visited).toHaveLength(3);
   });
 
-  test('of another 403 are none of ours', async () => {
+  test('are not stepped up after any other 403', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     await send(authorizer);
@@ -571,7 +571,7 @@ describe('scopes', () => {
   });
 });
 
-describe('a token that has ended', () => {
+describe('an expired token', () => {
   test('is refreshed before use, and the refresh token rotates', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
@@ -633,7 +633,7 @@ describe('a token that has ended', () => {
     expect(world.visited).toHaveLength(1);
   });
 
-  describe('and cannot be refreshed because the authorization server is out of order', () => {
+  describe('that cannot be refreshed because the authorization server is down', () => {
     async function kept(expiresAt: number): Promise<Authorizer> {
       const world = new OAuthWorld();
       const store = new MemoryTokenStore();
@@ -645,7 +645,7 @@ describe('a token that has ended', () => {
     }
     const request = { method: 'POST', url: new URL(SERVER) } as const;
 
-    test('is an error, before the server is asked', async () => {
+    test('causes an error before the server is asked', async () => {
       await expect((await kept(2)).headers(request)).rejects.toMatchObject({ code: 'token' });
     });
 
@@ -655,7 +655,7 @@ describe('a token that has ended', () => {
     });
   });
 
-  test('is not requested again for a request that was sent with an older one', async () => {
+  test('is not refreshed again for a request that was sent with an older token', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     await send(authorizer);
@@ -666,7 +666,7 @@ describe('a token that has ended', () => {
     expect(world.asked).toEqual([]);
   });
 
-  test('stored by this process is not mistaken for one that another process got', async () => {
+  test('that this process stored is not mistaken for one from another process', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     world.ontoken = () => world.issue({ refresh_token: undefined });
@@ -676,7 +676,7 @@ describe('a token that has ended', () => {
     expect((await send(world.authorizer({ store }))).sent).toEqual([undefined, 'Bearer access-2']);
   });
 
-  test('of another client is not refreshed', async () => {
+  test('is not refreshed by another client', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     await send(world.authorizer({ store, client: { clientId: 'one' } }));
@@ -687,36 +687,39 @@ describe('a token that has ended', () => {
     ]);
   });
 
-  test('that the server never accepts causes an error', async () => {
+  test('causes an error if the server never accepts it', async () => {
     const world = new OAuthWorld();
     await expect(send(world.authorizer(), accepts())).rejects.toMatchObject({ code: 'rejected' });
     expect(world.tokens).toBe(2);
   });
 
-  test.each(['memory', 'files'])('is refreshed by one of several that share a store in %s', async (kind) => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'everwire-oauth-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const store = kind === 'memory' ? new MemoryTokenStore() : new FileTokenStore(folder);
-    const world = new OAuthWorld();
-    const first = world.authorizer({ store });
-    await send(first);
-    // A refresh token is good once.
-    const used = new Set<string>();
-    world.ontoken = ({ body }) => {
-      const token = body['refresh_token'] as string;
-      if (used.has(token)) return { status: 400, body: { error: 'invalid_grant' } };
-      used.add(token);
-      return undefined;
-    };
-    const others = Array.from({ length: 4 }, () => world.authorizer({ store }));
-    const all = await Promise.all([first, ...others].map((each) => send(each, accepts('access-2'))));
-    for (const { sent } of all) expect(sent).toEqual(['Bearer access-1', 'Bearer access-2']);
-    expect(used).toEqual(new Set(['refresh-1']));
-    expect(world.visited).toHaveLength(1);
-  });
+  test.each(['memory', 'files'])(
+    'is refreshed by one of several authorizers that share a store in %s',
+    async (kind) => {
+      const folder = await mkdtemp(path.join(tmpdir(), 'everwire-oauth-'));
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const store = kind === 'memory' ? new MemoryTokenStore() : new FileTokenStore(folder);
+      const world = new OAuthWorld();
+      const first = world.authorizer({ store });
+      await send(first);
+      // A refresh token works only once.
+      const used = new Set<string>();
+      world.ontoken = ({ body }) => {
+        const token = body['refresh_token'] as string;
+        if (used.has(token)) return { status: 400, body: { error: 'invalid_grant' } };
+        used.add(token);
+        return undefined;
+      };
+      const others = Array.from({ length: 4 }, () => world.authorizer({ store }));
+      const all = await Promise.all([first, ...others].map((each) => send(each, accepts('access-2'))));
+      for (const { sent } of all) expect(sent).toEqual(['Bearer access-1', 'Bearer access-2']);
+      expect(used).toEqual(new Set(['refresh-1']));
+      expect(world.visited).toHaveLength(1);
+    },
+  );
 });
 
-describe('how a client authenticates', () => {
+describe('a client authenticates', () => {
   async function asked(
     methods: string[] | undefined,
     client: object,
@@ -730,16 +733,16 @@ describe('how a client authenticates', () => {
   const basic = `Basic ${btoa('app:the-client-secret')}`;
 
   test.each([
-    ['the server says nothing', undefined, {}],
-    ['the server takes both', ['client_secret_post', 'client_secret_basic'], {}],
-    ['that was agreed on', ['client_secret_post'], { authMethod: 'client_secret_basic' }],
+    ['the metadata does not say how', undefined, {}],
+    ['the metadata allows both', ['client_secret_post', 'client_secret_basic'], {}],
+    ['the client is registered for it', ['client_secret_post'], { authMethod: 'client_secret_basic' }],
   ])('in the header if %s', async (_, methods, client) => {
     const [header, body] = await asked(methods, client);
     expect(header).toBe(basic);
     expect(body).not.toHaveProperty('client_secret');
   });
 
-  test('is encoded in the header as a form is', async () => {
+  test('in the header with form encoding', async () => {
     const [header] = await asked(undefined, { clientId: 'a:b', clientSecret: 'ü +/-._~*' });
     expect(header).toBe(`Basic ${btoa('a%3Ab:%C3%BC+%2B%2F-._%7E*')}`);
   });
@@ -750,7 +753,7 @@ describe('how a client authenticates', () => {
     expect(body).toMatchObject({ client_id: 'app', client_secret: CLIENT.clientSecret });
   });
 
-  test('with its id only if the server supports nothing else', async () => {
+  test('with only its id if the server supports nothing else', async () => {
     const [header, body] = await asked(['none'], {});
     expect(header).toBeUndefined();
     expect(body).not.toHaveProperty('client_secret');
@@ -760,7 +763,7 @@ describe('how a client authenticates', () => {
     ['client_secret_basic', 'basic'],
     ['client_secret_post', 'post'],
     ['none', 'none'],
-  ])('with what the registration returned: %s', async (method, expected) => {
+  ])('with the method that the registration returned: %s', async (method, expected) => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { token_endpoint_auth_methods_supported: [method] });
     world.onregister = ({ body }) => {
@@ -774,13 +777,13 @@ describe('how a client authenticates', () => {
     expect(how).toBe(expected);
   });
 
-  test('never with a method that it does not support', async () => {
+  test('with no method that is not supported', async () => {
     await expect(asked(undefined, { authMethod: 'tls_client_auth' })).rejects.toMatchObject({ code: 'registration' });
   });
 });
 
 describe('client credentials', () => {
-  test('are exchanged for a token of the application, and again when it ends', async () => {
+  test('are exchanged for a token, and again when it expires', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => world.issue({ refresh_token: undefined });
     const authorizer = world.authorizer({ clientCredentials: true, client: CLIENT, scopes: ['mcp:read'] });
@@ -790,7 +793,7 @@ describe('client credentials', () => {
     expect(world.visited).toEqual([]);
   });
 
-  test('are requested again before they expire, without a refusal', async () => {
+  test('are exchanged again before the token expires, without waiting for a refusal', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     const options = { clientCredentials: true, client: CLIENT, store };
@@ -801,7 +804,7 @@ describe('client credentials', () => {
     expect((await send(world.authorizer(options))).sent).toEqual(['Bearer access-2']);
   });
 
-  test.each(['PEM', 'JWK', 'key'])('are signed for with a private key, given as %s', async (form) => {
+  test.each(['PEM', 'JWK', 'key'])('are signed with a private key, given as %s', async (form) => {
     const world = new OAuthWorld();
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const key =
@@ -814,7 +817,7 @@ describe('client credentials', () => {
     expect(decodeJwt(assertion)).toMatchObject({ iss: 'app', sub: 'app', aud: ISSUER });
   });
 
-  test('whose key cannot be read do not show it', async () => {
+  test('do not show a private key that cannot be read', async () => {
     const world = new OAuthWorld();
     const client = { clientId: 'app', privateKey: { key: 'the-secret-key' } };
     const error = await send(world.authorizer({ clientCredentials: true, client })).catch((thrown: unknown) => thrown);
@@ -826,7 +829,7 @@ describe('client credentials', () => {
 describe('assertions', () => {
   const ISSUED = 'urn:ietf:params:oauth:token-type:id-jag';
 
-  test('of a workload are exchanged for a token, and not tried twice', async () => {
+  test('of a workload are exchanged for a token, with one attempt', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => ({ status: 400, body: { error: 'invalid_grant' } });
     const authorizer = world.authorizer({ client: { clientId: 'job' }, assertion: () => Promise.resolve('the-jwt') });
@@ -841,7 +844,7 @@ describe('assertions', () => {
     ]);
   });
 
-  test('that a server repeats are not in its error', async () => {
+  test('are not in the error, even if a server repeats them', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => ({ status: 400, body: { error: 'invalid_grant', error_description: 'no the-signed-jwt' } });
     const assertion = (): Promise<string> => Promise.resolve('the-signed-jwt');
@@ -885,7 +888,7 @@ describe('assertions', () => {
     expect(world.visited).toEqual([]);
   });
 
-  test('of another kind are not accepted from it', async () => {
+  test('of another token type are refused', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => ({ body: { access_token: 'x', issued_token_type: 'urn:x', token_type: 'Bearer' } });
     const fetch = world.fetch;
@@ -921,7 +924,7 @@ describe('DPoP', () => {
     expect(first.jwk).not.toHaveProperty('d');
   });
 
-  test('is used if the metadata requires it, and survives the process', async () => {
+  test('is used if the metadata requires it, and its key survives a restart', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
     bound(world);
@@ -933,7 +936,7 @@ describe('DPoP', () => {
     expect(decodeProtectedHeader(later['dpop']!).jwk).toEqual(decodeProtectedHeader(headers['dpop']!).jwk);
   });
 
-  test('takes the nonces that the token endpoint and the server ask for', async () => {
+  test('uses the nonces from the token endpoint and from the server', async () => {
     const world = new OAuthWorld();
     world.ontoken = ({ headers }) => {
       const { nonce } = decodeJwt(headers['dpop']!);
@@ -964,7 +967,7 @@ describe('DPoP', () => {
     expect(await send(authorizer, () => ({ status: 401, headers }))).toMatchObject({ let: false });
   });
 
-  test('that the application requires is never dropped', async () => {
+  test('is never dropped if the application requires it', async () => {
     const world = new OAuthWorld();
     await expect(send(world.authorizer({ dpop: true }))).rejects.toThrow(
       'does not issue tokens that are bound to a key',
@@ -973,27 +976,27 @@ describe('DPoP', () => {
 });
 
 describe('secrets', () => {
-  /** All that an error shows, in whatever way it is shown. */
+  /** All text that an error can show. */
   function shown(error: unknown): string {
     return `${inspect(error, { depth: 20, showHidden: true })}${JSON.stringify(error)}${String((error as Error).stack)}`;
   }
 
   test.each([
     [
-      'that repeats all it was told',
+      'that repeats the request',
       (form: object) => ({ status: 400, body: { error: 'x', error_description: JSON.stringify(form) } }),
     ],
     [
-      'that answers with tokens of a wrong kind',
+      'that returns tokens of a wrong type',
       () => ({ body: { access_token: 'access-9', token_type: 'mac', refresh_token: 'refresh-9' } }),
     ],
     [
-      'that answers with tokens and something broken',
+      'that returns tokens with an invalid field',
       () => ({ body: { access_token: 'access-9', token_type: 'Bearer', expires_in: 'x' } }),
     ],
-    ['that answers with no JSON', () => ({ body: 'access-9 the-client-secret' })],
+    ['that does not return JSON', () => ({ body: 'access-9 the-client-secret' })],
     [
-      'that challenges',
+      'that sends a challenge',
       (form: object) => ({
         status: 401,
         headers: {
@@ -1001,7 +1004,7 @@ describe('secrets', () => {
         },
       }),
     ],
-  ])('are in no error over a token endpoint %s', async (_, answer) => {
+  ])('are not in an error caused by a token endpoint %s', async (_, answer) => {
     for (const method of ['client_secret_post', 'client_secret_basic']) {
       const world = new OAuthWorld();
       world.issuer(ISSUER, { token_endpoint_auth_methods_supported: [method] });
@@ -1017,7 +1020,7 @@ describe('secrets', () => {
     }
   });
 
-  test('are in no error over a connection that breaks', async () => {
+  test('are not in an error caused by a broken connection', async () => {
     const world = new OAuthWorld();
     const fetch = ((url: string, init: RequestInit) =>
       url.endsWith('/token')
@@ -1028,7 +1031,7 @@ describe('secrets', () => {
     expect(shown(error)).not.toMatch(/the-code|the-client-secret/);
   });
 
-  test('never appear in the authorizer', async () => {
+  test('are not visible in the authorizer', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer({ client: CLIENT });
     await send(authorizer);
@@ -1037,12 +1040,12 @@ describe('secrets', () => {
 });
 
 test.each([
-  ['no grant', {}],
-  ['two grants', { clientCredentials: true, assertion: () => Promise.resolve(''), client: CLIENT }],
+  ['an authorizer without a grant', {}],
+  ['an authorizer with two grants', { clientCredentials: true, assertion: () => Promise.resolve(''), client: CLIENT }],
   ['client credentials without a client', { clientCredentials: true }],
   ['client credentials without a secret', { clientCredentials: true, client: { clientId: 'a' } }],
   ['an assertion without a client', { assertion: () => Promise.resolve('') }],
-  ['what is no scope', { clientCredentials: true, client: CLIENT, scopes: ['a b'] }],
+  ['an invalid scope', { clientCredentials: true, client: CLIENT, scopes: ['a b'] }],
 ])('%s is refused', (_, options) => {
   expect(() => oauth(options)).toThrow(TypeError);
 });

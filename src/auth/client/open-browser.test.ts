@@ -5,7 +5,7 @@ test.each([
   ['darwin', 'open'],
   ['win32', 'rundll32'],
   ['linux', 'xdg-open'],
-] as const)('on %s an address is one argument, whatever it holds', (platform, program) => {
+] as const)('on %s a URL is passed as one argument, whatever it contains', (platform, program) => {
   const address = 'https://auth.example/?a=b&c=$(d)|e';
   const [command, args] = browserCommand(address, platform);
   expect(command).toBe(program);

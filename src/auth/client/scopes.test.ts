@@ -10,35 +10,43 @@ const none: ScopeSources = {
   offline: true,
 };
 
-describe('the scopes of a request', () => {
+describe('the requested scopes', () => {
   test.each<[string, Partial<ScopeSources>, string[]]>([
-    ['are none where nobody names any', {}, []],
+    ['are empty if nothing names any', {}, []],
     ['are those of the challenge, whatever the metadata says', { challenged: ['a'], supported: ['b'] }, ['a']],
-    ['are those of the metadata without a challenge', { supported: ['b', 'c'] }, ['b', 'c']],
-    ['hold those that were asked for before', { challenged: ['a'], former: ['z'] }, ['z', 'a']],
-    ['do not grow by the metadata later', { supported: ['b'], former: ['z'] }, ['z']],
-    ['hold those that the application wants', { wanted: ['w'], challenged: ['a'], supported: ['b'] }, ['w', 'a']],
-    ['are those that the application wants rather than all there are', { wanted: ['w'], supported: ['b'] }, ['w']],
-    ['name each once', { wanted: ['a'], challenged: ['a', 'b'], former: ['b'] }, ['a', 'b']],
+    ['are those of the metadata if the challenge has none', { supported: ['b', 'c'] }, ['b', 'c']],
+    ['include those requested before', { challenged: ['a'], former: ['z'] }, ['z', 'a']],
+    ['do not grow because the metadata has changed', { supported: ['b'], former: ['z'] }, ['z']],
+    ['include those that the application wants', { wanted: ['w'], challenged: ['a'], supported: ['b'] }, ['w', 'a']],
+    ['are those that the application wants, not all that exist', { wanted: ['w'], supported: ['b'] }, ['w']],
+    ['contain each scope once', { wanted: ['a'], challenged: ['a', 'b'], former: ['b'] }, ['a', 'b']],
     [
-      'hold offline_access where the server knows it',
+      'include offline_access if the server supports it',
       { challenged: ['a'], offered: ['offline_access'] },
       ['a', 'offline_access'],
     ],
-    ['do not hold it where the server does not', { challenged: ['a'], offered: ['openid'] }, ['a']],
-    ['do not hold it where it is not wanted', { offered: ['offline_access'], offline: false }, []],
+    [
+      'do not include offline_access if the server does not support it',
+      { challenged: ['a'], offered: ['openid'] },
+      ['a'],
+    ],
+    [
+      'do not include offline_access if the application does not want it',
+      { offered: ['offline_access'], offline: false },
+      [],
+    ],
   ])('%s', (_, sources, expected) => {
     expect(selectScopes({ ...none, ...sources })).toEqual(expected);
   });
 });
 
-test('a parameter without scopes names none', () => {
+test('a parameter without scopes is an empty list', () => {
   expect(scopesIn(undefined)).toBeUndefined();
   expect(scopesIn(' ')).toBeUndefined();
   expect(scopesIn('a  b')).toEqual(['a', 'b']);
 });
 
-test('nothing needed is covered by nothing', () => {
+test('an empty list includes an empty list', () => {
   expect(covers([], undefined)).toBe(true);
   expect(covers(['a', 'b'], ['b'])).toBe(true);
   expect(covers(['a'], ['a', 'b'])).toBe(false);

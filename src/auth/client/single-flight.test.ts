@@ -8,7 +8,7 @@ function deferred(): { promise: Promise<void>; resolve: () => void; reject: (err
   return { promise, resolve, reject };
 }
 
-test('one run serves all who wait for it, and the next is a new one', async () => {
+test('one run serves all waiters, and the next call starts a new run', async () => {
   const flight = new SingleFlight();
   let runs = 0;
   const work = deferred();
@@ -23,7 +23,7 @@ test('one run serves all who wait for it, and the next is a new one', async () =
   expect(runs).toBe(2);
 });
 
-test('one waiter can leave without stopping it for the others', async () => {
+test('a waiter can leave without stopping the run for the others', async () => {
   const flight = new SingleFlight();
   const work = deferred();
   let inner!: AbortSignal;
@@ -37,7 +37,7 @@ test('one waiter can leave without stopping it for the others', async () => {
   expect(await second).toBe(false);
 });
 
-test('it stops when nobody waits any more', async () => {
+test('the run stops when no waiter is left', async () => {
   const flight = new SingleFlight();
   let inner!: AbortSignal;
   const leaving = new AbortController();
@@ -48,7 +48,7 @@ test('it stops when nobody waits any more', async () => {
   expect(await flight.run(() => Promise.resolve(), undefined)).toBe(true);
 });
 
-test('all waiters get its failure, and the next run starts again', async () => {
+test('all waiters get the error of the run, and the next call starts a new run', async () => {
   const flight = new SingleFlight();
   const work = deferred();
   const both = [flight.run(() => work.promise, undefined), flight.run(() => work.promise, undefined)];
