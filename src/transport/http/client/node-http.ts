@@ -13,29 +13,26 @@ export interface NodeHttpOptions {
   readonly connectTimeout?: number;
   /** The largest size of the response headers, in bytes. Default 16 KiB. */
   readonly maxHeaderBytes?: number;
-  /** In place of agents of its own, which keep an idle connection a second less than the server says, or 4
-   * seconds: for certificates, or a proxy that the environment does not name. */
+  /**
+   * Replaces the client's own agents, for certificates, or for a proxy that the environment does not name. The client's
+   * own agents keep an idle connection for half the time that the server says, or 2.5 seconds.
+   */
   readonly httpAgent?: http.Agent;
   readonly httpsAgent?: https.Agent;
 }
 
 /**
- * How long an idle connection is kept if the server does not say. Common servers keep theirs for 5 seconds.
+ * How long a server keeps an idle connection if it does not say: the default of `node:http` and of Python's uvicorn.
  * Milliseconds.
  */
-const IDLE_TIMEOUT = 4000;
+const SERVER_IDLE_TIMEOUT = 5000;
 /**
- * How much earlier than the server the client closes an idle connection, so that no request meets the server's close.
- * Milliseconds.
+ * How much earlier than the server the client closes an idle connection, as a part of the server's time. A request that
+ * meets the server's close fails, and it is unknown whether it ran. On a busy machine either side may be seconds late.
  */
-const MARGIN = 1000;
+const MARGIN = 0.5;
 /** After this many milliseconds of silence, TCP keep-alive checks the peer. */
 const PROBE_AFTER = 30_000;
-/**
- * How many stale connections a request may meet before it gets a fresh one. The server has closed these while they were
- * idle.
- */
-const MAX_STALE = 3;
 
 /** How much of an unwanted body is read so that its connection can be reused. Bytes. */
 const MAX_DISCARDED = 64 * 1024;
@@ -58,8 +55,7 @@ function takeHint({ headers, socket }: http.IncomingMessage): void {
 function shortIdle<T extends http.Agent>(agent: T): T {
   // `node:http` calls this for each connection that becomes idle, and closes the connection at its timeout.
   (agent as unknown as { keepSocketAlive(socket: Socket): boolean }).keepSocketAlive = (socket) => {
-    const hint = hints.get(socket);
-    const idle = hint === undefined ? IDLE_TIMEOUT : hint - MARGIN;
+    const idle = (hints.get(socket) ?? SERVER_IDLE_TIMEOUT) * MARGIN;
     if (idle <= 0) return false;
     socket.unref();
     if (socket.timeout !== idle) socket.setTimeout(idle);
@@ -85,20 +81,21 @@ export function nodeHttp(options: NodeHttpOptions = {}): HttpSend {
     const headers = plain ?? { 'accept-encoding': 'identity', ...request.headers };
     return exchange(request, headers, secure, agent, proxy, connectTimeout, maxHeaderBytes);
   };
-  const send = async (request: HttpRequest): Promise<HttpReply> => {
-    for (let stale = 0; ; stale += 1) {
-      try {
-        return await once(request);
-      } catch (error) {
-        if (!(error instanceof StaleConnection) || stale >= MAX_STALE) throw error;
-      }
-    }
-  };
+  const send = (request: HttpRequest): Promise<HttpReply> =>
+    once(request).catch((error: unknown) => {
+      if (error instanceof StaleConnection) return once(request);
+      throw error;
+    });
   const close = (): void => {
     if (!options.httpAgent) httpAgent?.destroy();
     if (!options.httpsAgent) httpsAgent?.destroy();
   };
   return Object.assign(send, { close });
+}
+
+/** A server that has closed one idle connection may have closed all of them. The next request opens a new one. */
+function closeIdle(agent: http.Agent): void {
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
 /** A kept connection was already closed when the request was written to it. */
@@ -169,6 +166,7 @@ function exchange(
     });
     client.on('error', (cause: NodeJS.ErrnoException) => {
       clearTimeout(timer);
+      if (client.reusedSocket && !cancellation?.ended) closeIdle(agent);
       reject(sendError(cause, connected, client.reusedSocket, body !== undefined, url, proxy));
     });
     client.on('upgrade', (_response, socket) => {

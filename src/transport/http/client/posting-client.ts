@@ -127,15 +127,20 @@ export abstract class PostingClient implements Transport {
   protected initialized(): void {}
 
   protected ask(_request: Request, body: string): Promise<void> {
-    return this.tell(body);
+    // Sent once only: the server may have run it although the connection was lost.
+    return this.tell(body, 1);
   }
 
   protected cancel(_notification: Notification, body: string): Promise<void> {
     return this.tell(body);
   }
 
-  /** Sends what has no answer (2025-11-25, transports: Sending Messages, 4). */
-  protected async tell(body: string): Promise<void> {
+  /**
+   * Sends a message for which the server returns 202 (2025-11-25, transports: Sending Messages, 4). If the connection is
+   * lost before that, a response or a notification is sent again: a second one does no harm, while a server that never
+   * gets a response waits for it until its limit.
+   */
+  protected async tell(body: string, attempts = 2): Promise<void> {
     const limit = this.#acceptTimeout;
     const cancellation = new Lifetime();
     this.#telling.add(cancellation);
@@ -143,7 +148,12 @@ export abstract class PostingClient implements Transport {
       cancellation.abort(new AnswerLost(`The server did not accept a message within ${limit} ms`));
     const deadline = new Deadline({ timeout: limit }, late, this.endpoint.loginActiveUntil);
     try {
-      const reply = await this.post(body, cancellation);
+      const post = (): Promise<HttpReply> => this.post(body, cancellation);
+      const again = (error: unknown): Promise<HttpReply> => {
+        if (attempts === 1 || cancellation.ended || !(error instanceof AnswerLost)) throw error;
+        return post();
+      };
+      const reply = await post().catch(again);
       reply.discard();
     } catch (error) {
       throw this.judged(error);

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { event, events, scripted, type Asked } from '../../../../test/support/http-server.ts';
 import { certainlyNotExecuted } from '../../../jsonrpc/error-chain.ts';
-import { notification, request, type Message } from '../../../jsonrpc/message.ts';
-import { HttpStatusError, SessionGone } from './errors.ts';
+import { notification, request, resultResponse, type Message } from '../../../jsonrpc/message.ts';
+import { AnswerLost, HttpStatusError, SessionGone } from './errors.ts';
 import { SseClient, type SseClientOptions } from './sse-client.ts';
 
 function make(url: URL, options?: SseClientOptions) {
@@ -47,6 +47,14 @@ test('messages go to the endpoint that the server names, and arrive on the strea
   expect(server.asked[0]!.headers).toMatchObject({ accept: 'text/event-stream', 'x-api-key': 'key' });
   expect(server.asked[1]!.headers).toMatchObject({ 'content-type': 'application/json', 'x-api-key': 'key' });
   expect(errors).toEqual([]);
+});
+
+test('a request whose connection is lost is not sent again, but a response is', async () => {
+  const { client, server } = await opened((_asked, response) => void response.socket!.resetAndDestroy());
+  await expect(client.send(request(1, 'tools/call'))).rejects.toThrow(AnswerLost);
+  expect(server.asked).toHaveLength(2);
+  await expect(client.send(resultResponse('q1', {}))).rejects.toThrow(AnswerLost);
+  expect(server.asked).toHaveLength(4);
 });
 
 test('nothing overtakes notifications/initialized, even if it fails', async () => {

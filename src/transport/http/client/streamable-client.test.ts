@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closedPort, event, events, json, scripted, type Asked } from '../../../../test/support/http-server.ts';
 import { hello } from '../../../../test/support/wire.ts';
 import { certainlyNotExecuted } from '../../../jsonrpc/error-chain.ts';
-import { notification, request, type Message } from '../../../jsonrpc/message.ts';
+import { notification, request, resultResponse, type Message } from '../../../jsonrpc/message.ts';
 import { AnswerLost, HttpStatusError, SessionGone } from './errors.ts';
 import { NotSent } from './http.ts';
 import { StreamableClient, type StreamableClientOptions } from './streamable-client.ts';
@@ -447,6 +447,21 @@ describe('messages without an answer', () => {
     const results = await Promise.allSettled(sent);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
     await expect(sent[1]).rejects.toThrow('did not accept a message within 50 ms');
+  });
+
+  test('a response or notification whose connection is lost is sent again', async () => {
+    const got: unknown[] = [];
+    const server = await serving(({ body }, response) => {
+      if (got.push(body) === 1 || body.method === 'twice') response.socket!.resetAndDestroy();
+      else response.writeHead(202).end();
+    });
+    const { client, errors } = await open(server.url);
+    const answer = resultResponse('q1', { roots: [] });
+    await client.send(answer);
+    expect(got).toEqual([answer, answer]);
+    await expect(client.send(notification('twice'))).rejects.toThrow(AnswerLost);
+    expect(got.slice(2)).toEqual([notification('twice'), notification('twice')]);
+    expect(errors).toEqual([]);
   });
 
   test('a limited number of messages may wait', async () => {

@@ -93,8 +93,8 @@ export class StreamableClient extends PostingClient {
     void this.#listen();
   }
 
-  protected override async tell(body: string): Promise<void> {
-    await super.tell(body);
+  protected override async tell(body: string, attempts?: number): Promise<void> {
+    await super.tell(body, attempts);
     this.#listenAgain();
   }
 
