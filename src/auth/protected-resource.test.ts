@@ -10,7 +10,7 @@ const resource = (options: Partial<ResourceOptions> = {}, scopes: readonly strin
   new ProtectedResource({ resource: RESOURCE, ...options }, [ISSUER], scopes);
 
 describe('the metadata', () => {
-  test.each(PATHS)('is at %s', (path) => {
+  test.each(PATHS)('is served at %s', (path) => {
     expect(resource().document(path)).toEqual({
       resource: RESOURCE,
       authorization_servers: [ISSUER],
@@ -20,7 +20,7 @@ describe('the metadata', () => {
   });
 
   test.each(['/', '/mcp', '/.well-known/oauth-protected-resource/', '/.well-known/oauth-protected-resource/other'])(
-    'is not at %s',
+    'is not served at %s',
     (path) => {
       expect(resource().document(path)).toBeUndefined();
     },
@@ -63,7 +63,7 @@ describe('the metadata', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('the error description of a refusal', () => {
   test.each([
     [
       'without a token',
@@ -105,6 +105,6 @@ test.each<[string, Partial<ResourceOptions>, string[], string[]]>([
   ['An authorization server must be an https URL', {}, [ISSUER, 'http://issuer.example'], []],
   ['Not a scope: "a b"', {}, [ISSUER], ['a b']],
   ['Not a scope: "a b"', { scopesSupported: ['a b'] }, [ISSUER], []],
-])('options that cannot work are refused: %s', (said, options, servers, scopes) => {
+])('invalid options are refused: %s', (said, options, servers, scopes) => {
   expect(() => new ProtectedResource({ resource: RESOURCE, ...options }, servers, scopes)).toThrow(said);
 });

@@ -4,7 +4,7 @@ import { withoutSecret } from './redact.ts';
 
 const SECRET = 'sec/ret+token==';
 
-test('of an error and its causes only the words are left', () => {
+test('an error and its causes are reduced to their messages', () => {
   const config = { headers: { authorization: `Bearer ${SECRET}` } };
   const cause = Object.assign(new Error(`refused for ${SECRET}`), { config });
   function introspect(): TypeError {
@@ -33,7 +33,7 @@ test.each([
   expect(error.message).toBe(`The credential cannot be checked: ${said}`);
 });
 
-test('circular causes end', () => {
+test('circular causes are followed only once', () => {
   const error = new Error('round');
   error.cause = error;
   expect(withoutSecret(error, SECRET).message).toContain('round: round');

@@ -3,15 +3,15 @@ import { scrubber, withoutQueries } from './scrub.ts';
 
 const KEY = ['-----BEGIN PRIVATE KEY-----', 'MIIEvQIBADANBgkqhkiG9w0', 'c2hvcnQ=', '-----END PRIVATE KEY-----'];
 
-describe('a secret is taken out', () => {
+describe('a secret is removed', () => {
   test.each([
-    ['as they are', KEY.join('\n')],
-    ['as Windows has them', KEY.join('\r\n')],
-    ['as one character of old', KEY.join('\r')],
-    ['written out, as in a variable', KEY.join(String.raw`\n`)],
-    ['written out, as Windows has them', KEY.join(String.raw`\r\n`)],
-    ['and indented', KEY.join('\n  ')],
-  ])('line by line, with ends %s', (_, secret) => {
+    ['LF', KEY.join('\n')],
+    ['CR LF', KEY.join('\r\n')],
+    ['CR', KEY.join('\r')],
+    ['escaped LF, as in a variable', KEY.join(String.raw`\n`)],
+    ['escaped CR LF', KEY.join(String.raw`\r\n`)],
+    ['LF and indentation', KEY.join('\n  ')],
+  ])('line by line, with line ends: %s', (_, secret) => {
     const scrub = scrubber([secret]);
     for (const line of KEY) expect(scrub(`  ${line}`)).toBe('  [redacted]');
     expect(scrub(secret)).toBe('[redacted]');
@@ -22,15 +22,15 @@ describe('a secret is taken out', () => {
     ['a quotation mark', 'pa"ss"word-1234', String.raw`pa\"ss\"word-1234`],
     ['a backslash', String.raw`pass\word`, String.raw`pass\\word`],
     ['a tab', 'pass\tword', String.raw`pass\tword`],
-    ['other letters', 'passwört-😀', String.raw`passw\u00f6rt-\ud83d\ude00`],
+    ['non-ASCII letters', 'passwört-😀', String.raw`passw\u00f6rt-\ud83d\ude00`],
     ['a slash', 'c2l0/ZW4+', String.raw`c2l0\/ZW4+`],
-    ['what HTML has', '<pass&word>', String.raw`\u003cpass\u0026word\u003e`],
-    ['what no address has', 'pass word%', 'pass%20word%25'],
+    ['characters that HTML escapes', '<pass&word>', String.raw`\u003cpass\u0026word\u003e`],
+    ['characters that a URL escapes', 'pass word%', 'pass%20word%25'],
     ['lower-case escapes', 'päss/word', 'p%c3%a4ss%2fword'],
     ['a plus for a space', 'pass word&1', 'pass+word%261'],
-    ['what only forms escape', "pass word's", 'pass+word%27s'],
-    ['half of a pair', 'password\ud83d', String.raw`password\ud83d`],
-    ['half of a pair, in an address', 'password\ud83d', 'password%EF%BF%BD'],
+    ['characters that only forms escape', "pass word's", 'pass+word%27s'],
+    ['a lone surrogate', 'password\ud83d', String.raw`password\ud83d`],
+    ['a lone surrogate, in a URL', 'password\ud83d', 'password%EF%BF%BD'],
   ])('unchanged and in other encodings, with %s in it', (_, secret, written) => {
     expect(scrubber([secret])(`a ${secret} b ${written} c`)).toBe('a [redacted] b [redacted] c');
   });
@@ -42,12 +42,12 @@ describe('a secret is taken out', () => {
   });
 });
 
-describe('a secret that is cut is taken out', () => {
+describe('a truncated secret is removed', () => {
   const secret = 'sk-0123456789abcdef';
   const scrub = scrubber([secret]);
   const kept = 8;
 
-  test('where its beginning ends a line', () => {
+  test('if its beginning is at the end of a line', () => {
     for (let length = kept; length < secret.length; length += 1) {
       const cut = secret.slice(0, length);
       for (const end of ['', '\n', '\r\nmore', '…']) expect(scrub(`key=${cut}${end}`)).toBe(`key=[redacted]${end}`);
@@ -56,7 +56,7 @@ describe('a secret that is cut is taken out', () => {
     }
   });
 
-  test('where its end begins a line', () => {
+  test('if its end is at the beginning of a line', () => {
     for (let length = kept; length < secret.length; length += 1) {
       const cut = secret.slice(-length);
       for (const before of ['', 'a\n', '…']) expect(scrub(`${before}${cut} b`)).toBe(`${before}[redacted] b`);
@@ -64,7 +64,7 @@ describe('a secret that is cut is taken out', () => {
     }
   });
 
-  test('from very many lines in little time', () => {
+  test('quickly, even from very many lines', () => {
     const text = `${secret.slice(0, 12)}\n${secret.slice(-12)} ${secret.slice(0, 12)} \n`.repeat(20_000);
     const started = process.cpuUsage();
     expect(scrub(text)).not.toContain('abcdef ');
@@ -72,12 +72,12 @@ describe('a secret that is cut is taken out', () => {
   });
 });
 
-test('a secret of a few letters is kept, even as a single line', () => {
+test('a secret of a few letters is not removed, even if it is a whole line', () => {
   const text = 'a short word: short';
   expect(scrubber(['short', 'word\nshort\n', ''])(text)).toBe(text);
 });
 
-test('a password in a URL is taken out up to the last @ before the host', () => {
+test('a password in a URL is removed up to the last @ before the host', () => {
   const scrub = scrubber([]);
   expect(scrub('https://user:p@ss:word@host/x@y?a@b')).toBe('https://[redacted]@host/x@y?a@b');
   expect(scrub('https://host/a@b')).toBe('https://host/a@b');

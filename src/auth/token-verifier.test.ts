@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AuthInfo } from '../protocol/types.ts';
 import { checkAuthInfo, InvalidToken } from './token-verifier.ts';
 
-test('a caller needs a principal and a list of scopes', () => {
+test('a principal and a list of scopes are required', () => {
   const auth = { principal: 'ada', scopes: [] };
   expect(checkAuthInfo(auth)).toBe(auth);
 });

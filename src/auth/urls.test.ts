@@ -21,7 +21,7 @@ test.each([
   expect(() => identifierUrl(text, 'It')).toThrow(new TypeError(message));
 });
 
-test('an identifier has no query, not even an empty one', () => {
+test('an identifier must not have a query, not even an empty one', () => {
   expect(identifierUrl('https://a.example/b', 'It').href).toBe('https://a.example/b');
   expect(() => identifierUrl('https://a.example/b?', 'It')).toThrow(new TypeError('It must not have a query'));
 });

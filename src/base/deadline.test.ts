@@ -11,7 +11,7 @@ function timer() {
   return { onexpired, person, deadline };
 }
 
-test('a limit is over when its time is', () => {
+test('a limit passes after its time', () => {
   const { onexpired } = timer();
   vi.advanceTimersByTime(999);
   expect(onexpired).not.toHaveBeenCalled();
@@ -20,7 +20,7 @@ test('a limit is over when its time is', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('it does not pass during a login, and starts again after it', () => {
+test('a limit does not pass during a login, and starts again after it', () => {
   const { onexpired, person } = timer();
   vi.advanceTimersByTime(500);
   person.until = Infinity;
@@ -32,7 +32,7 @@ test('it does not pass during a login, and starts again after it', () => {
   expect(onexpired).toHaveBeenCalledOnce();
 });
 
-test('earlier logins do not matter', () => {
+test('earlier logins have no effect', () => {
   vi.advanceTimersByTime(5000);
   const { onexpired, person } = timer();
   person.until = Date.now() - 1;
@@ -48,7 +48,7 @@ test.each([0, 2 ** 31, Infinity])('an infinite limit never passes: %d', (limit) 
   expect(onexpired).not.toHaveBeenCalled();
 });
 
-test('it can be ended during a login', () => {
+test('a limit can be ended during a login', () => {
   const { onexpired, person, deadline } = timer();
   person.until = Infinity;
   vi.advanceTimersByTime(5000);

@@ -11,7 +11,7 @@ class Work extends Lifetime {
   }
 }
 
-test('the signal fires with the reason, whether it was wanted before or after', () => {
+test('the signal fires with the reason, whether it was first read before or after the end', () => {
   const reason = new Error('enough');
   const before = new Work();
   const { signal } = before;
@@ -24,7 +24,7 @@ test('the signal fires with the reason, whether it was wanted before or after', 
   expect(after.ended).toBe(reason);
 });
 
-test('a settled lifetime ends without notifying its listeners', () => {
+test('a lifetime that has settled ends without notifying its listeners', () => {
   const work = new Work();
   const { signal } = work;
   work.settle(new Error('answered'));

@@ -10,11 +10,11 @@ test.each([
   ['sortby', 'sort_by'],
   ['limits', 'limit'],
   ['ab', 'a'],
-])('%s means %s', (word, meant) => {
+])('%s suggests %s', (word, meant) => {
   expect(nearest(word, known)).toBe(meant);
 });
 
-test('a word that is near to none means none', () => {
+test('a word that is not similar to any other suggests nothing', () => {
   expect(nearest('country', known)).toBeUndefined();
   expect(suggestion('country', known)).toBe('');
 });

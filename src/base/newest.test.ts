@@ -8,7 +8,7 @@ test('finds the newest present item, in any order of removal', () => {
       const newest = new Newest<object>();
       let there: object[] = [];
       for (const step of steps) {
-        // About as many go as come.
+        // As many items are removed as are added.
         const gone = there[step - 25];
         if (gone) {
           newest.delete(gone);

@@ -4,14 +4,14 @@ import { printable, printableLine } from './printable.ts';
 const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-/** The code points that fool a terminal or its reader, by what they are. */
+/** The code points that can mislead a terminal or its reader, by their kind. */
 const UNSAFE: Record<string, readonly number[]> = {
-  'C0, but for tab and line break': range(0, 0x1f).filter((code) => code !== 9 && code !== 10),
+  'C0, except tab and line break': range(0, 0x1f).filter((code) => code !== 9 && code !== 10),
   'DEL and C1': range(0x7f, 0x9f),
-  'direction of writing': [0x061c, 0x200e, 0x200f, ...range(0x202a, 0x202e), ...range(0x2066, 0x2069)],
-  'separators of lines and paragraphs': [0x2028, 0x2029],
-  'no width': [0x00ad, 0x180e, 0x200b, 0x200c, 0x200d, ...range(0x2060, 0x2064), 0xfeff],
-  'halves of pairs': [0xd800, 0xdbff, 0xdc00, 0xdfff],
+  'writing direction': [0x061c, 0x200e, 0x200f, ...range(0x202a, 0x202e), ...range(0x2066, 0x2069)],
+  'line and paragraph separators': [0x2028, 0x2029],
+  'zero width': [0x00ad, 0x180e, 0x200b, 0x200c, 0x200d, ...range(0x2060, 0x2064), 0xfeff],
+  'lone surrogates': [0xd800, 0xdbff, 0xdc00, 0xdfff],
 };
 
 describe.each(Object.entries(UNSAFE))('%s', (_, codes) => {
@@ -28,7 +28,7 @@ describe.each(Object.entries(UNSAFE))('%s', (_, codes) => {
   );
 });
 
-test('all that shows nothing is made visible', () => {
+test('every invisible character is made visible', () => {
   const ignorable = /^\p{Default_Ignorable_Code_Point}$/u;
   const all = range(0, 0x10ffff)
     .map((code) => String.fromCodePoint(code))
@@ -38,29 +38,29 @@ test('all that shows nothing is made visible', () => {
   expect(printable('a\u{e0041}b')).toBe(String.raw`a\udb40\udc41b`);
 });
 
-test('of the variation selectors, only the one after an emoji stays', () => {
+test('of the variation selectors, only one after an emoji is kept', () => {
   expect(printable('⚠️ ❤️')).toBe('⚠️ ❤️');
   expect(printable('⚠️\ufe0f ⚠\ufe0e a\ufe0f \ufe0f')).toBe(String.raw`⚠️\ufe0f ⚠\ufe0e a\ufe0f \ufe0f`);
 });
 
-test('line breaks and tabs stay in text of several lines', () => {
+test('line breaks and tabs are kept in text of several lines', () => {
   expect(printable('a\r\nb\nc\td')).toBe('a\nb\nc\td');
   expect(printableLine('a\r\nb\nc\td')).toBe(String.raw`a\nb\nc\td`);
 });
 
-test.each(['Grüße, 你好, שלום', 'می‌خواهم', 'क्‍ष', '👩‍💻 ❤️‍🔥 👩🏽‍🚀', '😀'])('%s stays', (text) => {
+test.each(['Grüße, 你好, שלום', 'می‌خواهم', 'क्‍ष', '👩‍💻 ❤️‍🔥 👩🏽‍🚀', '😀'])('%s is kept', (text) => {
   expect(printable(text)).toBe(text);
 });
 
-test('surrogate pairs stay, anywhere in a long text', () => {
+test('surrogate pairs are kept, anywhere in a long text', () => {
   for (const before of ['\u001b', '\u001b\u001b']) {
     const emoji = '😀'.repeat(10_000);
     expect(printable(before + emoji)).toBe(String.raw`\u001b`.repeat(before.length) + emoji);
   }
 });
 
-describe('with any neighbouring character', () => {
-  /** The same rules as patterns, which are slow. */
+describe('beside any other character', () => {
+  /** The same rules as regular expressions, which are slow. */
   const unsafe =
     // oxlint-disable-next-line no-control-regex -- they are what is looked for
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\ufff9-\ufffb\p{Surrogate}]|(?<!\p{Extended_Pictographic})\ufe0f|(?!\u200c|\u200d|\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
@@ -92,9 +92,12 @@ describe('with any neighbouring character', () => {
   const pairs = ['👩', '\u{1f3fd}', '\u{10000}', '\u{10ffff}', '\u{e007f}', '\u{e0080}', '\u{e0100}', '\u{1d173}'];
   const all = [...characters, ...pairs, '\ud800', '\udb40', '\udbff', '\udc00', '\udfff'];
 
-  test.each(all.map((first) => [JSON.stringify(first), first]))('it is escaped by the same rule: %s', (_, first) => {
-    const texts = all.flatMap((second) => all.map((third) => first + second + third));
-    const longer = texts.flatMap((text) => [text, `م\u200d${text}`, `${text}م`]);
-    expect(longer.map(printable)).toEqual(longer.map(expected));
-  });
+  test.each(all.map((first) => [JSON.stringify(first), first]))(
+    'a character is escaped by the same rule: %s',
+    (_, first) => {
+      const texts = all.flatMap((second) => all.map((third) => first + second + third));
+      const longer = texts.flatMap((text) => [text, `م\u200d${text}`, `${text}م`]);
+      expect(longer.map(printable)).toEqual(longer.map(expected));
+    },
+  );
 });

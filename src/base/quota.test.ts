@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { Quota } from './quota.ts';
 
-test('one owner is bounded, and others are not touched by that', () => {
+test('one owner has a limit, which does not affect others', () => {
   const quota = new Quota(10, 3);
   expect(quota.take('ada', 3)).toBe(true);
   expect(quota.take('ada', 1)).toBe(false);
   expect(quota.take('bob', 3)).toBe(true);
 });
 
-test('all together are bounded, without an owner too', () => {
+test('all owners together have a limit, and so do requests without an owner', () => {
   const quota = new Quota(10, 3);
   expect(quota.take(undefined, 9)).toBe(true);
   expect(quota.take('ada', 2)).toBe(false);
@@ -16,7 +16,7 @@ test('all together are bounded, without an owner too', () => {
   expect(quota.take('ada', 1)).toBe(true);
 });
 
-test('what is given back can be taken again, and what was refused took nothing', () => {
+test('a unit that was released can be taken again, and a refused one took nothing', () => {
   const quota = new Quota(4, 3);
   quota.take('ada', 2);
   quota.take('ada', 1);

@@ -6,7 +6,7 @@ import { streamTransport } from '../transport/stdio/stream.ts';
 import type { Transport } from '../transport/transport.ts';
 import { sendBudget } from './send-budget.ts';
 
-/** Five of these are more than all connections may keep together. */
+/** Five of these are more than the limit of all connections together. */
 const large = notification('notifications/x', { text: 'x'.repeat(60_000_000) });
 
 const OVER: Record<string, () => Transport & { readonly closeReason?: Error | undefined }> = {
@@ -19,7 +19,7 @@ const OVER: Record<string, () => Transport & { readonly closeReason?: Error | un
 };
 
 for (const [name, open] of Object.entries(OVER)) {
-  test(`over ${name}, at the total limit the connection that has waited longest fails, and the newest goes on`, async () => {
+  test(`over ${name}, at the total limit the connection that has waited longest fails, and the newest one continues`, async () => {
     const transports = [];
     for (let n = 0; n < 5; n += 1) {
       const transport = open();

@@ -4,7 +4,7 @@ import { MAX_TIMER, startTimer } from './timer.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test.each([1, 1000, MAX_TIMER])('a limit is over when its time is: %d', (limit) => {
+test.each([1, 1000, MAX_TIMER])('a timer fires after its time: %d', (limit) => {
   const onexpired = vi.fn<() => void>();
   startTimer(limit, onexpired);
   vi.advanceTimersByTime(limit - 1);

@@ -15,7 +15,7 @@ test('waits until the work completes, fails or is cancelled', async () => {
   expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 });
 
-test('a wait ends with the work, with the signal, or when its time is over', async () => {
+test('a wait ends with the work, with the signal, or after its time', async () => {
   const never = new Promise<string>(() => {});
   expect(await waitFor(Promise.resolve('done'), { timeout: 1000 })).toBe('done');
   await expect(waitFor(never, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');

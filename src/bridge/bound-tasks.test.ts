@@ -8,13 +8,13 @@ import { serve } from '../wire/serve.ts';
 import { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
 import { createFleet } from './fleet/fleet.ts';
 
-// It is loaded when it is first needed, and that takes a while.
+// It is loaded when it is first needed, which takes a while.
 beforeAll(() => import('../wire/negotiate.ts'));
 
 const RELATED = 'io.modelcontextprotocol/related-task';
 const related = (taskId: string): JsonObject => ({ [RELATED]: { taskId } });
 
-/** A bridge to one server with tasks, which sees one caller. */
+/** A bridge to one server with tasks. The server sees one caller. */
 function bridged(options: Partial<BridgeOptions> = {}, eras: 'legacy' | 'modern' = 'modern') {
   const heard: Exchange[] = [];
   const task = (taskId: string): JsonObject => ({ taskId, status: 'working' });
@@ -72,7 +72,7 @@ test.each<[string, Partial<BridgeOptions>]>([
   ['own', {}],
   ['shared', { connections: 'shared' }],
   ['pooled', { connections: 2 }],
-])('a task is for the principal that began it, on an %s connection', async (_, options) => {
+])('only the principal that created a task can use it (connection: %s)', async (_, options) => {
   const { bridge, seen } = bridged(options);
   const { taskId } = await bridge.service(from('ann', 'tools/call', { name: 'x' }));
   expect(taskId).toMatch(/^t\.[\w-]{22}$/);
@@ -93,7 +93,7 @@ test.each<[string, Partial<BridgeOptions>]>([
   expect(seen).toHaveLength(before);
 });
 
-test('every place of a task id is bound', async () => {
+test('every field that holds a task id is bound to the principal', async () => {
   const { bridge } = bridged({}, 'legacy');
   const session = { id: 's', signal: new AbortController().signal };
   const caller = { session, revision: '2025-11-25' } as const;
@@ -111,7 +111,7 @@ test('every place of a task id is bound', async () => {
   expect(exchange.asked).toMatchObject([{ params: { _meta: related(taskId) } }]);
 });
 
-test('a subscription names the tasks of its own principal', async () => {
+test('a subscription can name only the tasks of its own principal', async () => {
   const { bridge, heard } = bridged();
   const { taskId } = await bridge.service(from('ann', 'tools/call', { name: 'x' }));
   const notifications = { taskIds: [taskId, 't'], toolsListChanged: true };
@@ -137,7 +137,7 @@ describe('on a shared connection', () => {
     ...(taskId !== undefined && { _meta: related(taskId) }),
   });
 
-  test('a notification or a question of a task that no request of the caller names does not reach it', async () => {
+  test('a notification or a question of a task does not reach a caller that did not request that task', async () => {
     const { service } = scripted({
       'tools/call': async (exchange) => {
         await exchange.notify('notifications/message', message('foreign', 'other'));
@@ -152,7 +152,7 @@ describe('on a shared connection', () => {
     expect(exchange.asked).toEqual([]);
   });
 
-  test('the only session that listens does not get the status of a task that it did not begin', async () => {
+  test('the only session that listens does not get the status of a task that it did not create', async () => {
     const { service } = scripted({
       'vendor/begin': () => ({ task: { taskId: 'own', status: 'working' } }),
       'tools/call': async (exchange) => {
@@ -174,7 +174,7 @@ describe('on a shared connection', () => {
     await over.catch(() => {});
   });
 
-  test('a notification of a task reaches any request of the principal that waits for the task', async () => {
+  test('a notification of a task reaches any request of its principal that waits for the task', async () => {
     const waiting = deferred();
     const begun = deferred();
     const { service } = scripted({
@@ -204,21 +204,21 @@ describe('on a shared connection', () => {
 });
 
 test.each<[string, string, JsonObject]>([
-  ['an id that is no string', 'tasks/get', { taskId: ['t'] }],
-  ['another case', 'tasks/get', { TaskID: 't' }],
+  ['an id that is not a string', 'tasks/get', { taskId: ['t'] }],
+  ['a different case', 'tasks/get', { TaskID: 't' }],
   ['an underscore', 'tasks/get', { task_id: 't' }],
-  ['a letter that some take for a plain one', 'tasks/get', { taſkId: 't' }],
-  ['a string for a list', 'subscriptions/listen', { notifications: { taskIds: 't' } }],
-  ['a list of other values', 'subscriptions/listen', { notifications: { taskIds: [['t']] } }],
-  ['another case in a filter', 'subscriptions/listen', { notifications: { TaskIds: ['t'] } }],
-  ['another case of a filter', 'subscriptions/listen', { Notifications: { taskIds: ['t'] } }],
-])('no server gets a task in a form that only some servers read: %s', async (_, method, params) => {
+  ['a letter that some libraries treat as an ASCII letter', 'tasks/get', { taſkId: 't' }],
+  ['a string instead of a list', 'subscriptions/listen', { notifications: { taskIds: 't' } }],
+  ['a list of values that are not strings', 'subscriptions/listen', { notifications: { taskIds: [['t']] } }],
+  ['a different case inside the filter', 'subscriptions/listen', { notifications: { TaskIds: ['t'] } }],
+  ["a different case of the filter's name", 'subscriptions/listen', { Notifications: { taskIds: ['t'] } }],
+])('task ids in a form that only some servers accept are refused: %s', async (_, method, params) => {
   const { bridge, seen } = bridged();
   await expect(bridge.service(from('bob', method, params))).rejects.toMatchObject({ code: -32602 });
   expect(seen.filter((exchange) => exchange.method === method)).toEqual([]);
 });
 
-test('behind a fleet, a task is for the principal that began it, and for its server', async () => {
+test('behind a fleet, only the principal that created a task can use it, and only at its server', async () => {
   const [one, two] = [bridged(), bridged()];
   const fleet = createFleet({
     members: [
@@ -246,7 +246,7 @@ test('behind a fleet, a task is for the principal that began it, and for its ser
   await Promise.allSettled(over);
 });
 
-test('tasks are not listed where the list would have those of all clients', async () => {
+test('tasks are not listed if the list could contain those of other clients', async () => {
   const { bridge } = bridged({}, 'legacy');
   expect(await bridge.service(from('ann', 'server/discover'))).toMatchObject({
     capabilities: { tasks: { cancel: {} } },
@@ -256,13 +256,13 @@ test('tasks are not listed where the list would have those of all clients', asyn
   await expect(bridge.service(from('ann', 'tasks/list'))).rejects.toMatchObject({ code: -32601 });
 });
 
-test('a caller without a principal gets ids as they are', async () => {
+test('a caller without a principal gets task ids unchanged', async () => {
   const { bridge } = bridged();
   expect(await bridge.service(from(undefined, 'tools/call', { name: 'x' }))).toMatchObject({ taskId: 't' });
   expect(await bridge.service(from(undefined, 'tasks/get', { taskId: 't' }))).toMatchObject({ taskId: 't' });
 });
 
-test('bridges with one key accept the ids of each other', async () => {
+test('bridges with the same key accept the task ids of each other', async () => {
   const stateKey = 'a secret of many bytes';
   const [one, two, other] = [bridged({ stateKey }), bridged({ stateKey }), bridged()];
   const { taskId } = await one.bridge.service(from('ann', 'tools/call', { name: 'x' }));
@@ -271,7 +271,7 @@ test('bridges with one key accept the ids of each other', async () => {
   expect(() => bridged({ stateKey: 'short' })).toThrow('at least 16 bytes');
 });
 
-test('an id of one server is of no use at another, whose bridge has the same key', async () => {
+test('a task id of one server is refused for another, even if both bridges have the same key', async () => {
   const stateKey = 'a secret of many bytes';
   const reply = async (_: unknown, init?: RequestInit): Promise<Response> => {
     const { id, params } = JSON.parse(init?.body as string);
@@ -295,7 +295,7 @@ test('an id of one server is of no use at another, whose bridge has the same key
     await expect(other.service(from('ann', 'tasks/get', { taskId }))).rejects.toMatchObject(NOT_FOUND);
 });
 
-test('a result without task ids is passed on as it is', async () => {
+test('a result without task ids is passed on unchanged', async () => {
   const result = { content: [{ type: 'text', text: 'x' }], _meta: { a: 1 } };
   const bridge = createBridge({ target: { service: async () => result } });
   onTestFinished(() => bridge.close());

@@ -13,7 +13,7 @@ import type { Transport } from '../transport/transport.ts';
 import { serve } from '../wire/serve.ts';
 import { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
 
-// It is loaded when it is first needed, and that takes a while.
+// It is loaded when it is first needed, which takes a while.
 beforeAll(() => import('../wire/negotiate.ts'));
 
 beforeEach(() => {
@@ -26,13 +26,13 @@ afterEach(() => {
 interface Bridged {
   bridge: Bridge;
   errors: Error[];
-  /** The server's end of each connection that the bridge has opened. */
+  /** The server's end of each connection that the bridge opened. */
   opened: Transport[];
-  /** All that the servers were sent. */
+  /** Everything that the servers received. */
   received: Message[];
 }
 
-/** A bridge to servers in memory; `server` attaches to each new connection. */
+/** A bridge to servers in memory. `server` attaches to each new connection. */
 function bridged(server: (transport: Transport) => void, options: Partial<BridgeOptions> = {}): Bridged {
   const ends: Transport[] = [];
   const received: Message[] = [];
@@ -56,13 +56,13 @@ function bridged(server: (transport: Transport) => void, options: Partial<Bridge
   return { bridge, errors, opened: ends, received };
 }
 
-/** A server of handshakes. */
+/** A server of a revision with a handshake. */
 const to = (service: Service) => (transport: Transport) => void serve(service, transport, { eras: 'legacy' });
 
 const capabilities = { tools: { listChanged: true }, resources: { subscribe: true }, logging: {}, vendor: { x: 1 } };
 const everything = { roots: {}, sampling: {}, elicitation: {} };
 
-test('everything of one revision passes through', async () => {
+test('all messages pass through unchanged if both sides speak the same revision', async () => {
   const heard: Exchange[] = [];
   const { service } = scripted(
     {
@@ -123,7 +123,7 @@ test('everything of one revision passes through', async () => {
   expect(errors).toEqual([]);
 });
 
-test('a cancelled call is also cancelled at the server', async () => {
+test('cancelling a call cancels it at the server', async () => {
   const { service, seen } = scripted({ wait: ({ signal }) => aborted(signal).then(() => ({})) });
   const { bridge, received } = bridged(to(service));
   const { client } = await opened(bridge.service);
@@ -139,7 +139,7 @@ test('a cancelled call is also cancelled at the server', async () => {
   expect(client.take()).toEqual([]);
 });
 
-test('each session has its own server process with its client’s identity, which ends with it', async () => {
+test('each session has its own server process, which sees the identity of its client and ends with the session', async () => {
   const { service } = scripted();
   const { bridge, received, opened: ends } = bridged(to(service));
   const one = await opened(bridge.service, { revision: '2024-11-05', capabilities: { roots: {} } });
@@ -159,7 +159,7 @@ test('each session has its own server process with its client’s identity, whic
   expect(bridge.upstreams).toBe(0);
 });
 
-test('a shared server is one for all', async () => {
+test('with shared connections, all sessions have one server', async () => {
   const { bridge, opened: ends } = bridged(to(scripted().service), { connections: 'shared' });
   const one = await opened(bridge.service);
   const two = await opened(bridge.service);
@@ -171,7 +171,7 @@ test('a shared server is one for all', async () => {
   expect((await two.client.request(2, 'echo')).result).toEqual({ params: {} });
 });
 
-test('a lost server fails requests in flight and is started again for the next request', async () => {
+test('requests in flight fail if the server is lost, and the next request starts it again', async () => {
   const { service } = scripted({ wait: () => new Promise(() => {}) });
   const { bridge, errors, opened: ends, received } = bridged(to(service));
   const { client } = await opened(bridge.service);
@@ -193,7 +193,7 @@ test('a lost server fails requests in flight and is started again for the next r
   ).toHaveLength(2);
 });
 
-test('a subscription continues with the next server and is opened again', async () => {
+test('a subscription is opened again at the restarted server, and continues', async () => {
   const heard: Exchange[] = [];
   const { service } = scripted({ 'subscriptions/listen': listening(heard) }, capabilities);
   const { bridge, opened: ends, received } = bridged(to(service));
@@ -207,7 +207,7 @@ test('a subscription continues with the next server and is opened again', async 
   await client.send({ id: 2, method: 'echo' });
   await settled();
   await settled();
-  // What has changed since the server was lost nobody has heard.
+  // No notification came for changes since the server was lost.
   expect(client.take()).toMatchObject([
     { id: 1 },
     { method: 'notifications/tools/list_changed' },
@@ -220,7 +220,7 @@ test('a subscription continues with the next server and is opened again', async 
   expect(client.take()).toMatchObject([{ method: 'notifications/tools/list_changed' }]);
 });
 
-test('a server that falls over again and again is started after a growing delay', async () => {
+test('a server that crashes again and again is restarted after growing delays', async () => {
   let starts = 0;
   const { bridge } = bridged(
     (transport) => {
@@ -239,7 +239,7 @@ test('a server that falls over again and again is started after a growing delay'
     failures.push(failure);
     await settled();
   };
-  // Those who wait for one start share it.
+  // All who wait for a start share it.
   await Promise.all([attempt(), attempt(), attempt()]);
   expect(starts).toBe(1);
   await attempt();
@@ -255,7 +255,7 @@ test('a server that falls over again and again is started after a growing delay'
   expect(new Set(await Promise.all(failures))).toEqual(new Set([-32000]));
 });
 
-test('a server that does not answer the handshake fails initialize in time, and the next attempt starts again', async () => {
+test('initialize times out if the server does not answer the handshake, and the next initialize tries again', async () => {
   let starts = 0;
   const { bridge } = bridged(
     (transport) => {
@@ -275,7 +275,7 @@ test('a server that does not answer the handshake fails initialize in time, and 
   expect(client.next()).toMatchObject({ id: 2, result: { protocolVersion: '2025-11-25' } });
 });
 
-test('closing does not wait for a handshake that hangs', async () => {
+test('closing does not wait for a handshake without an answer', async () => {
   const { bridge, opened: ends } = bridged((transport) => void transport.start());
   const closed = deferred();
   const { client } = await served(bridge.service);
@@ -289,7 +289,7 @@ test('closing does not wait for a handshake that hangs', async () => {
   expect(client.next()).toMatchObject({ id: 1, error: { code: -32000 } });
 });
 
-test('a server that exits right after the handshake is not kept', async () => {
+test('a server that exits right after the handshake is not reused', async () => {
   let starts = 0;
   const { service } = scripted();
   const { bridge } = bridged(
@@ -312,7 +312,7 @@ test('a server that exits right after the handshake is not kept', async () => {
   expect(await bridge.service(new TestExchange('echo', { n: 1 }))).toEqual({ params: { n: 1 } });
 });
 
-test('a check connects once and leaves nothing behind', async () => {
+test('a check connects once and leaves no connection behind', async () => {
   const { bridge, opened: ends } = bridged(to(scripted().service));
   await bridge.check();
   expect(ends).toHaveLength(1);
@@ -322,46 +322,43 @@ test('a check connects once and leaves nothing behind', async () => {
 
 test.each([
   ['of a session', 'per-session'],
-  ['for all', 'shared'],
-] as const)(
-  'a connection %s that nothing was asked on is closed, and made again when it is needed',
-  async (_, connections) => {
-    const heard: Exchange[] = [];
-    const questions = [deferred(), deferred()];
-    const { service } = scripted(
-      {
-        'subscriptions/listen': listening(heard),
-        wait: () => questions[1]!.promise.then(() => ({})),
-      },
-      capabilities,
-    );
-    const { bridge, errors, opened: ends } = bridged(to(service), { idleTimeout: 10_000, connections });
-    const { client } = await opened(bridge.service);
-    await client.send({ id: 1, method: 'wait' });
-    await vi.advanceTimersByTimeAsync(60_000);
-    // Something was asked, and is not answered.
-    expect([bridge.upstreams, ends.length]).toEqual([1, 1]);
-    questions[1]!.resolve();
-    await vi.advanceTimersByTimeAsync(9000);
-    expect(bridge.upstreams).toBe(1);
-    await vi.advanceTimersByTimeAsync(4000);
-    expect(bridge.upstreams).toBe(0);
-    expect(heard).toEqual([]);
-    client.take();
+  ['shared by all', 'shared'],
+] as const)('an idle connection %s is closed, and opened again when it is needed', async (_, connections) => {
+  const heard: Exchange[] = [];
+  const questions = [deferred(), deferred()];
+  const { service } = scripted(
+    {
+      'subscriptions/listen': listening(heard),
+      wait: () => questions[1]!.promise.then(() => ({})),
+    },
+    capabilities,
+  );
+  const { bridge, errors, opened: ends } = bridged(to(service), { idleTimeout: 10_000, connections });
+  const { client } = await opened(bridge.service);
+  await client.send({ id: 1, method: 'wait' });
+  await vi.advanceTimersByTimeAsync(60_000);
+  // A request is still without an answer.
+  expect([bridge.upstreams, ends.length]).toEqual([1, 1]);
+  questions[1]!.resolve();
+  await vi.advanceTimersByTimeAsync(9000);
+  expect(bridge.upstreams).toBe(1);
+  await vi.advanceTimersByTimeAsync(4000);
+  expect(bridge.upstreams).toBe(0);
+  expect(heard).toEqual([]);
+  client.take();
 
-    await client.send({ id: 2, method: 'echo' });
-    await settled();
-    await settled();
-    // What has changed meanwhile nobody knows.
-    expect(client.take()).toMatchObject([{ method: 'notifications/tools/list_changed' }, { id: 2, result: {} }]);
-    expect([bridge.upstreams, ends.length, heard.length]).toEqual([1, 2, 1]);
-    // That is no fault of the server's.
-    expect([bridge.restarts, errors]).toEqual([0, []]);
-  },
-);
+  await client.send({ id: 2, method: 'echo' });
+  await settled();
+  await settled();
+  // Nobody knows what has changed in the meantime.
+  expect(client.take()).toMatchObject([{ method: 'notifications/tools/list_changed' }, { id: 2, result: {} }]);
+  expect([bridge.upstreams, ends.length, heard.length]).toEqual([1, 2, 1]);
+  // The server did nothing wrong.
+  expect([bridge.restarts, errors]).toEqual([0, []]);
+});
 
 test.each([0, Infinity, 2 ** 40])(
-  'with an idle timeout of never, or longer than a timer allows, it stays open: %d',
+  'a connection stays open if the idle timeout is infinite or exceeds the limit of timers: %d',
   async (never) => {
     const { bridge, opened: ends } = bridged(to(scripted().service), { idleTimeout: never });
     await opened(bridge.service);
@@ -371,7 +368,7 @@ test.each([0, Infinity, 2 ** 40])(
   },
 );
 
-test('a closed bridge takes no new sessions', async () => {
+test('a closed bridge accepts no new session', async () => {
   const { bridge } = bridged(to(scripted().service));
   await opened(bridge.service);
   await bridge.close();
@@ -380,7 +377,7 @@ test('a closed bridge takes no new sessions', async () => {
   expect(await client.request(1, 'initialize', hello())).toMatchObject({ error: { message: 'The bridge is closed' } });
 });
 
-test('a call of a session that is over is rejected, as a service does', async () => {
+test('a call of an ended session rejects, as a service must', async () => {
   const { bridge } = bridged(to(scripted().service));
   const session = { id: 's', signal: AbortSignal.abort() };
   const answer = bridge.service(new TestExchange('echo', {}, { caller: { session } }));
@@ -398,7 +395,7 @@ test.each([true, false])('only open connections are counted (shared: %j)', async
   expect(bridge.upstreams).toBe(1);
 });
 
-test('a session whose server was lost before it could listen listens with the next request', async () => {
+test('a session whose server was lost before it could subscribe subscribes with the next request', async () => {
   const { service } = scripted(
     {
       'subscriptions/listen': listening([]),
@@ -428,7 +425,7 @@ test('a session whose server was lost before it could listen listens with the ne
   expect(client.take()).toMatchObject([{ method: 'notifications/tools/list_changed' }]);
 });
 
-test('a bridge that is closed leaves no connection behind', async () => {
+test('a closed bridge leaves no connection behind', async () => {
   vi.useRealTimers();
   const upstream = new McpServer({ name: 'upstream', version: '1' });
   const open = new Set<Socket>();
@@ -440,7 +437,7 @@ test('a bridge that is closed leaves no connection behind', async () => {
   await bridge.check();
   expect(open.size).toBeGreaterThan(0);
   await bridge.close();
-  // Less than the time for which an idle connection is kept.
+  // Less than the time for which an idle connection is kept open.
   await vi.waitFor(() => expect(open.size).toBe(0), 2000);
 });
 

@@ -9,10 +9,10 @@ import type { Transport } from '../transport/transport.ts';
 import { serve } from '../wire/serve.ts';
 import { createBridge, type BridgeOptions } from './bridge.ts';
 
-// It is loaded when it is first needed, and that takes a while.
+// It is loaded when it is first needed, which takes a while.
 beforeAll(() => import('../wire/negotiate.ts'));
 
-/** A bridge to servers with a handshake; `start` is waited for by each connection. */
+/** A bridge to servers with a handshake. Each connection waits for `start`. */
 function bridged(
   service: Service,
   options: Partial<BridgeOptions> = {},
@@ -48,7 +48,7 @@ function from(
   return new TestExchange(method, params, { caller: { revision: '2026-07-28', clientInfo, ...caller } });
 }
 
-/** Something that goes on until it is told to end. */
+/** A promise that stays pending until a test settles it. */
 function gate() {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -57,7 +57,7 @@ function gate() {
 
 const able = { capabilities: { elicitation: {} } };
 
-test('sessions are spread over the pool, whenever they open', async () => {
+test('sessions are distributed evenly over the pool, whenever they open', async () => {
   const { bridge, ends } = bridged(scripted().service, { connections: 3 });
   const controller = new AbortController();
   const sessions = Array.from({ length: 4 }, (_, n): Session => ({ id: `${n}`, signal: controller.signal }));
@@ -93,7 +93,7 @@ test.each(['legacy', 'modern'] as const)(
     open();
     await Promise.all(calls);
     expect(ends).toHaveLength(1);
-    // Another program, and one that can do something else, are other clients; so is another principal.
+    // Another program, other capabilities and another principal each make another client.
     await bridge.service(from('q', 'echo', {}, able));
     await bridge.service(from('p', 'echo'));
     await bridge.service(from('p', 'echo', {}, { ...able, principal: 'ann' }));
@@ -119,7 +119,7 @@ test('on a shared connection, calls of one client without sessions run in parall
   await Promise.all(calls);
 });
 
-test('the only client of a bridge has one connection, with or without a session', async () => {
+test('the only client of a bridge has one connection, with and without sessions', async () => {
   const { bridge, ends } = bridged(scripted().service, { anonymous: 'one-client' });
   await bridge.service(from('p', 'server/discover', {}, able));
   const session: Session = { id: 's', signal: new AbortController().signal };
@@ -127,7 +127,7 @@ test('the only client of a bridge has one connection, with or without a session'
   expect(ends).toHaveLength(1);
 });
 
-test('a server of 2026-07-28 limits each principal by itself', async () => {
+test('a server of 2026-07-28 has a limit for each principal', async () => {
   const asking: Service = async ({ method }) =>
     method === 'server/discover'
       ? { supportedVersions: ['2026-07-28'], capabilities: {} }
@@ -148,7 +148,7 @@ test('a server of 2026-07-28 limits each principal by itself', async () => {
   expect(await call('bob')).toMatchObject({ resultType: 'input_required' });
 });
 
-test('an idle connection to a server of 2026-07-28 is closed too, and made again when it is needed', async () => {
+test('an idle connection to a server of 2026-07-28 is closed, and opened again when it is needed', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { bridge } = bridged(scripted().service, { idleTimeout: 10_000 }, undefined, 'modern');
@@ -161,7 +161,7 @@ test('an idle connection to a server of 2026-07-28 is closed too, and made again
   expect(await bridge.service(from('a', 'echo', { n: 1 }))).toMatchObject({ params: { n: 1 } });
 });
 
-test('a lost connection counts as reopened, a connection closed when idle does not', async () => {
+test('reopening a lost connection is counted, reopening one that was idle is not', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { bridge, ends } = bridged(scripted().service, { idleTimeout: 10_000 });
@@ -179,7 +179,7 @@ test('a lost connection counts as reopened, a connection closed when idle does n
   }
 });
 
-test('a connection stays as long as its client may return', async () => {
+test('a connection stays open as long as its client may return', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   let count = 0;
@@ -205,7 +205,7 @@ test('with too many clients, the connection that was idle the longest is closed 
   expect(ends).toHaveLength(3);
 });
 
-test('a connection that is closing takes a place: one too many waits until it is closed', async () => {
+test('a connection that is closing counts for the limit: the next one waits until it is closed', async () => {
   const { open, opened } = gate();
   let started = 0;
   const { service } = scripted();
@@ -221,7 +221,7 @@ test('a connection that is closing takes a place: one too many waits until it is
   onTestFinished(() => bridge.close());
   for (const name of ['p', 'q']) await bridge.service(from(name, 'echo'));
   const third = bridge.service(from('r', 'echo'));
-  // As many turns of the event loop as the first two connections took, and more.
+  // More turns of the event loop than the first two connections took.
   for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => void setImmediate(resolve));
   expect(started).toBe(2);
   open();
@@ -229,7 +229,7 @@ test('a connection that is closing takes a place: one too many waits until it is
   expect(started).toBe(3);
 });
 
-test('a principal with more than half of the connections makes room for others, and closes none of theirs', async () => {
+test('a principal with more than half of the connections loses one to others, and closes none of theirs', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { open, opened } = gate();
@@ -264,7 +264,7 @@ test('a connection that is being opened is not idle', async () => {
   expect(await first).toEqual({ params: { n: 1 } });
 });
 
-test('a session that fails to open leaves nothing with its caller', async () => {
+test('a session that fails to open leaves no listener on the signal of its caller', async () => {
   const { bridge } = bridged(scripted().service, {}, () => Promise.reject(new Error('no')));
   const { signal } = new AbortController();
   let listeners = 0;
@@ -283,7 +283,7 @@ test('a session that fails to open leaves nothing with its caller', async () => 
   expect(listeners).toBe(0);
 });
 
-test('a session keeps its connection if the server answers discover once and then fails', async () => {
+test('a session keeps its connection even if the server fails after it answered discover once', async () => {
   const { open, opened } = gate();
   let failing = false;
   const { service } = scripted({
@@ -306,7 +306,7 @@ test('a session keeps its connection if the server answers discover once and the
   expect(ends).toHaveLength(1);
 });
 
-test('a closed bridge connects to nothing any more', async () => {
+test('a closed bridge opens no connection', async () => {
   const { bridge, ends } = bridged(scripted().service);
   await bridge.close();
   await expect(bridge.check()).rejects.toThrow('The bridge is closed');

@@ -16,7 +16,7 @@ type Eras = 'legacy' | 'modern';
 
 const number = z.object({ x: z.number() });
 
-/** A server that does what has no way in the other era of its own. */
+/** A server that uses features which the other era does not have. */
 function server(): McpServer {
   const made = new McpServer({ name: 'behind', version: '1' });
   made.tool('who', { input: z.object({ n: z.number() }) }, async ({ n }, ctx) => {
@@ -115,7 +115,7 @@ test.each(CELLS)(
     expect(text(await client.callTool('roots'))).toContain('file:///r');
     const calls = [client.callTool('who', { n: 7 }), client.callTool('twice')];
     const said = await Promise.all(calls.map((call) => call.then(text, (error: Error) => error.message)));
-    // Before 2025-06-18 nobody could be asked.
+    // Before 2025-06-18 there are no elicitations.
     const cannot = expect.stringContaining('the elicitation capability');
     const answers = ['7 is Who is 7?', expect.stringContaining('{"x":5}')];
     expect(said).toEqual(revision < '2025-06-18' ? [cannot, cannot] : answers);
@@ -129,7 +129,7 @@ test.each(CELLS)(
   },
 );
 
-test('a URL elicitation required by a server of 2025-11-25 becomes a question to a client of 2026-07-28', async () => {
+test('a URL elicitation required by a server of 2025-11-25 reaches a client of 2026-07-28 as a question', async () => {
   let visits = 0;
   const behind = new McpServer({ name: 'behind', version: '1' });
   onTestFinished(() => behind.close());

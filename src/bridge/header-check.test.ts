@@ -20,7 +20,7 @@ const tool = (name: string, properties: JsonObject): JsonObject => ({
   inputSchema: { type: 'object', properties },
 });
 
-/** A server with these tools, one a page, behind the check; what it is asked is in `seen`. */
+/** A server with the given tools, one per page, behind the check. `seen` has its requests. */
 function checked(tools: JsonObject[]): { service: Service; tools: JsonObject[]; seen: string[] } {
   const seen: string[] = [];
   const server: Service = async ({ method, params }) => {
@@ -48,7 +48,7 @@ const codeOf = (result: Promise<JsonObject>): Promise<number> =>
     (error: RpcError) => error.code,
   );
 
-test('headers that do not match the arguments are refused, by the definitions in lists that passed', async () => {
+test('headers that differ from the arguments are refused, by the definitions in the lists that passed', async () => {
   const { service, seen } = checked([tool('t', { region })]);
   await service(list());
   expect(await codeOf(service(call('t', { region: 'eu' }, { 'mcp-param-region': 'eu' })))).toBe(0);
@@ -59,14 +59,14 @@ test('headers that do not match the arguments are refused, by the definitions in
   expect(seen.filter((method) => method === 'tools/call')).toHaveLength(1);
 });
 
-test('the list is read to its end for a tool that none has shown', async () => {
+test('the list is read to its end for a tool that no list has shown', async () => {
   const { service, seen } = checked([tool('a', {}), tool('t', { region })]);
   expect(await codeOf(service(call('t', { region: 'eu' }, {})))).toBe(-32020);
   expect(await codeOf(service(call('t', { region: 'eu' }, { 'mcp-param-region': 'eu' })))).toBe(0);
   expect(seen).toEqual(['tools/list', 'tools/list', 'tools/call']);
 });
 
-test('once for all waiting calls; a cancelled call stops waiting', async () => {
+test('the list is read once for all waiting calls, and a cancelled call stops waiting', async () => {
   const { promise, resolve } = deferred<JsonObject>();
   const seen: string[] = [];
   const service = checkHeaders(({ method }) => {
@@ -83,7 +83,7 @@ test('once for all waiting calls; a cancelled call stops waiting', async () => {
   expect(seen).toEqual(['tools/list']);
 });
 
-test('again if the headers do not match an outdated definition, but not for each call', async () => {
+test('the list is read again if the headers do not match a known definition, but not for each call', async () => {
   const { service, tools, seen } = checked([tool('t', { region })]);
   await service(list());
   tools[0] = tool('t', {});
@@ -97,14 +97,14 @@ test('again if the headers do not match an outdated definition, but not for each
   expect(seen.filter((method) => method === 'tools/list')).toHaveLength(3);
 });
 
-test('a list that fails does not cause a refusal', async () => {
+test('a call is not refused because the list fails', async () => {
   const service = checkHeaders(({ method }) =>
     method === 'tools/list' ? Promise.reject(new Error('no')) : Promise.resolve({}),
   );
   expect(await codeOf(service(call('t', { region: 'eu' }, {})))).toBe(0);
 });
 
-test('a list that takes too long does not cause a refusal', async () => {
+test('a call is not refused because the list takes too long', async () => {
   let given: AbortSignal | undefined;
   const service = checkHeaders(({ method, signal }) => {
     if (method !== 'tools/list') return Promise.resolve({});
@@ -119,7 +119,7 @@ test('a list that takes too long does not cause a refusal', async () => {
   expect(given!.aborted).toBe(true);
 });
 
-test('an invalid definition or a header without an argument does not cause a refusal', async () => {
+test('a call is not refused because of an invalid definition, or a header without an argument', async () => {
   const { service } = checked([tool('t', { a: { type: 'number', 'x-mcp-header': 'A' } }), tool('u', {})]);
   expect(await codeOf(service(call('t', { a: 1 }, {})))).toBe(0);
   expect(await codeOf(service(call('u', {}, { 'mcp-param-other': 'x' })))).toBe(0);

@@ -22,14 +22,14 @@ test('callers with the same principal, program and capabilities share a connecti
   expect(new Set([one, ...others].map(keyOf)).size).toBe(6);
 });
 
-test('a caller without a name is spoken for in the name of the bridge', () => {
+test('the bridge uses its own name for a caller without a name', () => {
   expect(identityOf(caller({ revision: '2025-06-18' }))).toMatchObject({
     clientInfo: { name: 'everwire-bridge' },
     onBehalfOf: '2025-06-18',
   });
 });
 
-test('a caller without a session does not declare root changes', () => {
+test('a caller without a session does not declare roots.listChanged', () => {
   const capabilities = { roots: { listChanged: true, x: 1 }, sampling: {} };
   expect(identityOf(caller({ capabilities })).capabilities).toEqual({ roots: { x: 1 }, sampling: {} });
   const session = { id: 's', signal: new AbortController().signal };

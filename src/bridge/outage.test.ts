@@ -16,7 +16,7 @@ const fails = async ({ service }: Bridge): Promise<void> => {
   await expect(service(new TestExchange('tools/call', { name: 'a' }))).rejects.toThrow('annot');
 };
 
-test('a server that cannot be reached is reported once, and again after it has answered', async () => {
+test('an unreachable server is reported once, and again after it was reachable', async () => {
   let down = true;
   const ends: { close(): Promise<void> }[] = [];
   const { bridge, errors } = bridgeTo(() => {

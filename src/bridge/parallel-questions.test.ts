@@ -12,7 +12,7 @@ import { createBridge } from './bridge.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-/** A server whose older call asks when it is told to, and whose newer call ends when it is told to. */
+/** A server whose older call asks on demand, and whose newer call ends on demand. */
 function server() {
   const [ask, end] = [deferred(), deferred()];
   const made = new McpServer({ name: 'behind', version: '1' });
@@ -23,7 +23,7 @@ function server() {
   });
   made.tool('newer', {}, () => end.promise.then(() => 'done'));
   onTestFinished(() => made.close());
-  /** A new connection to it, over which nothing says to which call a question belongs. */
+  /** A new connection to that server. Nothing on it says to which call a question belongs. */
   const target = (): Transport => {
     const [near, far] = memoryTransportPair();
     void serve(made.service, far, { eras: 'legacy' });
@@ -48,7 +48,7 @@ type Connect = (target: () => Transport, options: ClientOptions) => Promise<Clie
 const CLIENTS: [string, Connect][] = [
   ['a client', (target, options) => connect(target, options)],
   ['a session of a bridge', (target, options) => throughBridge(target, { ...options, revision: '2025-11-25' })],
-  ['a client of 2026-07-28 before a bridge', throughBridge],
+  ['a client of 2026-07-28 behind a bridge', throughBridge],
 ];
 
 const text = ({ content = [] }: { content?: readonly unknown[] }): unknown => (content[0] as { text: string }).text;
@@ -73,7 +73,7 @@ test.each(CLIENTS)('%s answers the question of an older call after a newer one h
   ask();
   await asked.promise;
   end();
-  // Long enough for what ends a call to have come through.
+  // Long enough for the end of a call to arrive.
   await client.listTools({ fresh: true });
   person.resolve();
   expect([text(await older), text(await newer)]).toEqual(['Ann', 'done']);

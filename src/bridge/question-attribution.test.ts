@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 
 const never = new AbortController().signal;
 
-/** A call, and the two ends of it. Without a session each call is that of another client. */
+/** A call and its two ends. Without a session, each call belongs to another client. */
 function calling(attribution: QuestionAttribution, name: string, session?: Session) {
   const answers: ((answer: JsonObject) => void)[] = [];
   const outcome = deferred<JsonObject>();
@@ -21,12 +21,12 @@ function calling(attribution: QuestionAttribution, name: string, session?: Sessi
   );
   const call = {
     exchange,
-    /** What the server has been given. */
+    /** The requests that the server received. */
     given: undefined as Exchange | undefined,
     reply: (answer: JsonObject) => answers.shift()!(answer),
     finish: () => outcome.resolve({ name }),
     fail: () => outcome.reject(new Error('failed')),
-    /** Its client cancels it. */
+    /** Cancels the call as its client would. */
     cancel: () => {
       exchange.abort();
       outcome.reject(new Error('cancelled'));
@@ -41,7 +41,7 @@ function calling(attribution: QuestionAttribution, name: string, session?: Sessi
   return call;
 }
 
-/** Why a question was refused. */
+/** The reason why a question was refused. */
 async function failure(whose: ReturnType<QuestionAttribution['question']>): Promise<unknown> {
   try {
     return await whose;
@@ -72,7 +72,7 @@ test('calls of unknown tools take turns', async () => {
   expect(await two.done).toEqual({ name: 'b' });
 });
 
-test('calls of one session run together, and any question is put to it', async () => {
+test('calls of one session run in parallel, and get every question', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const session = { id: 's', signal: never };
   const calls = ['a', 'b', 'c'].map((name) => calling(attribution, name, session));
@@ -109,7 +109,7 @@ test('a tool that is known to ask also waits for a long call', async () => {
   expect(again.given).toBeDefined();
 });
 
-test('a tool that never asked never waits, even if a question does', async () => {
+test('a tool that never asked does not wait, even while a question waits', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b', 'quiet');
   const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
@@ -118,7 +118,7 @@ test('a tool that never asked never waits, even if a question does', async () =>
   const quiet = calling(attribution, 'quiet');
   await settled();
   expect(quiet.given).toBeDefined();
-  // It came after the question, so it cannot have asked it.
+  // The call came after the question, so it cannot have asked.
   one.finish();
   expect(await whose).toBe(two.given);
 });
@@ -171,13 +171,13 @@ test('a question that the server cancels leaves nothing behind', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('while a client answers, others have their turn, and its call has its turn again before the server gets the answer', async () => {
+test('while a client answers, other clients take turns, and its call takes another turn before the server gets the answer', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
   const answer = (await attribution.question(never)).ask('elicitation/create', {});
   const two = calling(attribution, 'b');
-  // What is asked at once comes at once.
+  // Questions asked together arrive together.
   await vi.advanceTimersByTimeAsync(9);
   expect([one.exchange.asked.length, two.given]).toEqual([1, undefined]);
   await vi.advanceTimersByTimeAsync(1);
@@ -195,7 +195,7 @@ test('while a client answers, others have their turn, and its call has its turn 
   expect(attribution.waiting).toBe(0);
 });
 
-test('a call that returns with an answer goes before calls that have not begun', async () => {
+test('a call that continues with an answer goes before calls that have not started', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
@@ -211,7 +211,7 @@ test('a call that returns with an answer goes before calls that have not begun',
   expect(three.given).toBeUndefined();
 });
 
-test('a call that is cancelled while it waits never runs, and blocks nobody', async () => {
+test('a call that is cancelled while it waits never runs, and blocks no other call', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   const two = calling(attribution, 'b');
@@ -224,7 +224,7 @@ test('a call that is cancelled while it waits never runs, and blocks nobody', as
   expect([two.given, three.given !== undefined]).toEqual([undefined, true]);
 });
 
-test('a call whose server no longer waits for the answer does not take a turn again', async () => {
+test('a call whose server no longer waits for the answer takes no other turn', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
@@ -244,7 +244,7 @@ test('a call whose server no longer waits for the answer does not take a turn ag
   expect([three.given !== undefined, attribution.waiting]).toEqual([true, 0]);
 });
 
-test('a client that still thinks about another question leaves its turn again', async () => {
+test('a call with another open question gives up its turn again', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
@@ -256,12 +256,12 @@ test('a client that still thinks about another question leaves its turn again', 
   expect(two.given).toBeDefined();
 });
 
-test('a call that ended while its client was answering takes no turn', async () => {
+test('a call that ended while its client was answering takes no other turn', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const session = { id: 's', signal: never };
   const [older, newer] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
   await settled();
-  // The newer one carries the question of the older one.
+  // The newer call carries the question of the older one.
   const answer = (await attribution.question(never)).ask('elicitation/create', {});
   await vi.advanceTimersByTimeAsync(10);
   newer.finish();
@@ -275,7 +275,7 @@ test('a call that ended while its client was answering takes no turn', async () 
   expect(other.given).toBeDefined();
 });
 
-test('a question outside of calls is refused', async () => {
+test('a question without a call in flight is refused', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const message = expect.stringContaining('no running call can have asked');
   expect(await failure(attribution.question(never))).toMatchObject({ code: -32603, message });
@@ -296,7 +296,7 @@ test('a question that could belong to a list waits until the list is answered', 
   expect(await whose).toBe(one.given);
 });
 
-test('if all running tools never asked, the question may belong to a call that waits for an answer', async () => {
+test('if no running tool ever asked, the question may belong to a call that waits for an answer', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'b');
   const one = calling(attribution, 'a');
@@ -311,7 +311,7 @@ test('if all running tools never asked, the question may belong to a call that w
   expect(await whose).toBe(one.given);
 });
 
-test('a cancelled call holds a question up for two seconds at most', async () => {
+test('a cancelled call delays a question for two seconds at most', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
@@ -363,7 +363,7 @@ test('a log message belongs to the newest call of the only client', async () => 
   expect(attribution.message()).toBe(two.given);
 });
 
-test('names that are too long are not remembered and count as one', async () => {
+test('tool names that are too long are not remembered, and count as one tool', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const long = 'x'.repeat(256);
   await known(attribution, `${long}1`);
@@ -389,7 +389,7 @@ test('the cost of a call does not grow with the number of waiting calls', async 
   for (let n = 0; n < 5000; n += 1) {
     await attribution.answer(answer, new TestExchange('tools/call', { name: 'quiet' }));
   }
-  // Of this process alone, so that others do not count. It took 5 seconds where each call looked at all that wait.
+  // The processor time of this process only. It took 5 seconds when each call checked all that wait.
   expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
   expect(attribution.waiting).toBe(5000);
   for (const call of [long, ...waiting]) call.finish();

@@ -13,7 +13,7 @@ function named(name: string): Service {
   return server.service;
 }
 
-/** The services by their names behind a handler, and a client for a path of it. */
+/** The services, by name, behind a handler, and a client for each path. */
 function mounted(services: Map<string, Service>, options: Partial<HttpHandlerOptions> = {}) {
   const onerror = (error: Error): never => {
     throw error;
@@ -40,7 +40,7 @@ function mounted(services: Map<string, Service>, options: Partial<HttpHandlerOpt
 
 const textOf = ({ content }: Awaited<ReturnType<Client['callTool']>>): unknown => content[0];
 
-describe('each server at its own path', () => {
+describe('servers at their own paths', () => {
   test.each(['legacy', 'modern'] as const)('are reached by their names: %s', async (eras) => {
     const { mounts, client } = mounted(new Map(['one', 'two words', 'a%2Fb'].map((name) => [name, named(name)])));
     for (const name of ['one', 'two words', 'a%2Fb']) {
@@ -50,7 +50,7 @@ describe('each server at its own path', () => {
     expect(mounts.sessions).toBe(eras === 'legacy' ? 3 : 0);
   });
 
-  test('are at no other path', async () => {
+  test('are not served at any other path', async () => {
     const { fetch } = mounted(new Map([['one', named('one')]]));
     for (const path of [
       '/servers/none/mcp',
@@ -63,7 +63,7 @@ describe('each server at its own path', () => {
     }
   });
 
-  test('require the authenticator and the other checks, and learn the caller', async () => {
+  test('require the authenticator and the other checks, and know the caller', async () => {
     const { client, fetch } = mounted(new Map([['one', named('one')]]), {
       allowedHosts: ['mcp.example'],
       allowedOrigins: ['https://app.example'],
@@ -85,7 +85,7 @@ describe('each server at its own path', () => {
     expect(evil.status).toBe(403);
   });
 
-  test('may be replaced while their sessions continue, and removed', async () => {
+  test('can be replaced while their sessions continue, and can be removed', async () => {
     const services = new Map([['one', named('one')]]);
     const { mounts, client, fetch } = mounted(services);
     const caller = await client('/servers/one/mcp', 'legacy');
@@ -98,7 +98,7 @@ describe('each server at its own path', () => {
     await expect(caller.callTool('who')).rejects.toThrow(/./);
   });
 
-  test('are closed when their names are removed, without a further request', async () => {
+  test('are closed when their names are removed, without waiting for another request', async () => {
     const services = new Map<string, Service>();
     const { mounts, client } = mounted(services);
     for (const name of ['one', 'two', 'three']) {
@@ -106,7 +106,7 @@ describe('each server at its own path', () => {
       await client(`/servers/${name}/mcp`, 'legacy');
       services.delete(name);
     }
-    // One that comes makes room.
+    // A new session makes room.
     expect(mounts.sessions).toBe(1);
     mounts.clear();
     expect(mounts.sessions).toBe(0);
@@ -126,7 +126,7 @@ describe('each server at its own path', () => {
     expect(textOf(await going.callTool('who'))).toEqual({ type: 'text', text: 'one, asked by anyone' });
   });
 
-  test('take no more once they are closed', async () => {
+  test('accept no session after they are closed', async () => {
     const { mounts, client } = mounted(new Map([['one', named('one')]]));
     const caller = await client('/servers/one/mcp', 'modern');
     await mounts.close(1000);

@@ -39,7 +39,7 @@ function refusal(...words: string[]): string {
 }
 
 describe('settings', () => {
-  test('are safe and quiet without an option', () => {
+  test('are safe and quiet by default', () => {
     expect(read()).toEqual({
       stdio: false,
       listen: {
@@ -71,7 +71,7 @@ describe('settings', () => {
     });
   });
 
-  test('take secrets as they are, from the environment and from files', () => {
+  test('read secrets from options, the environment and files', () => {
     const { access, secrets, ownVariables } = read(
       ...['--bearer', `${SECRET}-plain`, '--bearer', 'env:TOKEN', '--bearer', '@tokens', '--api-key', '${env:KEY}'],
     );
@@ -112,11 +112,11 @@ describe('settings', () => {
     expect(read('--stdio').anonymous).toBe('one-client');
     expect(read('--host', 'localhost').anonymous).toBe('same-user');
     expect(read('--host', '0.0.0.0', '--allow-unauthenticated').anonymous).toBe('different-users');
-    // Whoever passes requests on to loopback brings others along.
+    // A proxy that forwards to loopback has more than one user.
     expect(read('--allow-host', 'mcp.example').anonymous).toBe('different-users');
   });
 
-  test('allow web pages of given origins, including browser extensions', () => {
+  test('allow web pages of the given origins, including browser extensions', () => {
     const origins = ['https://app.example', 'chrome-extension://abcdef', '*'];
     const words = origins.flatMap((origin) => ['--allow-origin', origin]);
     expect(read(...words, 'https://server.example/mcp').listen.allowedOrigins).toEqual(origins);
@@ -128,7 +128,7 @@ describe('settings', () => {
     expect(read('--log-requests').log.requests).toBe(true);
   });
 
-  test('set the limits of what is behind the bridge', () => {
+  test('set the limits of connections and requests to the server', () => {
     const words = ['--max-memory', '512', '--server-idle-timeout', '900', '--state-key', 'env:KEY', '--no-login'];
     const settings = read(...words);
     expect(settings).toMatchObject({ maxMemory: 512 * 1024 ** 2, serverIdleTimeout: 900_000, login: false });
@@ -141,12 +141,12 @@ describe('settings', () => {
     [['--pool', '3'], 3],
     [['--shared'], 'shared'],
     [['--per-session'], 'per-session'],
-  ] as const)('connect as %j says', (words, connections) => {
+  ] as const)('connect in the way that %j says', (words, connections) => {
     expect(read(...words).connections).toBe(connections);
   });
 });
 
-describe('a mistake is told by the name of its option', () => {
+describe('an invalid setting is reported with the name of its option', () => {
   test.each([
     [['--tls-cert', 'cert.pem'], /^--tls-cert needs its key: add --tls-key/],
     [['--tls-key', 'key.pem'], /^--tls-key needs the certificate/],

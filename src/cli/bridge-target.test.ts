@@ -10,7 +10,7 @@ const settings = {
 const command = { kind: 'command', command: 'x', args: [], env: {} } as const;
 const log = await createLog({ level: 'silent' });
 
-test('a command does not get the secrets of the bridge, unless its settings contain them', () => {
+test('a command does not inherit the secrets of the bridge, unless its settings contain them', () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   vi.stubEnv('BRIDGE_KEY', 's3cret-key');
   vi.stubEnv('BRIDGE_TOKEN', 's3cret-token');
@@ -19,7 +19,7 @@ test('a command does not get the secrets of the bridge, unless its settings cont
   expect(target.env).toEqual({ BRIDGE_KEY: undefined, BRIDGE_TOKEN: 's3cret-token', OTHER: '1' });
 });
 
-test('a command does not get withheld variables', () => {
+test('a command does not inherit withheld variables', () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   vi.stubEnv('OTHERS_TOKEN', 's3cret-token');
   const withheld = ['OTHERS_TOKEN', 'NOT_SET'];

@@ -8,6 +8,6 @@ test.each([
   ['darwin', {}, /^\/home\/ada\/\.local\/share\/everwire$/],
   ['win32', { LOCALAPPDATA: '/Local' }, /^\/Local\/everwire$/],
   ['win32', {}, /^\/home\/ada\/AppData\/Local\/everwire$/],
-] as const)("all is kept where programs of %s keep what is the person's own: %j", (platform, env, folder) => {
+] as const)('the data folder is where programs on %s keep user data: %j', (platform, env, folder) => {
   expect(dataFolder({ platform, env, home: '/home/ada', cwd: '/' }).replaceAll('\\', '/')).toMatch(folder);
 });

@@ -17,7 +17,7 @@ afterEach(() => {
 const modern = { era: 'modern', route: 'streamable-http' } as const;
 const legacy = { era: 'legacy', route: 'connection' } as const;
 
-test('an entry is there for another run, and replaces an older one', async () => {
+test('an entry is found by another run, and replaces an older one', async () => {
   const store = fileEraCache(cache);
   expect(await store.get('a')).toBeUndefined();
   await store.set('a', modern);
@@ -51,11 +51,11 @@ test.skipIf(process.platform === 'win32')('only its owner can read the file', as
 });
 
 test.each([
-  ['no JSON', '{"era":'],
-  ['no object', '[]'],
-  ['of another shape', '{"era":"x","route":"connection"}'],
+  ['not JSON', '{"era":'],
+  ['not an object', '[]'],
+  ['an object of another shape', '{"era":"x","route":"connection"}'],
   ['empty', ''],
-])('a file that is %s counts as none, and is replaced', async (_, text) => {
+])('a file that is %s is ignored and replaced', async (_, text) => {
   const store = fileEraCache(cache);
   await store.set('a', modern);
   writeFileSync(onlyFile(), text);
@@ -64,7 +64,7 @@ test.each([
   expect(await store.get('a')).toEqual(legacy);
 });
 
-test('an entry expires after a week, and the next one removes its file', async () => {
+test('an entry expires after a week, and the next entry removes its file', async () => {
   const store = fileEraCache(cache);
   await store.set('a', legacy);
   const days = (count: number): Date => new Date(Date.now() - count * 24 * 3_600_000);
@@ -83,7 +83,7 @@ test('simultaneous writers lose nothing', async () => {
   expect(found).toEqual(keys.map(() => modern));
 });
 
-test('if a file is in the way, nothing fails', async () => {
+test('no error occurs if a file has the name of the folder', async () => {
   writeFileSync(path.join(folder, 'everwire'), '');
   await fileEraCache(cache).set('a', modern);
   expect(await fileEraCache(cache).get('a')).toBeUndefined();

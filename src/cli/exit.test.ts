@@ -12,21 +12,21 @@ const within = (cause: Error): Error => new ConnectionError('Cannot connect', { 
 test.each<[string, Error, boolean, number]>([
   ['a mistake in the command line', Failure.usage('x'), true, 2],
   ['an error of the server', new RpcError(-32602, 'no'), true, 1],
-  ['an error of the server as it is connected to', new RpcError(-32603, 'no'), false, 3],
-  ['a result that is none', new InvalidResultError('x'), true, 1],
-  ['a server that cannot be reached', new ConnectionError('x'), false, 3],
-  ['a connection that is lost', new ConnectionError('x'), true, 3],
-  ['a command that is not there', new Error('command not found'), false, 3],
-  ['a request that takes too long', new TimeoutError('x', 1000), true, 5],
-  ['connecting that takes too long', within(new TimeoutError('x', 1000)), false, 5],
-  ['a 401 that is answered by nothing', within(status(401)), false, 4],
+  ['an error of the server while connecting', new RpcError(-32603, 'no'), false, 3],
+  ['an invalid result', new InvalidResultError('x'), true, 1],
+  ['an unreachable server', new ConnectionError('x'), false, 3],
+  ['a lost connection', new ConnectionError('x'), true, 3],
+  ['a missing command', new Error('command not found'), false, 3],
+  ['a request timeout', new TimeoutError('x', 1000), true, 5],
+  ['a connect timeout', within(new TimeoutError('x', 1000)), false, 5],
+  ['a 401 without a way to log in', within(status(401)), false, 4],
   ['a 403', within(status(403)), true, 4],
   ['a 500', within(status(500)), false, 3],
-  ['a login that failed', within(oauth), false, 4],
+  ['a failed login', within(oauth), false, 4],
   ['an interruption', new Interrupted('SIGINT'), true, 130],
   ['an interruption while connecting', within(new Interrupted('SIGINT')), false, 130],
   ['anything else', new TypeError('x'), true, 1],
-])('%s', (_, error, connected, exitCode) => {
+])('%s gives the documented exit code', (_, error, connected, exitCode) => {
   expect(failureOf(error, connected)).toMatchObject({ exitCode });
 });
 
@@ -39,7 +39,7 @@ test('a server’s error is quoted with its code, and a question that could not 
   );
 });
 
-test('circular causes end', () => {
+test('circular causes are followed only once', () => {
   const error = new Error('round');
   error.cause = error;
   expect(failureOf(error, true).exitCode).toBe(1);

@@ -3,7 +3,7 @@ import { readHeaders } from './headers.ts';
 
 const env = { TOKEN: 'secret' };
 
-test('a header is written as on the wire, and variables are filled in as in a configuration file', () => {
+test('a header is written as in HTTP, and variables are filled in as in a configuration file', () => {
   const words = ['Authorization: Bearer ${env:TOKEN}', 'x-plain:a=b: c', 'X-Empty:', 'X-Short: ${TOKEN}${NONE:-!}'];
   expect(readHeaders(words, env)).toEqual({
     authorization: 'Bearer secret',

@@ -63,7 +63,7 @@ test.each<[ContentBlock, string]>([
 });
 
 describe('a terminal', () => {
-  test('cannot be controlled by servers; a pipe gets everything unchanged', async () => {
+  test("cannot be controlled by a server's text, but a pipe gets the text unchanged", async () => {
     const terminal = outputOn(true);
     const pipe = outputOn(false);
     for (const { output } of [terminal, pipe]) await output.text('a\u001b[2Jb');
@@ -71,7 +71,7 @@ describe('a terminal', () => {
     expect(pipe.sink.text).toBe('a\u001b[2Jb\n');
   });
 
-  test('has tables that fit; a pipe has them whole', async () => {
+  test('has tables that fit its width, but a pipe has complete tables', async () => {
     const terminal = outputOn(true);
     const pipe = outputOn(false);
     for (const { output } of [terminal, pipe]) await output.table([['name', 'x'.repeat(50)]]);
@@ -80,8 +80,8 @@ describe('a terminal', () => {
   });
 });
 
-describe('a file that was named', () => {
-  test('gets binary content, and further contents are numbered', async () => {
+describe('an output file', () => {
+  test('gets binary content, and further contents get numbered files', async () => {
     const file = path.join(directory, 'out.png');
     const { output, sink } = outputOn(false, { output: file });
     await output.block({ type: 'text', text: 'text' });
@@ -95,7 +95,7 @@ describe('a file that was named', () => {
     );
   });
 
-  test('takes the text of a resource that was read', async () => {
+  test('gets the text of a resource', async () => {
     const file = path.join(directory, 'note.txt');
     const { output, sink } = outputOn(false, { output: file });
     await output.contents({ uri: 'a:b', mimeType: 'text/plain', text: 'Grüße' }, { save: true });
@@ -103,13 +103,13 @@ describe('a file that was named', () => {
     expect(sink.text).toBe(`[text/plain, 7 bytes, written to ${file}]\n`);
   });
 
-  test('goes to stdout if it is -', async () => {
+  test('is stdout if its name is -', async () => {
     const { output, sink } = outputOn(false, { output: '-' });
     await output.block({ ...image, data: '/wB/' });
     expect([...Buffer.concat(sink.chunks)]).toEqual([255, 0, 127]);
   });
 
-  test('cannot be written', async () => {
+  test('that cannot be written causes an error', async () => {
     const { output } = outputOn(false, { output: path.join(directory, 'nowhere', 'out.png') });
     await expect(output.block(image)).rejects.toThrow(
       expect.objectContaining({ exitCode: 1, message: expect.stringMatching(/^cannot write .*out\.png/) }),
@@ -124,7 +124,7 @@ test('a reader that stops early causes no error', async () => {
   await expect(new Output({}, sink).text('x')).resolves.toBeUndefined();
 });
 
-test('JSON is whole, or a line', async () => {
+test('JSON is indented, or on one line', async () => {
   const { output, sink } = outputOn(true);
   await output.value({ a: 'ü' });
   await output.value({ a: [1] }, { line: true });

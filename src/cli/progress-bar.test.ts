@@ -15,7 +15,7 @@ class Screen {
     this.text += text;
   }
 
-  /** What stands on it after all that was written: the lines, the last one as it was left. */
+  /** The lines of the terminal after all that was written, the last one as it is now. */
   get shown(): string[] {
     return this.text.split('\n').map((line) => line.split('\r\u001b[2K').at(-1)!);
   }
@@ -32,19 +32,19 @@ test.each<[Progress, string]>([
   [{ progress: 1, total: 0 }, '… 1'],
   [{ progress: -1, total: 5 }, '… -1'],
   [{ progress: 1, message: '\u001b[31mred\nlines' }, '… 1  \\u001b[31mred lines'],
-])('%j', (progress, line) => {
+])('shows the progress %j', (progress, line) => {
   const screen = new Screen();
   new ProgressBar(screen).show(progress);
   expect(screen.shown).toEqual([line]);
 });
 
-test('a line never is wider than the terminal', () => {
+test('a line is never wider than the terminal', () => {
   const screen = new Screen(true, 20);
   new ProgressBar(screen).show({ progress: 1, message: 'a message that does not fit' });
   expect(screen.shown[0]).toBe('… 1  a message tha…');
 });
 
-test('a terminal without a size shows it, too', () => {
+test('a terminal without a size also shows the bar', () => {
   const screen = new Screen(true, 0);
   new ProgressBar(screen).show({ progress: 1 });
   expect(screen.shown).toEqual(['… 1']);
@@ -63,7 +63,7 @@ test('other output appears above it', () => {
   expect(screen.shown).toEqual(['first', 'second', 'third', '']);
 });
 
-test('a pipe gets none of it', () => {
+test('a pipe does not get the bar', () => {
   const screen = new Screen(false);
   const bar = new ProgressBar(screen);
   bar.show({ progress: 1, total: 2 });

@@ -6,7 +6,7 @@ import type { Prompter } from './prompter.ts';
 import { answerByHand } from './sample.ts';
 import { offerUrl } from './offer-url.ts';
 
-/** A person who says one line after another, and then nothing more. */
+/** A user who types one line after another, and then nothing more. */
 class Scripted implements Prompter {
   readonly heard: string[] = [];
   readonly #lines: string[];
@@ -25,7 +25,7 @@ class Scripted implements Prompter {
     return this.#lines.shift();
   }
 
-  /** How many lines nobody asked for. */
+  /** The number of lines that were not read. */
   get left(): number {
     return this.#lines.length;
   }
@@ -90,7 +90,7 @@ describe('a form', () => {
     ],
     ['a date', { ...text, format: 'date' }, '2028-02-29', '2028-02-29'],
     ['a time', { ...text, format: 'date-time' }, '2026-07-28T12:00:00+02:00', '2026-07-28T12:00:00+02:00'],
-  ])('takes %s', async (_, schema, line, value) => {
+  ])('accepts %s', async (_, schema, line, value) => {
     const content = value === undefined ? {} : { field: value };
     expect(await fill(new Scripted(line, 'y'), { field: schema })).toEqual({ action: 'accept', content });
   });
@@ -126,12 +126,12 @@ describe('a form', () => {
   });
 
   test.each<[string, string[], string]>([
-    ['a word in the middle', ['Ada', '!decline'], 'decline'],
+    ['cancelling in the middle', ['Ada', '!decline'], 'decline'],
     ['no at the end', ['Ada', '3', 'no'], 'decline'],
-    ['another word in the middle', ['!cancel'], 'cancel'],
+    ['declining in the middle', ['!cancel'], 'cancel'],
     ['the end of the input', ['Ada'], 'cancel'],
     ['the end of the input at the end', ['Ada', '3'], 'cancel'],
-  ])('%s sends nothing of it', async (_, lines, action) => {
+  ])('%s sends none of the answers', async (_, lines, action) => {
     expect(await fill(new Scripted(...lines), { name: text, floor: { type: 'integer' } })).toEqual({ action });
   });
 
@@ -148,18 +148,18 @@ describe('a form', () => {
     expect(person.left).toBe(0);
   });
 
-  test('without fields is yes or no', async () => {
+  test('without fields is a question for yes or no', async () => {
     expect(await fill(new Scripted('maybe', 'y'), {})).toEqual({ action: 'accept', content: {} });
     expect(await fill(new Scripted('n'), {})).toEqual({ action: 'decline' });
   });
 
-  test('ends when the server cancels it', async () => {
+  test('disappears when the server cancels it', async () => {
     const taken = AbortSignal.abort(new Error('taken back'));
     await expect(fillIn(new Scripted('x'), 'shop', form({ field: text }), taken)).rejects.toThrow('taken back');
   });
 });
 
-describe('an address', () => {
+describe('a URL that the server wants to open', () => {
   const request = (url: string): UrlRequest => ({ mode: 'url', message: 'Sign in', url });
   const opened: string[] = [];
   const go = async (person: Prompter, url: string, works = true) => {
@@ -184,7 +184,7 @@ describe('an address', () => {
   });
 
   test.each<[string, string[], string]>([
-    ['no word', [''], 'decline'],
+    ['an empty line', [''], 'decline'],
     ['no', ['n'], 'decline'],
     ['the end of the input', [], 'cancel'],
   ])('%s does not open it', async (_, lines, action) => {
@@ -192,7 +192,7 @@ describe('an address', () => {
     expect(opened).toEqual([]);
   });
 
-  test('without a browser, the user opens it', async () => {
+  test('is left to the user if there is no browser', async () => {
     const person = new Scripted('y');
     expect(await go(person, 'https://example.com/', false)).toEqual({ action: 'accept' });
     expect(person.heard.at(-1)).toMatch(/Open the URL yourself/);
@@ -202,13 +202,13 @@ describe('an address', () => {
     ['https://аpple.com/', /can look like other letters/],
     ['https://bank.com@evil.example/', /before the @/],
     ['http://example.com/', /not encrypted/],
-  ])('%s causes a warning', async (url, warning) => {
+  ])('causes a warning if it is %s', async (url, warning) => {
     const person = new Scripted('n');
     await go(person, url);
     expect(person.heard.filter((line) => line.startsWith('  Warning: '))).toEqual([expect.stringMatching(warning)]);
   });
 
-  test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('%s is declined', async (url) => {
+  test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('is declined if it is %s', async (url) => {
     const person = new Scripted('y');
     expect(await go(person, url)).toEqual({ action: 'decline' });
     expect(opened).toEqual([]);
@@ -216,7 +216,7 @@ describe('an address', () => {
   });
 });
 
-describe('a message to a model', () => {
+describe('a sampling request', () => {
   const params: SampleParams = {
     messages: [
       { role: 'user', content: { type: 'text', text: 'Two\nlines \u001b[31m' } },
@@ -226,7 +226,7 @@ describe('a message to a model', () => {
     systemPrompt: 'Be brief.',
   };
 
-  test('is shown, and answered by hand', async () => {
+  test('is shown, and the user types the answer', async () => {
     const person = new Scripted('y', 'One', '', 'two', '.');
     expect(await answerByHand(person, 'the shop', params, signal)).toEqual({
       role: 'assistant',

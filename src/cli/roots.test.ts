@@ -22,7 +22,7 @@ test('a directory becomes a file URL, whatever the working directory', () => {
   expect(rootsOf([path.parse(cwd).root], cwd)[0]!.name).not.toBe('');
 });
 
-test.each(['nothing', 'file', 'file/within'])('a path that is not a directory is named: %s', (name) => {
+test.each(['nothing', 'file', 'file/within'])('a path that is not a directory is in the error: %s', (name) => {
   const cwd = folder();
   writeFileSync(path.join(cwd, 'file'), '');
   expect(() => rootsOf([name], cwd)).toThrow(`--root "${name}" is not a directory`);

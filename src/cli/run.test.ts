@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { announce } from './run.ts';
 
-test('the addresses of a bridge, and of each of its servers, work in a client', () => {
+test('the URLs that a bridge prints, for itself and each of its servers, work in a client', () => {
   const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {
     const listener = { url: 'http://127.0.0.1:8080/mcp', sseUrl: undefined };

@@ -7,7 +7,7 @@ function ofVariable(name: string, value = VALUE): string[] {
   return secretsOf({ kind: 'command', env: { [name]: value } });
 }
 
-describe('of variables', () => {
+describe('among variables', () => {
   test.each([
     ...['API_KEY', 'GITHUB_TOKEN', 'CLIENT_SECRET', 'DB_PASSWORD', 'DB_PASS', 'SSH_PASSPHRASE', 'PGPASSWORD'],
     ...['MYSQL_PWD', 'GITHUB_PAT', 'PAT', 'SENTRY_DSN', 'SESSION_COOKIE', 'COOKIE', 'BASIC_AUTH', 'BEARER'],
@@ -41,19 +41,19 @@ describe('of variables', () => {
     expect(ofVariable('DATABASE_URL', 'postgres://db.example:54321234/shop@here')).toEqual([]);
   });
 
-  test('a word of a few letters is not a secret', () => {
+  test('a value of a few letters is not a secret', () => {
     expect(ofVariable('API_KEY', 'short')).toEqual([]);
   });
 });
 
-test('of headers, all are, with and without their scheme', () => {
+test('all header values are secrets, with and without their scheme', () => {
   const headers = { Authorization: `Bearer ${VALUE}`, 'X-Team': 'blue-and-red', 'X-Few': 'few' };
   const server = { kind: 'url', name: 'mine', url: 'https://a.example', headers, tools: {} } as const;
   expect(secretsOf(server).toSorted()).toEqual([`Bearer ${VALUE}`, 'blue-and-red', 'blue-and-red', VALUE].toSorted());
   expect(secretsIn('Basic few')).toEqual(['Basic few']);
 });
 
-test('of Basic credentials, the password is too', () => {
+test('the password in Basic credentials is a secret', () => {
   const credentials = `ada:${VALUE}`;
   const encoded = Buffer.from(credentials).toString('base64');
   expect(secretsIn(`Basic ${encoded}`)).toEqual([`Basic ${encoded}`, encoded, credentials, VALUE]);

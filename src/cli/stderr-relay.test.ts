@@ -11,7 +11,7 @@ test('a server’s stderr is passed on unchanged', () => {
   expect(written).toEqual(['one', '', 'two']);
 });
 
-test('a flood is limited each second, and the omitted lines are counted', () => {
+test('the output is limited each second, and the omitted lines are counted', () => {
   const written: string[] = [];
   const { line } = new StderrRelay((text) => void written.push(text));
   const kilobyte = 'x'.repeat(1023);
@@ -30,7 +30,7 @@ test('a flood is limited each second, and the omitted lines are counted', () => 
   expect(written.filter((text) => text.startsWith('('))).toHaveLength(2);
 });
 
-test('at most a mebibyte waits for a reader that does not read', () => {
+test('at most 1 MiB waits for a slow reader', () => {
   const written: string[] = [];
   let unread = 0;
   const { line } = new StderrRelay(

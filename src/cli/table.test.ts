@@ -12,7 +12,7 @@ test('columns are aligned', () => {
   ).toBe('  add       a, b  Adds two\n  multiply        Much\n  bare\n');
 });
 
-test('lines are cut to the terminal, and whole without one', () => {
+test('lines are cut to the width of the terminal, and complete without a terminal', () => {
   const rows = [['name', 'x'.repeat(100)]];
   expect(table(rows, 20)).toBe(`  name  ${'x'.repeat(11)}…\n`);
   expect(table(rows)).toBe(`  name  ${'x'.repeat(100)}\n`);
@@ -39,11 +39,11 @@ test('a very long word affects only its own line', () => {
   ).toBe(`  short${' '.repeat(57)}two`);
 });
 
-test('no rows give no lines', () => {
+test('a table without rows has no lines', () => {
   expect(table([])).toBe('');
 });
 
-test('cutting keeps characters whole', () => {
+test('characters are never cut in two', () => {
   expect(cut('😀😀😀', 3)).toBe('😀😀😀');
   expect(cut('😀😀😀', 2)).toBe('😀…');
 });
@@ -56,6 +56,6 @@ test.each([
   [12_345, '12 kB'],
   [999_999, '1.0 MB'],
   [25_000_000, '25 MB'],
-])('%d bytes', (count, said) => {
+])('%d bytes are shown in a readable unit', (count, said) => {
   expect(bytes(count)).toBe(said);
 });

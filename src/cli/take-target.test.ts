@@ -34,7 +34,7 @@ const usage = (message: RegExp): unknown =>
   expect.objectContaining({ exitCode: 2, message: expect.stringMatching(message) });
 
 describe('the target in a command line', () => {
-  test('a URL, followed by arguments', () => {
+  test('may be a URL, followed by arguments', () => {
     const taken = takeTarget(splitCommand(['https://example.com/mcp', 'add', 'a=1']), { header: [] }, where);
     expect(taken).toEqual({
       target: { kind: 'url', url: 'https://example.com/mcp', headers: {} },
@@ -42,7 +42,7 @@ describe('the target in a command line', () => {
     });
   });
 
-  test('a command after --, with its own options', () => {
+  test('may be a command after --, with its own options', () => {
     const taken = takeTarget(splitCommand(['add', 'a=1', '--', 'node', 'x.js', '--', '--json']), { header: [] }, where);
     expect(taken).toEqual({
       target: { kind: 'command', command: 'node', args: ['x.js', '--', '--json'], env: {} },
@@ -52,11 +52,11 @@ describe('the target in a command line', () => {
 
   test.each<[string, string[], RegExp]>([
     ['nothing', [], /^a target is missing/],
-    ['no command behind --', ['add', '--'], /^after -- there must be a command/],
-    ['a URL of another kind', ['ftp://example.com'], /must be a URL that begins with http/],
-    ['a URL that is none', ['http://'], /must be a URL that begins with http/],
+    ['an empty command after --', ['add', '--'], /^after -- there must be a command/],
+    ['a URL with another scheme', ['ftp://example.com'], /must be a URL that begins with http/],
+    ['an invalid URL', ['http://'], /must be a URL that begins with http/],
     ['a URL with a password', ['https://me:pass@example.com'], /^the URL of the server must not contain credentials/],
-    ['a name that nobody has', ['nobody'], /^there is no server "nobody" in mcp\.json/],
+    ['an unknown name', ['nobody'], /^there is no server "nobody" in mcp\.json/],
   ])('%s is refused', (_, words, message) => {
     expect(() => take(words)).toThrow(usage(message));
   });
@@ -65,7 +65,7 @@ describe('the target in a command line', () => {
 describe('headers', () => {
   const url = 'https://example.com/mcp';
 
-  test('go to a server at a URL', () => {
+  test('are sent to a server at a URL', () => {
     const header = ['Authorization: Bearer ${env:TOKEN}', 'x-plain: a=b'];
     expect(take([url], { header })).toMatchObject({ headers: { authorization: 'Bearer secret', 'x-plain': 'a=b' } });
     expect(() => take([url], { header: ['x-plain=a'] })).toThrow(usage(/^--header must be written 'Name: value'/));
@@ -77,7 +77,7 @@ describe('headers', () => {
 });
 
 describe('names in mcp.json', () => {
-  test('a command with all its settings', () => {
+  test('may name a command with all its settings', () => {
     const args = ['${env:HERE}/server.js', '$HOME', '${env:MISSING:-none}'];
     const env = { KEY: '${TOKEN}', LEVEL: 3 };
     write('mcp.json', { mcpServers: { mine: { command: 'node', args, env, cwd: 'sub' } } });
@@ -90,7 +90,7 @@ describe('names in mcp.json', () => {
     });
   });
 
-  test('a URL, whose headers the command line overrides', () => {
+  test('may name a URL, whose headers the command line can override', () => {
     const headers = { Authorization: 'Bearer old', 'X-Kept': '1' };
     write('mcp.json', { mcpServers: { far: { type: 'http', url: 'https://${env:TOKEN}.example', headers } } });
     expect(take(['far'], { header: ['authorization: Bearer new'] })).toEqual({
@@ -100,7 +100,7 @@ describe('names in mcp.json', () => {
     });
   });
 
-  test('--config names the one file that is looked in', () => {
+  test('are searched only in the file given with --config', () => {
     write('mcp.json', { mcpServers: { mine: { command: 'wrong' } } });
     write('other/servers.json', { mcpServers: { mine: { command: 'right' } } });
     expect(take(['mine'], { config: 'other/servers.json' })).toMatchObject({ command: 'right' });
@@ -109,7 +109,7 @@ describe('names in mcp.json', () => {
     expect(() => take(['mine'], { config: 'empty.json' })).toThrow(usage(/the file has no "mcpServers"$/));
   });
 
-  test('host files are searched, those of the project first', () => {
+  test('are searched in the files of hosts, those of the project first', () => {
     const files = usualFiles(where);
     expect(files[0]).toBe(path.join(where.cwd, 'mcp.json'));
     for (const [index, file] of files.entries()) {
@@ -120,7 +120,7 @@ describe('names in mcp.json', () => {
     expect(take(['shared'])).toMatchObject({ command: '0' });
   });
 
-  test('an unreadable host file is skipped, and its contents are not shown', () => {
+  test('are not searched in an unreadable host file, whose contents are not shown', () => {
     const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     try {
       write('.mcp.json', '{ "token": hunter2 }');
@@ -147,12 +147,12 @@ describe('names in mcp.json', () => {
     [{ command: 'node', cwd: 1 }, /mcpServers\.mine\.cwd must be a non-empty string$/],
     [{ url: 'file:///etc/passwd' }, /mcpServers\.mine\.url must be a URL that begins with http:\/\/ or https:\/\/$/],
     [{ command: '${env:GONE}' }, /mcpServers\.mine\.command needs the environment variable GONE, which is not set$/],
-  ])('%j cannot be used', (entry, message) => {
+  ])('cannot name the invalid entry %j', (entry, message) => {
     write('mcp.json', { mcpServers: { mine: entry } });
     expect(() => take(['mine'])).toThrow(usage(message));
   });
 
-  test('a name that is nearly right is shown', () => {
+  test('are suggested if they are similar', () => {
     write('mcp.json', { mcpServers: { weather: { command: 'node' }, maps: { command: 'node' } } });
     expect(() => take(['wether'])).toThrow(usage(/^there is no server "wether" .*did you mean "weather"/));
     expect(() => take(['calendar'])).toThrow(usage(/there are weather, maps/));

@@ -32,12 +32,12 @@ afterEach(() => {
 });
 
 describe('a user', () => {
-  test('is present if stdin and stderr are a terminal', () => {
+  test('is present if stdin and stderr are terminals', () => {
     expect(terminalOf(true).terminal.interactive).toBe(true);
     expect(terminalOf(false).terminal.interactive).toBe(false);
   });
 
-  test('is asked for lines, and lines typed earlier come first', async () => {
+  test('is asked for lines, and lines typed earlier are used first', async () => {
     const { terminal, keys, screen } = terminalOf();
     const first = terminal.ask('Name: ', signal);
     keys.write('Ada\rnext\r');
@@ -54,7 +54,7 @@ describe('a user', () => {
     expect(screen.text).toContain('b\\u009b2J: ');
   });
 
-  test('who ends the input gives no answer, and can be asked again', async () => {
+  test('can end the input without an answer, and can be asked again', async () => {
     const { terminal, keys } = terminalOf();
     const first = terminal.ask('Name: ', signal);
     keys.write('\u0004');
@@ -74,7 +74,7 @@ describe('a user', () => {
     await expect(terminal.ask('Name: ', controller.signal)).rejects.toThrow('taken back');
   });
 
-  test('has one question at a time, and no bar over it', async () => {
+  test('sees one question at a time, without a progress bar', async () => {
     const { terminal, keys, screen } = terminalOf();
     const order: string[] = [];
     const question = (name: string) =>
@@ -91,14 +91,14 @@ describe('a user', () => {
     expect(screen.text).not.toContain('drawn over');
   });
 
-  test('gets the terminal though the question before failed', async () => {
+  test('is asked the next question even if the previous one failed', async () => {
     const { terminal } = terminalOf();
     await expect(terminal.exclusively(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await terminal.exclusively(async () => 'yes')).toBe('yes');
   });
 });
 
-test('the log of a server is one line a message, and cannot speak to the terminal', () => {
+test('a log message of a server is one line, and its control characters are removed', () => {
   const { terminal, screen } = terminalOf();
   terminal.log({ level: 'info', data: 'plain' });
   terminal.log({ level: 'error', logger: 'db', data: { lost: ['a\u001b[2J'] } });
@@ -113,7 +113,7 @@ test('a task shows its status', () => {
   expect(screen.text).toBe('\r\u001b[2K… working\r\u001b[2K… Page 2 of 3');
 });
 
-test('a bar goes when the call is over', () => {
+test('a bar disappears when the call is over', () => {
   const { terminal, screen } = terminalOf();
   terminal.progress({ progress: 1 });
   expect(screen.text).toBe('\r\u001b[2K… 1');

@@ -83,7 +83,7 @@ describe('words are converted by the schema', () => {
   });
 });
 
-describe('a mistake is named before anything is sent', () => {
+describe('an invalid argument is reported before anything is sent', () => {
   test.each([
     ['text', /"text" is not an argument: it must be key=value or key:=json\. search takes text \(string, required\)/],
     ['=x', /"=x" is not an argument/],
@@ -103,13 +103,13 @@ describe('a mistake is named before anything is sent', () => {
   });
 
   test.each([[['limit=1', 'limit=2']], [['tags=a', 'tags:=["b"]']], [['maybe=null', 'maybe=1']]])(
-    'one that is given twice: %j',
+    'an argument that is given twice: %j',
     (words) => {
       expect(() => read(...words)).toThrow(/is given twice$/);
     },
   );
 
-  test('one that goes into a value that was given', () => {
+  test('an argument inside a value that was already given', () => {
     expect(() => read('anything=x', 'anything.deep=1')).toThrow(/anything already has a value$/);
   });
 
@@ -123,17 +123,17 @@ describe('a mistake is named before anything is sent', () => {
     );
   });
 
-  test('valid arguments have no problems', async () => {
+  test('but valid arguments are not reported', async () => {
     await expect(checkArguments(tool, { text: 'x', limit: 1, tags: [] })).resolves.toBeUndefined();
   });
 
-  test('a schema that cannot be read here is left to the server', async () => {
+  test('but a schema that is not understood is left to the server', async () => {
     const odd = { name: 'odd', inputSchema: { $schema: 'http://json-schema.org/draft-04/schema#', type: 'object' } };
     await expect(checkArguments(odd, { a: 1 })).resolves.toBeUndefined();
   });
 });
 
-test('a schema that refers to itself ends', () => {
+test('a schema that refers to itself is described to a limited depth', () => {
   const node = { type: 'object', properties: { next: { $ref: '#/$defs/node' }, name: { type: 'string' } } };
   const endless = { $ref: '#/$defs/endless' };
   const inputSchema = {
@@ -155,7 +155,7 @@ test('a server’s slow pattern is checked in bounded time', async () => {
   await expect(checkArguments(slow, { text: 'x'.repeat(40) })).rejects.toThrow('must match pattern');
 });
 
-test('endlessly nested lists are described to a limited depth', () => {
+test('lists inside lists are described to a limited depth', () => {
   const tree = { type: 'array', items: { $ref: '#/$defs/tree' } };
   const inputSchema = { type: 'object', properties: { tree: { $ref: '#/$defs/tree' } }, $defs: { tree } };
   expect(wanted({ name: 'plant', inputSchema })).toBe('plant takes tree (any[][][][][])');

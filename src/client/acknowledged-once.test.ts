@@ -3,7 +3,7 @@ import { TestExchange } from '../../test/support/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { acknowledgedOnce } from './acknowledged-once.ts';
 
-test('a caller gets the first acknowledgement, and possible changes after each later one', async () => {
+test('a caller gets the first acknowledgement, and a notification of possible changes after each later one', async () => {
   const exchange = new TestExchange('subscriptions/listen');
   const notify = acknowledgedOnce(exchange);
   const notifications = { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ['x:1'] };

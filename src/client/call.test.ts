@@ -13,13 +13,13 @@ afterEach(() => void vi.useRealTimers());
 
 const DISCOVERED = { supportedVersions: ['2026-07-28'], capabilities: { tools: {}, resources: {} } };
 
-/** A client whose middleware answers instead of the server. */
+/** A client whose middleware answers in place of the server. */
 async function clientOf(answer: (exchange: Exchange) => JsonObject | Promise<JsonObject>, options: ClientOptions = {}) {
   const client = await connect({ service: () => Promise.resolve(DISCOVERED) }, { cache: false, ...options });
   return client.use(() => async (exchange) => answer(exchange));
 }
 
-/** What a call rejects with. */
+/** The error of a call. */
 const failed = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => undefined,
@@ -29,7 +29,7 @@ const failed = (call: Promise<unknown>): Promise<unknown> =>
 const never = () => new Promise<never>(() => {});
 
 describe('a call settles', () => {
-  test('after its timeout, and the server is notified', async () => {
+  test('after its timeout, and the server gets a cancellation', async () => {
     vi.useFakeTimers();
     const reason = deferred<unknown>();
     const client = await clientOf((exchange) => {
@@ -56,7 +56,7 @@ describe('a call settles', () => {
     expect(over).toHaveBeenCalledWith(expect.objectContaining({ limit: 1000 }));
   });
 
-  test('after a minute by default, if there is no answer', async () => {
+  test('after a minute by default, if there is no response', async () => {
     vi.useFakeTimers();
     const client = await clientOf(never);
     const call = failed(client.readResource('a:b'));
@@ -64,7 +64,7 @@ describe('a call settles', () => {
     expect(await call).toMatchObject({ limit: 60_000 });
   });
 
-  test('later with progress, but within its maximum', async () => {
+  test('later if there is progress, but within its maximum', async () => {
     vi.useFakeTimers();
     const client = await clientOf(async (exchange) => {
       for (let progress = 0; ; progress += 1) {
@@ -97,7 +97,7 @@ describe('a call settles', () => {
     await call;
   });
 
-  test('with the reason of its signal, before it or in its middle', async () => {
+  test('with the reason of its signal, whether it fires before or during the call', async () => {
     const started = deferred<Exchange>();
     const client = await clientOf((exchange) => {
       started.resolve(exchange);
@@ -113,7 +113,7 @@ describe('a call settles', () => {
     await expect(client.callTool('slow', {}, { signal: controller.signal })).rejects.toBe(reason);
   });
 
-  test('when the client is closed, as every later one does', async () => {
+  test('when the client is closed, like every later call', async () => {
     const client = await clientOf(never);
     const calls = [client.callTool('a'), client.readResource('b:c'), client.listTools()];
     const errors = calls.map(failed);
@@ -131,7 +131,7 @@ describe('a call settles', () => {
 });
 
 describe('a call that is over', () => {
-  test('gets no more messages and no questions, and is not cancelled', async () => {
+  test('gets no more messages and questions, and cannot be cancelled', async () => {
     const onprogress = vi.fn<() => void>();
     const answer = vi.fn<() => Promise<JsonObject>>(() => Promise.resolve({}));
     const call = new Call(
@@ -171,7 +171,7 @@ describe('a call that is over', () => {
     expect(signal!.reason).toMatchObject({ message: 'The request has been answered' });
   });
 
-  test('has no timer left after a late answer', async () => {
+  test('has no timer left after a late response', async () => {
     vi.useFakeTimers();
     const answer = deferred<{ action: 'decline' }>();
     const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
@@ -219,7 +219,7 @@ test('the error for an invalid result describes it', async () => {
   expect(await others.callTool('a')).toEqual({ content: [] });
 });
 
-test('rounds of questions end', async () => {
+test('the number of rounds of questions is limited', async () => {
   const limits: [number, ClientOptions][] = [
     [16, {}],
     [3, { maxRounds: 3 }],
@@ -235,7 +235,7 @@ test('rounds of questions end', async () => {
   }
 });
 
-test('a retry has the answers and the unchanged state, and no state if none was given', async () => {
+test('a retry has the answers and the unchanged state, and no state if the server gave none', async () => {
   const seen: JsonObject[] = [];
   const client = await clientOf(
     ({ params }) => {
@@ -270,7 +270,7 @@ test('an error in a listener is reported, and the call continues', async () => {
   expect(onerror.mock.calls.map(([{ message }]) => message)).toEqual(['mine', 'Progress came without a number']);
 });
 
-test.each(['legacy', 'modern'] as const)('nothing is kept of 10,000 calls that are over (%s)', async (eras) => {
+test.each(['legacy', 'modern'] as const)('10,000 completed calls leave nothing in memory (%s)', async (eras) => {
   const server = new McpServer({ name: 's', version: '1' });
   server.tool('echo', {}, () => 'x');
   const client = await connect(server, { eras });
@@ -285,7 +285,7 @@ test.each(['legacy', 'modern'] as const)('nothing is kept of 10,000 calls that a
   await client.close();
 });
 
-test('a call that became a task leaves nothing either', async () => {
+test('a call that became a task leaves nothing in memory either', async () => {
   const server = new McpServer({ name: 's', version: '1' });
   server.tool('task', { task: { pollIntervalMs: 100 } }, () => 'x');
   const client = await connect(server);

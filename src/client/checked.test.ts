@@ -6,7 +6,7 @@ import { McpServer } from '../server/mcp-server.ts';
 import type { Client } from './client.ts';
 import { connect } from './connect.ts';
 
-/** What a client makes of a server that answers one method so. */
+/** The outcome of a client's call if the server answers one method with the given result. */
 async function answered<T>(method: string, result: JsonObject, use: (client: Client) => Promise<T>): Promise<T> {
   const server = new McpServer({ name: 'odd', version: '1.0.0' });
   const odd: Middleware = (next) => async (exchange) =>
@@ -48,7 +48,7 @@ test.each<[unknown, string]>([
   [[{ type: 'image', data: 5 }], 'content[0].data is not a string'],
   [[{ type: 'resource' }], 'content[0].resource is not an object'],
   [[{ type: 'resource', resource: { uri: 'a:b', blob: 5 } }], 'content[0].resource.blob is not a string'],
-])('content of a tool that is %j is refused', async (content, message) => {
+])('content of a tool is refused if it is %j', async (content, message) => {
   const call = answered(Method.CallTool, { content }, (client) => client.callTool('any'));
   const error: unknown = await call.catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ name: 'InvalidResultError', message: expect.stringContaining(message) });
@@ -65,13 +65,13 @@ test.each<[unknown, string]>([
   [[{ uri: 'a:b' }], 'contents[0].blob is not a string'],
   [[{ uri: 'a:b', text: 5 }], 'contents[0].text is not a string'],
   [[{ uri: 'a:b', blob: 5 }], 'contents[0].blob is not a string'],
-])('contents of a resource that are %j are refused', async (contents, message) => {
+])('contents of a resource are refused if they are %j', async (contents, message) => {
   const read = answered(Method.ReadResource, { contents }, (client) => client.readResource('a:b'));
   const error: unknown = await read.catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ name: 'InvalidResultError', message: expect.stringContaining(message) });
 });
 
-test('messages of a prompt are objects with content', async () => {
+test('messages of a prompt must be objects with content', async () => {
   const get = (messages: unknown[]) =>
     answered(Method.GetPrompt, { messages }, (client) => client.getPrompt('any')).catch((thrown: unknown) => thrown);
   expect(await get([null])).toMatchObject({ message: expect.stringContaining('messages[0] is not an object') });
@@ -82,7 +82,7 @@ test('messages of a prompt are objects with content', async () => {
   expect(await get(good)).toMatchObject({ messages: good });
 });
 
-test('completions are strings', async () => {
+test('completions must be strings', async () => {
   const completed = answered(Method.Complete, { completion: { values: ['a', null] } }, (client) =>
     client.complete({ type: 'ref/prompt', name: 'p' }, { name: 'a', value: '' }),
   );

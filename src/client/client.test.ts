@@ -113,7 +113,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     await client.ping();
   });
 
-  test('lists everything, all at once or one by one', async () => {
+  test('lists everything, all at once or page by page', async () => {
     const client = await reader(way);
     const names = (await client.listTools()).map(({ name }) => name);
     expect(names).toEqual(['count', 'fail', 'dust', 'join', 'recommend']);
@@ -128,7 +128,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     expect(await client.listPrompts()).toMatchObject([{ name: 'review' }]);
   });
 
-  test('is called, read, prompted and asked for completions', async () => {
+  test('handles calls, reads, prompts and completions', async () => {
     const client = await reader(way);
     await client.listTools();
     const counted = await client.callTool('count', { title: 'Momo' }, { output: z.object({ copies: z.int() }) });
@@ -185,7 +185,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     });
   });
 
-  test('tells the server if there is no handler, or the answer is invalid', async () => {
+  test('gets an error if there is no handler, or the answer is invalid', async () => {
     const onerror = vi.fn<(error: Error) => void>();
     const none = await reader(way, { onerror });
     await expect(none.callTool('join')).rejects.toMatchObject({ code: era === 'legacy' ? -32601 : -32021 });
@@ -196,7 +196,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     expect(onerror.mock.calls[0]?.[0].cause).toMatchObject({ message: 'name: must be string' });
   });
 
-  test('reports changes', async () => {
+  test('sends notifications of changes', async () => {
     const server = library();
     const lists: Change[] = [];
     const client = await reader(way, { onchange: (change) => lists.push(change) }, server);
@@ -215,7 +215,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     expect(updates).toHaveLength(1);
   });
 
-  test('is spoken to through middleware', async () => {
+  test('gets requests through middleware', async () => {
     const methods: string[] = [];
     const client = await reader(way, {
       middleware: [
@@ -236,7 +236,7 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
     expect(methods).toContain('prompts/get');
   });
 
-  test('reports changed roots, if the revision has them', async () => {
+  test('gets notifications of changed roots, if the revision has them', async () => {
     const server = library();
     const heard: string[] = [];
     server.use((next) => (exchange) => {
@@ -257,7 +257,7 @@ test('an invalid target is a TypeError', async () => {
   await expect(connect(undefined as never)).rejects.toThrow(TypeError);
 });
 
-test('has typed results', async () => {
+test('results are typed', async () => {
   const client = await reader(ways['modern, in this process']!);
   expectTypeOf(await client.listTools()).toEqualTypeOf<Tool[]>();
   expectTypeOf(await client.callTool('count', { title: '' })).toEqualTypeOf<ToolResult>();
@@ -266,7 +266,7 @@ test('has typed results', async () => {
   expect(task).toBeUndefined();
 });
 
-/** A server whose list of tools has no end; each page takes so many milliseconds. */
+/** A server whose list of tools never ends. Each page takes the given number of milliseconds. */
 async function endless(pageOf: () => unknown[], takes: number): Promise<Client> {
   let page = 0;
   const answer: Middleware = (next) => async (exchange) => {
@@ -279,7 +279,7 @@ async function endless(pageOf: () => unknown[], takes: number): Promise<Client> 
   return client;
 }
 
-test('maxTimeout bounds all pages of a list together', async () => {
+test('maxTimeout limits all pages of a list together', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const client = await endless(() => [], 300);

@@ -3,7 +3,7 @@ import { scripted } from '../../test/support/http-server.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
 import { connect } from './connect.ts';
 
-/** The near end of a connection to a handshake server that is silent where it is asked anything else. */
+/** The client's end of a connection to a handshake server that answers nothing but the handshake. */
 async function handshakes() {
   const [near, far] = memoryTransportPair();
   far.onmessage = (message) => {
@@ -27,7 +27,7 @@ test.each([0, 2 ** 31, Infinity])('connecting without a time limit does not time
 });
 
 test.each([0, Infinity])(
-  'a silent server is not taken for a modern one because of that: %d',
+  'without a connect timeout, a silent server is not taken for a modern one: %d',
   async (connectTimeout) => {
     const client = await connect(await handshakes(), { connectTimeout, probeTimeout: 20 });
     expect(client.revision).toBe('2025-11-25');
@@ -35,7 +35,7 @@ test.each([0, Infinity])(
   },
 );
 
-test('a server may be silent for the whole connect timeout', async () => {
+test('a server may take the whole connect timeout to answer', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const connecting = connect(await handshakes(), { connectTimeout: 60_000, probeTimeout: 0 });

@@ -8,7 +8,7 @@ import type { ClientOptions } from './options.ts';
 
 const welcome = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } };
 
-/** A server that ends at its first request unless that is `initialize`, which is answered with what is given. */
+/** A server that exits at its first request unless that is `initialize`, which it answers as given. */
 const ending = (answer: object): string => `
   require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
     const { id, method } = JSON.parse(line);
@@ -28,7 +28,7 @@ function command(script: string) {
   };
 }
 
-test('a command that ends on server/discover is started once more, and from then on once', async () => {
+test('a command that exits on server/discover is started again, and later only once', async () => {
   const { target, starts } = command(ending({ result: welcome }));
   const eraCache = memoryEraCache();
   const onerror = vi.fn<(error: Error) => void>();
@@ -58,7 +58,7 @@ test('a server that then refuses the handshake fails with its own error', async 
   expect(starts).toHaveBeenCalledTimes(2);
 });
 
-test('one that cannot be started, or speaks a pinned era, is started once', async () => {
+test('a server is started only once if it cannot be started, or if the era is given', async () => {
   const absent = connect({ command: '/no/such/command' }, { eraCache: memoryEraCache() });
   await expect(absent).rejects.toThrow('command not found');
   const { target, starts } = command(ending({ result: welcome }));
@@ -66,7 +66,7 @@ test('one that cannot be started, or speaks a pinned era, is started once', asyn
   expect(starts).toHaveBeenCalledTimes(1);
 });
 
-/** Connections to a server that ends on `server/discover`, after so many milliseconds, and is silent to all else. */
+/** Connections to a server that exits on `server/discover` after the given time, and does not answer anything else. */
 function transports(after: number) {
   const make = vi.fn<() => Transport>(() => {
     const [near, far] = memoryTransportPair();
@@ -88,7 +88,7 @@ async function failing(target: Parameters<typeof connect>[0], options: ClientOpt
   return (await failed) as { error: Error; after: number };
 }
 
-test('both attempts together take no longer than one may', async () => {
+test('both attempts together are limited by one connect timeout', async () => {
   const make = transports(2000);
   const { error, after } = await failing(make, { connectTimeout: 6000 });
   expect(error).toBeInstanceOf(TimeoutError);
@@ -97,7 +97,7 @@ test('both attempts together take no longer than one may', async () => {
   expect(make).toHaveBeenCalledTimes(2);
 });
 
-test('neither the probe nor the handshake of a silent server', async () => {
+test('the probe and the handshake with a silent server are limited by one connect timeout', async () => {
   const make = transports(100_000);
   const { error, after } = await failing(make, { connectTimeout: 3000 });
   expect(error).toBeInstanceOf(TimeoutError);
@@ -114,7 +114,7 @@ test('a server that starts slowly and exits on its first input gets one more con
   expect(make).toHaveBeenCalledTimes(2);
 });
 
-test('a given connection is not reopened, and the error says what helps', async () => {
+test('a transport given by the caller is not reopened, and the error says what to do', async () => {
   const make = transports(0);
   const { error } = await failing(make(), {});
   expect(error.message).toMatch(/ends on server\/discover can be reached where the eras are pinned to "legacy"/);

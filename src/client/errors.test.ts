@@ -9,37 +9,47 @@ const body = { jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'no' } } a
 const within = (cause: Error, code = -32000): RpcError => new RpcError(code, cause.message, { cause });
 const failed = (cause: Error): Error => failure('tools/call', within(cause), false);
 
-describe('a call is made once more', () => {
+describe('a failed call', () => {
   test.each<[string, Error, boolean, boolean]>([
     ['was not sent', new NotSent('refused'), true, true],
-    ['met a session that was gone', new SessionGone(true), true, true],
-    ['may have run before its session was gone', new SessionGone(false), false, true],
-    ['lost its answer', new AnswerLost('reset'), false, true],
-    ['lost its answer, which could not be fetched', new AnswerLost('x', { cause: new NotSent('y') }), false, true],
-    ['lost its answer, which was refused', new AnswerLost('x', { cause: new HttpStatusError(410, 'z') }), false, true],
+    ['was refused because its session had ended', new SessionGone(true), true, true],
+    ['may have run before its session ended', new SessionGone(false), false, true],
+    ['lost its response', new AnswerLost('reset'), false, true],
+    [
+      'lost its response, which could not be requested again',
+      new AnswerLost('x', { cause: new NotSent('y') }),
+      false,
+      true,
+    ],
+    [
+      'lost its response, and the next request for it was refused',
+      new AnswerLost('x', { cause: new HttpStatusError(410, 'z') }),
+      false,
+      true,
+    ],
     ['was refused', new HttpStatusError(403, 'Forbidden'), false, false],
-  ])('where it %s: if it does harm %j, if not %j', (_, cause, harmful, harmless) => {
+  ])('that %s is repeated: %j if it is not idempotent, %j if it is', (_, cause, harmful, harmless) => {
     expect([mayRepeat(failed(cause), false), mayRepeat(failed(cause), true)]).toEqual([harmful, harmless]);
   });
 
-  test('says whether it ran', () => {
+  test('has an error that says whether it ran', () => {
     expect(failed(new NotSent('refused'))).toMatchObject({ notExecuted: true });
     expect(failed(new HttpStatusError(429, 'Too Many Requests'))).toMatchObject({ notExecuted: true });
     expect(failed(new AnswerLost('x', { cause: new NotSent('y') }))).toMatchObject({ notExecuted: false });
     expect(failed(new Error('out of memory'))).toMatchObject({ notExecuted: false });
   });
 
-  test('never at once if there is no connection', () => {
+  test('is not repeated at once if there is no connection', () => {
     const error = connectFailure(within(new NotSent('refused')), undefined, 1);
     expect(error).toMatchObject({ name: 'ConnectionError', notExecuted: true });
     expect(mayRepeat(error, true)).toBe(false);
   });
 
   test.each<[string, Error, boolean]>([
-    ['not run', within(new HttpStatusError(400, 'no'), -32600), true],
-    ['not run, by its status', within(new HttpStatusError(405, 'no')), true],
-    ['perhaps run', within(new HttpStatusError(400, 'no')), false],
-  ])('never where the server speaks another revision now; it has %s', (_, cause, notExecuted) => {
+    ['did not run', within(new HttpStatusError(400, 'no'), -32600), true],
+    ['did not run, by its status', within(new HttpStatusError(405, 'no')), true],
+    ['may have run', within(new HttpStatusError(400, 'no')), false],
+  ])('is not repeated if the server now speaks another revision and the call %s', (_, cause, notExecuted) => {
     const error = new RevisionChanged('tools/call', '2025-11-25', cause);
     expect(error).toMatchObject({ name: 'ConnectionError', notExecuted, cause });
     expect(error.message).toContain(
@@ -48,7 +58,7 @@ describe('a call is made once more', () => {
     expect(mayRepeat(error, true)).toBe(false);
   });
 
-  test('never after the server has answered', () => {
+  test('is not repeated after the server has answered', () => {
     expect(mayRepeat(new RpcError(-32603, 'no'), true)).toBe(false);
     expect(mayRepeat(new InvalidResultError('no'), true)).toBe(false);
     expect(mayRepeat('thrown', true)).toBe(false);
@@ -77,12 +87,12 @@ test('all other errors are connection errors that say what failed and why', () =
   expect(failure('tools/call', 'odd', false)).toBeInstanceOf(RpcError);
 });
 
-test('a lost session is recognised below other errors', () => {
+test('a lost session is recognised among the causes of other errors', () => {
   expect(isSessionGone(failed(new SessionGone(true)))).toBe(true);
   expect(isSessionGone(failed(new AnswerLost('reset')))).toBe(false);
 });
 
-test('causes that go in circles end', () => {
+test('circular causes are followed only once', () => {
   const error = new Error('round');
   error.cause = error;
   expect(mayRepeat(error, true)).toBe(false);

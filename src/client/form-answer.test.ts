@@ -39,7 +39,7 @@ test('missing fields get their defaults', async () => {
   });
 });
 
-test.each(['constructor', '__proto__', 'toString'])('a field may be called as it likes: %s', async (name) => {
+test.each(['constructor', '__proto__', 'toString'])('a field may have any name: %s', async (name) => {
   const field = JSON.parse(`{"${name}":{"type":"string","default":"x"}}`) as object;
   const content = await filledIn({ properties: field, required: [name] }, {});
   expect(Object.entries(content)).toEqual([[name, 'x']]);

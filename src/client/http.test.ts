@@ -18,7 +18,7 @@ function counter() {
   return { calls, make };
 }
 
-/** An address behind which servers come and go. */
+/** A URL at which servers start and stop. */
 async function address() {
   let current: McpServer | undefined;
   let listener: Server | undefined;
@@ -41,7 +41,7 @@ async function address() {
     serve: (server: McpServer) => void (current = server),
     close,
     reopen: () => listen(port),
-    /** The connections of clients. */
+    /** The number of open connections of clients. */
     open,
   };
 }
@@ -53,7 +53,7 @@ async function clientOf(url: string, options: ClientOptions = {}) {
   return { client, errors };
 }
 
-test.each(['legacy', 'modern'] as const)('a restarted server continues for a %s client', async (eras) => {
+test.each(['legacy', 'modern'] as const)('a %s client continues after its server restarts', async (eras) => {
   const { calls, make } = counter();
   const { url, serve } = await address();
   serve(make());
@@ -65,23 +65,26 @@ test.each(['legacy', 'modern'] as const)('a restarted server continues for a %s 
   expect(client.closed).toBe(false);
 });
 
-test.each(['legacy', 'modern'] as const)('a server that is gone is named, and found again (%s)', async (eras) => {
-  const { make } = counter();
-  const { url, serve, close, reopen } = await address();
-  serve(make());
-  const { client } = await clientOf(url, { eras });
-  await close();
-  await expect(client.callTool('count')).rejects.toMatchObject({ name: 'ConnectionError' });
-  await reopen();
-  expect(await client.callTool('count')).toMatchObject({ content: [{ text: 'counted' }] });
-});
+test.each(['legacy', 'modern'] as const)(
+  'the error for a server that is down has its URL, and a client finds the server again (%s)',
+  async (eras) => {
+    const { make } = counter();
+    const { url, serve, close, reopen } = await address();
+    serve(make());
+    const { client } = await clientOf(url, { eras });
+    await close();
+    await expect(client.callTool('count')).rejects.toMatchObject({ name: 'ConnectionError' });
+    await reopen();
+    expect(await client.callTool('count')).toMatchObject({ content: [{ text: 'counted' }] });
+  },
+);
 
-describe('the error for an unreachable server gives the reason', () => {
-  test.each(['ftp://example.com/', 'nonsense'])('%s is a TypeError', async (target) => {
+describe('the error for a server that cannot be reached', () => {
+  test.each(['ftp://example.com/', 'nonsense'])('at %s is a TypeError', async (target) => {
     await expect(connect(target)).rejects.toThrow(TypeError);
   });
 
-  test('nobody listens there', async () => {
+  test('says that the connection was refused', async () => {
     const { url, close } = await address();
     await close();
     await expect(connect(url)).rejects.toMatchObject({
@@ -90,7 +93,7 @@ describe('the error for an unreachable server gives the reason', () => {
     });
   });
 
-  test.each([401, 403, 500])('status %i', async (status) => {
+  test.each([401, 403, 500])('has the status %i', async (status) => {
     const listener = createServer((_, response) => void response.writeHead(status).end());
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void listener.close());
@@ -101,7 +104,7 @@ describe('the error for an unreachable server gives the reason', () => {
     });
   });
 
-  test('silence', async () => {
+  test('says that there is no response', async () => {
     const listener = createServer(() => {});
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
@@ -136,6 +139,6 @@ test.each(['legacy', 'modern'] as const)('a closed %s client leaves no connectio
   await Promise.all([client.callTool('count'), client.callTool('count')]);
   expect(open.size).toBeGreaterThan(1);
   await client.close();
-  // Less than the time for which an idle connection is kept.
+  // Less than the time for which an idle connection is kept open.
   await vi.waitFor(() => expect(open.size).toBe(0), 2000);
 });

@@ -17,14 +17,14 @@ const ALL_CHANGED = [
   { method: 'notifications/resources/updated', params: { uri: 'a:' } },
 ];
 
-/** What becomes of one subscription; a test has it in its hands. */
+/** One subscription that a test controls. */
 interface Stream {
   readonly exchange: Exchange;
   readonly at: number;
   readonly end: (error?: Error) => void;
 }
 
-/** Somebody who listens to a server, by which connections and subscriptions are ended as a test wants it. */
+/** A subscriber. The test ends connections and subscriptions. */
 function listener({ remote = true } = {}) {
   const streams: Stream[] = [];
   const upstreams: Upstream[] = [];
@@ -84,7 +84,7 @@ function listener({ remote = true } = {}) {
       streams.at(-1)!.end(error);
       await settled();
     },
-    /** The connection is over, too. */
+    /** Ends the connection too. */
     lose: async () => {
       const upstream = upstreams.at(-1) as { closed: boolean; onclose?: () => void };
       upstream.closed = true;
@@ -96,7 +96,7 @@ function listener({ remote = true } = {}) {
   };
 }
 
-/** One whose subscription stands, and has stood for a while. */
+/** A subscription that has been open for a while. */
 async function listening(options?: Parameters<typeof listener>[0]) {
   const one = listener(options);
   await one.settled();
@@ -107,7 +107,7 @@ async function listening(options?: Parameters<typeof listener>[0]) {
 
 const reset = (): Error => new RpcError(-32603, 'reset', { cause: new Error('reset') });
 
-test('many subscriptions that wait at once cause no warning of a leak', async () => {
+test('many waiting subscriptions cause no warning about a leak', async () => {
   const warnings: Error[] = [];
   const onwarning = (warning: Error): void => void warnings.push(warning);
   process.on('warning', onwarning);
@@ -127,7 +127,7 @@ describe('a subscription', () => {
     ['ended with a response', undefined, 'the server ended it'],
     ['whose stream is lost', reset(), 'subscriptions/listen failed: reset'],
     ['refused for now', new RpcError(-32603, 'Too many subscriptions'), 'Too many subscriptions'],
-  ])('%s is opened again, acknowledged once, and told that all may have changed', async (_, error, why) => {
+  ])('%s is opened again, is acknowledged once, and reports possible changes of everything', async (_, error, why) => {
     const { streams, exchange, errors, over, acknowledge, end } = await listening();
     await end(error);
     expect(streams).toHaveLength(1);
@@ -141,7 +141,7 @@ describe('a subscription', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('that the server ends at once is retried with growing pauses, with one error', async () => {
+  test('that the server ends at once is opened again after growing pauses, with one error', async () => {
     const { streams, errors, acknowledge, end } = await listening();
     await end();
     for (let second = 0, ended = 1; second < 3600; second += 1) {
@@ -151,13 +151,13 @@ describe('a subscription', () => {
       await end();
       ended += 1;
     }
-    // An hour has 240 quarters of a minute.
+    // One hour has 240 times 15 seconds.
     expect(streams.length).toBeGreaterThan(120);
     expect(streams.length).toBeLessThan(250);
     expect(errors).toHaveLength(1);
   });
 
-  test('survives a day without the server, with at most one attempt in 15 seconds', async () => {
+  test('survives a day without the server, with at most one attempt every 15 seconds', async () => {
     const { streams, errors, unreachable, lose, acknowledge, exchange } = await listening();
     unreachable(new Error('refused'));
     await lose();
@@ -171,7 +171,7 @@ describe('a subscription', () => {
     expect(exchange.notified.slice(1)).toEqual(ALL_CHANGED);
   });
 
-  test('that is lost together with others is reported once, each time', async () => {
+  test('is reported once for each loss, together with others that are lost', async () => {
     const { streams, errors, listen, settled, acknowledge } = await listening();
     const exchange = new TestExchange('subscriptions/listen', { notifications });
     const over = listen(exchange);
@@ -188,7 +188,7 @@ describe('a subscription', () => {
     await over;
   });
 
-  test('that lasted is followed by another soon, however often the one before failed', async () => {
+  test('that was open for a while is soon opened again, however often earlier attempts failed', async () => {
     const { streams, errors, acknowledge, end } = await listening();
     for (let count = 0; count < 6; count += 1) {
       await end(reset());
@@ -206,14 +206,14 @@ describe('a subscription', () => {
   test.each<[string, Error]>([
     ['an error', new RpcError(-32601, 'Method not found')],
     ['a status', new HttpStatusError(403, 'The server answered with status 403')],
-  ])('that the server refuses with %s is over', async (_, error) => {
+  ])('that the server refuses with %s ends', async (_, error) => {
     const { over, end } = await listening();
     await end(error);
     await expect(over).rejects.toThrow(error.message);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('that is refused by a server which seems to speak another revision is opened again', async () => {
+  test('that is refused by a server which may speak another revision is opened again', async () => {
     const { streams, end } = await listening();
     await end(new HttpStatusError(404, 'The server answered with status 404'));
     await vi.advanceTimersByTimeAsync(500);
@@ -231,7 +231,7 @@ describe('a subscription', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('ends in its pause with the exchange', async () => {
+  test('ends during its pause if the exchange ends', async () => {
     const { streams, exchange, over, end } = await listening();
     await end();
     exchange.abort();
@@ -239,7 +239,7 @@ describe('a subscription', () => {
     expect([streams.length, vi.getTimerCount()]).toEqual([1, 0]);
   });
 
-  test('fails during its pause when the link is closed', async () => {
+  test('fails during its pause if the link is closed', async () => {
     const { over, link, end } = await listening();
     await end();
     await link.close(new Error('closed by its owner'));
@@ -248,7 +248,7 @@ describe('a subscription', () => {
   });
 });
 
-describe('a process of ours', () => {
+describe('a child process', () => {
   test('that has exited is restarted only by a call, which subscribes again', async () => {
     const { streams, errors, link, lose } = await listening({ remote: false });
     await lose();
@@ -272,7 +272,7 @@ describe('a process of ours', () => {
   });
 });
 
-test('a connection closed when idle is reopened only by a call', async () => {
+test('a connection that was closed because it was idle is reopened only by a call', async () => {
   const { streams, link, end } = await listening();
   const resting = link.rest();
   await end(new RpcError(-32000, 'Connection closed', { cause: new Error('gone') }));

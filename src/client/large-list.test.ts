@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { clientOf, HandServer } from '../../test/ledger/hand-server.ts';
 
-test('a complete list above 128 MiB fails, and its pages can be read one by one', async () => {
+test('a complete list above 128 MiB fails, but its pages can be read one by one', async () => {
   let pages = 0;
   const description = 'x'.repeat(15 * 1024 * 1024);
   const server = new HandServer({

@@ -8,7 +8,7 @@ import type { Target } from './target.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-/** A server whose tools return, fail, and tell of their progress. */
+/** A server whose tools return, fail, and report progress. */
 function busy(): McpServer {
   const server = new McpServer({ name: 'busy', version: '1.0.0', onerror: () => {} });
   server.tool('echo', {}, () => 'echo');
@@ -39,7 +39,7 @@ const cases = Object.keys(places).flatMap((place) =>
   (['legacy', 'modern'] as const).map((eras) => [place, eras] as const),
 );
 
-test.each(cases)('1,000 calls with one signal leave nothing behind: %s (%s)', async (place, eras) => {
+test.each(cases)('1,000 calls with one signal leave no listener and no memory behind: %s (%s)', async (place, eras) => {
   const controller = new AbortController();
   const { signal } = controller;
   const client = await connect(await places[place]!(), { eras, cache: false, onerror: () => {} });
@@ -65,12 +65,12 @@ test.each(cases)('1,000 calls with one signal leave nothing behind: %s (%s)', as
   const timers = vi.getTimerCount();
   for (let calls = 0; calls < 1000; calls += 7) await round();
   expect(getEventListeners(signal, 'abort')).toEqual([]);
-  // A server and kept connections have some of their own, however many calls there were.
+  // A server and its connections have a few of their own, independent of the number of calls.
   expect(vi.getTimerCount()).toBeLessThan(timers + 10);
   vi.useRealTimers();
 });
 
-test('a signal ends many calls at once, without a warning of a leak, and has no listener when they are over', async () => {
+test('one signal cancels many calls at once without a warning about a leak, and has no listener afterwards', async () => {
   const warned = vi.fn<() => void>();
   process.on('warning', warned);
   onTestFinished(() => void process.off('warning', warned));

@@ -9,7 +9,7 @@ import { Link } from './link.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A way to a server that cannot be connected to, until it is mended. */
+/** A connection to a server that cannot be reached until the test allows it. */
 class Broken {
   attempts = 0;
   mended = false;
@@ -26,7 +26,7 @@ class Broken {
     });
   }
 
-  /** How a call ends; all that it waits for is waited for, up to so many milliseconds. */
+  /** The outcome of a call. Everything that it waits for is awaited, up to the given number of milliseconds. */
   async call(milliseconds = 1000): Promise<Error | undefined> {
     const failed = this.link.service(new TestExchange('tools/call')).then(
       () => undefined,
@@ -57,7 +57,7 @@ test('after five failures in a row, calls fail at once with the last error until
     );
     expect(broken.attempts).toBe(attempt);
   }
-  // 1.6 seconds after the sixth.
+  // 1.6 seconds after the sixth failure.
   const refused = await broken.call(0);
   expect(refused).toBeInstanceOf(NoConnection);
   expect(refused?.message).toMatch(
@@ -70,7 +70,7 @@ test('after five failures in a row, calls fail at once with the last error until
   expect(broken.attempts).toBe(7);
 });
 
-test('a server that answers between its failures is waited for', async () => {
+test('calls wait for a server that answers between its failures', async () => {
   let last: Upstream | undefined;
   const link = new Link({
     open: () => Promise.resolve((last = upstream())),
@@ -80,14 +80,14 @@ test('a server that answers between its failures is waited for', async () => {
   });
   for (let death = 0; death < 10; death += 1) {
     const answer = link.service(new TestExchange('tools/call'));
-    // No longer than the longest pause: a connection that lived for five seconds has not failed when it is lost.
+    // Not longer than the longest pause: a connection that was open for five seconds did not fail if it is lost.
     await vi.advanceTimersByTimeAsync(2000);
     expect(await answer).toEqual({});
     last?.onclose?.();
   }
 });
 
-test('a connection that held for five seconds wipes out the failures before it', async () => {
+test('a connection that was open for five seconds resets the count of failures', async () => {
   const opened: Upstream[] = [];
   let refuses = true;
   let attempts = 0;
@@ -110,7 +110,7 @@ test('a connection that held for five seconds wipes out the failures before it',
   await vi.advanceTimersByTimeAsync(5000);
   refuses = true;
   stable.onclose?.();
-  // The first two attempts come at once, as with a server that never failed.
+  // The first two attempts are made at once, as with a server that never failed.
   for (let attempt = 4; attempt <= 5; attempt += 1) {
     const failed = link.connect().catch((error: Error) => error.message);
     await vi.advanceTimersByTimeAsync(0);
@@ -119,7 +119,7 @@ test('a connection that held for five seconds wipes out the failures before it',
   }
 });
 
-test('a connection that is lost while it opens fails its call, and the next call opens another', async () => {
+test('a call fails if its connection is lost while it opens, and the next call opens another', async () => {
   const why = new Error('node exited with code 1');
   let attempts = 0;
   const onopen = vi.fn<() => void>();
@@ -169,14 +169,14 @@ describe('a link that is closed while it waits to connect', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('leaves nothing at the signal of attempts that are over', async () => {
+  test('leaves no listener on the signals of earlier attempts', async () => {
     const { call, signal } = await waiting();
     await Promise.allSettled([call, vi.advanceTimersByTimeAsync(100)]);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });
 
-describe('a link that makes no second connection', () => {
+describe('a link that does not reconnect', () => {
   async function single() {
     const opened: Upstream[] = [];
     const closed = vi.fn<() => void>();
@@ -201,7 +201,7 @@ describe('a link that makes no second connection', () => {
     expect(opened).toHaveLength(1);
   });
 
-  test('tells waiters that no further connection will come', async () => {
+  test('tells waiters that there will be no other connection', async () => {
     const { link, first } = await single();
     const refused = vi.fn<(error: Error) => void>();
     first.onclose?.();
@@ -210,7 +210,7 @@ describe('a link that makes no second connection', () => {
     expect(refused.mock.calls).toEqual([[expect.objectContaining({ name: 'ConnectionError' })]]);
   });
 
-  test('keeps its connection while it is idle', async () => {
+  test('keeps its idle connection open', async () => {
     const { link, first, closed } = await single();
     await link.rest();
     expect(closed).not.toHaveBeenCalled();
@@ -218,7 +218,7 @@ describe('a link that makes no second connection', () => {
   });
 });
 
-test('pauses are at most two seconds', async () => {
+test('pauses last at most two seconds', async () => {
   const broken = new Broken(new NoConnection('Cannot connect: nobody there'));
   for (let attempt = 1; attempt <= 30; attempt += 1) {
     await broken.call();
@@ -234,7 +234,7 @@ test('a call waits for an attempt due within a second, whatever the number of fa
     await vi.advanceTimersByTimeAsync(2000);
   }
   expect((await broken.call())?.message).toBe('Cannot connect: nobody there');
-  // It failed a second ago.
+  // The last failure was one second ago.
   broken.mended = true;
   const { attempts } = broken;
   const answer = broken.link.service(new TestExchange('tools/call'));
@@ -244,10 +244,10 @@ test('a call waits for an attempt due within a second, whatever the number of fa
   expect(await answer).toEqual({});
 });
 
-describe('a server that seems to speak another revision', () => {
+describe('a server that may speak another revision', () => {
   const named = new RpcError(-32022, 'no', { data: { supported: ['2026-07-28'] } });
 
-  /** A link whose calls are answered by hand, to servers that speak these revisions, one after the other. */
+  /** A link whose calls a test answers, to servers that speak the given revisions, one after the other. */
   async function doubting({ reopens = true, revisions = ['2025-11-25', '2026-07-28'] } = {}) {
     const answers: ((error?: Error) => void)[] = [];
     const opened: Upstream[] = [];
@@ -300,7 +300,7 @@ describe('a server that seems to speak another revision', () => {
     };
   }
 
-  test('the next call connects again, and if that works, the former connection is closed', async () => {
+  test('is connected to again by the next call, and if that works, the former connection is closed', async () => {
     const { link, answers, opened, closed, onlost, onopen, call, refused } = await doubting();
     expect(await refused()).toMatchObject({ name: 'ConnectionError', notExecuted: true, cause: named });
     expect([opened.length, closed.length, onlost.mock.calls.length]).toEqual([1, 0, 0]);
@@ -314,7 +314,7 @@ describe('a server that seems to speak another revision', () => {
     expect([link.current, link.upstream]).toEqual([opened[1], opened[1]]);
   });
 
-  test('otherwise the connection stays, with everything in progress on it', async () => {
+  test('stays connected, with all requests in flight, if no other revision is found', async () => {
     const { link, answers, opened, closed, onlost, onopen, call, refused } = await doubting({
       revisions: ['2025-11-25'],
     });
@@ -327,14 +327,14 @@ describe('a server that seems to speak another revision', () => {
     expect(await Promise.all([slow, next])).toEqual([{}, {}]);
     expect([link.current, link.upstream]).toEqual([opened[0], opened[0]]);
     expect([onlost.mock.calls.length, onopen.mock.calls.length]).toEqual([0, 1]);
-    // It can be lost like any other.
+    // It can be lost like any other connection.
     await opened[0]!.close();
     await link.connect();
     expect(link.current).toBe(opened[2]);
     expect(onlost).toHaveBeenCalledOnce();
   });
 
-  test('otherwise waiters are woken', async () => {
+  test('does not keep waiters waiting if no other revision is found', async () => {
     const { link, refused } = await doubting({ revisions: ['2025-11-25'] });
     await refused();
     const waited = link.awaitCall(new AbortController().signal);
@@ -342,13 +342,13 @@ describe('a server that seems to speak another revision', () => {
     expect(await waited).toBe(true);
   });
 
-  test('is not lost if the link is closed', async () => {
+  test('is not reported as lost if the link is closed', async () => {
     const { link, closed, onlost } = await doubting();
     await link.close(new Error('closed'));
     expect([closed.length, onlost.mock.calls.length]).toEqual([1, 0]);
   });
 
-  test('if the connection has ended since, the next call connects again in any revision', async () => {
+  test('is connected to in any revision if the former connection has ended', async () => {
     const { link, opened, onlost, refused } = await doubting({ revisions: ['2025-11-25'] });
     await refused();
     Object.assign(opened[0]!, { closed: true, closeReason: new Error('gone') });
@@ -357,7 +357,7 @@ describe('a server that seems to speak another revision', () => {
     expect(onlost).toHaveBeenCalledExactlyOnceWith(new Error('gone'));
   });
 
-  test('keeps the former connection until there is another', async () => {
+  test('keeps the former connection until another is open', async () => {
     const { link, answers, opened, closed, call, refused, unreachable } = await doubting();
     const slow = call();
     await refused();
@@ -370,13 +370,13 @@ describe('a server that seems to speak another revision', () => {
     expect(closed).toEqual([opened[0]]);
   });
 
-  test('fails a call with its own error if there is no other connection', async () => {
+  test('fails a call with its own error if no other connection opens', async () => {
     const { link, opened, refused } = await doubting({ reopens: false });
     expect(await refused()).toBe(named);
     expect(link.current).toBe(opened[0]);
   });
 
-  test('fails all calls refused at the same time, and connects once', async () => {
+  test('fails all calls refused at the same time, and is connected to once', async () => {
     const { link, answers, opened, call } = await doubting();
     const calls = [call(), call()].map((each) => each.catch(({ message }: Error) => message));
     answers[0]!(named);

@@ -5,13 +5,13 @@ import { OAuthWorld, SERVER } from '../../test/support/oauth-world.ts';
 import { customRedirect } from '../auth/index.ts';
 import { connect } from './connect.ts';
 
-// What is done with keys and files takes its own time.
+// Operations on keys and files use real time.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
 const MINUTE = 60_000;
 
-/** A server that wants a login for all, or for the tool alone, and a person who takes ten minutes for it. */
+/** A server that requires a login for all requests or only for the tool, and a user who takes ten minutes for it. */
 function world(guarded: (method: string) => boolean) {
   const server = new McpServer({ name: 'guarded', version: '1.0.0' });
   const calls = vi.fn<() => void>();
@@ -44,9 +44,9 @@ function world(guarded: (method: string) => boolean) {
   };
   return {
     calls,
-    /** Resolves when the person is asked. */
+    /** Resolves when the user is asked. */
     visited: visited.promise,
-    /** Resolves when the server is asked with a token, and says nothing. */
+    /** Resolves when the server gets a request with a token. The server does not answer it. */
     reached: reached.promise,
     options: { fetch, authorizer: oauth.authorizer({ redirect }), timeout: MINUTE, connectTimeout: MINUTE },
     fallSilent: () => {
@@ -57,7 +57,7 @@ function world(guarded: (method: string) => boolean) {
 
 const tool = (method: string): boolean => method === 'tools/call';
 
-/** What a call fails with that waits for a login, and then for a silent server. It fails a minute after the login. */
+/** The errors of a call that waits for a login and then for a silent server. It fails a minute after the login. */
 async function failsAMinuteAfterLogin(
   { visited, reached }: ReturnType<typeof world>,
   call: Promise<unknown>,
@@ -85,7 +85,7 @@ describe.each(['legacy', 'modern'] as const)('the time of a login (%s)', (eras) 
     await client.close();
   });
 
-  test('does not count for a call that needs it', async () => {
+  test('does not count for the timeout of a call', async () => {
     const { options, calls, visited } = world(tool);
     const client = await connect(SERVER, { ...options, eras });
     const call = client.callTool('open');
@@ -96,7 +96,7 @@ describe.each(['legacy', 'modern'] as const)('the time of a login (%s)', (eras) 
     await client.close();
   });
 
-  test('is followed by the limit of the server', async () => {
+  test('is followed by the full timeout for the server', async () => {
     const at = world(tool);
     const client = await connect(SERVER, { ...at.options, eras });
     at.fallSilent();
@@ -105,7 +105,7 @@ describe.each(['legacy', 'modern'] as const)('the time of a login (%s)', (eras) 
     await client.close();
   });
 
-  test('is bounded by the maximum of the call', async () => {
+  test('counts for the maxTimeout of the call', async () => {
     const { options, visited } = world(tool);
     const client = await connect(SERVER, { ...options, eras });
     const failed = vi.fn<(error: unknown) => void>();

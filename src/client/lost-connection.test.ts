@@ -6,7 +6,7 @@ import type { Transport } from '../transport/transport.ts';
 import { connect } from './connect.ts';
 import type { ClientOptions } from './options.ts';
 
-/** What a server answers a request with; undefined for nothing at all, an Error for an error. */
+/** The server's response to a request: undefined for no response, an Error for an error response. */
 type Answering = (method: string, params: JsonObject) => JsonObject | Error | undefined;
 
 const legacy =
@@ -24,7 +24,7 @@ const modern =
       ? { supportedVersions: ['2026-07-28'], capabilities: { tools: {}, logging: {} } }
       : others(method, params);
 
-/** A client of one server after the other: each connection is to the next, the last of them for ever. */
+/** A client of a series of servers: each connection is to the next one, and the last one is used for ever. */
 async function following(servers: readonly [Answering, ...Answering[]], options: ClientOptions = {}) {
   let count = 0;
   let current: Transport | undefined;
@@ -51,12 +51,12 @@ async function following(servers: readonly [Answering, ...Answering[]], options:
   return {
     client,
     connections: () => count,
-    /** Says something to the client, outside of any request; resolves when the client knows. */
+    /** Sends the client a notification. Resolves when the client has it. */
     say: async (method: string) => {
       await current!.send({ jsonrpc: '2.0', method });
       await new Promise((resolve) => void setImmediate(resolve));
     },
-    /** Loses the connection; resolves when the client knows. */
+    /** Closes the connection. Resolves when the client knows. */
     lose: async () => {
       await current!.close();
       await new Promise((resolve) => void setImmediate(resolve));
@@ -66,7 +66,7 @@ async function following(servers: readonly [Answering, ...Answering[]], options:
 
 const silent: Answering = () => undefined;
 
-test('a subscriber waits for a connection only for its own timeout', async () => {
+test('a subscriber waits for a connection only as long as its own timeout', async () => {
   const { client, lose } = await following([legacy({ resources: { subscribe: true } }), silent], { eras: 'legacy' });
   await lose();
   const leaving = new AbortController();
@@ -93,9 +93,9 @@ test('a list whose first page is cached is read again in the next session', asyn
 
 test.each<[string, ClientOptions, object, unknown[]]>([
   ['none', {}, {}, [undefined, undefined]],
-  ['that of the client', { logLevel: 'warning' }, {}, ['warning', 'warning']],
-  ['that of the call', { logLevel: 'warning' }, { logLevel: 'error' }, ['error', 'error']],
-])('a call that meets a server of another era asks it for log messages as all others: %s', async (...row) => {
+  ['the level of the client', { logLevel: 'warning' }, {}, ['warning', 'warning']],
+  ['the level of the call', { logLevel: 'warning' }, { logLevel: 'error' }, ['error', 'error']],
+])('the call that finds a server of another era has the same log level as later calls: %s', async (...row) => {
   const [, options, given, expected] = row;
   const levels: unknown[] = [];
   const newer = modern((method, { _meta }) => {
@@ -111,7 +111,7 @@ test.each<[string, ClientOptions, object, unknown[]]>([
   expect(levels).toEqual(expected);
 });
 
-test('a call that goes out only after another has found a server of another era goes there as all others', async () => {
+test('a call that waits while another call finds a server of another era has the same log level as all others', async () => {
   const levels: unknown[] = [];
   const newer = modern((method, { _meta }) => {
     if (!method.startsWith('example/')) return undefined;
@@ -129,7 +129,7 @@ test('a call that goes out only after another has found a server of another era 
   await client.request('example/ask', {});
   held.resolve();
   await call;
-  // Of an older revision, silence about the level would mean all messages.
+  // In an older revision, no level would mean all messages.
   expect(levels).toEqual([undefined, undefined]);
 });
 
@@ -144,7 +144,7 @@ describe('a tool that has changed', () => {
       method === 'tools/list' ? listed(schema) : { content: [], structuredContent: { n } },
     );
 
-  test('does not rely on the old list after the server announced a change', async () => {
+  test('is not called by its old definition after the server announced a change', async () => {
     let answer = answering(numbers, 1);
     const { client, say } = await following([(method, params) => answer(method, params)], { eras: 'legacy' });
     await client.listTools();
@@ -154,7 +154,7 @@ describe('a tool that has changed', () => {
     expect(await client.callTool('a')).toMatchObject({ structuredContent: { n: 'one' } });
   });
 
-  test('does not rely on the list of the previous server', async () => {
+  test('is not called by the definition of the previous server', async () => {
     const { client, lose } = await following([answering(numbers, 1), answering(strings, 'one')], { eras: 'legacy' });
     await client.listTools();
     await lose();
@@ -162,7 +162,7 @@ describe('a tool that has changed', () => {
   });
 });
 
-test('the first result of a new connection is cached as it allows', async () => {
+test('the first result of a new connection is cached if it allows that', async () => {
   let asked = 0;
   const tools = legacy({ tools: {} }, (method) => {
     if (method === 'tools/list') asked += 1;
@@ -178,7 +178,7 @@ test('the first result of a new connection is cached as it allows', async () => 
 });
 
 describe('a read whose connection is lost', () => {
-  /** A client whose reads wait for their answers, and how many requests it has made. */
+  /** A client whose reads wait for a response, and the number of its requests. */
   async function reading() {
     const one = await following([legacy({}, silent)], { eras: 'legacy' });
     let requests = 0;
@@ -189,7 +189,7 @@ describe('a read whose connection is lost', () => {
     return { ...one, requests: () => requests };
   }
 
-  test('is made again', async () => {
+  test('is repeated', async () => {
     const { client, lose, requests } = await reading();
     const read = client.request('example/read', {}, { idempotent: true, timeout: 200 });
     await lose();
@@ -197,7 +197,7 @@ describe('a read whose connection is lost', () => {
     expect(requests()).toBe(2);
   });
 
-  test('is not opened again after it was closed', async () => {
+  test('is not repeated after the client was closed', async () => {
     const { client, connections, lose, requests } = await reading();
     const leaving = new AbortController();
     const read = client.request('example/read', {}, { idempotent: true, signal: leaving.signal });
@@ -207,7 +207,7 @@ describe('a read whose connection is lost', () => {
     expect([requests(), connections()]).toEqual([1, 1]);
   });
 
-  test('fails with the loss if there is no other connection', async () => {
+  test('fails with the error of the connection if there is no other connection', async () => {
     const [near, far] = memoryTransportPair();
     const answer = legacy({}, silent);
     far.onmessage = (message) => {

@@ -18,7 +18,7 @@ test('structured content is checked against the schema of its tool', async () =>
   await expect(checks.check('a', {})).rejects.toMatchObject({ name: 'InvalidResultError' });
 });
 
-test('errors, and tools that are unknown, forgotten or without a schema, are not checked', async () => {
+test('errors are not checked, nor results of tools that are unknown, no longer known, or without a schema', async () => {
   const { checks, onerror } = knowing(count);
   const isRefused = (name: string, result: JsonObject): Promise<boolean> =>
     checks.check(name, result).then(
@@ -40,10 +40,10 @@ test('errors, and tools that are unknown, forgotten or without a schema, are not
 });
 
 test.each<[string, JsonObject]>([
-  ['a reference out of it', { $ref: 'https://example.com/schema' }],
+  ['an external reference', { $ref: 'https://example.com/schema' }],
   ['an unknown dialect', { $schema: 'https://example.com/dialect' }],
-  ['a pattern that is none', { pattern: '(' }],
-  ['a keyword that means nothing', { type: 'nonsense' }],
+  ['an invalid pattern', { pattern: '(' }],
+  ['an unknown keyword', { type: 'nonsense' }],
 ])('a schema with %s is reported once, and nothing is checked', async (_, schema) => {
   const { checks, onerror } = knowing(schema);
   await checks.check('a', { structuredContent: 1 });

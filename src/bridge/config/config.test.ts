@@ -10,7 +10,7 @@ function parse(json: unknown, file = '/work/project/mcp.json'): FleetConfig {
   return parseConfig(typeof json === 'string' ? json : JSON.stringify(json), file, { env, home: '/home/me' });
 }
 
-/** What is wrong with a configuration in one line, without the places. */
+/** The problems of a configuration in one line, without their positions. */
 function problems(json: unknown): readonly string[] {
   try {
     parse(json);
@@ -22,11 +22,11 @@ function problems(json: unknown): readonly string[] {
   return [];
 }
 
-/** What is wrong with one server, in the same way. */
+/** The problems of one server, in the same way. */
 const wrong = (server: unknown): readonly string[] => problems({ mcpServers: { mine: server } });
 
-describe('the files that hosts have', () => {
-  test('of Claude Desktop, with comments', () => {
+describe('the configuration files of hosts', () => {
+  test('of Claude Desktop, with comments, are read', () => {
     const { servers, separator } = parse(`{
       // what the desktop has
       "mcpServers": {
@@ -47,7 +47,7 @@ describe('the files that hosts have', () => {
     expect(separator).toBe('__');
   });
 
-  test('with variables that each server has to itself', () => {
+  test('with separate variables for each server are read', () => {
     const { servers } = parse(
       JSON.stringify({
         inputs: [{ id: 'their-key', default: 'x' }],
@@ -66,7 +66,7 @@ describe('the files that hosts have', () => {
     ]);
   });
 
-  test('of VS Code, with inputs and the folder that is open', () => {
+  test('of VS Code, with inputs and the workspace folder, are read', () => {
     const json = {
       inputs: [
         { type: 'promptString', id: 'api-key', description: 'Key of the API', password: true },
@@ -88,7 +88,7 @@ describe('the files that hosts have', () => {
     );
   });
 
-  test('of Cursor and others, with variables and addresses by several names', () => {
+  test('of Cursor and others, with variables and alternative names for the URL, are read', () => {
     const { servers } = parse({
       mcpServers: {
         one: {
@@ -111,7 +111,7 @@ describe('the files that hosts have', () => {
     expect(servers[4]).not.toHaveProperty('transport');
   });
 
-  test('with disabled servers, whatever else their entries contain', () => {
+  test('with disabled servers are read, whatever else those entries contain', () => {
     const { servers } = parse({
       mcpServers: {
         a: { command: '${GONE}', disabled: true },
@@ -122,7 +122,7 @@ describe('the files that hosts have', () => {
     expect(servers.map(({ name }) => name)).toEqual(['c']);
   });
 
-  test('with variables in an env file', () => {
+  test('with variables in an env file are read', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-config-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     mkdirSync(path.join(folder, '.vscode'));
@@ -138,7 +138,7 @@ describe('the files that hosts have', () => {
 });
 
 describe('Everwire’s own settings', () => {
-  test('of names, and of tools', () => {
+  test('for names and for tools are read', () => {
     const tools = { hide: ['delete_*'], only: ['a', 'b'], rename: { a: 'add' }, describe: { b: 'Better.' } };
     const { servers, separator } = parse({
       mcpServers: { mine: { command: 'x', tools }, other: { command: 'x', tools: ['*'] } },
@@ -157,7 +157,7 @@ describe('Everwire’s own settings', () => {
     expect(problems({ mcpServers: {}, everwire })).toEqual([problem]);
   });
 
-  test('that rename tools of two servers to one name are refused', () => {
+  test('that rename tools of two servers to the same name are refused', () => {
     const renaming = (tool: string): object => ({ command: 'x', tools: { rename: { [tool]: 'find' } } });
     expect(problems({ mcpServers: { one: renaming('a'), other: renaming('b') } })).toEqual([
       'mcpServers cannot be used together: the tool "b" of "other" is renamed to a name that a tool of "one" is renamed to, too',
@@ -171,12 +171,12 @@ describe('Everwire’s own settings', () => {
     [{ rename: { a: 'x', b: 'x' } }, 'mcpServers.mine.tools.rename.b is already the new name of "a"'],
     [{ describe: { 'a b': 1 } }, 'mcpServers.mine.tools.describe["a b"] must be a string'],
     ['all', 'mcpServers.mine.tools must be an object'],
-  ])('of tools, %j is refused', (tools, problem) => {
+  ])('for tools are refused if they are %j', (tools, problem) => {
     expect(wrong({ command: 'x', tools })).toEqual([problem]);
   });
 });
 
-describe('what is refused', () => {
+describe('a configuration is refused', () => {
   test.each<[unknown, string]>([
     [{ comand: 'node' }, 'mcpServers.mine has neither a command nor a url'],
     [{ command: 'x', url: 'https://a.example' }, 'mcpServers.mine has both a command and a url; remove one'],
@@ -207,18 +207,18 @@ describe('what is refused', () => {
       { url: 'https://a.example', headers: { a: 'hunter2\n' } },
       'mcpServers.mine.headers.a contains characters that a header cannot have',
     ],
-  ])('%j', (server, problem) => {
+  ])('with the entry %j', (server, problem) => {
     expect(wrong(server)).toEqual([problem]);
     expect(problem).not.toContain('hunter2');
   });
 
-  test.each(['', '..', 'a\nb', 'x'.repeat(101)])('a server named %j', (name) => {
+  test.each(['', '..', 'a\nb', 'x'.repeat(101)])('with a server named %j', (name) => {
     expect(problems({ mcpServers: { [name]: { command: 'x' } } })).toEqual([
       expect.stringContaining('cannot name a server'),
     ]);
   });
 
-  test('all problems are reported at once, with the file, and bounded', () => {
+  test('with all its problems at once, which are limited in number and have the name of the file', () => {
     const json = { mcpServers: Object.fromEntries(Array.from({ length: 13 }, (_, index) => [`s${index}`, {}])) };
     expect(() => parse(json, 'some/mcp.json')).toThrow(
       /^some\/mcp\.json: line 1, column 16: mcpServers\.s0 has .*: mcpServers\.s9 has .*; and 3 more$/,
@@ -227,7 +227,7 @@ describe('what is refused', () => {
     expect(problems('{')).toEqual(['this is not valid JSON']);
   });
 
-  test('each problem has its line and its column', () => {
+  test('with the line and the column of each problem', () => {
     const text = `{
   // the servers
   "servers": {
@@ -254,7 +254,7 @@ describe('what is refused', () => {
     );
   });
 
-  test('settings of other hosts are ignored', () => {
+  test('but not because of settings of other hosts', () => {
     const { servers } = parse({ mcpServers: { mine: { command: 'x', autoApprove: [], gallery: true } } });
     expect(servers).toMatchObject([{ name: 'mine', command: 'x' }]);
   });

@@ -4,7 +4,7 @@ import { ConfigJson, JsonError } from './json.ts';
 
 const parse = (text: string): unknown => new ConfigJson(text).value;
 
-/** What a parser makes of a text, where it throws nothing but what it should. */
+/** The outcome of a parser for a text. Throws if the parser throws an unexpected error. */
 function outcome(read: () => unknown, refusal: new (...args: never[]) => Error): unknown {
   try {
     return { value: read() };
@@ -14,8 +14,8 @@ function outcome(read: () => unknown, refusal: new (...args: never[]) => Error):
   }
 }
 
-describe('JSON as configuration files have it', () => {
-  test('is read as any JSON is', () => {
+describe('JSON in configuration files', () => {
+  test('is parsed like any JSON', () => {
     fc.assert(
       fc.property(fc.json(), fc.boolean(), (text, mark) => {
         expect(parse((mark ? '\uFEFF' : '') + text)).toEqual(JSON.parse(text));
@@ -23,7 +23,7 @@ describe('JSON as configuration files have it', () => {
     );
   });
 
-  test('without comments and trailing commas, accepts and refuses the same as JSON.parse', () => {
+  test('without comments and trailing commas, is accepted or refused exactly as by JSON.parse', () => {
     const piece = fc.constantFrom(
       '{',
       '}',
@@ -63,13 +63,13 @@ describe('JSON as configuration files have it', () => {
     expect(parse(text)).toEqual({ a: [1, 2], url: 'https://example.com/*not-a-comment*/' });
   });
 
-  test('objects keep their prototype', () => {
+  test('gives objects with the usual prototype', () => {
     const parsed = parse('{"__proto__": {"admin": true}}') as object;
     expect(Object.keys(parsed)).toEqual(['__proto__']);
     expect((parsed as { admin?: boolean }).admin).toBeUndefined();
   });
 
-  test('knows the position of a key or an item', () => {
+  test('gives the position of a key or an item', () => {
     const json = new ConfigJson('\uFEFF{\n  "a": [1, 2], // none\n  "b.c": { "d": 3 }\n}');
     expect(json.position(['a'])).toBe('line 2, column 3');
     expect(json.position(['a', 1])).toBe('line 2, column 12');
@@ -94,7 +94,7 @@ describe('JSON as configuration files have it', () => {
     ['"not closed', 'this is not valid JSON: the file ends too early'],
     ['{} /* and so on', 'this is not valid JSON: the file ends too early'],
     ['['.repeat(100_000), 'this JSON is nested too deeply'],
-  ])('%j is refused with its place, and not repeated', (text, message) => {
+  ])('%j is refused with its position, and its text is not in the error', (text, message) => {
     expect(() => parse(text)).toThrow(JsonError);
     expect(() => parse(text)).toThrow(expect.objectContaining({ message }));
   });

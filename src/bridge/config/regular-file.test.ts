@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('a file is read up to the bound, and refused beyond it', () => {
+test('a file is read up to the size limit, and refused beyond it', () => {
   const file = path.join(folder, 'a');
   for (const length of [0, 1, 65_536, 100_000]) {
     writeFileSync(file, 'x'.repeat(length));
@@ -27,7 +27,7 @@ test.skipIf(process.platform === 'win32')('a pipe without a writer is refused at
   expect(() => readConfig(pipe)).toThrow(`${pipe}: it is not a regular file`);
 });
 
-test.skipIf(process.platform === 'win32')('a device without an end is refused', () => {
+test.skipIf(process.platform === 'win32')('a device that never ends is refused', () => {
   expect(() => readConfig('/dev/zero')).toThrow('/dev/zero: it is not a regular file');
 });
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { fillWith, variablesOf } from './variables.ts';
 
-test.each(['${a:', '${a:-', '${a:x:-'])('a text of many beginnings of variables is read quickly: %s', (start) => {
+test.each(['${a:', '${a:-', '${a:x:-'])('a text with many unfinished variables is read quickly: %s', (start) => {
   const text = `\${A}${start.repeat(40_000)}`;
   const before = process.cpuUsage();
   expect(fillWith({ env: { A: 'x' } })(text, () => {})).toBe(`x${start.repeat(40_000)}`);
   expect([...variablesOf([text])]).toEqual(['A']);
   const { user, system } = process.cpuUsage(before);
-  // Without a bound, this took ten seconds and more.
+  // Without a limit, this took more than ten seconds.
   expect((user + system) / 1000).toBeLessThan(1000);
 });

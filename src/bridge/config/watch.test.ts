@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { watchConfig } from './watch.ts';
 
-/** A file that is watched in fake time; `look` is what a look at the file reported. */
+/** A watched file in fake time. `look` is the result of one poll. */
 function watched(name = 'mcp.json', prepare: (folder: string, file: string) => void = () => {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'everwire-watch-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -25,7 +25,7 @@ function watched(name = 'mcp.json', prepare: (folder: string, file: string) => v
   return { folder, file, look, unwatch };
 }
 
-test('a file that is written, replaced, removed and there again is reported each time', () => {
+test('each change is reported if a file is written, replaced, removed and created again', () => {
   const { folder, file, look } = watched();
   expect(look()).toBe(0);
   writeFileSync(file, 'other');
@@ -40,7 +40,7 @@ test('a file that is written, replaced, removed and there again is reported each
   expect(look()).toBe(1);
 });
 
-test('several changes between two looks are one, and other files of the folder are none', () => {
+test('several changes between two polls count as one, and other files of the folder do not count', () => {
   const { folder, file, look } = watched();
   writeFileSync(path.join(folder, 'other'), 'x');
   expect(look()).toBe(0);
@@ -49,7 +49,7 @@ test('several changes between two looks are one, and other files of the folder a
   expect(look()).toBe(0);
 });
 
-test.skipIf(process.platform === 'win32')('a link into a folder that is replaced is followed', () => {
+test.skipIf(process.platform === 'win32')("a change is reported if a link's target folder is replaced", () => {
   const { folder, look } = watched('mcp.json', (directory, file) => {
     for (const version of ['v1', 'v2']) {
       mkdirSync(path.join(directory, version));
@@ -64,7 +64,7 @@ test.skipIf(process.platform === 'win32')('a link into a folder that is replaced
   expect(look()).toBe(1);
 });
 
-test('a file in a folder that is replaced is followed', () => {
+test("a change is reported if the file's folder is replaced", () => {
   const { folder, file, look } = watched('sub/mcp.json');
   renameSync(path.join(folder, 'sub'), path.join(folder, 'old'));
   expect(look()).toBe(1);
@@ -73,7 +73,7 @@ test('a file in a folder that is replaced is followed', () => {
   expect(look()).toBe(1);
 });
 
-test('nothing is reported after the end', () => {
+test('nothing is reported after the watch has ended', () => {
   const { file, look, unwatch } = watched();
   unwatch();
   writeFileSync(file, 'other');

@@ -10,7 +10,7 @@ const forbidden = (): never => {
   throw RpcError.fromObject({ code: -32600, message: 'forbidden' });
 };
 
-/** A server that says to each caller what it thinks of it. */
+/** A server that answers each caller differently. */
 function personal(capabilities: (principal: string | undefined) => JsonObject = () => ({ tools: {} })): {
   service: Service;
 } {

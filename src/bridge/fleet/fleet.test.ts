@@ -10,7 +10,7 @@ import { createFleet } from './fleet.ts';
 const base64 = (text: string): string => Buffer.from(text).toString('base64url');
 
 describe('the tools of several servers', () => {
-  test('begin with the name of their server, and a call reads no list', async () => {
+  test('begin with the name of their server, and a call needs no list', async () => {
     const [git, hub] = [toolServer('git', ['log', 'search']), toolServer('hub', ['pull', 'search'])];
     const { fleet } = fleetOf({ git, hub });
     expect(await call(fleet, 'hub__search')).toBe('hub: search');
@@ -20,7 +20,7 @@ describe('the tools of several servers', () => {
     await expect(call(fleet, 'git__pull')).resolves.toBe('git: pull');
   });
 
-  test('are separated from it as the options say', async () => {
+  test('are separated from the server name as the options say', async () => {
     const { fleet } = fleetOf({ git: toolServer('git', ['log']), hub: toolServer('hub', []) }, { separator: '-' });
     expect(await tools(fleet)).toEqual(['git-log']);
     expect(await call(fleet, 'git-log')).toBe('git: log');
@@ -34,7 +34,7 @@ describe('the tools of several servers', () => {
     for (const name of odd) expect(await call(fleet, name)).toBe(`git: ${name}`);
   });
 
-  test('are shortened if hosts would refuse them, and are found in the list of their server', async () => {
+  test('are shortened if hosts would refuse them, and calls find them in the list of their server', async () => {
     const git = toolServer('git', ['log', 'no spaces', 'a.b', 'x'.repeat(64)]);
     const hub = toolServer('hub', ['pull']);
     const names = await tools(fleetOf({ git, hub }).fleet);
@@ -45,7 +45,7 @@ describe('the tools of several servers', () => {
       expect.stringMatching(/^git__x{48}_[0-9a-f]{10}$/),
       'hub__pull',
     ]);
-    // Another process of the same configuration knows them too.
+    // Another process with the same configuration knows them too.
     const { fleet } = fleetOf({ git, hub });
     hub.seen.length = 0;
     expect(await call(fleet, names[1]!)).toBe('git: no spaces');
@@ -64,7 +64,7 @@ describe('the tools of several servers', () => {
     await expect(call(fleetOf({}).fleet, 'search')).rejects.toThrow('Unknown tool: search (there are no servers)');
   });
 
-  test('are selected, described and renamed for each server; a new name has no prefix', async () => {
+  test('are selected, described and renamed for each server, and a new name has no prefix', async () => {
     const git = toolServer('git', ['log', 'push', 'search']);
     const hub = toolServer('hub', ['log']);
     const fleet = createFleet({
@@ -87,13 +87,13 @@ describe('the tools of several servers', () => {
     expect(await call(fleet, 'hub__log')).toBe('hub: log');
     for (const name of ['git__push', 'git__log', 'git__history'])
       await expect(call(fleet, name)).rejects.toThrow('Unknown tool');
-    // By itself it is shown the same way.
+    // The server separately shows its tools in the same way.
     const alone = await fleet.member('git')!(new TestExchange('tools/list'));
     expect(alone['tools'].map(({ name }: { name: string }) => name)).toEqual(['history', 'search']);
     expect(fleet.member('nobody')).toBeUndefined();
   });
 
-  test('are hidden where their name is given to another tool, with one warning for each', async () => {
+  test('are hidden if another tool is renamed to their name, with one warning for each', async () => {
     const git = toolServer('git', ['log', 'history', 'push']);
     const warnings: string[] = [];
     const fleet = createFleet({
@@ -112,7 +112,7 @@ describe('the tools of several servers', () => {
   test.each([
     [{ log: 'find' }, 'the tool "search" of "hub" is renamed to a name that a tool of "git" is renamed to, too'],
     [{ log: 'hub__x' }, 'the tool "log" of "git" is renamed to a name that begins like those of "hub"'],
-  ])('are not renamed to a name that is taken: %j', (rename, message) => {
+  ])('are not renamed to a name that exists: %j', (rename, message) => {
     const { service } = toolServer('', []);
     const members = [
       { name: 'git', service, tools: { rename: rename as Record<string, string> } },
@@ -143,9 +143,9 @@ describe('the tools of several servers', () => {
     };
     const first = await ask(fleetOf(servers).fleet, 'tools/list');
     expect(first['tools']).toMatchObject([{ name: 'a__t0' }, { name: 'a__t1' }, { name: 'b__t0' }, { name: 'b__t1' }]);
-    // What the other pages will allow is not known yet, and all must say the same.
+    // What the other pages will allow is not known yet, and all pages must have the same hints.
     expect(first).not.toHaveProperty('cacheScope');
-    // The next page may be asked of another process, which has the same file.
+    // The next page may be requested from another process, with the same file.
     const { fleet } = fleetOf(servers);
     const second = await ask(fleet, 'tools/list', { cursor: first['nextCursor'] });
     expect(second['tools']).toMatchObject([{ name: 'a__t2' }, { name: 'b__t2' }, { name: 'b__t3' }]);
@@ -186,7 +186,7 @@ describe('the tools of several servers', () => {
     await expect(ask(fleetOf({ a: refusing }).fleet, 'tools/list', { cursor })).rejects.toThrow('unknown cursor');
   });
 
-  test('have no cursor that points to its own page or is too long', async () => {
+  test('have no cursor that leads to its own page or is too long', async () => {
     const turning = toolServer('a', [], { 'tools/list': () => ({ tools: [{ name: 'x' }], nextCursor: '1' }) });
     const long = toolServer('b', [], { 'tools/list': () => ({ tools: [], nextCursor: 'x'.repeat(10_000) }) });
     const { fleet, warnings } = fleetOf({ a: turning, b: long });
@@ -194,7 +194,7 @@ describe('the tools of several servers', () => {
     expect(warnings).toEqual(['the server "b" returned only a part of tools/list: its cursor is too long']);
   });
 
-  test('hints are those that are valid for all', async () => {
+  test('have the strictest cache hints of all servers', async () => {
     const hinted = (ttlMs: number | undefined, cacheScope: string): Answers => ({
       'tools/list': () => ({ tools: [], ttlMs, cacheScope }),
     });
@@ -210,7 +210,7 @@ describe('the tools of several servers', () => {
 });
 
 describe('what a server sends during a call', () => {
-  test('goes to the caller, log messages with its name', async () => {
+  test('goes to the caller, and log messages have the name of the server', async () => {
     const chatty = toolServer('a', ['x'], {
       'tools/call': async (exchange) => {
         await exchange.notify('notifications/message', { level: 'info', data: 'hi' });
@@ -245,7 +245,7 @@ describe('what a server sends during a call', () => {
     const servers = { a: toolServer('a', ['x'], asking(state)), b: toolServer('b', ['y'], asking(undefined)) };
     for (const name of ['a__x', 'b__y']) {
       const { requestState } = await ask(fleetOf(servers).fleet, 'tools/call', { name });
-      // Another process of the same configuration goes on.
+      // Another process with the same configuration continues.
       await ask(fleetOf(servers).fleet, 'tools/call', { name, requestState, inputResponses: {} });
     }
     expect(seen).toEqual([
@@ -258,7 +258,7 @@ describe('what a server sends during a call', () => {
     }
   });
 
-  test('the caller’s giving up reaches the server', async () => {
+  test('ends when the caller cancels, and the server is notified', async () => {
     const started = deferred<Exchange>();
     const slow = toolServer('a', ['x'], {
       'tools/call': async (exchange) => {
@@ -276,7 +276,7 @@ describe('what a server sends during a call', () => {
   });
 });
 
-describe('the description', () => {
+describe('the description of a fleet', () => {
   test('combines those of all servers', async () => {
     const describing = (capabilities: JsonObject, instructions?: string): { service: Service } =>
       scripted({ 'server/discover': () => ({ capabilities, instructions, ttlMs: 5, cacheScope: 'public' }) });
@@ -299,7 +299,7 @@ describe('the description', () => {
     });
   });
 
-  test('is not affected by a server with endlessly nested capabilities', async () => {
+  test('is not affected by a server with extremely nested capabilities', async () => {
     let deep: JsonObject = {};
     for (let level = 0; level < 100_000; level += 1) deep = { a: deep };
     const nested = scripted({
@@ -310,7 +310,7 @@ describe('the description', () => {
     expect(await tools(fleet)).toContain('c__x');
   });
 
-  test('of a server that does not answer includes everything it might have', async () => {
+  test('assumes every capability of a server that does not answer', async () => {
     const { fleet } = fleetOf({ a: scripted({ 'server/discover': down }), b: toolServer('b', []) });
     const { capabilities, _meta } = await ask(fleet, 'server/discover');
     expect(Object.keys(capabilities).toSorted()).toEqual(['completions', 'logging', 'prompts', 'resources', 'tools']);

@@ -6,7 +6,7 @@ import type { Service } from '../../core/exchange.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { createFleet } from './fleet.ts';
 
-/** What looks like a part of a message, and is none. */
+/** Values that look like parts of a message, but are not valid. */
 const odd = fc.oneof(
   { weight: 3, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
   fc.constantFrom(undefined, null, '', '__proto__', Number.NaN, [null], [[]], {}, { uri: 1 }, { uri: 'x:1' }),
@@ -34,7 +34,7 @@ const result: fc.Arbitrary<unknown> = fc.oneof(
   fc.dictionary(fc.constantFrom(...keys), fc.oneof(odd, fc.array(entry, { maxLength: 3 }), entry)),
 );
 
-/** A server that answers, says and asks whatever comes to its mind, or throws it. */
+/** A server that answers, notifies, asks or throws random values. */
 function evil(answers: readonly unknown[]): Service {
   let next = 0;
   const take = (): unknown => answers[(next += 1) % answers.length];
@@ -88,7 +88,7 @@ test('a server with arbitrary answers affects only itself', async () => {
       const listener = new TestExchange('subscriptions/listen', { notifications: filter });
       const listening = fleet.service(listener);
       for (const [method, params] of METHODS) {
-        // What it throws is its caller's to make an error of.
+        // The caller of a service turns what it throws into an error response.
         const answered: unknown = await send(method, params).catch(() => ({}));
         expect(typeof answered, method).toBe('object');
       }

@@ -11,7 +11,7 @@ type Answer = NonNullable<Parameters<typeof scripted>[0]>[string];
 const LISTS = { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } };
 const SESSION = { caller: { session: { id: 's', signal: new AbortController().signal } } };
 
-/** A server that is listened to; `heard` has the exchanges that are open. */
+/** A server that accepts subscriptions. `heard` has the open exchanges. */
 function server(
   capabilities: JsonObject = LISTS,
   more: Record<string, Answer> = {},
@@ -38,7 +38,7 @@ function fleetOf(servers: Record<string, { service: Service }>): { fleet: Fleet;
   return { fleet, warnings };
 }
 
-/** What was said, in short. */
+/** The notifications of an exchange, in short form. */
 const said = ({ notified }: TestExchange): unknown[] =>
   notified.map(({ method, params }) => [
     method.replace('notifications/', ''),
@@ -68,7 +68,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('listening to several servers', () => {
+describe('a subscription to several servers', () => {
   test('is acknowledged once, with what any server supports, and reports changes of each', async () => {
     const [a, b, c] = [server(), server(), server()];
     const { fleet } = fleetOf({ a, b, c });
@@ -81,7 +81,7 @@ describe('listening to several servers', () => {
     );
     await changed(b.heard[0], 'tools');
     await changed(a.heard[0], 'resources');
-    // Nobody asked for it.
+    // Nobody subscribed to it.
     await changed(a.heard[0], 'prompts');
     expect(said(exchange).slice(1)).toEqual([
       ['tools/list_changed', undefined],
@@ -93,7 +93,7 @@ describe('listening to several servers', () => {
     expect([a.heard, b.heard]).toEqual([[], []]);
   });
 
-  test('of a session reports changes of all, with server names on log messages', async () => {
+  test("of a session reports changes of all servers, and log messages have the server's name", async () => {
     const a = server({ prompts: {} });
     const { fleet } = fleetOf({ a });
     const { exchange } = listen(fleet, { toolsListChanged: true }, SESSION);
@@ -106,7 +106,7 @@ describe('listening to several servers', () => {
     ]);
   });
 
-  test('names resources as the caller does, to the server that the URI names', async () => {
+  test("uses the caller's URIs for resources, and reaches the server that a URI names", async () => {
     const [a, b] = [server(), server()];
     const { fleet } = fleetOf({ a, b });
     const uris = ['everwire+b:x:both', 'everwire+a:x:both', 'everwire+b:x:b'];
@@ -115,7 +115,7 @@ describe('listening to several servers', () => {
     expect(said(exchange)).toEqual([['subscriptions/acknowledged', { resourceSubscriptions: uris }]]);
     expect(a.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:both'] });
     expect(b.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:both', 'x:b'] });
-    // What was asked for, a part of it, and what was not.
+    // The subscribed resource, a part of it, and another resource.
     for (const uri of ['x:both', 'x:b/part', 'x:bc'])
       await b.heard[0]!.notify('notifications/resources/updated', { uri });
     expect(said(exchange).slice(1)).toEqual([
@@ -125,7 +125,7 @@ describe('listening to several servers', () => {
     ]);
   });
 
-  test('names tasks as the caller does', async () => {
+  test("uses the caller's ids for tasks", async () => {
     const [a, b] = [server(), server()];
     const { fleet } = fleetOf({ a, b });
     const { exchange } = listen(fleet, { taskIds: ['b:1', 'nobody:2'] });
@@ -136,7 +136,7 @@ describe('listening to several servers', () => {
     expect(exchange.notified[1]?.params).toEqual({ taskId: 'b:1', status: 'working' });
   });
 
-  test('waits for a slow server no longer than it may, and tells nothing before the acknowledgement', async () => {
+  test('waits for a slow server within the time limit, and sends nothing before the acknowledgement', async () => {
     let acknowledge!: () => void;
     const slow = server(LISTS, {
       'subscriptions/listen': async (exchange) => {
@@ -157,13 +157,13 @@ describe('listening to several servers', () => {
       ['subscriptions/acknowledged', { toolsListChanged: true }],
       ['tools/list_changed', undefined],
     ]);
-    // What it said in the meantime nobody knows.
+    // Nobody knows what the server sent in the meantime.
     acknowledge();
     await settled();
     expect(said(exchange)).toHaveLength(3);
   });
 
-  test('continues when one is lost: it subscribes again and reports possible changes', async () => {
+  test('continues when a server is lost: it subscribes again and reports possible changes', async () => {
     let end!: (error?: Error) => void;
     let attempts = 0;
     const lost = server(LISTS, {
@@ -196,18 +196,18 @@ describe('listening to several servers', () => {
       );
     }
     expect(attempts).toBe(3);
-    // It may end a subscription as it likes.
+    // The server may end a subscription at any time.
     expect(warnings).toEqual(['the server "lost" does not answer subscriptions/listen: Connection closed']);
   });
 
-  test('retries a server that ends it with growing pauses, and continues with the others', async () => {
+  test('subscribes again after growing pauses if a server ends it, and continues with the others', async () => {
     let attempts = 0;
     const ending = server(LISTS, { 'subscriptions/listen': () => ((attempts += 1), {}) });
     const b = server();
     const { fleet, warnings } = fleetOf({ ending, b });
     const { exchange } = listen(fleet, { toolsListChanged: true });
     await vi.advanceTimersByTimeAsync(3_600_000);
-    // An hour has 240 quarters of a minute.
+    // One hour has 240 times 15 seconds.
     expect(attempts).toBeGreaterThan(120);
     expect(attempts).toBeLessThan(250);
     expect(warnings).toEqual(['the server "ending" does not answer subscriptions/listen: the subscription has ended']);
@@ -215,7 +215,7 @@ describe('listening to several servers', () => {
     expect(said(exchange).at(-1)).toEqual(['tools/list_changed', undefined]);
   });
 
-  test('does nothing for servers without subscriptions', async () => {
+  test('does nothing at servers without subscriptions', async () => {
     const none = scripted({ 'tools/list': () => ({ tools: [] }) }, LISTS);
     const { fleet, warnings } = fleetOf({ none, b: server() });
     const { exchange } = listen(fleet, { toolsListChanged: true });
@@ -243,7 +243,7 @@ describe('listening to several servers', () => {
     { resourceSubscriptions: [1] },
     { taskIds: Array.from({ length: 1001 }, String) },
     { resourceSubscriptions: ['x'.repeat(8193)] },
-  ])('the filter %.60j is refused', async (filter) => {
+  ])('is refused with the filter %.60j', async (filter) => {
     const { over } = listen(fleetOf({ a: server() }).fleet, filter);
     await expect(over).rejects.toMatchObject({ code: -32602 });
   });
@@ -263,8 +263,8 @@ describe('listening to several servers', () => {
   });
 });
 
-describe('a fleet that changes', () => {
-  test('keeps unchanged members, and notifies listeners', async () => {
+describe('an update of a fleet', () => {
+  test('keeps unchanged members, and notifies subscribers', async () => {
     const [a, b, c] = [server(), server(), server()];
     const { fleet } = fleetOf({ a, b });
     const { exchange } = listen(fleet, { toolsListChanged: true });
@@ -285,7 +285,7 @@ describe('a fleet that changes', () => {
     expect(said(exchange)).toEqual([['tools/list_changed', undefined]]);
   });
 
-  test('to an unchanged fleet causes no notification', async () => {
+  test('without changes sends no notification', async () => {
     const a = server();
     const { fleet } = fleetOf({ a });
     const { exchange } = listen(fleet, { toolsListChanged: true });
@@ -298,7 +298,7 @@ describe('a fleet that changes', () => {
     expect(said(exchange).slice(1)).toContainEqual(['tools/list_changed', undefined]);
   });
 
-  test('keeps the resource names that the subscriber used', async () => {
+  test('keeps the resource URIs that the subscriber used', async () => {
     const [a, b] = [server(), server()];
     const { fleet } = fleetOf({ a });
     const bare = listen(fleet, { resourceSubscriptions: ['x:1'] }).exchange;

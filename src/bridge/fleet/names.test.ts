@@ -23,7 +23,7 @@ const word = fc.oneof(
   ),
   fc.string({ unit: fc.constantFrom('a', '_', '-', '.', 'B', '7', ' ', 'ä', '😀', '/'), minLength: 1, maxLength: 90 }),
 );
-/** Names by server; no two servers have the same letters and digits. */
+/** Names by server. No two servers have the same letters and digits. */
 const fleets = fc
   .uniqueArray(fc.tuple(word, fc.uniqueArray(word, { maxLength: 8 })), {
     minLength: 2,
@@ -39,7 +39,7 @@ const namingOf = (servers: Iterable<string>, separator?: string): Naming =>
   );
 
 describe('the names of several servers', () => {
-  test('are distinct, accepted by hosts, and lead back', () => {
+  test('are distinct, are accepted by hosts, and can be translated back', () => {
     fc.assert(
       fc.property(fleets, separators, (fleet, separator) => {
         const naming = namingOf(fleet.keys(), separator);
@@ -61,7 +61,7 @@ describe('the names of several servers', () => {
     );
   });
 
-  test('depend only on the name and its server', () => {
+  test('depend only on the original name and its server', () => {
     fc.assert(
       fc.property(fleets, word, separators, (fleet, other, separator) => {
         const naming = namingOf(fleet.keys(), separator);
@@ -72,7 +72,7 @@ describe('the names of several servers', () => {
     );
   });
 
-  test('are shortened at their end, by a hash that stays', () => {
+  test('are shortened at their end, with a hash that is always the same', () => {
     const server = 'a server with a long name, and spaces';
     expect(namingOf([server, 'b']).outward(PROMPTS, server, 'get the weather')).toBe(
       'a-server-with-a-long-n366f5577ce__get_the_weather_1e0e0ffac0',
@@ -113,7 +113,7 @@ describe('labels of servers', () => {
     fc.assert(fc.property(word, (server) => /^[a-z0-9][a-z0-9-]{0,31}$/.test(labelOf(server))));
   });
 
-  test('lead a URI back, even one that has a label already', () => {
+  test('can be translated back, even for a URI that already has a label', () => {
     fc.assert(
       fc.property(word, fc.oneof(fc.string(), fc.constant('everwire+a:file:///a')), (server, uri) => {
         const label = labelOf(server);

@@ -13,16 +13,16 @@ const config = (servers: object, everwire?: object): FleetConfig =>
 
 interface World {
   fleet: OpenFleet;
-  /** What was opened and closed, in order. */
+  /** The connections that were opened and closed, in order. */
   readonly log: string[];
   readonly warnings: string[];
   readonly changes: FleetChange[];
   readonly heard: Exchange[];
-  /** Resolves when the next change was taken up, or the next warning came. */
+  /** Resolves when the next change is applied, or the next warning is reported. */
   next(): Promise<void>;
 }
 
-/** Servers that have one tool each, which is called as their command says. */
+/** Servers with one tool each, which has the name of their command. */
 async function opened(first: FleetConfig, options: Partial<OpenFleetOptions> = {}): Promise<World> {
   const [log, warnings, changes, heard]: [string[], string[], FleetChange[], Exchange[]] = [[], [], [], []];
   let wake = (): void => {};
@@ -60,8 +60,8 @@ async function tools({ fleet }: World): Promise<string[]> {
   return all.map(({ name }: { name: string }) => name);
 }
 
-describe('the servers of a file', () => {
-  test('are one, and each by itself', async () => {
+describe('the servers in a file', () => {
+  test('are served together, and each separately', async () => {
     const world = await opened(config({ a: { command: 'x' }, b: { command: 'x' } }));
     expect(await tools(world)).toEqual(['a__x', 'b__x']);
     expect([...world.fleet.services.keys()]).toEqual(['a', 'b']);
@@ -86,13 +86,13 @@ describe('the servers of a file', () => {
     expect(await tools(world)).toEqual(['first', 'c__zz', 'd__w']);
     expect([...world.fleet.services.keys()]).toEqual(['a', 'c', 'd']);
     expect(listener.notified.map(({ method }) => method)).toContain('notifications/tools/list_changed');
-    // The names of its tools are ours, and no matter of its connection, but it is listened to anew.
+    // Renaming its tools does not affect its connection, but the fleet subscribes again.
     expect(world.heard).not.toContain(kept);
     const again = await world.fleet.services.get('c')!(new TestExchange('tools/list'));
     expect(again['tools']).toEqual([{ name: 'zz' }]);
   });
 
-  test('keep the connections that they are listened to by', async () => {
+  test('keep the connections on which the fleet has subscriptions', async () => {
     const world = await opened(config({ a: { command: 'x' }, b: { command: 'y' } }));
     void world.fleet.service(new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } }));
     await settled();
@@ -104,7 +104,7 @@ describe('the servers of a file', () => {
     expect(world.heard).toHaveLength(2);
   });
 
-  test('served separately keep their names, and listeners of a changed one are notified', async () => {
+  test('served separately keep their names, and subscribers of a changed one are notified', async () => {
     const world = await opened(config({ a: { command: 'x' }, b: { command: 'y' } }));
     const own = world.fleet.services.get('a')!;
     const listener = new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } });
@@ -122,17 +122,17 @@ describe('the servers of a file', () => {
     await expect(own(new TestExchange('tools/list'))).rejects.toThrow('The server "a" was removed');
   });
 
-  test('get other names when the file changes them', async () => {
+  test('get new tool names when the file changes them', async () => {
     const servers = { a: { command: 'x' }, b: { command: 'y' } };
     const world = await opened(config(servers));
     await world.fleet.update(config(servers, { separator: '.' }));
     expect(await tools(world)).toEqual(['a.x', 'b.y']);
     expect(world.log).toEqual(['open a', 'open b']);
-    // No server has come or gone.
+    // No server was added or removed.
     expect(world.changes).toEqual([]);
   });
 
-  test('go without one that cannot be opened, which is tried again with the next change', async () => {
+  test('include no server that cannot be opened, which is tried again with the next change', async () => {
     const world = await opened(config({ a: { command: 'broken' }, b: { command: 'y' } }));
     expect(world.warnings).toEqual(['the server "a" cannot be opened: no such command']);
     expect(await tools(world)).toEqual(['b__y']);
@@ -141,7 +141,7 @@ describe('the servers of a file', () => {
     expect(world.warnings.filter((warning) => warning.includes('cannot be opened'))).toHaveLength(2);
   });
 
-  test('changes are applied one after the other, and none after closing', async () => {
+  test('change one update at a time, and not after closing', async () => {
     const world = await opened(config({ a: { command: 'x' } }));
     const one = world.fleet.update(config({ b: { command: 'y' } }));
     const two = world.fleet.update(config({ c: { command: 'z' } }));
@@ -165,7 +165,7 @@ describe('the servers of a file', () => {
 });
 
 describe('a file that changes', () => {
-  test('is applied, and an invalid one is not', async () => {
+  test('is applied if it is valid', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-fleet-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = path.join(folder, 'mcp.json');

@@ -6,13 +6,13 @@ import { NoConnection } from '../../client/errors.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import { createFleet } from './fleet.ts';
 
-/** It cannot be connected to. */
+/** The server is unreachable. */
 const unreachable = (): never => {
   throw new RpcError(-32000, 'gone', { cause: new NoConnection('gone') });
 };
 
 describe('other requests', () => {
-  test('of a task lead to the server that has it', async () => {
+  test('for a task go to the server that has the task', async () => {
     const taskServer = (name: string): ReturnType<typeof scripted> =>
       toolServer(name, [`${name}_tool`], {
         'server/discover': () => ({ capabilities: { tools: {}, tasks: { list: {} } } }),
@@ -42,7 +42,7 @@ describe('other requests', () => {
     await expect(ask(fleet, 'tasks/get', { taskId: 'nobody:t1' })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('for prompts and their arguments lead to the server that has the prompt', async () => {
+  test('for prompts and their arguments go to the server that has the prompt', async () => {
     const promptServer = (name: string): ReturnType<typeof scripted> =>
       scripted(
         {
@@ -68,7 +68,7 @@ describe('other requests', () => {
     });
   });
 
-  test('of unknown methods go to the server that they name, or to the first that knows them', async () => {
+  test('with unknown methods go to the server that they name, or to the first that knows the method', async () => {
     const [a, b] = [toolServer('a', [], { echo: never, only: () => ({ from: 'a' }) }), toolServer('b', [])];
     const { fleet } = fleetOf({ down: { service: unreachable }, a, b });
     expect(await ask(fleet, 'echo', { x: 1 })).toEqual({ params: { x: 1 } });
@@ -79,12 +79,12 @@ describe('other requests', () => {
     expect(a.seen).toEqual([]);
     await expect(ask(fleet, 'only', params)).rejects.toMatchObject({ code: -32601 });
     await expect(ask(fleet, 'echo', { _meta: { 'dev.everwire/server': 'c' } })).rejects.toMatchObject({ code: -32602 });
-    // It might know it, if it were there.
+    // It might know the method if it were reachable.
     await expect(ask(fleet, 'nobody/knows')).rejects.toMatchObject({ code: -32000 });
     await expect(ask(fleetOf({ a, b }).fleet, 'nobody/knows')).rejects.toMatchObject({ code: -32601 });
   });
 
-  test('of unknown methods are not sent to another server after one may have run them', async () => {
+  test('with unknown methods are not sent to another server after one may have run them', async () => {
     const losses = [
       down,
       () => Promise.reject(new Error('broken')),
@@ -98,7 +98,7 @@ describe('other requests', () => {
     }
   });
 
-  test('of unknown methods are not sent to another server after the caller cancelled', async () => {
+  test('with unknown methods are not sent to another server after the caller cancelled', async () => {
     const other = toolServer('b', []);
     const exchange = new TestExchange('pay');
     const giving = scripted({
@@ -128,7 +128,7 @@ describe('other requests', () => {
     await expect(ask(fleet, 'resources/directory/read', { uri: 'x:c' })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('for lists that no server has are unknown, and for tasks without a server are not found', async () => {
+  test('fail with "method not found" for lists that no server has, and with "not found" for tasks that name no server', async () => {
     const { fleet } = fleetOf({ a: scripted({}, { tools: {} }), b: scripted({}, { tools: {} }) });
     for (const method of ['prompts/list', 'tasks/list'])
       await expect(ask(fleet, method), method).rejects.toMatchObject({ code: -32601 });
@@ -136,7 +136,7 @@ describe('other requests', () => {
       await expect(ask(fleet, method, { taskId: 'x' }), method).rejects.toThrow('Task not found');
   });
 
-  test('a notification goes to all servers, even if one is down', async () => {
+  test('to notify go to all servers, even if one is down', async () => {
     const heard: string[] = [];
     const hearing = (name: string): ReturnType<typeof scripted> =>
       scripted({ 'notifications/roots/list_changed': () => (heard.push(name), {}) });
@@ -155,7 +155,7 @@ describe('other requests', () => {
     await expect(ask(fleet, 'tools/list')).rejects.toMatchObject({ code: -32000 });
   });
 
-  test('two members of one name are refused', () => {
+  test('two members with the same name are refused', () => {
     const { service } = toolServer('a', []);
     const members = [
       { name: 'a', service },

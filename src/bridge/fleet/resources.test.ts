@@ -7,7 +7,7 @@ import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 
-/** A server with these resources; what it does not have it does not find. */
+/** A server with the given resources, and "not found" for others. */
 function resourceServer(
   name: string,
   uris: readonly string[],
@@ -55,7 +55,7 @@ describe('the resources of several servers', () => {
   const files = resourceServer('files', ['file:///both', 'file:///f'], { hidden: ['file:///hidden'] });
   const fleet = fleetOf({ notes, files, none: scripted({}, { tools: {} }) });
 
-  test('are listed and read by URIs that lead back', async () => {
+  test('are listed and read by URIs that name their server', async () => {
     const { resources } = await ask(fleet, 'resources/list');
     const uris = resources.map(({ uri }: { uri: string }) => uri);
     expect(uris).toEqual([
@@ -74,7 +74,7 @@ describe('the resources of several servers', () => {
     expect(read[0]).toHaveProperty('ttlMs', 9);
   });
 
-  test('are listed by templates that lead back', async () => {
+  test('are listed as templates that name their server', async () => {
     const { resourceTemplates } = await ask(fleet, 'resources/templates/list');
     expect(resourceTemplates).toEqual([
       { uriTemplate: 'everwire+notes:note:{id}', name: 't' },
@@ -89,7 +89,7 @@ describe('the resources of several servers', () => {
     }
   });
 
-  test('by URIs that name no server are looked for at one server after the other, and no list is read', async () => {
+  test('are looked for at one server after the other if the URI names no server, and no list is read', async () => {
     const [a, b] = [resourceServer('a', ['x:1']), resourceServer('b', ['x:2'], { hidden: ['x:3'] })];
     const two = fleetOf({ a, b });
     expect((await ask(two, 'resources/read', { uri: 'x:3' }))['contents']).toEqual([{ uri: 'x:3', text: 'b' }]);
@@ -119,7 +119,7 @@ describe('the resources of several servers', () => {
     for (const each of given) expect(each).toBe(params);
   });
 
-  test('by URIs of a server that is not here are refused, and no server hears of them', async () => {
+  test('are refused if the URI names an unknown server, and no server gets the request', async () => {
     const [a, b] = [resourceServer('a', [], { hidden: ['EVERWIRE+a:x:1'] }), resourceServer('b', ['everwire+c:x:1'])];
     const two = fleetOf({ a, b });
     for (const uri of [
@@ -138,12 +138,12 @@ describe('the resources of several servers', () => {
     expect([a.seen, b.seen]).toEqual([[], []]);
   });
 
-  test('of a single server may look like those of a fleet, since it may be one', async () => {
+  test('of a single server may have URIs like those of a fleet, because the server may be a fleet', async () => {
     const one = fleetOf({ a: resourceServer('a', ['everwire+c:x:1']) });
     expect((await ask(one, 'resources/read', { uri: 'everwire+c:x:1' }))['contents']).toMatchObject([{ text: 'a' }]);
   });
 
-  test('by URIs that name no server are looked for past one that cannot be reached, and one that is down is last', async () => {
+  test('are looked for at all servers if the URI names none: an unreachable one is skipped, and later asked last', async () => {
     const unreachable = (): never => {
       throw new RpcError(-32000, 'gone', { cause: new NoConnection('gone') });
     };
@@ -151,7 +151,7 @@ describe('the resources of several servers', () => {
     const two = fleetOf({ gone, b: resourceServer('b', ['x:1']) });
     const read = (uri: string): Promise<JsonObject> => ask(two, 'resources/read', { uri });
     expect((await read('x:1'))['contents']).toMatchObject([{ text: 'b' }]);
-    // The one that cannot be reached might have it.
+    // The unreachable server might have it.
     await expect(read('x:2')).rejects.toThrow('gone');
     await ask(two, 'resources/list');
     gone.seen.length = 0;
@@ -159,7 +159,7 @@ describe('the resources of several servers', () => {
     expect(gone.seen).toEqual([]);
   });
 
-  test('in results of tools and prompts are translated; text and structured content are not', async () => {
+  test('have translated URIs in results of tools and prompts, but not in text and structured content', async () => {
     const link = async (tool: string, uri: string): Promise<unknown[]> => {
       const { content, structuredContent } = await ask(fleet, 'tools/call', { name: tool, arguments: { uri } });
       expect(structuredContent).toEqual({ uri });
@@ -177,12 +177,12 @@ describe('the resources of several servers', () => {
     expect(resources).toEqual([{ uri: 'a:1', name: 'a:1' }]);
     const { resourceTemplates } = await ask(one, 'resources/templates/list');
     expect(resourceTemplates).toEqual([{ uriTemplate: 'b:{id}', name: 't' }]);
-    // What a client remembers from the time of another server goes on to work.
+    // URIs that a client remembers from a fleet with several servers still work.
     for (const uri of ['a:1', 'everwire+only:a:1'])
       expect((await ask(one, 'resources/read', { uri }))['contents']).toEqual([{ uri, text: 'only' }]);
   });
 
-  test('a round of questions continues at the server that asked', async () => {
+  test('that need answers from the user are requested again at the server that asked', async () => {
     const rounds: JsonObject[] = [];
     const asking = scripted(
       {

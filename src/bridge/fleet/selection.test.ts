@@ -35,7 +35,7 @@ test.each<[ToolSelection, string[]]>([
   [{ only: ['g*t*r'] }, ['get_user']],
   [{ hide: ['*'] }, []],
   [{ rename: { add: 'plus' } }, ['plus', 'get_user', 'get_team', 'drop_user', 'say']],
-])('%j shows %j', async (selection, shown) => {
+])('the selection %j shows the tools %j', async (selection, shown) => {
   expect(await names(selection)).toEqual(shown);
 });
 
@@ -48,7 +48,7 @@ test('a hidden tool cannot be called', async () => {
   }
 });
 
-test('a name that is given to another tool is that tool’s, and two can change places', async () => {
+test('a tool can be renamed to the name of another, and two tools can exchange names', async () => {
   const service = selected({ rename: { add: 'say' } });
   expect(await call(service, 'say')).toBe('add');
   expect(await names({ rename: { add: 'say' } })).toEqual(['say', 'get_user', 'get_team', 'drop_user']);
@@ -57,7 +57,7 @@ test('a name that is given to another tool is that tool’s, and two can change 
   expect(await call(turned, 'add')).toBe('say');
 });
 
-test('a description is replaced, and everything else stays', async () => {
+test('a description is replaced, and everything else is kept', async () => {
   const { tools, ttlMs } = await selected({ only: ['add'], describe: { add: 'Sums.' } })(
     new TestExchange('tools/list'),
   );
@@ -65,7 +65,7 @@ test('a description is replaced, and everything else stays', async () => {
   expect(ttlMs).toBe(5);
 });
 
-test('a pattern takes linear time', () => {
+test('matching a pattern takes linear time', () => {
   const service = selected({ only: [`${'*a'.repeat(2000)}b`] });
   const started = performance.now();
   return expect(call(service, 'a'.repeat(50_000)))

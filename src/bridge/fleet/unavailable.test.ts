@@ -35,14 +35,14 @@ describe('a server that is down', () => {
     await expect(call(fleet, 'broken__y')).rejects.toMatchObject({ code: -32000, message: 'gone' });
   });
 
-  test('or hangs, holds lists up for no longer than it may', async () => {
+  test('or does not answer delays lists by the time limit at most', async () => {
     const { service } = hanging(toolServer('a', ['x']).service);
     const { fleet, warnings } = fleetOf({ a: { service }, b: toolServer('b', ['y']) }, { timeout: 50 });
     expect(await tools(fleet)).toEqual(['b__y']);
     expect(warnings).toEqual(['the server "a" does not answer server/discover: no answer within 50 ms']);
   });
 
-  test('does not delay calls of other servers, and delays later lists by 2 seconds', async () => {
+  test('does not delay calls of other servers, and delays later lists by 2 seconds at most', async () => {
     const { service } = hanging(toolServer('a', []).service);
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
@@ -50,7 +50,7 @@ describe('a server that is down', () => {
     const listed = tools(fleet);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await listed).toEqual(['b__y']);
-    // The clock stands still, so nothing is waited for.
+    // The clock stands still, so nothing waits.
     expect(await call(fleet, 'b__y')).toBe('b: y');
     const again = tools(fleet);
     await vi.advanceTimersByTimeAsync(2000);
@@ -58,7 +58,7 @@ describe('a server that is down', () => {
     expect(warnings).toEqual(['the server "a" does not answer server/discover: no answer within 10000 ms']);
   });
 
-  test('includes a server whose list hangs although it answers other requests', async () => {
+  test('includes a server whose list never comes although it answers other requests', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const asked: Exchange[] = [];
