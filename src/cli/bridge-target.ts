@@ -10,7 +10,7 @@ import type { BridgeSettings } from './bridge-settings.ts';
 import { relayed } from './screen.ts';
 import { childEnv } from './child-env.ts';
 import { secretsIn, secretsOf } from './secrets.ts';
-import { StderrRelay } from './stderr-relay.ts';
+import { stderrRelay } from './stderr-relay.ts';
 import { hasCredentials, type Target } from './target.ts';
 
 /** Without `--state-key`. All bridges share it, so that tasks continue when the entry of a server changes in the file. */
@@ -71,11 +71,11 @@ export function boundedCommand(
     if (format === 'json') log.write('info', line, { server: name, from: 'stderr' });
     else process.stderr.write(`${prefix}${relayed(printableLine(log.scrub(line)), name)}\n`);
   };
-  const relay = new StderrRelay(pass, () => process.stderr.writableLength);
+  const onstderr = stderrRelay(pass, () => process.stderr.writableLength);
   const { command, args, cwd } = server;
   return {
     ...{ command, args, cwd, env: childEnv(server, ownVariables) },
-    ...{ maxMemory, watchdog: true, onstderr: relay.line },
+    ...{ maxMemory, watchdog: true, onstderr },
   };
 }
 
@@ -89,17 +89,14 @@ async function authorizerFor(
   log: CleanLog,
 ): Promise<Authorizer | undefined> {
   if (hasCredentials(server)) return undefined;
-  const { bridgeLogin } = await import('./login.ts');
+  const { loginFor } = await import('./login.ts');
   // A host starts the bridge without a terminal, and a background service has no user who could log in.
   const attended = stdio || (process.stderr.isTTY ?? false);
-  const authorizer = bridgeLogin(
-    new URL(server.url),
-    {
-      tell: (line) => log.write('warn', line),
-      address: (line, address) => log.address('warn', line, address),
-    },
-    login && attended ? 'browser' : login ? 'nobody' : 'no-login',
-  );
+  const teller = {
+    tell: (line: string) => log.write('warn', line),
+    address: (line: string, address: URL) => log.address('warn', line, address),
+  };
+  const authorizer = loginFor(new URL(server.url), teller, login, attended);
   return {
     get loginActiveUntil() {
       return authorizer.loginActiveUntil;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ProgressBar, type Progress } from './progress-bar.ts';
+import type { Progress } from '../client/handlers.ts';
+import { ProgressBar } from './progress-bar.ts';
 
 class Screen {
   readonly isTTY: boolean;

@@ -1,3 +1,4 @@
+import type { Progress } from '../client/handlers.ts';
 import { cut, oneLine } from './screen.ts';
 
 /** The terminal on which a bar is drawn. */
@@ -5,13 +6,6 @@ export interface BarScreen {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
-}
-
-/** The progress of a call, as the server reports it. */
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
 }
 
 const BAR = 24;

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { StderrRelay } from './stderr-relay.ts';
+import { stderrRelay } from './stderr-relay.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test('a server’s stderr is passed on unchanged', () => {
   const written: string[] = [];
-  const { line } = new StderrRelay((text) => void written.push(text));
+  const line = stderrRelay((text) => void written.push(text));
   for (const text of ['one', '', 'two']) line(text);
   expect(written).toEqual(['one', '', 'two']);
 });
 
 test('the output is limited each second, and the omitted lines are counted', () => {
   const written: string[] = [];
-  const { line } = new StderrRelay((text) => void written.push(text));
+  const line = stderrRelay((text) => void written.push(text));
   const kilobyte = 'x'.repeat(1023);
   for (let count = 0; count < 10_000; count += 1) line(kilobyte);
   expect(written).toHaveLength(256);
@@ -33,7 +33,7 @@ test('the output is limited each second, and the omitted lines are counted', () 
 test('at most 1 MiB waits for a slow reader', () => {
   const written: string[] = [];
   let unread = 0;
-  const { line } = new StderrRelay(
+  const line = stderrRelay(
     (text) => {
       written.push(text);
       unread += text.length + 1;

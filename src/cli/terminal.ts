@@ -1,8 +1,8 @@
 import { createInterface, type Interface } from 'node:readline';
-import type { LogMessage } from '../client/handlers.ts';
+import type { LogMessage, Progress } from '../client/handlers.ts';
 import type { Task } from '../protocol/tasks.ts';
 import type { Prompter } from './prompter.ts';
-import { ProgressBar, type Progress } from './progress-bar.ts';
+import { ProgressBar } from './progress-bar.ts';
 import { shown } from './print-status.ts';
 import { oneLine, wordsOf } from './screen.ts';
 
@@ -40,6 +40,11 @@ export class Terminal implements Prompter {
   tell(line: string): void {
     const safe = shown(line);
     this.#bar.around(() => this.#screen.write(`${safe}\n`));
+  }
+
+  /** Prints a full URL on its own line. */
+  address(line: string, { href }: URL): void {
+    this.tell(`${line}:\n${href}`);
   }
 
   progress(progress: Progress): void {

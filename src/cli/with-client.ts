@@ -122,7 +122,7 @@ async function open(
   const { url, transport, headers } = target;
   if (hasCredentials(target)) return connect({ url, transport }, { ...options, headers });
   const { loginFor } = await import('./login.ts');
-  const authorizer = loginFor(new URL(url), terminal, flags.login);
+  const authorizer = loginFor(new URL(url), terminal, flags.login, terminal.watched);
   return connect({ url, transport }, { ...options, headers, authorizer });
 }
 
