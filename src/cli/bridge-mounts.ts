@@ -56,7 +56,7 @@ export class Mounts {
 
   /** Closes the sessions of names that were removed. Other sessions continue. */
   clear(): void {
-    for (const name of this.#mounts.keys()) if (!this.#options.find(name)) this.#remove(name);
+    for (const [name, mount] of this.#mounts) if (!this.#options.find(name)) this.#remove(name, mount);
   }
 
   get sessions(): number {
@@ -82,11 +82,8 @@ export class Mounts {
   }
 
   #nameIn(path: string): string | undefined {
-    const { path: rest } = this.#options;
-    const begin = '/servers/';
-    if (!path.startsWith(begin) || !path.endsWith(rest)) return undefined;
-    const encoded = path.slice(begin.length, path.length - rest.length);
-    if (encoded === '' || encoded.includes('/')) return undefined;
+    const [, encoded, rest] = /^\/servers\/([^/]+)(\/.*)$/s.exec(path) ?? [];
+    if (encoded === undefined || rest !== this.#options.path) return undefined;
     try {
       return decodeURIComponent(encoded);
     } catch {
@@ -109,9 +106,7 @@ export class Mounts {
     return mount;
   }
 
-  #remove(name: string): void {
-    const mount = this.#mounts.get(name);
-    if (!mount) return;
+  #remove(name: string, mount: Mount): void {
     this.#mounts.delete(name);
     mount.handler.drain();
     end(mount, 0).catch((error: unknown) => this.#options.http.onerror?.(error as Error));

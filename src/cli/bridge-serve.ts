@@ -8,8 +8,7 @@ import { unrepeated } from '../operate/repetition.ts';
 import type { TlsFiles } from '../operate/tls-files.ts';
 import type { Authenticator } from '../transport/http/server/access/authenticator.ts';
 import type { HttpRefusal } from '../transport/http/server/call.ts';
-import type { HttpHandler, HttpPage } from '../transport/http/server/handler.ts';
-import type { HttpListener } from '../transport/http/server/listen.ts';
+import type { HttpHandler } from '../transport/http/server/handler.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
 import { inboundTo, Mounts } from './bridge-mounts.ts';
 import type { Observer } from './bridge-observer.ts';
@@ -80,17 +79,24 @@ export async function serveBridge(
   });
   served.members?.onchange(() => mounts.clear());
   const tls = await certificateOf(settings);
-  const pages = pagesOf(observer, settings);
-  const listener = await listenAs(settings, {
-    inbound,
-    onerror,
-    onrefusal: refusalsTo(log, observer.metrics),
+  const { health, metrics } = observer;
+  const pages = pagesAt({
+    ...(settings.health && health.pages),
+    ...(metrics && { '/metrics': metrics.page({ requiresAuth: settings.metrics === 'gated' }) }),
+  });
+  const { listen } = await import('../transport/http/server/listen.ts');
+  const listener = await listen({
+    ...settings.listen,
+    onsession: inbound.onsession,
+    onrequest: inbound.onrequest,
+    tls: tls?.credentials,
     auth,
-    tls,
     pages: (at) => pages(at) ?? mounts.page(at),
+    onerror,
+    onrefusal: refusalsTo(log, metrics),
   });
   const { handler } = listener;
-  if (observer.metrics) addGauges(observer.metrics, handler, inbound, mounts);
+  if (metrics) addGauges(metrics, handler, inbound, mounts);
   const unwatch = tls?.watch({
     renew: (credentials) => {
       listener.renewTls(credentials);
@@ -100,7 +106,7 @@ export async function serveBridge(
   });
   atEnd(async () => {
     unwatch?.();
-    observer.health.drain();
+    health.drain();
     log.write('debug', 'draining', { sessions: handler.sessions, streams: handler.streams });
     handler.drain();
     await Promise.all([inbound.close(drainTimeout), mounts.close(drainTimeout)]);
@@ -135,10 +141,7 @@ async function authFor({ tokens, keys, issuer }: Access): Promise<Authenticator 
   const accepted: Authenticator[] = [];
   if (keys.length > 0) accepted.push(apiKeyAuth({ keys: owners(keys, 'key') }));
   if (tokens.length > 0) accepted.push(apiKeyAuth({ keys: owners(tokens, 'bearer'), header: false }));
-  if (issuer) {
-    const { jwksUri, ...others } = issuer;
-    accepted.push(bearerAuth({ ...others, ...(jwksUri !== undefined && { jwksUri }) }));
-  }
+  if (issuer) accepted.push(bearerAuth(issuer));
   return anyAuth(...accepted);
 }
 
@@ -155,32 +158,6 @@ function refusalsTo(log: Log, metrics: Metrics | undefined): (refusal: HttpRefus
     const what = value === undefined ? '' : ` ${JSON.stringify(value)}`;
     write(`refused: ${reason.replaceAll('_', ' ')}${what} (${status ?? 'the response was interrupted'})`);
   };
-}
-
-interface Listening {
-  readonly inbound: Inbound;
-  readonly onerror: (error: Error) => void;
-  readonly onrefusal: (refusal: HttpRefusal) => void;
-  readonly auth: Authenticator | undefined;
-  readonly tls: TlsFiles | undefined;
-  readonly pages: (path: string) => HttpPage | undefined;
-}
-
-async function listenAs(settings: BridgeSettings, { inbound, tls, ...others }: Listening): Promise<HttpListener> {
-  const { listen } = await import('../transport/http/server/listen.ts');
-  const { onsession, onrequest } = inbound;
-  return listen({
-    ...settings.listen,
-    ...{ onsession, onrequest, tls: tls?.credentials },
-    ...others,
-  });
-}
-
-function pagesOf({ health, metrics }: Observer, settings: BridgeSettings): (path: string) => HttpPage | undefined {
-  return pagesAt({
-    ...(settings.health && health.pages),
-    ...(metrics && { '/metrics': metrics.page({ requiresAuth: settings.metrics === 'gated' }) }),
-  });
 }
 
 function addGauges(metrics: Metrics, handler: HttpHandler, inbound: Inbound, mounts: Mounts): void {

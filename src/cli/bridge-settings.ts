@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { BearerAuthOptions } from '../auth/bearer.ts';
 import { urlProblem } from '../bridge/config/server.ts';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
 import { isLoopback } from '../transport/http/server/access/guards.ts';
@@ -38,14 +39,7 @@ export interface Access {
   readonly tokens: readonly string[];
   /** Also accepted in `X-API-Key`. */
   readonly keys: readonly string[];
-  readonly issuer: IssuerAccess | undefined;
-}
-
-export interface IssuerAccess {
-  readonly issuer: string;
-  readonly audience: string;
-  readonly jwksUri: string | undefined;
-  readonly resource: string;
+  readonly issuer: BearerAuthOptions | undefined;
 }
 
 /** The environment of the process. */
@@ -127,7 +121,7 @@ function readTls({ tlsCert, tlsKey }: BridgeFlags): BridgeSettings['tls'] {
   return { cert: tlsCert, key: tlsKey };
 }
 
-function readIssuer({ issuer, audience, jwks, resource }: BridgeFlags): IssuerAccess | undefined {
+function readIssuer({ issuer, audience, jwks, resource }: BridgeFlags): Access['issuer'] {
   if (issuer === undefined) {
     for (const [option, value] of Object.entries({ '--audience': audience, '--jwks': jwks, '--resource': resource })) {
       if (value !== undefined) throw Failure.usage(`${option} needs the authorization server: add --issuer`);
