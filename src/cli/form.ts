@@ -109,7 +109,9 @@ async function askField(
 async function read(line: string, schema: JsonObject, choices: readonly Choice[], label: string): Promise<Value> {
   const value = convert(line.trim(), schema, choices, label);
   await filledIn({ properties: { [label]: schema } }, { [label]: value });
-  if (typeof value === 'string') checkFormat(value, schema['format'], label);
+  const format = FORMATS.get(schema['format']);
+  if (format && typeof value === 'string' && !format.fits(value))
+    throw new TypeError(`${label} must be ${format.what}`);
   return value;
 }
 
@@ -184,24 +186,18 @@ function range(least: unknown, most: unknown): string {
   return typeof most === 'number' ? `, at most ${most}` : '';
 }
 
+/** The formats that are checked, each with what a text must be. */
+const FORMATS: ReadonlyMap<unknown, { readonly fits: (text: string) => boolean; readonly what: string }> = new Map([
+  ['email', { fits: (text) => /^[^\s@]+@[^\s@]+$/.test(text), what: 'an email address' }],
+  ['uri', { fits: (text) => URL.canParse(text), what: 'a URI, such as https://example.com' }],
+  ['date', { fits: isDay, what: 'a date, such as 2026-07-28' }],
+  ['date-time', { fits: isTime, what: 'a date and time, such as 2026-07-28T12:00:00Z' }],
+]);
+
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 
-function checkFormat(value: string, format: unknown, label: string): void {
-  switch (format) {
-    case 'email':
-      if (!/^[^\s@]+@[^\s@]+$/.test(value)) throw new TypeError(`${label} must be an email address`);
-      return;
-    case 'uri':
-      if (!URL.canParse(value)) throw new TypeError(`${label} must be a URI, such as https://example.com`);
-      return;
-    case 'date':
-      if (!isDay(value)) throw new TypeError(`${label} must be a date, such as 2026-07-28`);
-      return;
-    case 'date-time':
-      if (!DATE_TIME.test(value) || !isDay(value.slice(0, 10)) || Number.isNaN(Date.parse(value))) {
-        throw new TypeError(`${label} must be a date and time, such as 2026-07-28T12:00:00Z`);
-      }
-  }
+function isTime(text: string): boolean {
+  return DATE_TIME.test(text) && isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text));
 }
 
 /** Whether a text is a date that exists. `Date` alone accepts 31 February and reads it as a day in March. */
