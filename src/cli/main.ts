@@ -3,11 +3,11 @@ import { Argument, Command, CommanderError, Help } from 'commander';
 import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
-import { demo } from './demo.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { withAddressOptions, withSessionOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
+import { run } from './run.ts';
 import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
 
 /** The longest line of a help text, in columns, and the longest term that keeps its description on the same line. */
@@ -42,7 +42,7 @@ function program(target: string[] | undefined): Command {
     .addArgument(new Argument('[command]').argParser(unknownCommand).default(undefined))
     .configureHelp({ visibleArguments: () => [] });
   withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions').action(
-    (_command: unknown, flags: ServeFlags) => demo(flags),
+    async (_command: unknown, flags: ServeFlags) => run('demo', (await import('../../examples/demo.ts')).server, flags),
   );
 
   withBridgeOptions(
