@@ -6,7 +6,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { Deadline } from '../base/deadline.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
-import { TAKEN } from '../transport/transport.ts';
+import { SENT_AT_ONCE } from '../transport/transport.ts';
 import { TimeoutError } from './errors.ts';
 import type { Change, Progress } from './handlers.ts';
 
@@ -120,7 +120,7 @@ export class Call extends BaseExchange implements Exchange {
 
   notify(method: string, params: JsonObject = {}): Promise<void> {
     if (this.#live) this.#host.notice(this, method, params);
-    return TAKEN;
+    return SENT_AT_ONCE;
   }
 
   async ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {

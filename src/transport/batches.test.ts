@@ -8,7 +8,7 @@ const none = (): boolean => false;
 const refused = (message: string, id?: number) => errorResponse(id, { code: -32600, message });
 
 test.each([
-  [undefined, 'none is negotiated yet'],
+  [undefined, 'no revision has been negotiated yet'],
   ['2024-11-05', 'this connection speaks 2024-11-05'],
   ['2025-06-18', 'this connection speaks 2025-06-18'],
   ['2025-11-25', 'this connection speaks 2025-11-25'],
@@ -16,7 +16,7 @@ test.each([
 ] satisfies [Revision | undefined, string][])('a batch is refused in revision %s', (revision, spoken) => {
   const rules = { profile: revision && REVISIONS[revision], inUse: none };
   expect(() => admitBatch([request(1, 'a')], rules)).toThrow(
-    `Invalid request: batches exist only in revision 2025-03-26, ${spoken}`,
+    `Invalid request: batches exist only in revision 2025-03-26; ${spoken}`,
   );
 });
 

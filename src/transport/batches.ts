@@ -17,7 +17,7 @@ export interface BatchRules {
 
 /**
  * Splits a batch and removes what cannot be delivered, in the same way on every transport: invalid messages, ids that
- * are in use, and `initialize`. Each of them gets an error. The error has the element's id only if it cannot be taken
+ * are in use, and `initialize`. Each of them gets an error. The error has the element's id only if it cannot be isTaken
  * for the response to another request.
  *
  * @throws InvalidMessage if the whole batch is refused: in a revision without batches (only 2025-03-26 has them, basic:
@@ -26,15 +26,15 @@ export interface BatchRules {
 export function admitBatch(elements: readonly unknown[], rules: BatchRules): OpenedBatch {
   const { profile, inUse, answerInvalid = true, refused } = rules;
   if (!profile?.batches) {
-    const spoken = profile ? `this connection speaks ${profile.revision}` : 'none is negotiated yet';
-    throw invalidRequest(`batches exist only in revision 2025-03-26, ${spoken}`);
+    const spoken = profile ? `this connection speaks ${profile.revision}` : 'no revision has been negotiated yet';
+    throw invalidRequest(`batches exist only in revision 2025-03-26; ${spoken}`);
   }
   const opened = openBatch(elements);
-  const taken = (id: RequestId): boolean => inUse(id) || opened.requests.includes(id);
+  const isTaken = (id: RequestId): boolean => inUse(id) || opened.requests.includes(id);
   const admitted: OpenedBatch = { messages: [], requests: [], errors: [] };
   for (const response of opened.errors) {
     if ('error' in response) refused?.(RpcError.fromObject(response.error));
-    const answer = withoutIdOfAnother(response, taken);
+    const answer = withoutIdInUse(response, isTaken);
     if (answerInvalid || answer.id !== undefined) admitted.errors.push(answer);
   }
   for (const message of opened.messages) {
@@ -53,8 +53,8 @@ export function admitBatch(elements: readonly unknown[], rules: BatchRules): Ope
 }
 
 /**
- * The refusal of a request whose id is already in flight. An error with that id would be taken for the other request's
- * response.
+ * Refuses a request whose id is already in flight. This error has no id, because the client would take an error with
+ * the id for the response to the other request.
  */
 export function idInUse(id: RequestId): InvalidMessage {
   return invalidRequest(`id ${JSON.stringify(id)} is still in use`);
@@ -66,7 +66,7 @@ function refusal({ id, method }: Request, inUse: (id: RequestId) => boolean): In
   return method === 'initialize' ? invalidRequest('initialize must not be part of a batch', id) : undefined;
 }
 
-function withoutIdOfAnother(response: Response, taken: (id: RequestId) => boolean): Response {
-  if (response.id === undefined || !taken(response.id)) return response;
+function withoutIdInUse(response: Response, isTaken: (id: RequestId) => boolean): Response {
+  if (response.id === undefined || !isTaken(response.id)) return response;
   return 'error' in response ? errorResponse(undefined, response.error) : response;
 }

@@ -70,10 +70,10 @@ export type RequestListener = (
 ) => void;
 
 /**
- * The promise that `send` returns if there is nothing to wait for. A sender that knows it need not watch a promise for
- * each message. A transport may return any other promise.
+ * Returned by `send` if there is nothing to wait for. A sender that compares with it need not attach a callback to each
+ * promise. A transport may return any other promise.
  */
-export const TAKEN: Promise<void> = Promise.resolve();
+export const SENT_AT_ONCE: Promise<void> = Promise.resolve();
 
 /**
  * Carries messages between two peers and does not interpret them. It has the shape of the official SDK's `Transport`,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Exchange } from '../core/exchange.ts';
-import { TAKEN } from '../transport/transport.ts';
+import { SENT_AT_ONCE } from '../transport/transport.ts';
 import { HeldNotices } from './held-notices.ts';
 
 /** The most notifications of an exchange that are being sent. Further ones wait. */
@@ -48,7 +48,7 @@ export class NoticeQueue {
 
   #send(method: string, params: JsonObject): void {
     const sent = this.#exchange.notify(method, params);
-    if (sent === TAKEN) return;
+    if (sent === SENT_AT_ONCE) return;
     this.#onTheWay += 1;
     // The side that made the exchange reports a failure.
     const done = (): void => this.#next();

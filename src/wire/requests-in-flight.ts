@@ -1,7 +1,7 @@
 import { RpcError, ErrorCode } from '../jsonrpc/errors.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import { errorResponse, type Notification, type Request, type RequestId, type Response } from '../jsonrpc/message.ts';
-import { TAKEN, type ReplyChannel, type Transport } from '../transport/transport.ts';
+import { SENT_AT_ONCE, type ReplyChannel, type Transport } from '../transport/transport.ts';
 import type { TotalLoad } from './total-load.ts';
 
 /** The most requests in flight. They can pile up because closing a connection cancels none. */
@@ -130,7 +130,7 @@ export class RequestInFlight implements ReplyChannel {
 
   notify(message: Notification): Promise<void> {
     const sent = this.#transport.send(message, { relatedRequestId: this.id });
-    if (sent !== TAKEN) sent.catch(this.#onerror);
+    if (sent !== SENT_AT_ONCE) sent.catch(this.#onerror);
     return sent;
   }
 
@@ -138,7 +138,7 @@ export class RequestInFlight implements ReplyChannel {
     this.#done();
     this.onclose = undefined;
     const sent = this.#transport.send(response);
-    if (sent === TAKEN) return;
+    if (sent === SENT_AT_ONCE) return;
     sent.catch((thrown: unknown) => {
       this.#onerror(thrown as Error);
       // The result, or the data of the error, cannot be written as JSON. The caller still needs a response.

@@ -187,7 +187,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
       expect(error).toMatchObject({
         name: 'ConnectionError',
         notExecuted: true,
-        message: expect.stringContaining(`come back later (${when})`),
+        message: expect.stringContaining(`retry later (${when})`),
       });
       expect(calls.get('busy')).toBe(1);
       expect(await failed(client.callTool('other'))).toBeUndefined();
@@ -270,7 +270,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
     expect(await said('round')).toMatchObject({ notExecuted: true, message: expect.stringContaining('more than 5') });
     expect(await said('changed')).toMatchObject({
       notExecuted: true,
-      message: expect.stringContaining('not keep the method'),
+      message: expect.stringContaining('may change the method'),
     });
     expect(await said('nowhere')).toMatchObject({
       notExecuted: true,

@@ -1,8 +1,8 @@
 import { isObject, type ErrorResponse } from '../../jsonrpc/message.ts';
 
 /**
- * The `data` of an error that says: the server has refused the request and did nothing for it. A status such as 503
- * alone does not show this, because a proxy may send it while a server is working.
+ * The `data` of an error which says that the server refused the request and did nothing for it. A status such as 503
+ * alone does not show this, because a proxy may send it while a server still works on the request.
  */
 export const NOT_EXECUTED = { notExecuted: true } as const;
 

@@ -23,13 +23,11 @@ test.each(['x\n', '{}\n', '1\n', '{\n', '[1]\n'])(
   '1,000 lines without a message between them close the connection of a client: %j',
   async (line) => {
     const { client, errors, delivered } = await reading([line.repeat(999), notice, line.repeat(1000), notice]);
-    expect(client.closeReason?.message).toBe(
-      'The server writes something else than MCP: 1000 lines in a row were no messages',
-    );
+    expect(client.closeReason?.message).toBe('The server does not speak MCP: 1000 lines in a row were not messages');
     expect(delivered).toBe(1);
     expect(errors).toHaveLength(102);
     expect(errors[100]).toBe(
-      'The server wrote more than 100 lines that are not messages: further ones are not reported',
+      'The server wrote more than 100 lines that are not messages; further ones are not reported',
     );
     expect(errors[101]).toBe(client.closeReason?.message);
   },

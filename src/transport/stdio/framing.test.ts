@@ -280,7 +280,7 @@ test('only a cancellation cancels a request of a batch, and one that names nothi
 
 describe('a batch', () => {
   test.each([
-    [undefined, 'none is negotiated yet'],
+    [undefined, 'no revision has been negotiated yet'],
     ['2024-11-05', 'this connection speaks 2024-11-05'],
     ['2025-06-18', 'this connection speaks 2025-06-18'],
     ['2025-11-25', 'this connection speaks 2025-11-25'],
@@ -288,7 +288,7 @@ describe('a batch', () => {
   ])('is refused in revision %s', (revision, spoken) => {
     const bench = new Bench(revision === undefined ? {} : { revision });
     bench.push([request(1, 'a'), notification('n')]);
-    expect(bench.answered).toEqual([refused(`Invalid request: batches exist only in revision 2025-03-26, ${spoken}`)]);
+    expect(bench.answered).toEqual([refused(`Invalid request: batches exist only in revision 2025-03-26; ${spoken}`)]);
     expect(bench.delivered).toEqual([]);
   });
 

@@ -90,7 +90,7 @@ export class Framing {
     this.#profile = profileOf(version);
   }
 
-  /** Returns whether a server wrote lines that are not messages. Each costs more than a message. */
+  /** Returns whether the bytes contained lines that are not messages. Such a line costs more time than a message. */
   push(bytes: Uint8Array): boolean {
     const before = this.#noise?.total;
     // Stryker disable next-line ConditionalExpression: saves reading bytes of which nothing comes

@@ -1,17 +1,17 @@
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { InvalidMessage } from '../../jsonrpc/parse.ts';
 
-/** So many invalid lines of a connection are reported. Further ones are only counted. */
+/** How many invalid lines of a connection are reported. Further ones are only counted. */
 const MAX_REPORTED = 100;
-/** So many invalid lines without a message between them close the connection. */
+/** How many invalid lines in a row close the connection. */
 const MAX_IN_A_ROW = 1000;
 
 /**
- * Counts the lines of a server that are not messages, such as logs on stdout. A server that logs there can be used, but
- * one that writes little else cannot keep this process busy.
+ * Counts the lines of a server that are not messages, such as logs on stdout. A server that sometimes logs there is
+ * usable. A server that writes almost nothing else must not keep this process busy.
  */
 export class Noise {
-  /** All invalid lines so far. */
+  /** The number of invalid lines so far. */
   total = 0;
   #inARow = 0;
   #reported = 0;
@@ -31,7 +31,7 @@ export class Noise {
     this.total += 1;
     this.#inARow += 1;
     if (this.#inARow < MAX_IN_A_ROW) return undefined;
-    const message = `The server writes something else than MCP: ${MAX_IN_A_ROW} lines in a row were no messages`;
+    const message = `The server does not speak MCP: ${MAX_IN_A_ROW} lines in a row were not messages`;
     return new InvalidMessage(ErrorCode.ParseError, message);
   }
 
@@ -41,7 +41,7 @@ export class Noise {
     if (this.#reported <= MAX_REPORTED) return error;
     if (this.#reported > MAX_REPORTED + 1) return undefined;
     return new Error(
-      `The server wrote more than ${MAX_REPORTED} lines that are not messages: further ones are not reported`,
+      `The server wrote more than ${MAX_REPORTED} lines that are not messages; further ones are not reported`,
     );
   }
 }

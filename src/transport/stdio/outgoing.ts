@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { Holder } from '../../base/buffer-budget.ts';
 import { sendBudget } from '../../base/send-budget.ts';
-import { TAKEN } from '../transport.ts';
+import { SENT_AT_ONCE } from '../transport.ts';
 
 /** The most text that is joined into one write, in UTF-16 units. Beyond it the text is written at once. */
 const JOINED = 64 * 1024;
@@ -61,10 +61,10 @@ export class Outgoing implements Holder {
       this.#joining = true;
       setImmediate(this.#flush);
     } else if (this.#text.length >= JOINED) this.#writeNow();
-    if (!this.#full) return TAKEN;
-    const taken = this.#full.promise;
+    if (!this.#full) return SENT_AT_ONCE;
+    const drained = this.#full.promise;
     sendBudget.hold(this, this.waiting);
-    return taken;
+    return drained;
   }
 
   /** From now on, lines wait until the owner calls `flush`. */
@@ -91,7 +91,7 @@ export class Outgoing implements Holder {
   /** Resolves when everything that was accepted is written, or can no longer be written. */
   flushed(): Promise<void> {
     this.flush();
-    if (this.#writes === 0 || this.#closed) return TAKEN;
+    if (this.#writes === 0 || this.#closed) return SENT_AT_ONCE;
     this.#idle ??= new Deferred();
     return this.#idle.promise;
   }

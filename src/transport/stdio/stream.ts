@@ -1,7 +1,7 @@
 import { finished, type Duplex, type Readable, type Writable } from 'node:stream';
 import { sendBudgetExceeded } from '../../base/send-budget.ts';
 import type { Message } from '../../jsonrpc/message.ts';
-import { TAKEN, type SendOptions, type Transport } from '../transport.ts';
+import { SENT_AT_ONCE, type SendOptions, type Transport } from '../transport.ts';
 import { Framing } from './framing.ts';
 import { Outgoing } from './outgoing.ts';
 
@@ -26,8 +26,8 @@ export interface StreamTransportOptions {
   /** Milliseconds that a closing connection waits for the peer to read what was sent. Default 10 000. */
   readonly drainTimeout?: number | undefined;
   /**
-   * Milliseconds that a server continues to answer after the input has ended. 0, the default: until all is answered, or
-   * the peer is known to have exited.
+   * Milliseconds that a server continues to answer after the input has ended. 0, the default: until every request is
+   * answered, or the peer is known to have exited.
    */
   readonly answerTimeout?: number | undefined;
   /**
@@ -53,7 +53,7 @@ const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const MAX_UNREAD = 1000;
 const LINGER = 1000;
 /** How often `gone` is called, in milliseconds. */
-const ASK_IF_GONE = 1000;
+const GONE_POLL_INTERVAL = 1000;
 /** Below this size in bytes, the size of a message is not reported to the owner. */
 const SMALL = 4096;
 
@@ -77,14 +77,17 @@ export class StreamTransport implements Transport {
   readonly #answerTimeout: number;
   readonly #framing: Framing;
   readonly #outgoing: Outgoing;
-  /** Beyond this the server reads no more, so that a client that only writes is held back. */
-  readonly #maxBehind: number;
-  /** Answers that wait for the peer to read. */
+  /**
+   * A server stops reading when more bytes than this wait to be sent. This slows down a client that writes but does not
+   * read.
+   */
+  readonly #maxUnsentBytes: number;
+  /** The number of answers that the peer has not read yet. */
   #unread = 0;
   #phase: 'new' | 'open' | 'ended' | 'closing' | 'closed' = 'new';
   #reason: Error | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #answering: ReturnType<typeof setInterval> | undefined;
+  #answerTimer: ReturnType<typeof setInterval> | undefined;
   #expired: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -95,13 +98,13 @@ export class StreamTransport implements Transport {
     this.#options = options;
     this.#answerTimeout = options.answerTimeout ?? 0;
     const maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
-    this.#maxBehind = maxPendingBytes / 4;
+    this.#maxUnsentBytes = maxPendingBytes / 4;
     // What a server answers came in one chunk; what a client sends comes from all over the program.
     this.#outgoing = new Outgoing(output, maxPendingBytes, () => this.fail(sendBudgetExceeded()));
     this.#framing = new Framing(
       {
         deliver: (message, bytes, cause) => this.#deliver(message, bytes, cause),
-        answer: (json) => void this.#write(json, true).catch((error: Error) => this.#lost(error)),
+        answer: (json) => void this.#write(json, true).catch((error: Error) => this.#sendFailed(error)),
         report: (error) => this.#report(error),
         lost: (error) => this.fail(error),
       },
@@ -151,22 +154,22 @@ export class StreamTransport implements Transport {
     } catch (error) {
       return Promise.reject(error);
     }
-    const taken = line === undefined ? TAKEN : this.#write(line, !('method' in message));
+    const sent = line === undefined ? SENT_AT_ONCE : this.#write(line, !('method' in message));
     if (this.#phase === 'ended') this.#closeWhenIdle();
-    return taken;
+    return sent;
   }
 
   setProtocolVersion(version: string): void {
     this.#framing.setProtocolVersion(version);
   }
 
-  /** Closes the connection: what was sent is written first, as far as the peer reads it within `drainTimeout`. */
+  /** Closes the connection. Messages that were sent are written first, if the peer reads them within `drainTimeout`. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /** Closes the connection because of an error. It is reported. */
+  /** Reports an error and closes the connection because of it. */
   fail(error: Error): void {
     if (this.#phase === 'closed') return;
     this.#reason ??= error;
@@ -178,7 +181,7 @@ export class StreamTransport implements Transport {
 
   async #close(): Promise<void> {
     this.#phase = 'closing';
-    clearInterval(this.#answering);
+    clearInterval(this.#answerTimer);
     this.#framing.stop();
     await Promise.race([this.#outgoing.flushed(), this.#deadline()]);
     clearTimeout(this.#timer);
@@ -186,7 +189,7 @@ export class StreamTransport implements Transport {
     this.#outgoing.close(this.#notOpen());
     this.#input.off('data', this.#read);
     if (this.#options.release) this.#options.release();
-    else letGo(this.#input, this.#output);
+    else endStreams(this.#input, this.#output);
     try {
       this.onclose?.();
     } catch (error) {
@@ -195,34 +198,37 @@ export class StreamTransport implements Transport {
   }
 
   readonly #read = (chunk: Uint8Array | string): void => {
-    // What is sent in response to these messages, before any other callback runs, is written together.
+    // Messages that are sent in response to these, before any other callback runs, are written together.
     this.#outgoing.hold();
     queueMicrotask(this.#flushSoon);
     const noisy = this.#framing.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
     if (noisy && this.#phase === 'open') this.#pauseForATurn();
   };
 
-  /** `process.nextTick` from within a microtask comes after all that microtasks lead to. */
+  /** Inside a microtask, `process.nextTick` runs after all microtasks that follow from it. */
   readonly #flushSoon = (): void => process.nextTick(this.#flush);
   readonly #flush = (): void => this.#outgoing.flush();
 
   #write(line: string, answer: boolean): Promise<void> {
-    const taken = this.#outgoing.send(line);
-    // A peer that reads so little that an answer is lost would wait for it for ever.
-    if (answer && taken !== TAKEN && this.#outgoing.waiting > 0) {
+    const sent = this.#outgoing.send(line);
+    // If an answer is lost because the peer does not read, the peer would wait for that answer for ever. So the
+    // connection fails.
+    if (answer && sent !== SENT_AT_ONCE && this.#outgoing.waiting > 0) {
       this.#unread += 1;
-      taken.then(
+      sent.then(
         () => void (this.#unread -= 1),
         (error: Error) => this.fail(error),
       );
     }
-    const behind = this.#server ? this.#outgoing.waiting > this.#maxBehind : this.#unread > MAX_UNREAD;
+    const behind = this.#server ? this.#outgoing.waiting > this.#maxUnsentBytes : this.#unread > MAX_UNREAD;
     if (behind && this.#phase === 'open') this.#holdBack();
-    return taken;
+    return sent;
   }
 
-  /** An answer of the transport's own. Where the connection fails with it, that is reported already. */
-  #lost(error: Error): void {
+  /**
+   * A response that the transport itself sends failed. If the connection has failed too, the error is already reported.
+   */
+  #sendFailed(error: Error): void {
     if (!this.#reason) this.#report(error);
   }
 
@@ -238,13 +244,15 @@ export class StreamTransport implements Transport {
     this.onerror?.(error);
   }
 
-  /** The peer will send nothing more. A server answers what it was asked; a client has nobody left to ask. */
+  /**
+   * The peer will send nothing more. A server still answers open requests. A client closes, because no answer can come.
+   */
   #end(): void {
     if (this.#phase !== 'open') return;
-    // A socket that is not half-open ends in both directions at once; a stdout that is a pipe says so too, and does not.
-    const whole =
+    // A socket without half-open support closes in both directions at once. Any other output closes separately.
+    const closesBothDirections =
       (this.#input as unknown) === this.#output && (this.#output as Partial<Duplex>).allowHalfOpen === false;
-    if (!this.#server || !this.#output.writable || whole) return void this.close();
+    if (!this.#server || !this.#output.writable || closesBothDirections) return void this.close();
     this.#phase = 'ended';
     try {
       this.onend?.();
@@ -253,20 +261,20 @@ export class StreamTransport implements Transport {
     }
     this.#closeWhenIdle();
     if (this.#phase !== 'ended') return;
-    // The reader may still be there, and how long its requests take is its own affair: where it is
-    // gone, there is nobody to answer (2025-11-25, basic/lifecycle: Shutdown, stdio). The timer also keeps the process alive,
-    // which a promise that a handler waits for does not.
+    // The peer may still read, and its requests may take any time. If the peer has exited, nobody needs the answers
+    // (2025-11-25, basic/lifecycle: Shutdown, stdio). The timer also keeps the process alive while a handler waits for
+    // a promise.
     const until = this.#answerTimeout > 0 ? performance.now() + this.#answerTimeout : Infinity;
-    this.#answering = setInterval(
+    this.#answerTimer = setInterval(
       () => {
         if (this.#options.gone?.()) void this.close();
-        else if (performance.now() >= until) this.#giveUp();
+        else if (performance.now() >= until) this.#answersTimedOut();
       },
-      Math.min(ASK_IF_GONE, this.#answerTimeout || Infinity),
+      Math.min(GONE_POLL_INTERVAL, this.#answerTimeout || Infinity),
     );
   }
 
-  #giveUp(): void {
+  #answersTimedOut(): void {
     const open = this.#framing.inFlight.size;
     this.#report(
       new Error(`${open} requests were not answered within ${this.#answerTimeout} ms after the input ended`),
@@ -278,7 +286,7 @@ export class StreamTransport implements Transport {
     if (this.#framing.inFlight.size === 0) void this.close();
   }
 
-  /** The peer takes nothing more. A client still reads what a server that is gone has said before. */
+  /** The peer reads nothing more. A client still reads what the server has already sent. */
   #outputFailed(error: Error | undefined): void {
     if (this.#phase === 'closed') return;
     if (this.#server) return error ? this.fail(error) : void this.close();
@@ -290,7 +298,7 @@ export class StreamTransport implements Transport {
     void this.#deadline().then(() => this.close());
   }
 
-  /** For the reader of what was sent. */
+  /** Resolves after `drainTimeout`, which the peer gets to read what was sent. */
   #deadline(): Promise<void> {
     this.#expired ??= new Promise((resolve) => {
       this.#timer = setTimeout(resolve, this.#options.drainTimeout ?? 10_000);
@@ -322,10 +330,10 @@ export class StreamTransport implements Transport {
 }
 
 /**
- * Ends both directions. The input is read on for a while: a socket closed with unread data would take back what was
- * sent.
+ * Ends both directions. The input is still read for a while, because closing a socket with unread data could discard
+ * data that was sent.
  */
-function letGo(input: Readable, output: Writable): void {
+function endStreams(input: Readable, output: Writable): void {
   output.end();
   input.resume();
   const destroy = (): void => {

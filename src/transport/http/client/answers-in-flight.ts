@@ -1,39 +1,39 @@
-/** Answers that are on their way to one server at a time. Those beyond them wait. */
+/** How many answers may be on their way to one server at a time. Further ones wait. */
 const MAX_IN_FLIGHT = 32;
 
 /**
- * The answers to what a server asks, each of which is a POST of its own. While some wait, the streams of the server are
- * not read: a server that asks faster than it takes answers holds back itself only.
+ * Sends the answers to a server's requests, each as its own POST. While some of them wait, the server's streams are not
+ * read. So a server that sends requests faster than it accepts answers slows down only itself.
  */
 export class AnswersInFlight {
   #inFlight = 0;
   #waiting: (() => void)[] = [];
-  /** The first of those that still wait. */
+  /** The index of the first answer that still waits. */
   #first = 0;
   #readers: (() => void)[] = [];
 
-  /** Resolves when no answer waits; undefined if none does. */
+  /** Resolves when no answer waits. Undefined if none waits now. */
   caughtUp(): Promise<void> | undefined {
     if (this.#waiting.length === 0) return undefined;
     return new Promise((resolve) => void this.#readers.push(resolve));
   }
 
-  /** Sends an answer, after those that wait. */
+  /** Sends an answer after those that already wait. */
   async send(post: () => Promise<void>): Promise<void> {
     if (this.#inFlight < MAX_IN_FLIGHT) this.#inFlight += 1;
-    else await this.#turn();
+    else await this.#waitForSlot();
     try {
       await post();
     } finally {
-      this.#next();
+      this.#releaseSlot();
     }
   }
 
-  #turn(): Promise<void> {
+  #waitForSlot(): Promise<void> {
     return new Promise((resolve) => void this.#waiting.push(resolve));
   }
 
-  #next(): void {
+  #releaseSlot(): void {
     const next = this.#waiting[this.#first];
     if (!next) {
       this.#inFlight -= 1;

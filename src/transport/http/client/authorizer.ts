@@ -13,7 +13,7 @@ export interface RefusedRequest extends OutgoingRequest {
 export interface RefusedResponse {
   /** 401 or 403. */
   readonly status: number;
-  /** A header of the response; undefined if it has none of that name. @param name in lower case. */
+  /** A header of the response. Undefined if the response has no such header. @param name in lower case. */
   header(name: string): string | undefined;
 }
 

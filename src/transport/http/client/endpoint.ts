@@ -24,8 +24,8 @@ export interface HttpClientOptions {
    */
   readonly idleTimeout?: number | undefined;
   /**
-   * How long to wait for `Retry-After`, in total for one message. Milliseconds, default 30 000. If a server asks for
-   * more, the request fails; 0 never waits.
+   * How long to wait in total for one message because of `Retry-After`. Milliseconds, default 30 000. If a server asks
+   * for more, the request fails. 0 means never wait.
    */
   readonly maxRetryAfter?: number | undefined;
 }
@@ -34,17 +34,19 @@ export interface HttpClientOptions {
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 export const IDLE_TIMEOUT = 600_000;
 const MAX_RETRY_AFTER = 30_000;
-/** The wait in milliseconds if a server says 0. */
+/** The shortest delay before a retry, for a server that sends `Retry-After: 0`. Milliseconds. */
 const MIN_RETRY_DELAY = 50;
 /** How often one request is repeated because of `Retry-After`. */
 const MAX_DELAYS = 3;
 /**
- * How often one request is repeated with another credential. An authorizer has its own limits, and better errors for
- * them.
+ * How often one request is repeated with another credential. Authorizers have limits of their own, with better error
+ * messages.
  */
 const MAX_REFUSALS = 20;
 const MAX_REDIRECTS = 5;
-/** Statuses that refuse a request, whatever the body says. They show nothing about the era. */
+/**
+ * Statuses that always mean a refusal, whatever the body contains. They do not show which era the server belongs to.
+ */
 export const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 /** How much of an error's body is read, in bytes. */
 const MAX_ERROR_BODY = 64 * 1024;
@@ -57,13 +59,13 @@ export interface EndpointRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly cancellation: Lifetime;
-  /** The request is not worth a login, or a wait and a retry. Default false. */
+  /** Send the request only once: without a login, and without a wait and a retry. Default false. */
   readonly once?: boolean | undefined;
 }
 
 /**
- * Sends requests to one server. Adds credentials, follows redirects within its origin, and repeats a request that the
- * server refused with a time to come back.
+ * Sends requests to one server. Adds credentials, follows redirects within the origin, and repeats a request if the
+ * server refused it with `Retry-After`.
  */
 export class Endpoint {
   readonly #http: HttpSend;
@@ -109,21 +111,21 @@ export class Endpoint {
         url = this.#redirected(reply, method, url, ++redirects);
         continue;
       }
-      // Read the body before waiting: an unread body would hold its connection.
+      // Read the body before waiting: an unread body would keep its connection busy.
       const failure = await failureOf(reply, method, url);
       if (once) throw failure;
       if (this.#authorizer && isRefusal(reply) && refusals < MAX_REFUSALS) {
         refusals += 1;
         if (!(await this.#authorizer.refused({ method, url, headers }, reply, cancellation.signal))) throw failure;
       } else if ((status === 429 || status === 503) && delays < MAX_DELAYS) {
-        const asked = retryAfter(reply.header('retry-after'), Date.now());
-        if (asked === undefined) throw failure;
-        const wait = Math.max(asked, MIN_RETRY_DELAY);
+        const requestedDelay = retryAfter(reply.header('retry-after'), Date.now());
+        if (requestedDelay === undefined) throw failure;
+        const wait = Math.max(requestedDelay, MIN_RETRY_DELAY);
         if (waited + wait > this.#maxRetryAfter) throw failure;
         delays += 1;
         waited += wait;
-        // Clients that got the same time should not all return at once. A random delay is added, so none returns
-        // earlier.
+        // A random delay is added, so that clients with the same `Retry-After` do not all return at once. No client
+        // returns too early.
         await pause(wait * (1 + Math.random() / 10), cancellation);
       } else {
         throw failure;
@@ -131,15 +133,15 @@ export class Endpoint {
     }
   }
 
-  /** Credentials go to no other origin, and a POST must not become a GET. */
+  /** Credentials are not sent to another origin, and a POST must not become a GET. */
   #redirected(reply: HttpReply, method: string, url: URL, redirects: number): URL {
     const location = reply.header('location');
     const target = location === undefined || !URL.canParse(location, url.href) ? undefined : new URL(location, url);
     const fail = (why: string): HttpStatusError => statusError(reply, method, url, why);
     reply.discard();
-    if (!target) throw fail('a redirect that says not where to');
+    if (!target) throw fail('a redirect without a valid Location');
     if (reply.status !== 307 && reply.status !== 308) {
-      throw fail(`a redirect to ${shown(target)} that would not keep the method and is not followed`);
+      throw fail(`a redirect to ${shown(target)}, which is not followed because it may change the method`);
     }
     if (target.origin !== url.origin) {
       throw fail(`a redirect to another origin, ${shown(target)}, which is not followed`);
@@ -179,7 +181,7 @@ async function failureOf(reply: HttpReply, method: string, url: URL): Promise<Ht
   try {
     response = errorIn(parseJson(await reply.text(MAX_ERROR_BODY)));
   } catch {
-    // The status tells more than an error about its unreadable body.
+    // The body cannot be read. The status says more than an error about that.
   }
   if (!response) return plain;
   return new HttpStatusError(reply.status, `${plain.message} (${response.error.message})`, response);
@@ -194,7 +196,7 @@ function errorIn(value: unknown): ErrorResponse | undefined {
 function reasonOf(reply: HttpReply): string | undefined {
   const { status } = reply;
   const later = reply.header('retry-after');
-  if ((status === 429 || status === 503) && later !== undefined) return `it asks to come back later (${later})`;
-  if (status === 401) return 'it wants other credentials';
+  if ((status === 429 || status === 503) && later !== undefined) return `it asks to retry later (${later})`;
+  if (status === 401) return 'it requires other credentials';
   return undefined;
 }

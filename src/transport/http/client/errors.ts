@@ -5,7 +5,7 @@ import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { saysNotExecuted } from '../not-executed.ts';
 import type { HttpReply } from './http.ts';
 
-const TURNED_AWAY: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 413, 415, 429, 431]);
+const NOT_EXECUTED_STATUSES: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 413, 415, 429, 431]);
 
 /** A server, or a proxy in front of it, responded with an HTTP error status. */
 export class HttpStatusError extends Error implements TransportFailure {
@@ -15,7 +15,7 @@ export class HttpStatusError extends Error implements TransportFailure {
   readonly response: ErrorResponse | undefined;
   /** Whether the request certainly did not run: the status shows it, or the server says so. */
   readonly notExecuted: boolean;
-  /** Whether another attempt may succeed: the server has a problem, and did not refuse. */
+  /** Whether another attempt may succeed, because the server has a temporary problem and did not refuse the request. */
   readonly temporary: boolean;
 
   constructor(status: number, message: string, response?: ErrorResponse) {
@@ -23,7 +23,8 @@ export class HttpStatusError extends Error implements TransportFailure {
     this.status = status;
     this.temporary = status >= 500 || status === 408 || status === 429;
     this.response = response;
-    this.notExecuted = TURNED_AWAY.has(status) || (status >= 300 && status < 400) || saysNotExecuted(response);
+    this.notExecuted =
+      NOT_EXECUTED_STATUSES.has(status) || (status >= 300 && status < 400) || saysNotExecuted(response);
   }
 }
 
@@ -42,7 +43,7 @@ export class SessionGone extends Error implements TransportFailure {
   constructor(notExecuted: boolean) {
     super(
       notExecuted
-        ? 'The server no longer knows the session, and did not take the message'
+        ? 'The server no longer knows the session and did not accept the message'
         : 'The server no longer knows the session',
     );
     this.notExecuted = notExecuted;
@@ -70,10 +71,10 @@ export function statusError(reply: Pick<HttpReply, 'status'>, method: string, ur
 }
 
 /**
- * Whether a server says that it does not know the session: with 404, unless that is about the method. Servers that
- * follow the official SDK's example use 400.
+ * Whether the server reports that it does not know the session. The status is 404, unless the error is an unknown
+ * method. Servers that follow the example of the official SDK send 400.
  */
-export function saysGone({ status, response }: HttpStatusError): boolean {
+export function isSessionGone({ status, response }: HttpStatusError): boolean {
   if (status === 404) return response?.error.code !== ErrorCode.MethodNotFound;
   return status === 400 && response?.error.code === CONNECTION_CLOSED && /\bsession\b/i.test(response.error.message);
 }

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 
 export interface ServerSentEvent {
-  /** `message` if the server names none. */
+  /** `message` if the server gives no type. */
   readonly type: string;
   readonly data: string;
   /** The event's own id. Undefined if it has none. An empty id clears the previous one. */
@@ -17,7 +17,7 @@ export interface EventSourceOptions {
 }
 
 /** The size that each line of an event adds to the event, in code units. */
-const LINE = 64;
+const LINE_OVERHEAD = 64;
 
 /** An event is larger than the limit. */
 export class EventTooLarge extends Error {
@@ -34,8 +34,8 @@ export class EventSourceReader {
   readonly #options: EventSourceOptions;
   #started = false;
   /**
-   * Whether the last chunk ended with a carriage return, which ended a line. A line feed after it belongs to the same
-   * line end.
+   * Whether the last chunk ended with a carriage return. If so, a line feed at the start of the next chunk belongs to
+   * the same line end.
    */
   #returned = false;
   /** The start of an incomplete line. Joined once, so that a long line in many chunks takes linear time. */
@@ -87,8 +87,8 @@ export class EventSourceReader {
     this.#size += length;
     const { maxEventLength } = this.#options;
     // Short lines take memory too.
-    if (this.#size > maxEventLength || this.#lines * LINE > maxEventLength)
-      throw new EventTooLarge(`An event of the server is larger than ${maxEventLength} characters`);
+    if (this.#size > maxEventLength || this.#lines * LINE_OVERHEAD > maxEventLength)
+      throw new EventTooLarge(`An event from the server is larger than ${maxEventLength} characters`);
   }
 
   #line(line: string): void {
@@ -104,7 +104,7 @@ export class EventSourceReader {
     } else if (field === 'retry' && /^\d+$/.test(value)) this.#options.onretry?.(Number(value));
   }
 
-  /** An empty line ends an event. One without data is none. */
+  /** Handles the empty line that ends an event. An event without data is ignored. */
   #dispatch(): void {
     const event = { type: this.#type || 'message', data: this.#data.join('\n'), id: this.#id };
     const isEvent = this.#data.length > 0;

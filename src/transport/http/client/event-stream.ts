@@ -6,22 +6,22 @@ import type { HttpReply } from './http.ts';
 import { unlessEnded } from './pause.ts';
 
 export interface ReadOptions extends EventSourceOptions {
-  /** How long the stream may be silent. Milliseconds, 0 for ever. */
+  /** How long the stream may be silentMessage. Milliseconds; 0 for no limit. */
   readonly idleTimeout: number;
-  /** Breaks the request off, and so the stream. */
+  /** Aborts the request and its stream. */
   readonly cancellation: Lifetime;
-  /** Asked after each chunk: the next is read when this resolves. */
+  /** Called after each chunk. If it returns a promise, the next chunk is read when that resolves. */
   readonly caughtUp?: (() => Promise<void> | undefined) | undefined;
 }
 
-/** How many events are taken before timers and signals get their turn. */
+/** How many events are read before timers and signals can run. */
 const EVENTS_PER_TURN = 100;
 
 /**
  * Reads the event stream of a reply to its end.
  *
- * @throws AnswerLost if it breaks off or nothing came for too long; the reason of the cancellation where it was broken
- * off; EventTooLarge.
+ * @throws AnswerLost if the connection is lost or the stream is silentMessage for too long. The reason of the cancellation if
+ * the request is aborted. EventTooLarge.
  */
 export async function readEvents(reply: HttpReply, options: ReadOptions): Promise<void> {
   const { idleTimeout, cancellation, onevent, caughtUp } = options;
@@ -33,12 +33,12 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
       onevent(event);
     },
   });
-  const silent = `Nothing has come from the server for ${idleTimeout} ms`;
-  const watch = (): Timer => startTimer(idleTimeout, () => cancellation.abort(new AnswerLost(silent)));
+  const silentMessage = `The server has sent nothing for ${idleTimeout} ms`;
+  const watch = (): Timer => startTimer(idleTimeout, () => cancellation.abort(new AnswerLost(silentMessage)));
   let watchdog = watch();
   try {
     for await (const chunk of reply.chunks()) {
-      // Comments are signs of life too.
+      // Comments count as activity too.
       watchdog?.refresh();
       reader.feed(chunk);
       if (cancellation.ended) throw cancellation.ended;
@@ -48,7 +48,7 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
       }
       const waiting = caughtUp?.();
       if (!waiting) continue;
-      // The silence is ours meanwhile.
+      // The client itself does not read now, so this silence does not count.
       clearTimeout(watchdog);
       await unlessEnded(waiting, cancellation);
       watchdog = watch();

@@ -147,16 +147,14 @@ describe('a request of a revision without sessions', () => {
     });
     const { carrier } = open(url, { idleTimeout: 250 });
     expect(await carrier.request(call())).toHaveProperty('result');
-    await expect(carrier.request(call({ params: { silent: true } }))).rejects.toThrow(
-      'Nothing has come from the server',
-    );
+    await expect(carrier.request(call({ params: { silent: true } }))).rejects.toThrow('The server has sent nothing');
   });
 
   test.each<[string, (body: any) => string, string]>([
-    ['another id', () => JSON.stringify(answer(12345)), 'no response to the request'],
-    ['a batch', ({ id }) => JSON.stringify([answer(id)]), 'no response'],
+    ['another id', () => JSON.stringify(answer(12345)), 'not a response to the request'],
+    ['a batch', ({ id }) => JSON.stringify([answer(id)]), 'sent an invalid response'],
     ['no JSON', () => 'oops', 'not valid JSON'],
-    ['a request', ({ id }) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }), 'no response to the request'],
+    ['a request', ({ id }) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }), 'not a response to the request'],
   ])('fails where the answer is %s', async (_what, body, why) => {
     const { url } = await scripted((asked, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(body(asked.body));

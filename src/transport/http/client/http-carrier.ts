@@ -24,7 +24,7 @@ import { readEvents } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
 
 export interface HttpCarrierOptions extends HttpClientOptions {
-  /** Receives errors that cannot be reported to a caller. Default: none. */
+  /** Called with errors that cannot be reported to a caller. Default: they are ignored. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
@@ -33,7 +33,7 @@ const HEADERS = {
   accept: 'application/json, text/event-stream',
 } as const;
 /**
- * How long a server may take to end a stream after the response, in milliseconds. Its connection can then be reused.
+ * How long a server may take to end a stream after the response, so that its connection can be reused. Milliseconds.
  */
 const LINGER = 1000;
 /**
@@ -92,7 +92,7 @@ class HttpCarrier implements Carrier {
     } catch (error) {
       throw cancellation.ended ?? error;
     } finally {
-      // From now on it can no longer be cancelled.
+      // From here on the request can no longer be cancelled.
       this.#open.delete(id);
       lifetime.offAbort(cancel);
     }
@@ -146,11 +146,10 @@ class HttpCarrier implements Carrier {
           const message = messageFor(id, data);
           if (isResponse(message)) {
             if (message.id === id) return answer(message);
-            throw new Error(`A response came for ${JSON.stringify(message.id)} on the stream of another request`);
+            throw new Error(`A response with id ${JSON.stringify(message.id)} came on the stream of another request`);
           }
           // 2026-07-28, transports/streamable-http: Receiving Messages.
-          if ('id' in message)
-            throw new Error(`The server sent a request, ${message.method}, on the stream of a response`);
+          if ('id' in message) throw new Error(`The server sent a request (${message.method}) on a response stream`);
           onnotification(message);
         } catch (error) {
           this.#onerror(error as Error);
@@ -179,13 +178,16 @@ function answerIn(text: string, id: RequestId, url: URL): Response {
   try {
     message = messageFor(id, text);
   } catch (cause) {
-    throw new AnswerLost(`${shown(url)} answered with what is no response: ${(cause as Error).message}`, { cause });
+    throw new AnswerLost(`${shown(url)} sent an invalid response: ${(cause as Error).message}`, { cause });
   }
   if (isResponse(message) && message.id === id) return message;
-  throw new AnswerLost(`${shown(url)} answered with what is no response to the request`);
+  throw new AnswerLost(`${shown(url)} sent JSON that is not a response to the request`);
 }
 
-/** Parses a message. A malformed response and an error without an id answer the request: no other will come. */
+/**
+ * Parses a message. A malformed response, or an error without an id, fails the request, because no other response will
+ * come.
+ */
 function messageFor(id: RequestId, text: string): Message {
   try {
     const message = checkMessage(parseJson(text));

@@ -15,20 +15,20 @@ export interface HttpRequest {
   readonly cancellation?: Lifetime | undefined;
 }
 
-/** The headers of a response, and its body, which is read once or discarded. */
+/** The headers of a response, and its body. The body can be read or discarded once. */
 export interface HttpReply {
   readonly status: number;
-  /** A header of the response; undefined if it has none. @param name in lower case. */
+  /** A header of the response. Undefined if the response has no such header. @param name in lower case. */
   header(name: string): string | undefined;
   /**
    * Reads the whole body.
    *
-   * @throws Error if it is larger than `limit` bytes, or breaks off.
+   * @throws Error if the body is larger than `limit` bytes, or if the connection is lost.
    */
   text(limit: number): Promise<string>;
   /** The body as it arrives. Leaving the loop aborts the response. Throws if the connection is lost. */
   chunks(): AsyncIterable<Uint8Array>;
-  /** Discards the body. An unread body would hold its connection. */
+  /** Discards the body. An unread body would keep its connection busy. */
   discard(): void;
 }
 

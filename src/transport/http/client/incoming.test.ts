@@ -13,7 +13,7 @@ function incoming(revision = '2025-11-25') {
     answer: (response) => void answered.push(response),
   });
   texts.profile = profileOf(revision);
-  return { delivered, reported, answered, texts, take: (value: unknown) => texts.take(JSON.stringify(value)) };
+  return { delivered, reported, answered, texts, take: (value: unknown) => texts.receive(JSON.stringify(value)) };
 }
 
 const malformed = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'elicitation/create', params: 'str' });

@@ -27,19 +27,20 @@ export interface NodeHttpOptions {
  */
 const SERVER_IDLE_TIMEOUT = 5000;
 /**
- * How much earlier than the server the client closes an idle connection, as a part of the server's time. A request that
- * meets the server's close fails, and it is unknown whether it ran. On a busy machine either side may be seconds late.
+ * How much earlier than the server the client closes an idle connection, as a fraction of the server's time. If a request
+ * is sent while the server closes the connection, it fails, and it is unknown whether it ran. On a busy machine either
+ * side may be seconds late.
  */
 const MARGIN = 0.5;
 /** After this many milliseconds of silence, TCP keep-alive checks the peer. */
 const PROBE_AFTER = 30_000;
 
-/** How much of an unwanted body is read so that its connection can be reused. Bytes. */
+/** Up to this many bytes of an unwanted body are read so that the connection can be reused. */
 const MAX_DISCARDED = 64 * 1024;
 
 const AGENT_OPTIONS = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER };
 
-/** How long the server says it keeps each idle connection, in milliseconds. */
+/** How long the server keeps each idle connection, as its `Keep-Alive` header says. Milliseconds. */
 const hints = new WeakMap<Socket, number>();
 
 function takeHint({ headers, socket }: http.IncomingMessage): void {
@@ -49,8 +50,8 @@ function takeHint({ headers, socket }: http.IncomingMessage): void {
 }
 
 /**
- * Makes an agent close idle connections before the server does. An agent by itself follows the server's time only below
- * a limit.
+ * Makes an agent close idle connections before the server does. Without this, an agent follows the server's time only
+ * if that is below the agent's own limit.
  */
 function shortIdle<T extends http.Agent>(agent: T): T {
   // `node:http` calls this for each connection that becomes idle, and closes the connection at its timeout.
@@ -98,7 +99,7 @@ function closeIdle(agent: http.Agent): void {
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
-/** A kept connection was already closed when the request was written to it. */
+/** The server had already closed this kept-alive connection when the request was written to it. */
 class StaleConnection extends NotSent {}
 
 /** Headers that change how `node:http` sends a request. */
@@ -128,7 +129,7 @@ function exchange(
   const { url, method, body, cancellation } = request;
   return new Promise((resolve, reject) => {
     if (cancellation?.ended) return reject(cancellation.ended);
-    /** Whether any part of the request may have been sent. Impossible before there is a connection. */
+    /** Whether any part of the request may have been sent. False while there is no connection. */
     let connected = false;
     let answered = false;
     let timer: Timer;
@@ -176,7 +177,7 @@ function exchange(
     client.on('close', () => {
       clearTimeout(timer);
       cancellation?.offAbort(cancel);
-      if (!answered) reject(sendError(new Error('it was closed'), connected, false, false, url, proxy));
+      if (!answered) reject(sendError(new Error('the connection was closed'), connected, false, false, url, proxy));
     });
     client.on('response', (response) => {
       if (client.destroyed) return;
@@ -219,7 +220,7 @@ function sendError(
   if (!connected || cause instanceof NotSent) {
     return new NotSent(`${shown(url)} cannot be reached${through}: ${why}`, { cause });
   }
-  // The system did not take the whole request, so the server did not get the whole body.
+  // The system did not accept the whole request, so the server cannot have the whole body.
   if (reused && hasBody && cause.syscall === 'write') {
     return new StaleConnection(`${shown(url)} closed the connection: ${why}`, { cause });
   }
@@ -237,7 +238,7 @@ class NodeReply implements HttpReply {
     this.#response = response;
     this.#url = url;
     this.#cancellation = cancellation;
-    // A discarded body may fail later, when nothing listens to it.
+    // A discarded body may fail later, when nothing else listens for the error.
     response.on('error', ignore);
   }
 
@@ -256,7 +257,7 @@ class NodeReply implements HttpReply {
       response.on('close', () => {
         if (!response.readableEnded) reject(this.#lost(undefined));
       });
-      // Usually the whole body has come with the headers and only its end is missing. Then the connection can be
+      // Usually the whole body has arrived with the headers and only its end is missing. Then the connection can be
       // reused.
       if (response.complete) {
         const body = response.read() as Buffer | null;

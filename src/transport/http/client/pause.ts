@@ -1,7 +1,7 @@
 import { startTimer, type Timer } from '../../../base/timer.ts';
 import type { Lifetime } from '../../../base/lifetime.ts';
 
-/** Settles like the work. @throws the reason of `cancellation` as soon as it is over. */
+/** Settles when the work settles. @throws the reason of `cancellation` as soon as that ends. */
 export function unlessEnded(work: Promise<void>, cancellation: Lifetime): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(cancellation.ended!);
@@ -11,7 +11,7 @@ export function unlessEnded(work: Promise<void>, cancellation: Lifetime): Promis
   });
 }
 
-/** Resolves after `milliseconds`. @throws the reason of `cancellation` as soon as it is over. */
+/** Resolves after `milliseconds`. @throws the reason of `cancellation` as soon as that ends. */
 export async function pause(milliseconds: number, cancellation: Lifetime): Promise<void> {
   let timer: Timer;
   const over = new Promise<void>((resolve) => {

@@ -20,39 +20,42 @@ import type { HttpReply } from './http.ts';
 import { Incoming } from './incoming.ts';
 
 export interface PostingClientOptions extends HttpClientOptions {
-  /** How much may wait to be taken by the server, in UTF-16 code units; beyond it `send` rejects. Default 64 Mi. */
+  /**
+   * The most text that may wait for the server to accept it, in UTF-16 code units. Above it `send` rejects. Default 64
+   * Mi.
+   */
   readonly maxPending?: number | undefined;
-  /** How long a server may take to accept a message. Milliseconds, default 30 000; 0 for ever. */
+  /** How long a server may take to accept a message. Milliseconds, default 30 000; 0 for no limit. */
   readonly acceptTimeout?: number | undefined;
 }
 
 const MAX_PENDING = 64 * 1024 * 1024;
 const ACCEPT_TIMEOUT = 30_000;
-/** How long a session that ends waits for messages in flight to be accepted or refused. Milliseconds. */
+/** How long a session that ends waits until messages in flight are accepted or refused. Milliseconds. */
 export const END_TIMEOUT = 1000;
 
-/** What the client's ends of Streamable HTTP and of HTTP+SSE have in common: each message is a POST. */
+/** The common part of the clients for Streamable HTTP and HTTP+SSE: each message is a POST. */
 export abstract class PostingClient implements Transport {
   onmessage: Transport['onmessage'];
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
   protected readonly url: URL;
-  /** Where messages go. May be a secret that names the session. */
+  /** The URL to post messages to. It may contain a secret session id. */
   protected target: URL;
   protected readonly endpoint: Endpoint;
   protected readonly maxMessageBytes: number;
   protected readonly idleTimeout: number;
   protected readonly incoming: Incoming;
   protected readonly answers = new AnswersInFlight();
-  /** `ending`: the session has ended, and messages in flight are not accepted or refused yet. */
+  /** `ending`: the session has ended, but some messages in flight are not yet accepted or refused. */
   protected phase: 'new' | 'opening' | 'open' | 'ending' | 'closed' = 'new';
   readonly #maxPending: number;
   readonly #acceptTimeout: number;
   #reason: Error | undefined;
   #version: string | undefined;
-  /** The length of the messages that are neither taken nor refused yet. */
+  /** The total length of the messages that are not yet accepted or refused. */
   #pending = 0;
-  /** What the messages without an answer count in the budget of the process. */
+  /** What notifications and responses count in the send budget of the process. */
   readonly #unanswered: Holder = {
     held: 0,
     cutOff: () => {
@@ -62,11 +65,11 @@ export abstract class PostingClient implements Transport {
     },
   };
   #unansweredLength = 0;
-  /** Those of these messages that have no answer. */
-  readonly #telling = new Set<Lifetime>();
-  /** Resolves when `notifications/initialized` was taken or refused: nothing may overtake it. */
+  /** The POSTs of notifications and responses that are in progress. */
+  readonly #oneWayPosts = new Set<Lifetime>();
+  /** Resolves when `notifications/initialized` was accepted or refused. All other messages wait for this. */
   #initialized: Promise<void> | undefined;
-  /** The last of the notifications, which are sent one after the other. */
+  /** The POST of the newest notification. Notifications are sent one after the other. */
   #lastNotification: Promise<void> = Promise.resolve();
   #endTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -84,7 +87,7 @@ export abstract class PostingClient implements Transport {
     });
   }
 
-  /** Why the transport closed, if it was not closed by `close`. */
+  /** Why the transport closed. Undefined if `close` closed it. */
   get closeReason(): Error | undefined {
     return this.#reason;
   }
@@ -106,7 +109,7 @@ export abstract class PostingClient implements Transport {
       throw new Error(`More than ${this.#maxPending} characters wait for the server to accept them`);
     }
     this.#pending += body.length;
-    // Requests count at whoever waits for their answer.
+    // Whoever waits for the answer of a request counts the request.
     const unanswered = isRequest(message) ? 0 : body.length;
     this.#countUnanswered(unanswered);
     try {
@@ -118,48 +121,51 @@ export abstract class PostingClient implements Transport {
     }
   }
 
-  /** What an error of the endpoint means here; where it means the end of the session, that has begun. */
-  protected abstract judged(error: unknown): unknown;
-  /** Aborts what belongs to the connection. */
+  /**
+   * Translates an error of the endpoint for the caller of `send`. If it means that the session has ended, this begins
+   * to close the transport.
+   */
+  protected abstract translateError(error: unknown): unknown;
+  /** Aborts everything that belongs to the connection. */
   protected abstract stop(reason: Error): void;
 
-  /** The server has taken `notifications/initialized`. */
+  /** Called when the server has accepted `notifications/initialized`. */
   protected initialized(): void {}
 
-  protected ask(_request: Request, body: string): Promise<void> {
-    // Sent once only: the server may have run it although the connection was lost.
-    return this.tell(body, 1);
+  protected postRequest(_request: Request, body: string): Promise<void> {
+    // Sent only once: if the connection is lost, the server may have run the request.
+    return this.postOneWay(body, 1);
   }
 
-  protected cancel(_notification: Notification, body: string): Promise<void> {
-    return this.tell(body);
+  protected postCancellation(_notification: Notification, body: string): Promise<void> {
+    return this.postOneWay(body);
   }
 
   /**
-   * Sends a message for which the server returns 202 (2025-11-25, transports: Sending Messages, 4). If the connection is
-   * lost before that, a response or a notification is sent again: a second one does no harm, while a server that never
-   * gets a response waits for it until its limit.
+   * Posts a message for which the server returns 202 (2025-11-25, transports: Sending Messages, 4). If the connection is
+   * lost before that, a response or notification is sent again. A duplicate does no harm, but a server that never gets a
+   * response waits until its time limit.
    */
-  protected async tell(body: string, attempts = 2): Promise<void> {
+  protected async postOneWay(body: string, attempts = 2): Promise<void> {
     const limit = this.#acceptTimeout;
     const cancellation = new Lifetime();
-    this.#telling.add(cancellation);
-    const late = (): void =>
+    this.#oneWayPosts.add(cancellation);
+    const onTimeout = (): void =>
       cancellation.abort(new AnswerLost(`The server did not accept a message within ${limit} ms`));
-    const deadline = new Deadline({ timeout: limit }, late, this.endpoint.loginActiveUntil);
+    const deadline = new Deadline({ timeout: limit }, onTimeout, this.endpoint.loginActiveUntil);
     try {
       const post = (): Promise<HttpReply> => this.post(body, cancellation);
-      const again = (error: unknown): Promise<HttpReply> => {
+      const retry = (error: unknown): Promise<HttpReply> => {
         if (attempts === 1 || cancellation.ended || !(error instanceof AnswerLost)) throw error;
         return post();
       };
-      const reply = await post().catch(again);
+      const reply = await post().catch(retry);
       reply.discard();
     } catch (error) {
-      throw this.judged(error);
+      throw this.translateError(error);
     } finally {
       deadline.clear();
-      this.#telling.delete(cancellation);
+      this.#oneWayPosts.delete(cancellation);
     }
   }
 
@@ -185,8 +191,11 @@ export abstract class PostingClient implements Transport {
     }
   }
 
-  /** The session is gone. What is being sent is told so by the server itself, if it is quick about it. */
-  protected gone(): void {
+  /**
+   * The server no longer knows the session. Messages in flight get a short time (`END_TIMEOUT`) for the server's own
+   * answer.
+   */
+  protected endSession(): void {
     if (this.phase !== 'open') return;
     this.phase = 'ending';
     this.#reason = new SessionGone(false);
@@ -200,9 +209,9 @@ export abstract class PostingClient implements Transport {
     this.phase = 'closed';
     clearTimeout(this.#endTimer);
     this.#reason ??= reason;
-    const why = this.#reason ?? new AnswerLost('The connection was closed');
-    this.stop(why);
-    for (const cancellation of this.#telling) cancellation.abort(why);
+    const closeReason = this.#reason ?? new AnswerLost('The connection was closed');
+    this.stop(closeReason);
+    for (const cancellation of this.#oneWayPosts) cancellation.abort(closeReason);
     sendBudget.hold(this.#unanswered, 0);
     try {
       this.onclose?.();
@@ -215,7 +224,7 @@ export abstract class PostingClient implements Transport {
     if (this.phase !== 'closed') this.onerror?.(error);
   }
 
-  /** Whoever sent a message hears of its end before that of the connection. */
+  /** Closes once the last `send` has settled, so that its caller gets the result before `onclose` fires. */
   #finishWhenSent(): void {
     if (this.#pending === 0) setImmediate(() => this.finish());
   }
@@ -235,13 +244,13 @@ export abstract class PostingClient implements Transport {
 
   #dispatch(message: Message, body: string): Promise<void> {
     if (isNotification(message) && message.method === 'notifications/initialized') {
-      const taken = this.tell(body);
-      // Those that wait for it go on whatever has become of it; who sent it hears of that.
-      this.#initialized = taken.then(
+      const accepted = this.postOneWay(body);
+      // The other messages wait until this one is settled, even if it failed. Only its own sender gets the error.
+      this.#initialized = accepted.then(
         () => this.initialized(),
         () => {},
       );
-      return taken;
+      return accepted;
     }
     return this.#initialized
       ? this.#initialized.then(() => this.#sendNow(message, body))
@@ -249,15 +258,15 @@ export abstract class PostingClient implements Transport {
   }
 
   /**
-   * Notifications go one after the other, a few answers at a time; cancellations and requests wait for nothing that is
-   * slow.
+   * Notifications are sent one after the other, and a limited number of answers at a time. Requests and cancellations
+   * never wait for slow messages.
    */
   #sendNow(message: Message, body: string): Promise<void> {
-    if (isRequest(message)) return this.ask(message, body);
-    if (isResponse(message)) return this.answers.send(() => this.tell(body));
-    if (message.method === 'notifications/cancelled') return this.cancel(message, body);
-    const taken = this.#lastNotification.then(() => this.tell(body));
-    this.#lastNotification = taken.catch(() => {});
-    return taken;
+    if (isRequest(message)) return this.postRequest(message, body);
+    if (isResponse(message)) return this.answers.send(() => this.postOneWay(body));
+    if (message.method === 'notifications/cancelled') return this.postCancellation(message, body);
+    const accepted = this.#lastNotification.then(() => this.postOneWay(body));
+    this.#lastNotification = accepted.catch(() => {});
+    return accepted;
   }
 }

@@ -112,7 +112,7 @@ test.each(['http', 'https'])('a proxy that refuses is named without its password
   vi.stubEnv('HTTPS_PROXY', address);
   const error = await get(`${scheme}://mcp.test/mcp`).catch((thrown: Error) => thrown);
   expect(String(error)).toContain(`through the proxy http://127.0.0.1:${proxy.port}`);
-  expect(String(error)).toContain('the proxy wants authentication (status 407)');
+  expect(String(error)).toContain('the proxy requires authentication (status 407)');
   expect(String(error)).not.toContain('secret');
   // Nothing was passed on, so nothing ran.
   expect(error).toMatchObject({ name: 'NotSent', notExecuted: true });

@@ -5,7 +5,10 @@ import { NotSent } from './http.ts';
 /** A proxy for requests. Its name in errors has no password. */
 export interface Proxy {
   readonly name: string;
-  /** Whether it tunnels bytes, as for https. Otherwise it responds itself, for the server or with its own status. */
+  /**
+   * Whether the proxy only tunnels bytes, as for https. Otherwise the proxy itself responds: with the server's
+   * response, or with its own status.
+   */
   readonly tunnels: boolean;
   readonly agent: http.Agent;
 }
@@ -62,7 +65,7 @@ export function watchProxy(client: http.ClientRequest, { tunnels }: Proxy): void
   const refuse = (status: number | undefined): void => {
     client.destroy(
       new NotSent(
-        status === 407 ? 'the proxy wants authentication (status 407)' : `the proxy refused with status ${status}`,
+        status === 407 ? 'the proxy requires authentication (status 407)' : `the proxy refused with status ${status}`,
       ),
     );
   };

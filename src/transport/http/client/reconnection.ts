@@ -16,8 +16,8 @@ export interface ReconnectionOptions {
 const FIRST_DELAY = 100;
 const MAX_DELAY = 30_000;
 /**
- * If a server asks for at least this delay, in milliseconds, an idle stream is polled at the server's rate. With a
- * shorter delay, the rate falls to about this after some attempts.
+ * If a server asks for at least this delay, in milliseconds, an idle stream is polled with the server's delay. With a
+ * shorter delay, polling slows down to about this delay after some attempts.
  */
 const POLLED = 1000;
 const ATTEMPTS_TO_POLLED = 3;

@@ -10,7 +10,7 @@ export interface ServerStreamOptions {
   /** Connects to the stream, after the event with this id if there is one. */
   readonly connect: (lastEventId: string | undefined, cancellation: Lifetime) => Promise<HttpReply>;
   readonly onmessage: (data: string) => void;
-  /** Called after each chunk. The next chunk is read when the promise resolves. */
+  /** Called after each chunk. If it returns a promise, the next chunk is read when that resolves. */
   readonly caughtUp: () => Promise<void> | undefined;
   /** Whether the stream reconnects even if no event had an id to resume from. */
   readonly always: boolean;
@@ -19,22 +19,22 @@ export interface ServerStreamOptions {
   readonly reconnection: ReconnectionOptions;
 }
 
-/** How long a server may take to close a stream that has ended, in milliseconds. Its connection can then be reused. */
+/** How long a server may take to close a stream that has ended, so that its connection can be reused. Milliseconds. */
 const LINGER = 1000;
-/** What a header can carry, in UTF-8. The length is ours. */
+/** The event ids that a header can carry, as UTF-8. The maximum length is our choice. */
 // eslint-disable-next-line no-control-regex
 const USABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f]{1,2048}$/;
 /** A connection that lasted this long, in milliseconds, counts as progress, even without an event. */
-const HELD = 5000;
+const STABLE_AFTER = 5000;
 
 const ENDED = new AnswerLost('the stream has ended');
 
 /** One stream of the server, over all its connections (2025-11-25, transports: Resumability and Redelivery). */
 export class ServerStream {
-  /** The number of the stream within its transport. */
+  /** The key of the stream within its transport. */
   readonly number: number;
   readonly #options: ServerStreamOptions;
-  /** Created when the first connection has ended, because most streams need only one. */
+  /** Created when the first connection has ended. Most streams need only one connection. */
   #reconnection: Reconnection | undefined;
   #retry: number | undefined;
   #lastEventId: string | undefined;
@@ -72,14 +72,15 @@ export class ServerStream {
       }
       if (this.#isEnded()) return;
       if (failure && isTemporary(failure) !== true) throw failure;
-      if (this.#lastEventId === undefined && !always) throw failure ?? new AnswerLost('the stream ended without it');
+      if (this.#lastEventId === undefined && !always)
+        throw failure ?? new AnswerLost('the stream ended without the response');
       const reconnection = (this.#reconnection ??= new Reconnection(this.#options.reconnection));
       reconnection.retry = this.#retry;
       const delay = reconnection.next(performance.now(), began);
-      if (delay === undefined) throw tired(failure);
+      if (delay === undefined) throw noProgress(failure);
       this.#cancellation = new Lifetime();
       this.#pausing = true;
-      // The stream was ended or stopped meanwhile, so it does not reconnect.
+      // The pause was aborted because the stream ended or was stopped. The check below handles this.
       await pause(delay, this.#cancellation).catch(() => {});
       this.#pausing = false;
       if (this.#isEnded()) return;
@@ -89,7 +90,7 @@ export class ServerStream {
   /** Everything has been received. The server closes the connection. */
   end(): void {
     this.#ended = true;
-    if (this.#reading) this.#leaveSoon();
+    if (this.#reading) this.#abortSoon();
     else if (this.#pausing) this.#cancellation.abort(ENDED);
   }
 
@@ -104,7 +105,7 @@ export class ServerStream {
     return this.#ended;
   }
 
-  #leaveSoon(): void {
+  #abortSoon(): void {
     this.#linger ??= setTimeout(() => this.#cancellation.abort(ENDED), LINGER);
   }
 
@@ -114,7 +115,7 @@ export class ServerStream {
     let progress = false;
     let idle = false;
     this.#reading = true;
-    if (this.#ended) this.#leaveSoon();
+    if (this.#ended) this.#abortSoon();
     try {
       await readEvents(reply, {
         cancellation: this.#cancellation,
@@ -137,14 +138,14 @@ export class ServerStream {
       clearTimeout(this.#linger);
       if (this.#reconnection) {
         this.#reconnection.retry = this.#retry;
-        if (progress || performance.now() - opened > HELD) this.#reconnection.progress();
+        if (progress || performance.now() - opened > STABLE_AFTER) this.#reconnection.progress();
         else if (idle) this.#reconnection.idle();
       }
     }
   }
 }
 
-function tired(failure: unknown): AnswerLost {
+function noProgress(failure: unknown): AnswerLost {
   const why = failure instanceof Error ? `: ${failure.message}` : '';
-  return new AnswerLost(`the stream broke off again and again${why}`, { cause: failure });
+  return new AnswerLost(`reconnecting the stream failed too often${why}`, { cause: failure });
 }

@@ -7,19 +7,19 @@ import type { HttpReply } from './http.ts';
 import { PostingClient, type PostingClientOptions } from './posting-client.ts';
 
 export interface SseClientOptions extends PostingClientOptions {
-  /** How long the server may take to name its endpoint. Milliseconds, default 30 000; 0 for ever. */
+  /** How long the server may take to send its endpoint. Milliseconds, default 30 000; 0 for no limit. */
   readonly openTimeout?: number | undefined;
 }
 
 const OPEN_TIMEOUT = 30_000;
 
 /**
- * The client's end of HTTP+SSE (2024-11-05, transports: HTTP with SSE): what the server says comes on one event stream, and
- * where messages are posted to is the first that it says.
+ * The client's side of HTTP+SSE (2024-11-05, transports: HTTP with SSE). All messages from the server arrive on one
+ * event stream. Its first event names the URL to post messages to.
  *
- * `start` rejects with HttpStatusError where there is no such stream, and with an error where the endpoint is of another
- * origin: credentials must not go there. `send` resolves when the server has accepted a message. The stream is the session:
- * where it ends, the transport closes, and `closeReason` says why.
+ * `start` rejects with HttpStatusError if the server has no such stream. It rejects with an error if the endpoint has
+ * another origin, because credentials must not be sent there. `send` resolves when the server has accepted a message.
+ * The stream is the session: when it ends, the transport closes, and `closeReason` says why.
  */
 export class SseClient extends PostingClient {
   readonly #openTimeout: number;
@@ -36,9 +36,9 @@ export class SseClient extends PostingClient {
     }
     this.phase = 'opening';
     const limit = this.#openTimeout;
-    const late = (): void =>
-      this.#stream.abort(new AnswerLost(`${shown(this.url)} named no endpoint within ${limit} ms`));
-    const deadline = new Deadline({ timeout: limit }, late, this.endpoint.loginActiveUntil);
+    const onTimeout = (): void =>
+      this.#stream.abort(new AnswerLost(`${shown(this.url)} sent no endpoint event within ${limit} ms`));
+    const deadline = new Deadline({ timeout: limit }, onTimeout, this.endpoint.loginActiveUntil);
     try {
       await this.#connect();
     } catch (error) {
@@ -54,10 +54,10 @@ export class SseClient extends PostingClient {
     return Promise.resolve();
   }
 
-  /** The endpoint was there when the session was opened. */
-  protected judged(error: unknown): unknown {
+  /** The endpoint existed when the session was opened, so 404 means that the session has ended. */
+  protected translateError(error: unknown): unknown {
     if (!(error instanceof HttpStatusError) || error.status !== 404) return error;
-    this.gone();
+    this.endSession();
     return new SessionGone(true);
   }
 
@@ -91,23 +91,23 @@ export class SseClient extends PostingClient {
     });
   }
 
-  #read(reply: HttpReply, opened: () => void): Promise<void> {
+  #read(reply: HttpReply, onopen: () => void): Promise<void> {
     return readEvents(reply, {
       cancellation: this.#stream,
       idleTimeout: this.idleTimeout,
       maxEventLength: this.maxMessageBytes,
       caughtUp: () => this.answers.caughtUp(),
       onevent: ({ type, data }) => {
-        if (type === 'message' && data !== '') return this.incoming.take(data);
+        if (type === 'message' && data !== '') return this.incoming.receive(data);
         if (type !== 'endpoint' || this.phase !== 'opening') return;
         const target = URL.canParse(data, this.url.href) ? new URL(data, this.url) : undefined;
         if (target?.origin !== this.url.origin) {
-          const where = target ? `an endpoint of another origin, ${target.origin}` : 'no endpoint that is an address';
-          throw new Error(`${shown(this.url)} names ${where}`);
+          const why = target ? `of another origin, ${target.origin}` : 'that is not a valid URL';
+          throw new Error(`${shown(this.url)} sent an endpoint ${why}`);
         }
         this.target = target;
         this.phase = 'open';
-        opened();
+        onopen();
       },
     });
   }

@@ -275,7 +275,10 @@ describe('a request', () => {
     const opened = await open(server.url);
     await opened.client.send(request(1, 'tools/call'));
     const { error } = await opened.answer(1);
-    expect(error).toEqual({ code: -32000, message: 'The answer to tools/call was lost: the stream ended without it' });
+    expect(error).toEqual({
+      code: -32000,
+      message: 'The answer to tools/call was lost: the stream ended without the response',
+    });
   });
 
   test('whose stream had an event id is resumed, when the server says, over several connections', async () => {
@@ -320,7 +323,7 @@ describe('a request', () => {
   test('fails if its stream cannot be resumed', async () => {
     for (const [status, why] of [
       [405, 'status 405'],
-      [500, 'again and again'],
+      [500, 'failed too often'],
     ] as const) {
       const server = await serving((asked, response) => {
         if (asked.method === 'GET') response.writeHead(status).end();
@@ -340,7 +343,7 @@ describe('a request', () => {
     );
     const opened = await open(server.url, quick);
     await opened.client.send(request(1, 'tools/call'));
-    expect((await opened.answer(1)).error.message).toContain('again and again');
+    expect((await opened.answer(1)).error.message).toContain('failed too often');
     expect(server.asked).toHaveLength(1);
   });
 
@@ -389,7 +392,7 @@ describe('a request', () => {
       );
     });
     const opened = await open(server.url);
-    await expect(opened.client.send(request(1, 'ping'))).rejects.toThrow('no response to the request');
+    await expect(opened.client.send(request(1, 'ping'))).rejects.toThrow('not a response to the request');
     await opened.client.send(request(2, 'ping'));
     expect((await opened.answer(2)).error.message).toContain('"result" must be an object');
   });

@@ -13,59 +13,65 @@ import { isTemporary } from '../../../jsonrpc/error-chain.ts';
 import type { MessageExtra } from '../../transport.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { isType, notJson, REFUSALS } from './endpoint.ts';
-import { AnswerLost, HttpStatusError, saysGone, SessionGone, shown, statusError } from './errors.ts';
+import { AnswerLost, HttpStatusError, isSessionGone, SessionGone, shown, statusError } from './errors.ts';
 import type { HttpReply } from './http.ts';
 import { END_TIMEOUT, PostingClient, type PostingClientOptions } from './posting-client.ts';
 import type { ReconnectionOptions } from './reconnection.ts';
 import { ServerStream } from './server-stream.ts';
 
 export interface StreamableClientOptions extends PostingClientOptions {
-  /** When a stream that broke off is given up. */
+  /** When to stop reconnecting a stream. */
   readonly reconnection?: ReconnectionOptions | undefined;
 }
 
 const ACCEPT = 'application/json, text/event-stream';
-/** How long after it was given up the stream of the session is tried again, by the next message. Milliseconds. */
-const LISTEN_AGAIN_AFTER = 60_000;
-/** 2025-11-25, transports: Session Management, 1: visible ASCII. The length is ours. */
+/**
+ * After reconnecting has failed, the next message after this delay tries to open the session's stream again.
+ * Milliseconds.
+ */
+const LISTEN_RETRY_DELAY = 60_000;
+/** 2025-11-25, transports: Session Management, 1: visible ASCII. The maximum length is our choice. */
 const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
-/** A request that is not answered yet. */
-interface Asked {
+/** A request without a response yet. */
+interface PendingRequest {
   readonly method: string;
-  /** The stream of its response. */
+  /** The stream that may carry its response. */
   readonly stream: ServerStream;
-  /** Nobody waits for the answer any more. */
+  /** Whether the request was cancelled, so that nobody waits for the response. */
   cancelled: boolean;
 }
 
 /**
- * The client's end of Streamable HTTP in the revisions with a handshake (2025-03-26, 2025-06-18, 2025-11-25: transports).
+ * The client's side of Streamable HTTP in the revisions with a handshake (2025-03-26, 2025-06-18, 2025-11-25:
+ * transports).
  *
- * Each message is a POST. `send` resolves when the server has taken a message, for a request when its response begins;
- * it rejects with
- * - `SessionGone` where the server no longer knows the session: the message did not run. The transport closes then;
- * - `NotSent` where the server cannot be reached, `AnswerLost` where it was lost before it answered;
- * - `RpcError` where the server answered with a JSON-RPC error and a status that is no success, which is its cause;
- *   `HttpStatusError` where there was none in it, or where the request was refused (401, 403, 429, 503).
+ * Each message is a POST. `send` of a request resolves when its response begins; `send` of any other message resolves
+ * when the server has accepted it. `send` rejects with
+ * - `SessionGone` if the server no longer knows the session. The message did not run, and the transport closes;
+ * - `NotSent` if the server cannot be reached, `AnswerLost` if the connection was lost before the answer;
+ * - `RpcError` if the server sent a JSON-RPC error with an error status. Its cause is the `HttpStatusError`;
+ * - `HttpStatusError` if there is no JSON-RPC error, or if the server refused the request (401, 403, 429, 503).
  *
- * `certainlyNotExecuted` tells which of these can be repeated. Where a stream ends before its request is answered, it is
- * resumed, if it had an event id to resume from. A request whose stream is lost for good is answered with an error of code
- * −32000, at once, whose `cause` (`MessageExtra`) is an `AnswerLost`.
+ * `certainlyNotExecuted` says which of these errors allow a retry. If a stream ends before its response, it is resumed
+ * after the last event id, if there was one. If it cannot be resumed, the request gets an error response with code
+ * −32000, whose `cause` (`MessageExtra`) is an `AnswerLost`.
  */
 export class StreamableClient extends PostingClient {
   readonly #reconnection: ReconnectionOptions;
   #sessionId: string | undefined;
-  readonly #asked = new IdTable<RequestId, Asked>();
-  /** All streams that are open, or to be opened again, by numbers of their own. */
+  readonly #pendingRequests = new IdTable<RequestId, PendingRequest>();
+  /** All streams that are open or will reconnect. */
   readonly #streams = new IdTable<number, ServerStream>();
   #lastStream = 0;
-  /** The stream of the session. */
+  /** The session's own stream, opened with GET. */
   #listener: ServerStream | undefined;
-  /** Whether the server has had such a stream. */
-  #listened = false;
-  /** When a stream of the session that was given up may be tried again. */
-  #listenAgainAt = Infinity;
+  /** Whether the server has ever opened the session's stream. */
+  #hadListener = false;
+  /**
+   * When to try again to open the session's stream after reconnecting has failed. In the time of `performance.now()`.
+   */
+  #retryListeningAt = Infinity;
 
   constructor(url: URL, options: StreamableClientOptions = {}) {
     super(url, options);
@@ -93,42 +99,42 @@ export class StreamableClient extends PostingClient {
     void this.#listen();
   }
 
-  protected override async tell(body: string, attempts?: number): Promise<void> {
-    await super.tell(body, attempts);
-    this.#listenAgain();
+  protected override async postOneWay(body: string, attempts?: number): Promise<void> {
+    await super.postOneWay(body, attempts);
+    this.#retryListening();
   }
 
-  protected override async cancel({ params }: Notification, body: string): Promise<void> {
+  protected override async postCancellation({ params }: Notification, body: string): Promise<void> {
     const id = params?.['requestId'] as RequestId;
-    const asked = this.#asked.get(id);
+    const pending = this.#pendingRequests.get(id);
     try {
-      await this.tell(body);
+      await this.postOneWay(body);
     } finally {
-      if (asked) this.#stopWaiting(id, asked);
+      if (pending) this.#abandon(id, pending);
     }
   }
 
-  protected override async ask({ id, method }: Request, body: string): Promise<void> {
-    if (this.#asked.has(id)) throw new Error(`id ${JSON.stringify(id)} is still in use`);
-    const stream = this.#stream(id);
-    const asked: Asked = { method, stream, cancelled: false };
-    this.#asked.set(id, asked);
-    let follows = false;
+  protected override async postRequest({ id, method }: Request, body: string): Promise<void> {
+    if (this.#pendingRequests.has(id)) throw new Error(`id ${JSON.stringify(id)} is still in use`);
+    const stream = this.#createStream(id);
+    const pending: PendingRequest = { method, stream, cancelled: false };
+    this.#pendingRequests.set(id, pending);
+    let isStream = false;
     try {
       const reply = await this.post(body, stream.cancellation);
-      if (method === 'initialize') this.#keepSession(reply);
+      if (method === 'initialize') this.#storeSessionId(reply);
       if (isType(reply, 'text/event-stream')) {
-        follows = true;
-        void this.#follow(id, asked, reply);
+        isStream = true;
+        void this.#follow(id, pending, reply);
       } else {
         await this.#readAnswer(id, reply);
       }
-      this.#listenAgain();
+      this.#retryListening();
     } catch (error) {
-      this.#asked.delete(id);
-      if (!asked.cancelled) throw this.judged(error);
+      this.#pendingRequests.delete(id);
+      if (!pending.cancelled) throw this.translateError(error);
     } finally {
-      if (!follows) this.#streams.delete(stream.number);
+      if (!isStream) this.#streams.delete(stream.number);
     }
   }
 
@@ -136,38 +142,38 @@ export class StreamableClient extends PostingClient {
     if (!isType(reply, 'application/json')) throw notJson(reply, this.url);
     const text = await reply.text(this.maxMessageBytes);
     if (this.phase === 'closed') return;
-    this.incoming.take(text, id);
-    if (this.#asked.has(id)) {
-      throw new AnswerLost(`${shown(this.url)} answered with what is no response to the request`);
+    this.incoming.receive(text, id);
+    if (this.#pendingRequests.has(id)) {
+      throw new AnswerLost(`${shown(this.url)} sent JSON that is not a response to the request`);
     }
   }
 
-  /** Reads the stream of a request until it is answered, over as many connections as that takes. */
-  async #follow(id: RequestId, asked: Asked, reply: HttpReply): Promise<void> {
+  /** Reads the stream of a request until its response has come, with reconnections if necessary. */
+  async #follow(id: RequestId, pending: PendingRequest, reply: HttpReply): Promise<void> {
     try {
-      await asked.stream.follow(reply);
+      await pending.stream.follow(reply);
     } catch (error) {
-      if (this.#asked.get(id) !== asked) return;
-      this.judged(error);
-      const message = `The answer to ${asked.method} was lost: ${(error as Error).message}`;
+      if (this.#pendingRequests.get(id) !== pending) return;
+      this.translateError(error);
+      const message = `The answer to ${pending.method} was lost: ${(error as Error).message}`;
       const cause = new AnswerLost(message, { cause: error });
       this.deliver(errorResponse(id, { code: CONNECTION_CLOSED, message }), { cause });
     } finally {
-      this.#streams.delete(asked.stream.number);
+      this.#streams.delete(pending.stream.number);
     }
   }
 
-  /** @param asked the request that the stream belongs to; none for that of the session. */
-  #stream(asked?: RequestId): ServerStream {
+  /** @param requestId the request that the stream belongs to. Undefined for the session's own stream. */
+  #createStream(requestId?: RequestId): ServerStream {
     const stream = new ServerStream(++this.#lastStream, {
       connect: async (lastEventId, cancellation) => {
         const reply = await this.#get(lastEventId, cancellation);
-        if (asked === undefined) this.#listened = true;
+        if (requestId === undefined) this.#hadListener = true;
         return reply;
       },
-      onmessage: (data) => this.incoming.take(data, asked),
+      onmessage: (data) => this.incoming.receive(data, requestId),
       caughtUp: () => this.answers.caughtUp(),
-      always: asked === undefined,
+      always: requestId === undefined,
       idleTimeout: this.idleTimeout,
       maxEventLength: this.maxMessageBytes,
       reconnection: this.#reconnection,
@@ -178,7 +184,7 @@ export class StreamableClient extends PostingClient {
 
   async #get(lastEventId: string | undefined, cancellation: Lifetime): Promise<HttpReply> {
     const headers = this.headers({ accept: 'text/event-stream' });
-    // In UTF-8 (HTML standard, section 9.2.4), whose bytes headers take as characters.
+    // The id is sent as UTF-8 (HTML standard, section 9.2.4). Each byte becomes one character of the header.
     if (lastEventId !== undefined) headers['last-event-id'] = Buffer.from(lastEventId).toString('latin1');
     const reply = await this.endpoint.send({ method: 'GET', url: this.url, headers, cancellation });
     if (isType(reply, 'text/event-stream')) return reply;
@@ -191,63 +197,64 @@ export class StreamableClient extends PostingClient {
     return super.headers({ accept: ACCEPT, ...headers });
   }
 
-  #keepSession(reply: HttpReply): void {
+  #storeSessionId(reply: HttpReply): void {
     const id = reply.header('mcp-session-id');
     if (id === undefined) return;
-    if (!SESSION_ID.test(id)) throw new AnswerLost('The server gave a session id that no header can carry');
+    if (!SESSION_ID.test(id)) throw new AnswerLost('The server sent a session id that is not valid in a header');
     this.#sessionId = id;
   }
 
-  /** Opens the stream of the session (2025-11-25, transports: Listening for Messages from the Server). */
+  /** Opens the session's stream (2025-11-25, transports: Listening for Messages from the Server). */
   async #listen(): Promise<void> {
     if (this.#listener || this.phase !== 'open') return;
-    this.#listenAgainAt = Infinity;
-    const stream = this.#stream();
+    this.#retryListeningAt = Infinity;
+    const stream = this.#createStream();
     this.#listener = stream;
     try {
       await stream.follow();
     } catch (error) {
-      // A server need not have such a stream, and says 405 then (2025-11-25, transports: Listening for Messages from the
-      // Server, 2). Some say it with a success that is no stream. Those that have nothing at all for GET say 404: were the
-      // session gone, the next POST would say so. One that says so of a stream that it had is another server.
+      // The stream is optional. A server without it responds with 405 (2025-11-25, transports: Listening for Messages
+      // from the Server, 2). Some respond with a success status and another content type. A server without a GET
+      // handler responds with 404; if instead the session were gone, the next POST would show it. If a server that had
+      // the stream responds with 405, it is another server.
       const status = error instanceof HttpStatusError ? error.status : undefined;
-      if (status === 405 && this.#listened) return this.gone();
-      if (status === 405 || (status === 404 && !this.#listened) || (status !== undefined && status < 300)) return;
-      if (this.judged(error) instanceof SessionGone) return;
+      if (status === 405 && this.#hadListener) return this.endSession();
+      if (status === 405 || (status === 404 && !this.#hadListener) || (status !== undefined && status < 300)) return;
+      if (this.translateError(error) instanceof SessionGone) return;
       this.report(new Error(`The server's stream cannot be opened: ${(error as Error).message}`, { cause: error }));
-      if (isTemporary(error) === true) this.#listenAgainAt = performance.now() + LISTEN_AGAIN_AFTER;
+      if (isTemporary(error) === true) this.#retryListeningAt = performance.now() + LISTEN_RETRY_DELAY;
     } finally {
       this.#streams.delete(stream.number);
       this.#listener = undefined;
     }
   }
 
-  /** The server answers: a stream that was given up may be to be had again. */
-  #listenAgain(): void {
-    if (performance.now() >= this.#listenAgainAt) void this.#listen();
+  /** The server responds again, so its stream may be available again. */
+  #retryListening(): void {
+    if (performance.now() >= this.#retryListeningAt) void this.#listen();
   }
 
   protected override deliver(message: Message, extra: MessageExtra | undefined): void {
     if (isResponse(message) && message.id !== undefined) {
-      const asked = this.#asked.get(message.id);
-      this.#asked.delete(message.id);
-      asked?.stream.end();
+      const pending = this.#pendingRequests.get(message.id);
+      this.#pendingRequests.delete(message.id);
+      pending?.stream.end();
     }
     super.deliver(message, extra);
   }
 
-  /** Nobody waits for the answer any more. */
-  #stopWaiting(id: RequestId, asked: Asked): void {
-    if (this.#asked.get(id) !== asked) return;
-    asked.cancelled = true;
-    this.#asked.delete(id);
-    asked.stream.stop(new AnswerLost(`${asked.method} was cancelled`));
+  /** Stops waiting for the response to a cancelled request. */
+  #abandon(id: RequestId, pending: PendingRequest): void {
+    if (this.#pendingRequests.get(id) !== pending) return;
+    pending.cancelled = true;
+    this.#pendingRequests.delete(id);
+    pending.stream.stop(new AnswerLost(`${pending.method} was cancelled`));
   }
 
-  protected judged(error: unknown): unknown {
+  protected translateError(error: unknown): unknown {
     if (!(error instanceof HttpStatusError)) return error;
-    if (this.#sessionId !== undefined && saysGone(error)) {
-      this.gone();
+    if (this.#sessionId !== undefined && isSessionGone(error)) {
+      this.endSession();
       return new SessionGone(true);
     }
     if (!error.response || REFUSALS.has(error.status)) return error;
@@ -256,14 +263,14 @@ export class StreamableClient extends PostingClient {
   }
 
   protected stop(reason: Error): void {
-    this.#asked.clear();
+    this.#pendingRequests.clear();
     for (const stream of this.#streams.values()) stream.stop(reason);
   }
 
-  /** Ends the session at the server too (2025-11-25, transports: Session Management, 5). */
+  /** Ends the session on the server too (2025-11-25, transports: Session Management, 5). */
   async #deleteSession(id: string): Promise<void> {
     const cancellation = new Lifetime();
-    const timer = setTimeout(() => cancellation.abort(new AnswerLost('The server does not answer')), END_TIMEOUT);
+    const timer = setTimeout(() => cancellation.abort(new AnswerLost('The server does not respond')), END_TIMEOUT);
     const headers = this.headers({ 'mcp-session-id': id });
     try {
       const reply = await this.endpoint.send({
@@ -275,7 +282,7 @@ export class StreamableClient extends PostingClient {
       });
       reply.discard();
     } catch {
-      // The server may refuse it (405), or be gone; the session then ends when its time is over.
+      // The server may refuse this (405) or be unreachable. Then it ends the session itself after a while.
     } finally {
       clearTimeout(timer);
     }

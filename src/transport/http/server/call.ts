@@ -86,7 +86,10 @@ export interface HttpStream {
   end(): void;
   /** Closes the connection at once. */
   destroy(): void;
-  /** Adds to the number of bytes kept for the reader besides the written text. A negative number subtracts. */
+  /**
+   * Changes the number of bytes that are kept for the reader in addition to the written text. A negative number
+   * subtracts.
+   */
   keep(bytes: number): void;
   /** From now on, disconnects a reader that reads nothing for this many milliseconds; 0 stops watching. */
   watch(timeout: number): void;

@@ -108,7 +108,7 @@ class FetchCall implements HttpCall {
       this.#budget.hold(unfinished, 0);
     }
     const body = buffer.take();
-    // A complete body counts as a request from now on, until it is answered.
+    // A complete body counts as a request from here on, until it is answered.
     const weight = jsonWeight(body);
     if (!this.#budget.reserve(weight, this.#share)) return 'no room';
     this.bodyBytes = this.#reserved = weight;
@@ -166,7 +166,7 @@ class FetchStream implements HttpStream, Holder {
   readonly #encoder = new TextEncoder();
   #watcher: ReturnType<typeof setInterval> | undefined;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
-  /** The bytes kept for the reader besides the written text. */
+  /** The bytes that are kept for the reader in addition to the written text. */
   #kept = 0;
   #closed = false;
   /** Whether the stream has ended but is not fully read. */

@@ -87,7 +87,10 @@ class NodeCall implements HttpCall {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  /** Every host that the request names, joined by commas: those of its headers, and that of its target where it is another. */
+  /**
+   * All hosts that the request names, joined by commas: those of its `Host` headers, and the host of its target if that
+   * differs.
+   */
   #hosts(): string | undefined {
     const { headers, url = '' } = this.#request;
     if (headers.host === undefined) return undefined;
@@ -112,7 +115,7 @@ class NodeCall implements HttpCall {
 
   #readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
     const request = this.#request;
-    if (request.readableEnded || request.body !== undefined) return done(this.#takenBody(limit));
+    if (request.readableEnded || request.body !== undefined) return done(this.#parsedBody(limit));
     const declared = Number(request.headers['content-length']);
     if (declared > limit) return done('too large');
     const { budget } = this.#server;
@@ -144,14 +147,14 @@ class NodeCall implements HttpCall {
   }
 
   /** The body that a framework has already read or parsed. */
-  #takenBody(limit: number): Uint8Array | BodyRefusal {
+  #parsedBody(limit: number): Uint8Array | BodyRefusal {
     const { body } = this.#request;
     const bytes =
       body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? ''));
     return bytes.length > limit ? 'too large' : this.#counted(bytes);
   }
 
-  /** A complete body counts as a request from now on, until it is answered. */
+  /** A complete body counts as a request from here on, until it is answered. */
   #counted(body: Uint8Array): Uint8Array | BodyRefusal {
     const weight = jsonWeight(body);
     if (!this.#server.budget.reserve(weight, this.#share)) return 'no room';
@@ -220,7 +223,7 @@ function writeAnswers(): void {
   for (const write of ready) write();
 }
 
-/** What a target with scheme and host begins with, which a client may send (RFC 9112, section 3.2.2). */
+/** Matches the scheme and host of an absolute request target, which a client may send (RFC 9112, section 3.2.2). */
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
 
 /** The target of a request without scheme and host. */

@@ -8,7 +8,7 @@ export const SSE_HEADERS: HttpHeaders = {
   'x-accel-buffering': 'no',
 };
 
-/** A message event. JSON text holds no line breaks, so it is one `data` line. */
+/** A message event. JSON text contains no line breaks, so it is one `data` line. */
 export function messageEvent(json: string, id: string | undefined): string {
   return id === undefined ? `event: message\ndata: ${json}\n\n` : `event: message\nid: ${id}\ndata: ${json}\n\n`;
 }

@@ -18,7 +18,7 @@ import { paced } from '../../../base/paced.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../../protocol/logging.ts';
 import { isNotificationMethod, CAN_REQUIRE_INPUT, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, REVISIONS, type RevisionProfile } from '../../../protocol/revisions.ts';
-import { TAKEN, type MessageExtra, type Transport } from '../../../transport/transport.ts';
+import { SENT_AT_ONCE, type MessageExtra, type Transport } from '../../../transport/transport.ts';
 import type { RequestInFlight, RequestsInFlight } from '../../requests-in-flight.ts';
 import type { TotalLoad } from '../../total-load.ts';
 import { ClientQuestions } from './client-questions.ts';
@@ -279,14 +279,15 @@ export class LegacyInbound implements Connection {
   }
 
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void> {
-    if (this.#closed) return paced(TAKEN);
-    if (method === NotificationMethod.Message && !reaches(params?.['level'], this.caller.logLevel)) return paced(TAKEN);
+    if (this.#closed) return paced(SENT_AT_ONCE);
+    if (method === NotificationMethod.Message && !reaches(params?.['level'], this.caller.logLevel))
+      return paced(SENT_AT_ONCE);
     const profile = this.#profile;
-    if (!knowsNotice(method, profile)) return paced(TAKEN);
+    if (!knowsNotice(method, profile)) return paced(SENT_AT_ONCE);
     const message = notification(method, toLegacyNotice(method, params, profile));
     const sent = this.#transport.send(message, { relatedRequestId: related });
     // Code that awaits it gets the error. If nothing awaits it, the rejection must not end the process.
-    if (sent !== TAKEN) sent.catch(this.#onerror);
+    if (sent !== SENT_AT_ONCE) sent.catch(this.#onerror);
     return paced(sent);
   }
 

@@ -16,7 +16,7 @@ import type { Exchange, Service } from '../../../core/exchange.ts';
 import { isNotificationMethod, KNOWN_NOTICES, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, type Revision, type RevisionProfile } from '../../../protocol/revisions.ts';
 import type { DiscoverResult } from '../../../protocol/types.ts';
-import { TAKEN, type MessageExtra, type Transport } from '../../../transport/transport.ts';
+import { SENT_AT_ONCE, type MessageExtra, type Transport } from '../../../transport/transport.ts';
 import { HANDSHAKE_TIMEOUT, limitsOf, type OpeningOptions, type Upstream } from '../../upstream.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
 import { Recent } from '../../../base/recent.ts';
@@ -237,7 +237,7 @@ class LegacyOutbound implements Upstream {
 
   readonly #transmit = (message: Request): Promise<void> | undefined => {
     const sent = this.#transport.send(message);
-    return sent === TAKEN ? undefined : sent;
+    return sent === SENT_AT_ONCE ? undefined : sent;
   };
 
   readonly #expired = (id: RequestId, reason: string): void => this.#giveUp(id, reason);

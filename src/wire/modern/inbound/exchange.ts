@@ -7,7 +7,7 @@ import { reaches } from '../../../protocol/logging.ts';
 import { Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { asksFor, CHANGES } from '../../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
-import { TAKEN, type MessageExtra, type ReplyChannel } from '../../../transport/transport.ts';
+import { SENT_AT_ONCE, type MessageExtra, type ReplyChannel } from '../../../transport/transport.ts';
 import { HeldNotices } from '../../held-notices.ts';
 
 /** One HTTP request or one line of an exchange that can be answered now. */
@@ -98,12 +98,12 @@ export class ModernExchange extends BaseExchange implements Exchange {
   }
 
   notify(method: string, params?: JsonObject): Promise<void> {
-    if (this.ended) return paced(TAKEN);
+    if (this.ended) return paced(SENT_AT_ONCE);
     if (this.method === Method.Listen) return this.#toSubscriber(method, params);
     const shaped = this.#toRequest(method, params);
-    if (!shaped) return paced(TAKEN);
+    if (!shaped) return paced(SENT_AT_ONCE);
     if (!this.#round) {
-      return method === NotificationMethod.Message ? this.#hold(method, shaped) : paced(TAKEN);
+      return method === NotificationMethod.Message ? this.#hold(method, shaped) : paced(SENT_AT_ONCE);
     }
     return this.#send(this.#round, method, shaped);
   }
@@ -112,7 +112,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
     const sent = reply.notify(notification(method, params));
     // Code that awaits it gets the error. If nothing awaits it, the rejection must not end the process. The reply
     // reports the failure.
-    if (sent !== TAKEN) sent.catch(() => {});
+    if (sent !== SENT_AT_ONCE) sent.catch(() => {});
     return paced(sent);
   }
 
@@ -129,10 +129,10 @@ export class ModernExchange extends BaseExchange implements Exchange {
   #toSubscriber(method: string, params: JsonObject = {}): Promise<void> {
     const first = method === NotificationMethod.Acknowledged;
     if (!first) {
-      if (!asksFor(this.#acknowledged ?? filterOf(this.params), method, params)) return paced(TAKEN);
+      if (!asksFor(this.#acknowledged ?? filterOf(this.params), method, params)) return paced(SENT_AT_ONCE);
       if (!this.#acknowledged) return this.#hold(method, params);
     }
-    if (!this.#round) return paced(TAKEN);
+    if (!this.#round) return paced(SENT_AT_ONCE);
     const meta: unknown = params['_meta'];
     const named = { ...(isObject(meta) ? meta : {}), [Meta.SubscriptionId]: this.#last.id };
     const sent = this.#send(this.#round, method, { ...params, _meta: named });

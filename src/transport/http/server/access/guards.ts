@@ -23,7 +23,7 @@ export interface HostRules {
  */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 
-/** Keeps the last answer of a predicate, since most requests have the header of the one before. */
+/** Keeps the last result of a predicate, because most requests have the same header as the one before. */
 function remembered(decide: (value: string) => boolean): (value: string) => boolean {
   let last: string | undefined;
   let answer!: boolean;

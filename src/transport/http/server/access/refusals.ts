@@ -78,12 +78,7 @@ export function tooManyRequests(call: HttpCall, id: RequestId): void {
 /** The connection closes after the response, because the rest of the body is not read. */
 export function noRoom(call: HttpCall): void {
   const headers = { 'retry-after': '1', connection: 'close' };
-  refuseForNow(
-    call,
-    'The server keeps as much in memory for its clients as it may; try again later',
-    headers,
-    'memory',
-  );
+  refuseForNow(call, 'The server has no memory left for this request; try again later', headers, 'memory');
 }
 
 export function shuttingDown(call: HttpCall): void {

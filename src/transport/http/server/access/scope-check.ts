@@ -12,7 +12,7 @@ const NO_SCOPES: readonly string[] = [];
 
 /**
  * Decides whether the requests in a body may be dispatched. If the caller may not make one of them, the whole body is
- * refused. Nothing then runs twice when the client repeats the body with a better credential.
+ * refused. So nothing runs twice when the client repeats the body with a better credential.
  */
 export class ScopeCheck {
   readonly #authenticator: Authenticator | undefined;
@@ -43,7 +43,7 @@ export class ScopeCheck {
     const all = batch ? this.#refusal(auth, requests[first]!, [...new Set(needed.flat())]) : undefined;
     const { status, headers } = all ?? refusals[first]!;
     const errors = requests.map(({ id }, index) => {
-      const message = refusals[index]?.message ?? 'Not done, for another request of this batch is refused';
+      const message = refusals[index]?.message ?? 'Not executed, because another request of this batch was refused';
       return errorResponse(id, { code: REFUSED, message });
     });
     call.refused('scope', status);

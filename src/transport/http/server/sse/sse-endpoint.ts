@@ -32,7 +32,7 @@ export class SseEndpoint extends Endpoint {
     if (call.method !== 'POST') return methodNotAllowed(call, 'POST');
     if (!this.sendsJson(call)) return;
     const id = new URLSearchParams(call.query).get('sessionId');
-    if (!id) return refuse(call, 400, 'The query must have the sessionId of the endpoint event');
+    if (!id) return refuse(call, 400, 'The query must contain the sessionId from the endpoint event');
     const session = this.options.sessions.get(id);
     if (!(session instanceof SseSession) || session.principal !== call.principal) return sessionNotFound(call);
     this.readJson(call, session, (body) => {

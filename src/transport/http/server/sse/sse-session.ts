@@ -12,7 +12,7 @@ import { SSE_HEADERS, messageEvent } from '../sse.ts';
 import { stringify } from '../../../../jsonrpc/stringify.ts';
 
 /**
- * The server's end of one HTTP+SSE session: a stream to the client, and POST requests from it (2024-11-05, transports:
+ * The server's side of one HTTP+SSE session: a stream to the client, and POST requests from it (2024-11-05, transports:
  * HTTP with SSE). The session ends with its stream.
  */
 export class SseSession implements Transport {
@@ -43,7 +43,7 @@ export class SseSession implements Transport {
     return !this.#connection.closed;
   }
 
-  /** The first event names the URL for the client's messages. So none comes before the session is served. */
+  /** The first event names the URL for the client's messages, so no message can arrive before the session is served. */
   start(): Promise<void> {
     this.#connection.write(`event: endpoint\ndata: ${this.#address}\n\n`);
     return Promise.resolve();
@@ -80,9 +80,9 @@ export class SseSession implements Transport {
   }
 
   /**
-   * Takes the body of one POST. Returns false if the call has been answered.
+   * Handles the body of one POST. Returns false if the call has been answered.
    *
-   * @throws InvalidMessage if it is refused. Nothing of it has been delivered then.
+   * @throws InvalidMessage if the body is refused. None of its messages has been delivered then.
    */
   receive(body: Message | readonly unknown[], call: HttpCall): boolean {
     this.lastSeen = Date.now();

@@ -1,4 +1,4 @@
-import { TAKEN, type ReplyChannel } from '../../../transport.ts';
+import { SENT_AT_ONCE, type ReplyChannel } from '../../../transport.ts';
 import type { Notification, Response } from '../../../../jsonrpc/message.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
@@ -17,7 +17,7 @@ const MAX_BEHIND = 1024 * 1024;
  */
 export class StatelessReply implements ReplyChannel {
   onclose: (() => void) | undefined;
-  /** The response did not come soon. If the client has left, that shows when the stream begins. */
+  /** Called if no response came soon. If the client has left, beginning the stream shows it. */
   readonly #late: ReturnType<typeof setTimeout>;
   readonly #call: HttpCall;
   readonly #options: EndpointOptions;
@@ -36,7 +36,7 @@ export class StatelessReply implements ReplyChannel {
   }
 
   notify(message: Notification): Promise<void> {
-    if (this.#over) return TAKEN;
+    if (this.#over) return SENT_AT_ONCE;
     let event: string;
     try {
       event = messageEvent(JSON.stringify(message), undefined);
@@ -50,7 +50,7 @@ export class StatelessReply implements ReplyChannel {
       if (this.#behind > MAX_BEHIND) return this.#drop(connection);
     }
     connection.write(event);
-    return connection.full ? connection.drained().then(() => void (this.#behind = 0)) : TAKEN;
+    return connection.full ? connection.drained().then(() => void (this.#behind = 0)) : SENT_AT_ONCE;
   }
 
   answer(response: Response, status = 200): void {
@@ -73,7 +73,7 @@ export class StatelessReply implements ReplyChannel {
     ));
   }
 
-  /** Drops a notification. The returned promise slows its sender down until the reader has caught up. */
+  /** Drops a notification. The returned promise slows the sender down until the reader has caught up. */
   #drop(connection: SseConnection): Promise<void> {
     if (!this.#lossy) {
       this.#lossy = true;

@@ -1,7 +1,7 @@
 import { errorResponse, isResponse, type Message, type Response } from '../../../../jsonrpc/message.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import type { EventStream } from './event-stream.ts';
-import { TAKEN } from '../../../transport.ts';
+import { SENT_AT_ONCE } from '../../../transport.ts';
 import { JSON_HEADERS, REFUSED } from '../access/refusals.ts';
 import { encode } from '../../../../jsonrpc/stringify.ts';
 
@@ -23,7 +23,7 @@ export class Reply {
   /** Sent with the response. May be changed until it begins. */
   headers: HttpHeaders = JSON_HEADERS;
   stream: EventStream | undefined;
-  /** The responses did not come soon. */
+  /** Called if the responses did not come soon. */
   readonly #late: ReturnType<typeof setTimeout>;
   readonly #owner: ReplyOwner;
   /** The number of requests without a response. */
@@ -61,7 +61,7 @@ export class Reply {
       this.#close();
       this.call.respond(200, this.headers, body);
     }
-    return TAKEN;
+    return SENT_AT_ONCE;
   }
 
   /** One request was cancelled, so it gets no response. */
@@ -78,7 +78,7 @@ export class Reply {
     this.#begin().pause(retry);
   }
 
-  /** The session has ended and closes its streams. A call without a response gets this one. */
+  /** The session has ended and closes its streams. A call without a response gets the given one. */
   end(status: number, message: string): void {
     clearTimeout(this.#late);
     if (this.stream) return;

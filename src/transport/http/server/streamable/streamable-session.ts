@@ -50,7 +50,7 @@ class Extra extends CallExtra {
 }
 
 /**
- * The server's end of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
+ * The server's side of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
  * Streamable HTTP).
  */
 export class StreamableSession implements Transport, ReplyOwner {
@@ -71,7 +71,9 @@ export class StreamableSession implements Transport, ReplyOwner {
   #streams: Map<string, EventStream> | undefined;
   #streamCount = 0;
   #initializing: RequestId | undefined;
-  /** The request that opens the session, until the session is served. The client does not know the session before. */
+  /**
+   * The call that opens the session. Set until the session is served; before that the client does not know the session.
+   */
   #opening: { readonly call: HttpCall; readonly message: Request } | undefined;
   #closed = false;
 
