@@ -19,5 +19,5 @@ test('a wait ends with the work, with the signal, or after its time', async () =
   const never = new Promise<string>(() => {});
   expect(await waitFor(Promise.resolve('done'), { timeout: 1000 })).toBe('done');
   await expect(waitFor(never, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
-  await expect(waitFor(never, { timeout: 1, late: () => new Error('too late') })).rejects.toThrow('too late');
+  await expect(waitFor(never, { timeout: 1, timeoutError: () => new Error('too late') })).rejects.toThrow('too late');
 });

@@ -6,22 +6,22 @@ export interface WaitLimits {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds. Default: for ever. */
   readonly timeout?: number | undefined;
-  /** What the wait rejects with after `timeout`. */
-  readonly late?: (() => Error) | undefined;
+  /** Creates the error that the wait rejects with after `timeout`. */
+  readonly timeoutError?: (() => Error) | undefined;
 }
 
 /**
  * Settles like the work, or rejects when the signal fires or the time is over. This ends only the wait: the work
  * continues, and its later failure is ignored.
  *
- * @throws the work's error, the signal's reason, or the error from `late`.
+ * @throws the work's error, the signal's reason, or the error from `timeoutError`.
  */
-export async function waitFor<T>(work: Promise<T>, { signal, timeout = 0, late }: WaitLimits): Promise<T> {
+export async function waitFor<T>(work: Promise<T>, { signal, timeout = 0, timeoutError }: WaitLimits): Promise<T> {
   let stop!: () => void;
   let timer: Timer;
   const stopped = new Promise<never>((_, reject) => {
     stop = () => reject(signal?.reason as Error);
-    timer = startTimer(timeout, () => reject(late?.() ?? new Error(`Not within ${timeout} ms`)));
+    timer = startTimer(timeout, () => reject(timeoutError?.() ?? new Error(`Not within ${timeout} ms`)));
   });
   signal?.addEventListener('abort', stop);
   if (signal?.aborted) stop();

@@ -88,9 +88,9 @@ export class Call extends BaseExchange implements Exchange {
       this.#live = true;
       this.#reject = reject;
       if (signal) onAborted(signal, this.#cancel);
-      const late = (limit: number): void =>
+      const onTimeout = (limit: number): void =>
         this.abort(new TimeoutError(`${this.method} was not answered within ${limit} ms`, limit));
-      this.#deadline = new Deadline(this.#limits, late, () => this.#host.loginActiveUntil ?? 0);
+      this.#deadline = new Deadline(this.#limits, onTimeout, () => this.#host.loginActiveUntil ?? 0);
       invoke(service, this).then(
         (result) => {
           this.#end();

@@ -23,8 +23,8 @@ export async function connect(target: Target, options: ClientOptions = {}): Prom
   const watching = authorizer && { authorizer: watched(authorizer, () => requester.cache?.clear()) };
   const requester = new Requester(options, clientInfo, openerFor(target, { ...options, ...watching }));
   signal?.throwIfAborted();
-  const giveUp = (): void => void requester.close(signal?.reason).catch(requester.onerror);
-  signal?.addEventListener('abort', giveUp, { once: true });
+  const abort = (): void => void requester.close(signal?.reason).catch(requester.onerror);
+  signal?.addEventListener('abort', abort, { once: true });
   try {
     await requester.link.connect();
     // A server without sessions may be replaced by one that has them.
@@ -34,7 +34,7 @@ export async function connect(target: Target, options: ClientOptions = {}): Prom
     await requester.close().catch(requester.onerror);
     throw error;
   } finally {
-    signal?.removeEventListener('abort', giveUp);
+    signal?.removeEventListener('abort', abort);
   }
 }
 

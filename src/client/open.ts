@@ -116,14 +116,14 @@ async function inTime<T>(
   closing: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = new AbortController();
+  const timedOut = new AbortController();
   const message = `Cannot connect: ${url.origin}${url.pathname} did not answer within ${connectTimeout} ms`;
   const deadline = new Deadline(
     { timeout: connectTimeout },
-    () => late.abort(new TimeoutError(message, connectTimeout)),
+    () => timedOut.abort(new TimeoutError(message, connectTimeout)),
     () => authorizer?.loginActiveUntil ?? 0,
   );
-  const signal = AbortSignal.any([closing, late.signal]);
+  const signal = AbortSignal.any([closing, timedOut.signal]);
   try {
     // If the connection succeeds after all, the code that made it closes it.
     return await waitFor(work(signal), { signal });

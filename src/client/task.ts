@@ -177,8 +177,9 @@ class Waiting {
     this.#given = given.filter((signal) => signal !== undefined);
     for (const signal of this.#given) onAborted(signal, this.#cancel);
     if (this.#given.some(({ aborted }) => aborted)) this.#cancel();
-    const late = (): void => this.fail(new TimeoutError(`The task did not end within ${maxTimeout} ms`, maxTimeout));
-    this.#timer = startTimer(maxTimeout, late);
+    const onTimeout = (): void =>
+      this.fail(new TimeoutError(`The task did not end within ${maxTimeout} ms`, maxTimeout));
+    this.#timer = startTimer(maxTimeout, onTimeout);
   }
 
   get signal(): AbortSignal {

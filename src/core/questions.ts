@@ -50,7 +50,7 @@ export function readResponses({ inputResponses }: JsonObject): JsonObject {
 }
 
 /**
- * Checks that an answer has the shape that its question requires. The handler judges the content.
+ * Checks that an answer has the shape that its question requires. The handler validates the content.
  *
  * @throws Refusal
  */

@@ -290,6 +290,6 @@ async function start(a: End, b: End): Promise<void> {
 
 /** A transport that hangs fails its case instead of the runner. */
 function within<T>(what: string, event: Promise<T>): Promise<T> {
-  const late = (): Error => new assert.AssertionError({ message: `${what} took more than ${LIMIT} ms` });
-  return waitFor(event, { timeout: LIMIT, late });
+  const timeoutError = (): Error => new assert.AssertionError({ message: `${what} took more than ${LIMIT} ms` });
+  return waitFor(event, { timeout: LIMIT, timeoutError });
 }

@@ -4,8 +4,8 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 
 /**
- * A request for one page of the tool list that no caller sent. It is made on behalf of a caller, who gets no
- * notifications of it.
+ * A request for one page of the tool list that this side makes itself. It is made on behalf of a caller, who gets none
+ * of its notifications.
  */
 export function backgroundListExchange(params: JsonObject, caller: Caller, signal: AbortSignal): Exchange {
   return {
@@ -13,13 +13,16 @@ export function backgroundListExchange(params: JsonObject, caller: Caller, signa
     params,
     caller,
     signal,
-    // Other parts on the way learn from this list as from any list requested over HTTP.
+    // Other parts on the way learn the tools from this list, as from any list that is requested over HTTP.
     header: () => undefined,
     notes: new Map(),
     notify: () => Promise.resolve(),
     ask: (method) =>
       Promise.reject(
-        new RpcError(ErrorCode.InternalError, `${method} was not sent: this list was read in the background`),
+        new RpcError(
+          ErrorCode.InternalError,
+          `${method} was not sent: the list request was made in the background, without a caller`,
+        ),
       ),
   };
 }

@@ -1,6 +1,8 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 
-/** The most characters of JSON in which a client describes itself. What it says is kept, sorted and passed on. */
+/**
+ * The most characters of JSON in which a client may describe itself. The description is stored, sorted and passed on.
+ */
 export const MAX_DESCRIPTION = 64 * 1024;
 
 /** Whether a client's capabilities and information about itself are larger than `MAX_DESCRIPTION`. */

@@ -22,7 +22,7 @@ export interface ConnectionOptions extends LegacyInboundOptions {
 }
 
 /**
- * One connection to one peer. Each message goes to the side of its era. A client may speak both eras (2026-07-28,
+ * One connection to one peer. Each message goes to the handler of its era. A client may use both eras (2026-07-28,
  * versioning: Backward Compatibility).
  */
 export class Connection {
@@ -55,7 +55,7 @@ export class Connection {
    */
   async close(timeout: number): Promise<void> {
     if (this.#requests.size > 0 && timeout > 0) await this.#idle.wait(timeout);
-    this.#requests.giveUp(new RpcError(CONNECTION_CLOSED, 'The server is shutting down'));
+    this.#requests.cancelAll(new RpcError(CONNECTION_CLOSED, 'The server is shutting down'));
     await this.#transport.close();
   }
 

@@ -1,7 +1,10 @@
 /** The era of a revision: `modern` has neither handshake nor session (2026-07-28, versioning: Terminology). */
 export type Era = 'legacy' | 'modern';
 
-/** What carries messages to a server: a connection of its own (stdio, memory, custom), or one of the two over HTTP. */
+/**
+ * How messages reach a server: over a connection of its own (stdio, memory, custom), or over one of the two HTTP
+ * transports.
+ */
 export type UpstreamRoute = 'connection' | 'streamable-http' | 'http+sse';
 
 /** How a server was reached. */
@@ -17,13 +20,13 @@ export interface CachedEra {
  * without the cache.
  */
 export interface EraCache {
-  /** The entry that was set last; undefined if there is none. */
+  /** The entry that was set last. Undefined if there is none. */
   get(key: string): CachedEra | undefined | Promise<CachedEra | undefined>;
-  /** Sets an entry, in place of the one before. */
+  /** Sets an entry. It replaces the previous one. */
   set(key: string, entry: CachedEra): void | Promise<void>;
 }
 
-/** The number of servers that are remembered; beyond it, the entry that was set first is dropped. */
+/** How many servers are remembered. Above this, the entry that was set first is dropped. */
 const MAX_SERVERS = 1000;
 
 /** An era cache that lives as long as the process. */

@@ -22,13 +22,16 @@ const IN_MODERN_ANSWERS: ReadonlySet<unknown> = new Set([
   ErrorCode.InvalidParams,
 ]);
 
-/** Whether an error came from the server. An error of this side has a cause, or is that of a timeout or a lost connection. */
+/**
+ * Whether an error came from the server. An error that this side made has a cause, or is a timeout or a lost
+ * connection.
+ */
 export function isAnswer(error: RpcError): boolean {
   if (isFromPeer(error)) return true;
   return error.cause === undefined && error.code !== REQUEST_TIMEOUT && error.code !== CONNECTION_CLOSED;
 }
 
-/** Whether an error has a status with which a server of the other era rejects what it does not understand. */
+/** Whether an error has a status with which a server of the other era may reject an unknown request. */
 export function saysForeign(error: unknown): boolean {
   const status = httpStatus(error) ?? 0;
   return status >= 400 && status < 500 && !NO_EVIDENCE.has(status);

@@ -19,15 +19,18 @@ export interface HeldLimits {
 }
 
 /**
- * Notifications that cannot be sent yet, in order. Of progress and of each change only the newest is held. If there are
- * too many, the oldest is dropped: log messages first, then unknown notifications, then progress and updates. One that is
- * larger than the limit is dropped itself.
+ * Notifications that cannot be sent yet, in order. A newer progress notification or change replaces an older one of the
+ * same kind. If there are too many, the oldest one is dropped: log messages first, then unknown notifications, then
+ * progress and updates. A notification that is larger than the limit is dropped itself.
  */
 export class HeldNotices {
   readonly #limits: HeldLimits;
-  /** By the key under which a newer notification replaces an older one. */
+  /** Each notification under its key. A newer notification with the same key replaces an older one. */
   readonly #held = new Map<unknown, Held>();
-  /** The keys of what may be dropped, in the order of dropping. There are at most as many list changes as lists. */
+  /**
+   * The keys of notifications that may be dropped, in the order of dropping. List changes are never dropped, because
+   * there is at most one for each list.
+   */
   readonly #droppable: readonly [logs: Keys, unknown: Keys, others: Keys] = [new Set(), new Set(), new Set()];
   #size = 0;
 
@@ -39,7 +42,7 @@ export class HeldNotices {
   push(method: string, params: JsonObject): boolean {
     const { count, size: most } = this.#limits;
     const key = keyOf(method, params);
-    // Params from a handler may be cyclic, so counting must end.
+    // A handler may pass params with cycles, so the counting stops at the limit.
     const size = weightOf(params, most);
     if (size > most) return true;
     this.#size += size - (this.#held.get(key)?.size ?? 0);
@@ -79,7 +82,7 @@ export class HeldNotices {
     return held;
   }
 
-  /** Undefined if it is never dropped. */
+  /** The keys of the notifications to drop together with this one. Undefined if it is never dropped. */
   #kind(method: string): Keys | undefined {
     const [logs, unknown, others] = this.#droppable;
     if (method === NotificationMethod.Message) return logs;
@@ -92,7 +95,7 @@ export class HeldNotices {
 function keyOf(method: string, params: JsonObject): unknown {
   switch (method) {
     case NotificationMethod.Progress:
-      // A call has one progress token. A session has one for each of its tasks.
+      // A call has one progress token. A session has one token for each of its tasks.
       return `${method} ${typeof params['progressToken']} ${params['progressToken']}`;
     case NotificationMethod.ResourceUpdated:
       return `${method} ${params['uri']}`;

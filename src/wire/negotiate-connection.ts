@@ -35,7 +35,7 @@ class Attempt {
   readonly #negotiation: Negotiation;
   readonly #deadline: number;
 
-  /** @param deadline of the whole attempt, by `performance.now()`. */
+  /** @param deadline for the whole attempt, in the time of `performance.now()`. */
   constructor(transport: Transport, negotiation: Negotiation, deadline: number) {
     this.#transport = transport;
     this.#connection = new ProbedConnection(transport);
@@ -70,7 +70,7 @@ class Attempt {
   async #probeFirst(): Promise<NegotiatedUpstream> {
     const { cached, probeTimeout } = this.#negotiation;
     const connection = this.#connection;
-    // The handshake needs time, too. A server that spoke this era before may take as long to start.
+    // Reserve time for the handshake. A server that spoke this era before may need it all to start.
     const half = Math.ceil(this.#left / 2);
     let probed: NotModern;
     try {
@@ -110,21 +110,21 @@ class Attempt {
     return reached(upstream, 'legacy', 'connection');
   }
 
-  /** Milliseconds, at least 1, because 0 means no limit. */
+  /** Milliseconds. At least 1, because 0 means no limit. */
   get #left(): number {
     return Math.max(1, Math.ceil(this.#deadline - performance.now()));
   }
 
-  /** Whether the server refused a handshake. Only a response shows that it may be modern. */
+  /** Whether the server refused a handshake. Only a response shows that the server may be modern. */
   #wasRefused(error: unknown): boolean {
     return !this.#connection.closed && isAnswer(RpcError.from(error));
   }
 
-  /** Whether a slow server has answered the probe after all, and does not speak a handshake revision. */
+  /** Whether a slow server answered the probe after all, and does not speak a handshake revision. */
   #answeredLate(): boolean {
-    const { late } = this.#connection;
+    const { lateResponse } = this.#connection;
     try {
-      return late !== undefined && judge(late) !== undefined;
+      return lateResponse !== undefined && judge(lateResponse) !== undefined;
     } catch {
       return false;
     }
@@ -140,12 +140,12 @@ class EndedOnProbe extends RpcError {
 
   /** The error to show if the connection cannot be reopened. */
   withHint(): RpcError {
-    const hint = 'A server that ends on server/discover can be reached where the eras are pinned to "legacy"';
+    const hint = 'If the server exits when it gets server/discover, pin the eras to "legacy"';
     return new RpcError(this.code, `${this.message}. ${hint}`, { cause: this.cause });
   }
 }
 
-/** Neither era worked. */
+/** The error if neither era worked. */
 function handshakeFailed(thrown: unknown, when: string, probed: unknown): RpcError {
   const { code, message, data } = RpcError.from(thrown);
   const other = RpcError.from(probed).message;

@@ -67,7 +67,7 @@ async function connect(
   return reached(await connectLegacy(transport, { ...handshakeOptions(negotiation, named), streams }), 'legacy', step);
 }
 
-/** Whether an error of one way is a reason to try the next. A recognised one is not, unless it lists another revision. */
+/** Whether an error is a reason to try the next way. A recognised error is not, unless it lists another revision. */
 function leadsOn(error: RpcError, step: Step, remembered: boolean): boolean {
   if (error instanceof NotModern) return error.mayBeLegacy && !error.silent;
   if (saysForeign(error)) return true;

@@ -175,7 +175,7 @@ describe('on its own connection', () => {
     await server.transport.close();
     await expect(upstream).rejects.toMatchObject({
       code: -32000,
-      message: expect.stringMatching(/^Connection closed\. A server that ends on .* pinned to "legacy"$/),
+      message: expect.stringMatching(/^Connection closed\. If the server exits .* pin the eras to "legacy"$/),
     });
   });
 

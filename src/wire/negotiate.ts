@@ -31,10 +31,10 @@ export async function connectUpstream(
   // Different callers may reach a server of both eras in different eras.
   const key = options.key === undefined || first === 'modern' ? options.key : `${options.key} (${first} first)`;
   const trying = new Set<{ close(): Promise<void> }>();
-  const giveUp = (): void => {
+  const abortAttempt = (): void => {
     for (const each of trying) each.close().catch(onerror);
   };
-  signal?.addEventListener('abort', giveUp);
+  signal?.addEventListener('abort', abortAttempt);
   try {
     signal?.throwIfAborted();
     const cached = key === undefined ? undefined : await reported(() => eraCache.get(key), onerror);
@@ -48,7 +48,7 @@ export async function connectUpstream(
       cached,
       trying: (closable) => {
         trying.add(closable);
-        if (signal?.aborted) giveUp();
+        if (signal?.aborted) abortAttempt();
         return closable;
       },
     };
@@ -66,7 +66,7 @@ export async function connectUpstream(
   } catch (error) {
     throw RpcError.from(signal?.aborted ? signal.reason : error);
   } finally {
-    signal?.removeEventListener('abort', giveUp);
+    signal?.removeEventListener('abort', abortAttempt);
   }
 }
 
@@ -78,7 +78,7 @@ function erasOf({ revision, eras = 'both' }: ConnectUpstreamOptions): ReadonlySe
   return new Set([era]);
 }
 
-/** A cache that fails is done without. */
+/** An era cache that fails is ignored, and the error is reported. */
 async function reported<T>(use: () => T | Promise<T>, onerror: (error: Error) => void): Promise<T | undefined> {
   try {
     return await use();

@@ -62,7 +62,7 @@ export interface Negotiation extends Omit<ConnectUpstreamOptions, 'eras' | 'prob
   /**
    * Closes this if the attempt is aborted.
    *
-   * @throws the reason if it already is.
+   * @throws the reason if the attempt is already aborted.
    */
   readonly trying: <T extends { close(): Promise<void> }>(closable: T) => T;
 }
@@ -70,7 +70,7 @@ export interface Negotiation extends Omit<ConnectUpstreamOptions, 'eras' | 'prob
 /**
  * The options of a handshake.
  *
- * @param named the revision that the server listed. Default: the one to ask for, or that of the caller.
+ * @param named the revision that the server listed. Default: the pinned revision, or else that of the caller.
  */
 export function handshakeOptions(negotiation: Negotiation, named?: Revision): UpstreamOptions {
   const revision = named ?? negotiation.revision ?? negotiation.onBehalfOf;

@@ -2,8 +2,8 @@ import type { Message, Response } from '../jsonrpc/message.ts';
 import type { SendOptions, Transport } from '../transport/transport.ts';
 
 /**
- * One connection on which a server is spoken to in one era after the other, until one turns out to be its own. Each try
- * sets the callbacks, starts it and may close it; the connection itself is started once, and closed only after `keep`.
+ * One connection on which the eras are tried one after the other. Each attempt sets the callbacks, starts the transport
+ * and may close it. The underlying transport is started only once, and closed only after `keep`.
  */
 export class ProbedConnection implements Transport {
   onmessage: Transport['onmessage'];
@@ -12,12 +12,12 @@ export class ProbedConnection implements Transport {
   /** The last request id that was used. */
   lastId = 0;
   closed = false;
-  /** The newest response to a request of an earlier try. It must not be taken for the response to another. */
-  late: Response | undefined;
+  /** The newest response to a request of an earlier attempt. It must not be used as the response to another request. */
+  lateResponse: Response | undefined;
   readonly #transport: Transport;
   #started: Promise<void> | undefined;
   #kept = false;
-  /** The last request id of the earlier tries. */
+  /** The last request id of the earlier attempts. */
   #before = 0;
 
   constructor(transport: Transport) {
@@ -39,7 +39,7 @@ export class ProbedConnection implements Transport {
     return this.#transport.send(message, options);
   }
 
-  /** The newest try has succeeded. */
+  /** The newest attempt has succeeded. From now on `close` closes the transport. */
   keep(): void {
     this.#kept = true;
   }
@@ -55,7 +55,8 @@ export class ProbedConnection implements Transport {
   #start(): Promise<void> {
     const transport = this.#transport;
     transport.onmessage = (message: Message, extra) => {
-      if (!('method' in message) && typeof message.id === 'number' && message.id <= this.#before) this.late = message;
+      if (!('method' in message) && typeof message.id === 'number' && message.id <= this.#before)
+        this.lateResponse = message;
       else this.onmessage?.(message, extra);
     };
     transport.onerror = (error) => this.onerror?.(error);

@@ -4,9 +4,9 @@ import { errorResponse, type Notification, type Request, type RequestId, type Re
 import { SENT_AT_ONCE, type ReplyChannel, type Transport } from '../transport/transport.ts';
 import type { TotalLoad } from './total-load.ts';
 
-/** The most requests in flight. They can pile up because closing a connection cancels none. */
+/** The most requests in flight. A closed connection may leave many of them, because closing cancels none. */
 const MAX_REQUESTS = 10_000;
-/** The most bytes of these, with the large answers to their questions. */
+/** The most bytes of these requests, with the large answers to their questions. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The requests of one connection that are not answered yet, of both eras: limited in number and in bytes. */
@@ -36,18 +36,20 @@ export class RequestsInFlight {
 
   /** Accepts a request. If that is not possible, answers it with an error and returns undefined. */
   accept({ id }: Request, bytes = 0): RequestInFlight | undefined {
-    // This error carries no id, because the client would take it for the response to the first request with the same
-    // id.
+    // This error has no id, because the client would take it for the response to the first request with the same id.
     if (this.#requests.has(id)) return this.#refuse(undefined, `id ${JSON.stringify(id)} is still in use`);
     if (this.#requests.size >= MAX_REQUESTS) {
-      return this.#refuse(id, `More than ${MAX_REQUESTS} requests are in flight; wait for some of them`);
+      return this.#refuse(id, `More than ${MAX_REQUESTS} requests are in flight; wait until some of them are answered`);
     }
-    // One that is larger than the limit is accepted alone.
+    // A single request may be larger than the limit.
     if (this.#bytes > 0 && this.#bytes + bytes > MAX_BYTES) {
-      return this.#refuse(id, `More than ${MAX_BYTES} bytes of requests are in flight; wait for some of them`);
+      return this.#refuse(
+        id,
+        `More than ${MAX_BYTES} bytes of requests are in flight; wait until some of them are answered`,
+      );
     }
     if (!this.#total.hasRoom(bytes, this.#bytes + bytes)) {
-      return this.#refuse(id, 'The requests of all clients that are in flight are too large together; try again later');
+      return this.#refuse(id, 'The requests in flight of all clients are too large together; try again later');
     }
     const request = new RequestInFlight(this.#transport, id, this.#onerror, () => this.#forget(request));
     this.#requests.set(id, request);
@@ -55,7 +57,7 @@ export class RequestsInFlight {
     return request;
   }
 
-  /** Counts an answer of the client with the request that asked for it. Returns whether there is room for it. */
+  /** Counts an answer of the client towards the request that asked for it. Returns false if there is no room for it. */
   grow(request: RequestInFlight, bytes: number): boolean {
     if (!request.open) return true;
     const own = this.#bytes + bytes;
@@ -72,7 +74,7 @@ export class RequestsInFlight {
   }
 
   /** Cancels all requests and answers them with an error. */
-  giveUp(error: RpcError): void {
+  cancelAll(error: RpcError): void {
     for (const request of this.values()) {
       const { onclose } = request;
       request.onclose = undefined;
@@ -123,7 +125,7 @@ export class RequestInFlight implements ReplyChannel {
     this.#ondone = ondone;
   }
 
-  /** Whether it has been neither answered nor cancelled. */
+  /** Whether the request is neither answered nor cancelled. */
   get open(): boolean {
     return this.#ondone !== undefined;
   }
@@ -154,7 +156,7 @@ export class RequestInFlight implements ReplyChannel {
     if (this.cancellable) this.end(reason);
   }
 
-  /** The caller does not wait for the response any more. */
+  /** Ends the request without a response, because the caller no longer waits for it. */
   end(reason?: string): void {
     this.#done();
     const { onclose } = this;
@@ -162,7 +164,7 @@ export class RequestInFlight implements ReplyChannel {
     onclose?.(reason);
   }
 
-  /** If a response could not be written, a second one follows. The request ended with the first. */
+  /** Runs once. If a response cannot be written, a second one follows, but the request ended with the first. */
   #done(): void {
     const ondone = this.#ondone;
     this.#ondone = undefined;

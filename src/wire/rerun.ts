@@ -6,10 +6,10 @@ import { REVISIONS } from '../protocol/revisions.ts';
 import { backgroundListExchange } from './background-list.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 
-/** How long a question waits until it is known whether its tool may run again. Milliseconds. */
+/** How long a question waits to learn whether its tool may run again. Milliseconds. */
 const LIST_TIMEOUT = 5000;
 
-/** Tells which requests may run again from the start if the process that asked their caller is gone. */
+/** Decides which requests may run again from the start if the process that asked their caller is gone. */
 export type SafeToRerun = (request: Pick<Exchange, 'method' | 'params'>) => boolean;
 
 /**
@@ -37,7 +37,7 @@ export class RerunByAnnotations {
     if (method === Method.Listen) return this.#next(derive(exchange, { notify: this.#forgetting(exchange) }));
     const { name } = params as { name?: unknown };
     if (method !== Method.CallTool || typeof name !== 'string') return this.#next(exchange);
-    // A request in a session cannot be resumed after the session.
+    // A request in a session cannot be resumed after the session has ended.
     if (REVISIONS[caller.revision].era !== 'modern') return this.#next(exchange);
     const ask: Exchange['ask'] = async (...question) => {
       if (this.#tools.known(name) === undefined) await this.#tools.read(name, caller);

@@ -97,7 +97,7 @@ export async function serve(service: Service, transport: Transport, options: Inb
   const { onclose } = transport;
   transport.onclose = () => {
     onclose?.();
-    // No caller on this connection can return with answers any more.
+    // No caller can return on this connection any more.
     inbound.close(0).catch((error: unknown) => options.onerror?.(error as Error));
   };
 }

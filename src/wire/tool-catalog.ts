@@ -8,53 +8,63 @@ import { Oldest } from '../base/oldest.ts';
 import { waitFor } from '../base/wait.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 
-/** A list that is longer is not read to its end. */
+/** How many pages of a list are read. */
 const MAX_PAGES = 100;
-/** Tools that are remembered, and bytes of memory (estimated) for what is known of them. The oldest are forgotten first. */
+/**
+ * How many tools are remembered, and how much memory the facts about them may use (bytes, estimated). The oldest are
+ * dropped first.
+ */
 const MAX_TOOLS = 10_000;
 const MAX_SIZE = 16 * 1024 * 1024;
 
-/** What a user of a catalog wants to know of each tool. An error says why the definition cannot be used. */
+/** What a catalog remembers of a tool. An error says why the definition cannot be used. */
 type Fact = object | boolean;
 
 export interface ToolCatalogOptions<Known extends Fact, Reader> {
-  /** What to remember of a tool; undefined for nothing. All tools of one message share the work. */
+  /** Returns what to remember of a tool, or undefined. The tools of one message share the `work` limit. */
   readonly keep: (tool: JsonObject, name: string, work: Work) => Known | undefined;
   /**
-   * Reads one page of `tools/list`, from a cursor if there is one, until the lifetime ends. Default: `read` reads
-   * nothing.
+   * Requests one page of `tools/list` with the given parameters. Aborted when the lifetime ends. Default: `read`
+   * requests nothing.
    */
   readonly list?: ((params: JsonObject, lifetime: Lifetime, reader: Reader) => Promise<JsonObject>) | undefined;
-  /** What is remembered of a tool that is not in the list that was read for it. Default: nothing, so it is read again. */
+  /**
+   * What to remember of a tool that was not in the list that `read` requested. Default: nothing, so that the next
+   * `read` requests the list again.
+   */
   readonly absent?: Known | undefined;
-  /** Milliseconds that reading the whole list may take. Default: any time. */
+  /** How long reading the whole list may take. Milliseconds. Default: no limit. */
   readonly timeout?: number | undefined;
-  /** Called with the first tool of a list that is too large to remember. Default: none. */
+  /** Called with the first tool of a list that is too large to remember. Default: ignored. */
   readonly ontoolarge?: ((name: string) => void) | undefined;
-  /** Called with definitions that cannot be used, and with errors of reading lists. Default: none. */
+  /** Called with definitions that cannot be used, and with errors from reading lists. Default: ignored. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
 /**
- * What is known of a server's tools, from the lists that come by. It remembers one fact of each tool, which `keep` takes
- * from the definition, and never a whole definition.
+ * What is known of a server's tools, collected from the `tools/list` results that pass by. For each tool it remembers
+ * one fact, which `keep` makes from the definition, and never the whole definition.
  *
- * - `learn` takes in a list that somebody asked for, `known` answers from memory, `read` asks the server for the list and
- *   is for a tool that no list has shown.
+ * - `learn` reads a list that somebody requested. `known` answers from memory. `read` requests the list itself, for a
+ *   tool that no list has shown.
  * - Memory is bounded in tools and in size.
- * - One reading serves all who wait for it. It is made in the name of the first of them. It has a time limit; what was read
- *   until then is known.
- * - Where callers are shown different lists, they share what is known of a name. Whoever must tell them apart needs a
- *   catalog for each.
+ * - Concurrent calls of `read` share one request, which is made for the first of them. If it times out, the pages that
+ *   were read are kept.
+ * - If the server shows its callers different lists, the facts are still shared by tool name. To keep callers apart,
+ *   make a catalog for each.
  *
- * It is used for four questions:
+ * Four parts use it:
  *
- * | Who asks | What for | Reads the list | Forgets |
+ * | Used by | Fact | Reads the list | Forgets |
  * | --- | --- | --- | --- |
- * | `modern/outbound.ts` | which arguments to send in headers | as itself, for an unknown tool or after −32020 | when told of a change, or after −32020 |
- * | `bridge/header-check.ts` | which headers to compare with arguments | as the caller, for an unknown tool or where they differ, at most every 10 s | never: where headers differ it looks again |
- * | `rerun.ts` | whether a tool may run again | as the caller, when an unknown tool asks a question | when a caller is told of a change |
- * | `client/output-checks.ts` | the schema of its results | never: it checks what the user's own lists have shown | when told of a change, and with each connection |
+ * | `modern/outbound.ts` | which arguments to send in headers | as itself, for an unknown tool or after −32020 | when
+ * the list changes, or after −32020 |
+ * | `bridge/header-check.ts` | which headers to compare with arguments | as the caller, for an unknown tool or if they
+ * differ, at most every 10 s | never: if headers differ, it reads the list again |
+ * | `rerun.ts` | whether a tool may run again | as the caller, when an unknown tool asks a question | when a caller is
+ * told of a change |
+ * | `client/output-checks.ts` | the schema of the tool's results | never: it checks only what the user's own lists have
+ * shown | when the list changes, and with each connection |
  */
 export class ToolCatalog<Known extends Fact, Reader = void> {
   readonly #options: ToolCatalogOptions<Known, Reader>;
@@ -71,7 +81,7 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
   learn(result: JsonObject): JsonObject {
     const { tools } = result;
     if (!Array.isArray(tools)) return result;
-    // One bound for all tools of a message, so that it cannot delay other messages.
+    // All tools of a message share one limit, so that the message cannot delay others.
     const work = new Work();
     let left = MAX_SIZE;
     const usable = tools.filter((tool: unknown) => {
@@ -89,12 +99,15 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
     return usable.length === tools.length ? result : { ...result, tools: usable };
   }
 
-  /** What is remembered of a tool. */
+  /** What is remembered of a tool. Undefined if nothing is. */
   known(name: string): Known | undefined {
     return this.#known.get(name)?.fact;
   }
 
-  /** Reads the list, and says what is known of a tool then. Never rejects: the call itself shows what is wrong. */
+  /**
+   * Reads the list and returns what is then known of the tool. Never rejects: if the list cannot be read, the call
+   * itself will show why.
+   */
   async read(name: string, reader: Reader): Promise<Known | undefined> {
     this.#reading ??= this.#readList(reader).finally(() => {
       this.#reading = undefined;
@@ -105,7 +118,7 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
     return this.known(name) ?? absent;
   }
 
-  /** The list has changed, or is that of another server. */
+  /** Forgets everything, because the list has changed or another server is connected. */
   forget(): void {
     this.#known.clear();
     this.#size = 0;
@@ -114,10 +127,10 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
   async #readList(reader: Reader): Promise<void> {
     const { timeout, onerror } = this.#options;
     const lifetime = new Lifetime();
-    const late = (): Error =>
+    const timeoutError = (): Error =>
       new RpcError(REQUEST_TIMEOUT, `Request timed out: ${Method.ListTools} was not answered within ${timeout} ms`);
     try {
-      await waitFor(this.#readPages(lifetime, reader), { timeout, late });
+      await waitFor(this.#readPages(lifetime, reader), { timeout, timeoutError });
     } catch (error) {
       lifetime.abort(error as Error);
       onerror?.(error as Error);
@@ -133,10 +146,10 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
       if (typeof cursor !== 'string') return;
       params = { cursor };
     }
-    if (!lifetime.aborted) throw new Error(`tools/list has more than ${MAX_PAGES} pages: the rest was not read`);
+    if (!lifetime.aborted) throw new Error(`tools/list has more than ${MAX_PAGES} pages; the rest was not read`);
   }
 
-  /** @returns its size, counted as far as the limit. */
+  /** @returns the size in bytes. Counting stops at `limit`. */
   #remember(name: string, fact: Known | undefined, limit: number): number {
     this.#drop(name);
     if (fact === undefined) return 0;

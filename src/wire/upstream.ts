@@ -17,8 +17,8 @@ export interface Upstream {
   /** Why the connection was lost, if that is known. */
   readonly closeReason?: Error | undefined;
   /**
-   * Called once when the connection has closed. Never called without a session, because there is no lasting connection
-   * then.
+   * Called once when the connection has closed. Never called for a server without sessions, which has no lasting
+   * connection.
    */
   onclose: (() => void) | undefined;
   close(): Promise<void>;
@@ -42,9 +42,9 @@ export interface UpstreamOptions {
   /** The longest time for a request, whatever its progress. Milliseconds, default 1 hour; 0 for no limit. */
   readonly maxTimeout?: number | undefined;
   /**
-   * How long a handshake may take, or the first request of 2026-07-28, and also each request that the connection makes
-   * for itself: a resource subscription, the log level, a list of tools that is read for their headers, and the
-   * acknowledgment of a subscription. Milliseconds, default 60 000; 0 for no limit.
+   * How long a handshake may take, or the first request of 2026-07-28. Also the limit for each request that the
+   * connection makes for itself: a resource subscription, the log level, a list of tools that is read for their
+   * headers, and the acknowledgment of a subscription. Milliseconds, default 60 000; 0 for no limit.
    */
   readonly handshakeTimeout?: number | undefined;
   /** Receives errors that cannot be reported to a caller. Default: none. */

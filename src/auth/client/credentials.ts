@@ -163,15 +163,15 @@ export class Credentials {
 
   /** Limits how long the lock is held. Application code that gets a token may ignore the signal. */
   async #bounded<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const late = new AbortController();
+    const timedOut = new AbortController();
     const latest = Date.now() + MAX_LOGIN;
     const deadline = new Deadline(
       { timeout: MAX_ACQUISITION },
-      () => late.abort(new OAuthError('timeout', `No token for ${this.endpoint.origin} was obtained in time`)),
+      () => timedOut.abort(new OAuthError('timeout', `No token for ${this.endpoint.origin} was obtained in time`)),
       () => Math.min(this.#options.loginActiveUntil(), latest),
     );
     try {
-      return await waitFor(work(AbortSignal.any([signal, late.signal])), { signal: late.signal });
+      return await waitFor(work(AbortSignal.any([signal, timedOut.signal])), { signal: timedOut.signal });
     } finally {
       deadline.clear();
     }

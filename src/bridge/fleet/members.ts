@@ -212,8 +212,8 @@ export class Members {
 }
 
 function inTime<T>(answer: Promise<T>, { signal }: Exchange, patience: number): Promise<T> {
-  const late = (): RpcError => new RpcError(REQUEST_TIMEOUT, `no answer within ${patience} ms`);
-  return waitFor(answer, { signal, timeout: patience, late });
+  const timeoutError = (): RpcError => new RpcError(REQUEST_TIMEOUT, `no answer within ${patience} ms`);
+  return waitFor(answer, { signal, timeout: patience, timeoutError });
 }
 
 function childOf(member: FleetMember, whole: Exchange, method: string, params: JsonObject): ChildExchange {

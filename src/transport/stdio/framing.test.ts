@@ -299,7 +299,7 @@ describe('a batch', () => {
       [resultResponse(1, {}), notification('n'), request(2, 'a'), failed, 7, { id: {} }],
       resultResponse(4, {}),
     );
-    const why = 'Invalid request: batches exist only in revision 2025-03-26, this connection speaks 2025-11-25';
+    const why = 'Invalid request: batches exist only in revision 2025-03-26; this connection speaks 2025-11-25';
     const error = (id: RequestId) => refused(`The response came in a batch that was refused: ${why}`, id);
     expect(bench.delivered).toEqual([error(1), error(3), resultResponse(4, {})]);
     expect([bench.reported, bench.answered]).toEqual([[why], server ? [refused(why)] : []]);

@@ -146,12 +146,12 @@ function exchange(
       client.destroy();
     };
     cancellation?.onAbort(cancel);
-    const late = (): void => {
+    const onTimeout = (): void => {
       client.destroy(new Error(`no connection within ${connectTimeout} ms`));
     };
     if (proxy) {
       watchProxy(client, proxy);
-      timer = startTimer(connectTimeout, late);
+      timer = startTimer(connectTimeout, onTimeout);
     }
     client.on('socket', (socket) => {
       clearTimeout(timer);
@@ -159,7 +159,7 @@ function exchange(
         connected = true;
         return;
       }
-      timer = startTimer(connectTimeout, late);
+      timer = startTimer(connectTimeout, onTimeout);
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         connected = true;
         clearTimeout(timer);

@@ -61,7 +61,7 @@ export class ClientQuestions {
     const withdraw = (id: RequestId, reason: string): void => {
       if (this.#held?.delete(id)) return;
       (this.#withdrawn ??= new Recent()).add(id);
-      // Tells the client that it need not answer (basic/utilities/cancellation).
+      // The cancellation tells the client that it need not answer (basic/utilities/cancellation).
       void this.#connection.notify(NotificationMethod.Cancelled, { requestId: id, reason }, stream);
     };
     const { id, result } = this.#pending.open(
@@ -71,21 +71,21 @@ export class ClientQuestions {
       (message) => this.#send(message, stream),
       withdraw,
     );
-    const giveUp = (reason: Error): void => {
+    const withdrawQuestion = (reason: Error): void => {
       if (this.#pending.cancel(id, reason)) withdraw(id, reason.message);
     };
-    const ended = (): void => giveUp(asking.ended!);
-    const taken = (): void => giveUp(signal!.reason as Error);
-    signal?.addEventListener('abort', taken);
+    const ended = (): void => withdrawQuestion(asking.ended!);
+    const onWithdrawn = (): void => withdrawQuestion(signal!.reason as Error);
+    signal?.addEventListener('abort', onWithdrawn);
     if (!outlivesRequest) asking.onAbort(ended);
     const token: unknown = params['_meta']?.[Meta.ProgressToken];
     if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
-    // An answer that comes after the end of the request counts towards no request.
+    // The request has ended, so the answer's bytes count towards no request.
     if (asking instanceof RequestExchange && !outlivesRequest) (this.#askers ??= new Map()).set(id, asking);
     return (restore ? result.then(restore) : result).finally(() => {
       this.#askers?.delete(id);
       asking.offAbort(ended);
-      signal?.removeEventListener('abort', taken);
+      signal?.removeEventListener('abort', onWithdrawn);
       if (isRequestId(token)) this.#tokens?.delete(token);
     });
   }

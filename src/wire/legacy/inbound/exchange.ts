@@ -11,8 +11,8 @@ import { withoutMeta } from '../../meta.ts';
 export interface Connection {
   readonly caller: Caller;
   /**
-   * Sends a notification on the stream of `related`, or of the session. Reports a failure itself, so callers need not
-   * await it.
+   * Sends a notification on the stream of `related`, or else of the session. Reports its own failure, so callers need
+   * not await it.
    */
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void>;
   /** Asks the client a question on behalf of an exchange, on its stream. */

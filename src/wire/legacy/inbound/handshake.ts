@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
 import { isTooLarge, MAX_DESCRIPTION } from '../../client-description.ts';
 
-/** Says what is wrong with the parameters of `initialize`. Undefined if nothing is. */
+/** Returns what is wrong with the parameters of `initialize`. Undefined if they are valid. */
 export function wrongInitialize({ protocolVersion, capabilities, clientInfo }: JsonObject): string | undefined {
   if (typeof protocolVersion !== 'string') return 'initialize needs a string "protocolVersion"';
   if (!isObject(capabilities)) return 'initialize needs an object "capabilities"';

@@ -45,17 +45,20 @@ export interface LegacyInboundOptions {
 const MAX_URI = 8192;
 /** The most messages that may wait while `initialize` is being answered. */
 const MAX_WAITING = 100;
-/** A larger notification does not wait. Requests are bounded anyway. */
+/** A larger notification is dropped instead of waiting. The size of requests is limited elsewhere. */
 const MAX_WAITING_BYTES = 64 * 1024;
-/** What only a retry of 2026-07-28 carries (patterns/mrtr). Here, `completeRounds` carries it between the rounds. */
+/**
+ * Parameters that only a retry of 2026-07-28 has (patterns/mrtr). In this era, `completeRounds` passes them between the
+ * rounds.
+ */
 const OF_RETRIES = ['requestState', 'inputResponses'];
 
 /**
  * Serves one client of a handshake revision (2024-11-05 to 2025-11-25): turns the messages of one connection into
  * exchanges for a service.
  *
- * What only these revisions have ends here: the handshake, `ping`, `logging/setLevel`, `resources/subscribe`, and
- * requests from server to client.
+ * Some methods exist only in these revisions and do not reach the service: the handshake, `ping`, `logging/setLevel`,
+ * `resources/subscribe`, and requests from server to client.
  */
 export class LegacyInbound implements Connection {
   readonly caller = new SessionCaller();
@@ -66,7 +69,7 @@ export class LegacyInbound implements Connection {
   readonly #subscriptions: SessionSubscriptions;
   #phase: 'new' | 'opening' | 'open' = 'new';
   #closed: RpcError | undefined;
-  /** What came while `initialize` is being answered. */
+  /** Messages that came while `initialize` is being answered. */
   readonly #waiting = new Set<() => void>();
   #serverCapabilities: JsonObject = {};
   /** The last log level that was confirmed to the client. */
@@ -100,7 +103,7 @@ export class LegacyInbound implements Connection {
     if (method === Method.Ping) return request.answer(resultResponse(request.id, {}));
     if (this.#phase === 'opening') {
       if (this.#waiting.size >= MAX_WAITING) {
-        return refuse(request, 'Too many requests before the answer to initialize');
+        return refuse(request, 'Too many requests before initialize was answered');
       }
       const take = (): void => this.request(message, extra, request);
       request.onclose = () => void this.#waiting.delete(take);
@@ -109,7 +112,7 @@ export class LegacyInbound implements Connection {
     if (method === Method.Initialize) return void this.#initialize(request, params, extra);
     if (this.#phase === 'new') return refuse(request, `${method} came before initialize`);
     if (isNotificationMethod(method)) return refuse(request, `${method} is a notification and must not carry an id`);
-    // The subscriptions were lost with the upstream server. It may be back, so subscribe again.
+    // The subscriptions were lost with the upstream server. It may be available again, so subscribe again.
     if (this.#subscriptions.lapsed) this.#subscriptions.listen().catch(this.#onerror);
     const exchange = this.#exchange(request, method, params, extra);
     this.#answerWith(exchange, invoke(this.#serve, exchange));
@@ -121,7 +124,7 @@ export class LegacyInbound implements Connection {
       if (this.#waiting.size < MAX_WAITING && (extra?.bytes ?? 0) <= MAX_WAITING_BYTES) {
         return void this.#waiting.add(() => this.notification(message, extra));
       }
-      return this.#onerror(new Error(`${method} was dropped: too much came before the answer to initialize`));
+      return this.#onerror(new Error(`${method} was dropped: too many messages came before initialize was answered`));
     }
     if (this.#phase === 'new') {
       return this.#onerror(new Error(`${method} came before initialize and was ignored`));
@@ -138,7 +141,9 @@ export class LegacyInbound implements Connection {
     }
     if (!isNotificationMethod(method)) {
       return this.#onerror(
-        new Error(`A notification named ${JSON.stringify(method)} was ignored: MCP's begin with "notifications/"`),
+        new Error(
+          `A notification named ${JSON.stringify(method)} was ignored: MCP notifications begin with "notifications/"`,
+        ),
       );
     }
     invoke(this.#service, new NoticeExchange(this, method, params)).catch((error: unknown) =>

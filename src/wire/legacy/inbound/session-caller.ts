@@ -5,7 +5,7 @@ import { LATEST_LEGACY_REVISION, type Revision } from '../../../protocol/revisio
 import type { AuthInfo, Implementation } from '../../../protocol/types.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 
-/** The one caller of a session. A later change of its log level shows in every exchange at once. */
+/** The caller of a session. A later change of its log level applies to every exchange at once. */
 export class SessionCaller implements Caller {
   revision: Revision = LATEST_LEGACY_REVISION;
   clientInfo: Implementation | undefined;

@@ -8,7 +8,7 @@ import type { TotalLoad } from '../../total-load.ts';
 
 /** The most resource subscriptions of one session. */
 const MAX_SUBSCRIPTIONS = 1000;
-/** The measured memory of a subscription without its URI, in bytes. */
+/** The memory of a subscription without its URI, as measured. Bytes. */
 const SUBSCRIPTION_BYTES = 4096;
 
 interface Subscription {
@@ -26,7 +26,7 @@ export class SessionSubscriptions {
   readonly #service: Service;
   readonly #total: TotalLoad;
   readonly #onerror: (error: Error) => void;
-  /** Oldest first; more than one only until the newest is acknowledged. */
+  /** Oldest first. There is more than one only until the newest is acknowledged. */
   readonly #session: ListenExchange[] = [];
   /** Whether the service has shown that it supports subscriptions. */
   #offered = false;
@@ -50,7 +50,7 @@ export class SessionSubscriptions {
     return this.#begun;
   }
 
-  /** Whether the session should listen but cannot, because the upstream server was lost. */
+  /** Whether the session's subscription is missing because the upstream server was lost. */
   get lapsed(): boolean {
     return this.#lapsed;
   }
@@ -71,11 +71,11 @@ export class SessionSubscriptions {
     try {
       await now.acknowledged;
     } catch (error) {
-      // The exchange already heard of the end, or a newer one has replaced it.
+      // The exchange has already ended, or a newer one has replaced it.
       if (now.ended) return;
       this.#forget(now);
       this.#lapsed = this.#session.length === 0 && RpcError.from(error).code === CONNECTION_CLOSED;
-      // A service may have no subscriptions. Then it sends no notifications.
+      // A service need not support subscriptions. Then it sends no notifications.
       if (!this.#offered && RpcError.from(error).code === ErrorCode.MethodNotFound) return;
       throw error;
     }
@@ -100,7 +100,7 @@ export class SessionSubscriptions {
     }
     const bytes = bytesOf(uri);
     if (!this.#total.hasRoom(bytes, this.#bytes + bytes)) {
-      const message = 'All clients together are subscribed to too much; try again later';
+      const message = 'All clients together have too many subscriptions; try again later';
       return Promise.reject(new RpcError(ErrorCode.InvalidRequest, message));
     }
     const exchange = this.#open({ resourceSubscriptions: [uri] }, caller, () => this.#drop(uri, exchange));
@@ -162,7 +162,10 @@ export class SessionSubscriptions {
     if (this.#closed) exchange.abort(this.#closed);
     exchange.finished = invoke(this.#service, exchange)
       .then(
-        () => void exchange.over(new RpcError(ErrorCode.InternalError, 'The subscription ended before it began')),
+        () =>
+          void exchange.over(
+            new RpcError(ErrorCode.InternalError, 'The subscription ended before it was acknowledged'),
+          ),
         (thrown: unknown) => {
           const error = RpcError.from(thrown);
           if (!exchange.over(error) && !exchange.ended) this.#onerror(error);

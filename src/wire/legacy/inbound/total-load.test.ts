@@ -162,7 +162,7 @@ test('many sessions together are subscribed to no more than is taken, until they
     sessions.push(client);
     await client.send(...many);
   }
-  const message = 'All clients together are subscribed to too much; try again later';
+  const message = 'All clients together have too many subscriptions; try again later';
   expect(sessions[0]!.take().filter((answer) => 'error' in answer)).toEqual([]);
   expect(sessions.at(-1)!.take()).toContainEqual(expect.objectContaining({ error: { code: -32600, message } }));
   const late = await open();

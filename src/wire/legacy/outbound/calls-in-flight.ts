@@ -10,7 +10,7 @@ export interface CallInFlight {
   readonly exchange: Exchange;
   /** The progress token that the caller gave. */
   readonly token: RequestId | undefined;
-  /** The progress token that the server got for it. */
+  /** The progress token that was sent to the server. */
   readonly upstreamToken: RequestId | undefined;
   /** Created when the server first sends something that belongs to the call. */
   notices: NoticeQueue | undefined;
@@ -63,7 +63,7 @@ export class CallsInFlight {
     return this.#byExchange.get(exchange);
   }
 
-  /** The id of the call that uses this progress token towards the server. */
+  /** The id of the call with this progress token towards the server. */
   idOf(upstreamToken: unknown): RequestId | undefined {
     return this.#byToken.get(upstreamToken as RequestId);
   }

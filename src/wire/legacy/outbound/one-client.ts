@@ -39,7 +39,8 @@ export class OneClient implements Attribution {
   over(): void {}
 
   /**
-   * Some servers ask as soon as the session is open. A caller without a session gets the question with its first call.
+   * Some servers send a question as soon as the session is open. A caller without a session gets it with its first
+   * call.
    */
   async #nextCall(signal: AbortSignal, method: string): Promise<Exchange> {
     let begin!: (exchange: Exchange) => void;
@@ -48,8 +49,9 @@ export class OneClient implements Attribution {
     });
     this.#early.add(begin);
     try {
-      const late = (): RpcError => new RpcError(ErrorCode.InternalError, `No client is connected to answer ${method}`);
-      return await waitFor(begun, { signal, timeout: EARLY_QUESTION, late });
+      const timeoutError = (): RpcError =>
+        new RpcError(ErrorCode.InternalError, `No client is connected to answer ${method}`);
+      return await waitFor(begun, { signal, timeout: EARLY_QUESTION, timeoutError });
     } finally {
       this.#early.delete(begin);
     }

@@ -28,29 +28,27 @@ import type { OwnRequest } from './own-request.ts';
 import { ServerQuestions } from './server-questions.ts';
 import { TaskOwners } from './task-owners.ts';
 import { UpstreamListeners } from './upstream-listeners.ts';
-import { afterVisits, visitsFirst, visitsOf } from '../translate/url-required.ts';
+import { withoutUrlAnswers, needsUrlElicitation, urlQuestionsOf } from '../translate/url-required.ts';
 
 export interface OutboundOptions extends OpeningOptions {
   /** Assigns messages that name no call. Default: all calls belong to one client. */
   readonly attribution?: Attribution | undefined;
   /**
-   * Whether a log message may come on another stream than the response to its call, and so after it (Streamable HTTP).
-   * The response to a caller without a session that wants log messages then waits a moment for them, because they
-   * cannot be delivered later.
+   * Whether a log message may come on another stream than the response to its call, and so after the response
+   * (Streamable HTTP). The response then waits a moment for log messages, if the caller wants them and has no session.
+   * Without a session, they cannot be delivered later.
    */
   readonly streams?: boolean | undefined;
 }
 
 /**
- * Connects to a server of a handshake revision and returns it as a `Service`.
- *
- * `notifications/initialized` goes out with the first exchange, so that a caller exists for everything the server sends
- * after it.
+ * `notifications/initialized` is sent with the first exchange, so that there is a caller for everything that the server
+ * sends after it.
  *
  * Over Streamable HTTP, a request *from* the server belongs to the call on whose stream it comes. Otherwise nothing
- * names the call. All calls of a connection belong to one client, unless an `attribution` tells several apart. The
- * question is asked through the newest `tools/call`, or else through the newest call, and does not end with that call.
- * If no call is in flight, the newest `subscriptions/listen` carries it, or else the next call.
+ * names the call. By default all calls of a connection belong to one client; an `attribution` distinguishes several
+ * clients. The question is asked through the newest `tools/call`, or else through the newest call, and does not end
+ * with that call. If no call is in flight, the newest `subscriptions/listen` carries it, or else the next call.
  *
  * @throws RpcError if the handshake fails or takes too long. The transport is closed then.
  */
@@ -66,7 +64,7 @@ export async function connectLegacy(transport: Transport, options: OutboundOptio
 }
 
 /** How long a response waits for log messages of its call on another stream. Milliseconds. */
-const LATE = 10;
+const LATE_LOG_WAIT = 10;
 class LegacyOutbound implements Upstream {
   onclose: (() => void) | undefined;
   revision: Revision = LATEST_LEGACY_REVISION;
@@ -84,8 +82,8 @@ class LegacyOutbound implements Upstream {
   readonly #questions: ServerQuestions;
   #lastToken = 0;
   readonly #tasks = new TaskOwners();
-  /** What was cancelled or timed out recently. */
-  readonly #givenUp = { requests: new Recent(), tokens: new Recent(), calls: new Recent<Exchange>() };
+  /** The requests, progress tokens and calls that were cancelled or timed out recently. */
+  readonly #cancelled = { requests: new Recent(), tokens: new Recent(), calls: new Recent<Exchange>() };
   readonly #listeners: UpstreamListeners;
   #initialized = false;
   #closing = false;
@@ -99,7 +97,7 @@ class LegacyOutbound implements Upstream {
     this.#onerror = options.onerror ?? (() => {});
     const limit = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
     this.#ownLimits = { timeout: limit, maxTimeout: limit };
-    this.#listeners = new UpstreamListeners((method, params) => this.#own(method, params), this.#onerror);
+    this.#listeners = new UpstreamListeners((method, params) => this.#requestOwn(method, params), this.#onerror);
     this.#attribution = options.attribution ?? new OneClient(this.#calls, () => this.#listeners.newest);
     this.#questions = new ServerQuestions(this.#calls, this.#attribution, (response) => this.#reply(response));
   }
@@ -120,7 +118,7 @@ class LegacyOutbound implements Upstream {
     transport.onclose = () => this.#close();
     await transport.start();
     const { clientInfo, capabilities = {}, revision = LATEST_LEGACY_REVISION, openTimeout } = this.#options;
-    // No cancellation is sent for it: `initialize` MUST NOT be cancelled (basic/utilities/cancellation).
+    // No cancellation is sent if this times out: `initialize` MUST NOT be cancelled (basic/utilities/cancellation).
     const { result } = this.#pending.open(
       Method.Initialize,
       { protocolVersion: revision, capabilities, clientInfo },
@@ -132,7 +130,7 @@ class LegacyOutbound implements Upstream {
     if (profile?.era !== 'legacy') {
       throw new RpcError(
         ErrorCode.InternalError,
-        `The server speaks revision ${JSON.stringify(answer['protocolVersion'])}, which this client does not`,
+        `The server speaks revision ${JSON.stringify(answer['protocolVersion'])}, which this client does not speak`,
       );
     }
     this.revision = profile.revision;
@@ -159,29 +157,29 @@ class LegacyOutbound implements Upstream {
       this.#notify(NotificationMethod.Initialized, undefined);
     }
     if (exchange.method === Method.Listen) return this.#listeners.listen(exchange, this.discovered.capabilities);
-    if (!isNotificationMethod(exchange.method)) return this.#leveled(exchange);
+    if (!isNotificationMethod(exchange.method)) return this.#callAtLevel(exchange);
     this.#notify(exchange.method, withoutSender(exchange.params));
     return Promise.resolve({});
   };
 
   /** A caller without a session names its log level with each call. The server is told only when the level changes. */
-  #leveled(exchange: Exchange): Promise<JsonObject> {
+  #callAtLevel(exchange: Exchange): Promise<JsonObject> {
     const { session, logLevel } = exchange.caller;
-    const lowered =
+    const levelChange =
       session || logLevel === undefined || !this.discovered.capabilities['logging']
         ? undefined
         : this.#listeners.lower(logLevel, exchange.signal);
-    return lowered ? lowered.then(() => this.#call(exchange)) : this.#call(exchange);
+    return levelChange ? levelChange.then(() => this.#call(exchange)) : this.#call(exchange);
   }
 
   #call(exchange: Exchange): Promise<JsonObject> {
     if (isAborted(exchange)) return Promise.reject(abortReason(exchange));
     const { method } = exchange;
     const token: RequestId | undefined = exchange.params['_meta']?.[Meta.ProgressToken];
-    const visiting = visitsFirst(exchange);
+    const needsUrlVisit = needsUrlElicitation(exchange);
     let params = withoutSender(exchange.params);
     try {
-      if (visiting) params = afterVisits(method, params);
+      if (needsUrlVisit) params = withoutUrlAnswers(method, params);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -192,14 +190,14 @@ class LegacyOutbound implements Upstream {
       params = { ...params, _meta: { ...params['_meta'], [Meta.ProgressToken]: upstreamToken } };
     }
     const { id, result: answered } = this.#request(method, params, this.#limits);
-    const result = this.#logsLate(exchange) ? delayed(answered) : answered;
+    const result = this.#mayLogLate(exchange) ? delayed(answered) : answered;
     const call: CallInFlight = { exchange, token, upstreamToken, notices: undefined };
     this.#calls.add(id, call);
     const cancel = (): void => {
       const reason = RpcError.from(abortReason(exchange));
       if (!this.#pending.cancel(id, reason)) return;
-      this.#givenUp.calls.add(id, exchange);
-      this.#giveUp(id, reason.message);
+      this.#cancelled.calls.add(id, exchange);
+      this.#sendCancellation(id, reason.message);
     };
     onAbort(exchange, cancel);
     this.#attribution.began?.(exchange);
@@ -209,14 +207,14 @@ class LegacyOutbound implements Upstream {
       call.notices?.flush();
       offAbort(exchange, cancel);
       this.#calls.delete(id, call);
-      if (upstreamToken !== undefined && this.#givenUp.requests.has(id)) this.#givenUp.tokens.add(upstreamToken);
+      if (upstreamToken !== undefined && this.#cancelled.requests.has(id)) this.#cancelled.tokens.add(upstreamToken);
       if (answer) this.#tasks.answered(exchange, answer, upstreamToken);
     };
     result.then(done, () => done());
-    return visiting ? result.catch(visitsOf) : result;
+    return needsUrlVisit ? result.catch(urlQuestionsOf) : result;
   }
 
-  #logsLate({ caller: { session, logLevel } }: Exchange): boolean {
+  #mayLogLate({ caller: { session, logLevel } }: Exchange): boolean {
     const wanted = session === undefined && logLevel !== undefined;
     return wanted && this.#options.streams === true && this.discovered.capabilities['logging'] !== undefined;
   }
@@ -227,10 +225,10 @@ class LegacyOutbound implements Upstream {
   }
 
   /** Sends a request for the connection itself, not for one caller. */
-  #own(method: string, params: JsonObject): OwnRequest {
+  #requestOwn(method: string, params: JsonObject): OwnRequest {
     const { id, result } = this.#request(method, params, this.#ownLimits);
     const cancel = (reason: Error): void => {
-      if (this.#pending.cancel(id, reason)) this.#giveUp(id, reason.message);
+      if (this.#pending.cancel(id, reason)) this.#sendCancellation(id, reason.message);
     };
     return { result, cancel };
   }
@@ -240,15 +238,15 @@ class LegacyOutbound implements Upstream {
     return sent === SENT_AT_ONCE ? undefined : sent;
   };
 
-  readonly #expired = (id: RequestId, reason: string): void => this.#giveUp(id, reason);
+  readonly #expired = (id: RequestId, reason: string): void => this.#sendCancellation(id, reason);
 
-  #giveUp(id: RequestId, reason: string): void {
-    this.#givenUp.requests.add(id);
+  #sendCancellation(id: RequestId, reason: string): void {
+    this.#cancelled.requests.add(id);
     this.#notify(NotificationMethod.Cancelled, { requestId: id, reason });
   }
 
   #notify(method: string, params: JsonObject | undefined): void {
-    if (!this.#closed) this.#transport.send(notification(method, params)).catch(this.#unsaid);
+    if (!this.#closed) this.#transport.send(notification(method, params)).catch(this.#reportUnsent);
   }
 
   #receive(message: Message, extra: MessageExtra | undefined): void {
@@ -258,9 +256,9 @@ class LegacyOutbound implements Upstream {
       const response =
         'error' in message && message.id === undefined ? errorResponse(this.#pending.only, message.error) : message;
       const settled = this.#pending.settle(response, extra?.cause);
-      const late = settled ? undefined : this.#givenUp.calls.take(response.id);
-      if (late) this.#attribution.over(late);
-      if (!settled && !this.#givenUp.requests.has(response.id)) this.#onerror(unexpectedResponse(response));
+      const cancelledCall = settled ? undefined : this.#cancelled.calls.take(response.id);
+      if (cancelledCall) this.#attribution.over(cancelledCall);
+      if (!settled && !this.#cancelled.requests.has(response.id)) this.#onerror(unexpectedResponse(response));
     } else if ('id' in message) {
       this.#questions.receive(message, extra?.relatedRequestId);
     } else {
@@ -269,11 +267,11 @@ class LegacyOutbound implements Upstream {
   }
 
   #reply(response: Message): void {
-    if (!this.#closed) this.#transport.send(response).catch(this.#unsaid);
+    if (!this.#closed) this.#transport.send(response).catch(this.#reportUnsent);
   }
 
   /** After the connection was closed on purpose, failed sends are not reported. */
-  readonly #unsaid = (error: Error): void => {
+  readonly #reportUnsent = (error: Error): void => {
     if (!this.#closing) this.#onerror(error);
   };
 
@@ -283,8 +281,8 @@ class LegacyOutbound implements Upstream {
     return exchange && this.#calls.of(exchange);
   }
 
-  /** The only call in flight, if its caller has no session and so cannot hear the message in another way. */
-  #onlySessionless(): CallInFlight | undefined {
+  /** The only call in flight, if its caller has no session and so no other way to get the message. */
+  #onlyCallWithoutSession(): CallInFlight | undefined {
     const call = this.#calls.only;
     return call?.exchange.caller.session ? undefined : call;
   }
@@ -300,23 +298,25 @@ class LegacyOutbound implements Upstream {
         return this.#questions.cancel(requestId, new RpcError(ErrorCode.InternalError, why));
       }
       case NotificationMethod.TaskStatus: {
-        this.#tasks.said(params);
-        // On a connection that several clients share, the only session that listens need not be the owner's.
+        this.#tasks.status(params);
+        // On a connection that several clients share, the only session with a listener may not be the task's owner.
         const only = this.#options.attribution ? undefined : this.#listeners.onlySession;
         const session = this.#tasks.sessionOf(params['taskId'], only);
         if (session) this.#listeners.deliver(method, params, session);
         return;
       }
       case NotificationMethod.Message: {
-        const whose = this.#calls.get(related) ?? this.#attributed();
-        if (whose) return this.#tell(whose, method, params);
+        const call = this.#calls.get(related) ?? this.#attributed();
+        if (call) return this.#queueNotification(call, method, params);
         break;
       }
       default: {
         // Change notifications go to every listener. For an unknown notification, the stream tells which call it
         // belongs to.
-        const whose = KNOWN_NOTICES.has(method) ? undefined : (this.#calls.get(related) ?? this.#onlySessionless());
-        if (whose) return this.#tell(whose, method, params);
+        const call = KNOWN_NOTICES.has(method)
+          ? undefined
+          : (this.#calls.get(related) ?? this.#onlyCallWithoutSession());
+        if (call) return this.#queueNotification(call, method, params);
       }
     }
     this.#listeners.deliver(method, params);
@@ -334,14 +334,14 @@ class LegacyOutbound implements Upstream {
           { ...params, progressToken: task.token },
           task.session,
         );
-      if (this.#givenUp.tokens.has(token)) return;
+      if (this.#cancelled.tokens.has(token)) return;
       return this.#onerror(new Error(`Progress was ignored: ${JSON.stringify(token)} belongs to no active request`));
     }
     this.#pending.extend(id);
-    this.#tell(call, NotificationMethod.Progress, { ...params, progressToken: call.token });
+    this.#queueNotification(call, NotificationMethod.Progress, { ...params, progressToken: call.token });
   }
 
-  #tell(call: CallInFlight, method: string, params: JsonObject): void {
+  #queueNotification(call: CallInFlight, method: string, params: JsonObject): void {
     call.notices ??= new NoticeQueue(call.exchange, this.#onerror);
     call.notices.push(method, params);
   }
@@ -364,7 +364,7 @@ async function delayed(answer: Promise<JsonObject>): Promise<JsonObject> {
   try {
     return await answer;
   } finally {
-    await new Promise<void>((resolve) => void setTimeout(() => setImmediate(resolve), LATE));
+    await new Promise<void>((resolve) => void setTimeout(() => setImmediate(resolve), LATE_LOG_WAIT));
   }
 }
 
@@ -373,7 +373,7 @@ async function delayed(answer: Promise<JsonObject>): Promise<JsonObject> {
  * changes). A server with prompts or resources of such a revision may complete their arguments.
  */
 function declared(capabilities: JsonObject, { unknown: { properties } }: RevisionProfile): JsonObject {
-  const unsaid = properties.ServerCapabilities?.includes('completions') === true;
-  const may = capabilities['prompts'] !== undefined || capabilities['resources'] !== undefined;
-  return unsaid && may ? { completions: {}, ...capabilities } : capabilities;
+  const undeclared = properties.ServerCapabilities?.includes('completions') === true;
+  const mayComplete = capabilities['prompts'] !== undefined || capabilities['resources'] !== undefined;
+  return undeclared && mayComplete ? { completions: {}, ...capabilities } : capabilities;
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../jsonrpc/message.ts';
 /** A request that a connection makes for itself, not for one caller. */
 export interface OwnRequest {
   readonly result: Promise<JsonObject>;
-  /** Tells the server that nothing waits for the response any more. Does nothing after the response. */
+  /** Cancels the request on the server too. Does nothing after the response. */
   cancel(reason: Error): void;
 }
 

@@ -12,10 +12,13 @@ import { Method } from '../../../protocol/methods.ts';
 import type { Attribution } from './attribution.ts';
 import type { CallsInFlight } from './calls-in-flight.ts';
 
-/** Questions of the server that may be open at a time. */
+/** How many questions of the server may be open at a time. */
 const MAX_QUESTIONS = 1000;
 
-/** The questions of a server (sampling, roots, elicitation, ping), each asked through a call of the client it is for. */
+/**
+ * The questions of a server (sampling, roots, elicitation, ping). Each is asked through a call of the client that it is
+ * for.
+ */
 export class ServerQuestions {
   readonly #calls: CallsInFlight;
   readonly #attribution: Attribution;
@@ -28,7 +31,7 @@ export class ServerQuestions {
     this.#reply = reply;
   }
 
-  /** @param related the request on whose stream the question came. */
+  /** @param related the call on whose stream the question came. */
   receive({ id, method, params = {} }: Request, related: RequestId | undefined): void {
     if (method === Method.Ping) return this.#reply(resultResponse(id, {}));
     if (this.#open.has(id)) {
@@ -47,20 +50,20 @@ export class ServerQuestions {
     );
   }
 
-  /** The server takes a question back. */
+  /** The server has cancelled a question. */
   cancel(id: RequestId, reason: RpcError): void {
     const controller = this.#open.get(id);
     this.#open.delete(id);
     controller?.abort(reason);
   }
 
-  /** The connection is over: nobody waits for the answers. */
+  /** The connection has closed, so no answer can be sent. */
   close(reason: Error): void {
     for (const controller of this.#open.values()) controller.abort(reason);
     this.#open.clear();
   }
 
-  /** Not answered where the server took the question back meanwhile. */
+  /** Sends the response, unless the server has cancelled the question meanwhile. */
   #answer(id: RequestId, response: Message): void {
     if (this.#open.delete(id)) this.#reply(response);
   }
@@ -71,18 +74,18 @@ export class ServerQuestions {
     related: RequestId | undefined,
     signal: AbortSignal,
   ): Promise<JsonObject> {
-    // Where a bridge guessed on whose stream it sends the question, another call may have asked it.
-    const own = this.#calls.get(related)?.exchange;
-    if (own) return own.ask(method, params, { signal, outlivesRequest: this.#calls.size > 1 });
+    // If a bridge had to guess on whose stream to send the question, another call may have asked it.
+    const relatedExchange = this.#calls.get(related)?.exchange;
+    if (relatedExchange) return relatedExchange.ask(method, params, { signal, outlivesRequest: this.#calls.size > 1 });
     for (;;) {
       const exchange = await this.#attribution.question(signal, method);
       signal.throwIfAborted();
       // Any of several calls may have asked, so the question does not end with the call that carries it.
-      const guessed = this.#calls.size > 1;
+      const ambiguous = this.#calls.size > 1;
       try {
-        return await exchange.ask(method, params, { signal, outlivesRequest: guessed });
+        return await exchange.ask(method, params, { signal, outlivesRequest: ambiguous });
       } catch (error) {
-        if (!guessed || !(error instanceof NotAsked) || this.#calls.size === 0) throw error;
+        if (!ambiguous || !(error instanceof NotAsked) || this.#calls.size === 0) throw error;
       }
     }
   }

@@ -6,29 +6,29 @@ interface Change<Value> {
   readonly value: Value;
   readonly request: OwnRequest;
   readonly done: Promise<void>;
-  /** How many callers wait for it. */
+  /** How many callers wait for this change. */
   waiting: number;
 }
 
 /**
- * Something that a connection sets at the server and that several callers share: its log level, or whether it is
- * subscribed to a resource. Only one request at a time changes it, because over HTTP two could arrive in the wrong order.
+ * A setting of the server that several callers share: its log level, or whether the connection is subscribed to a
+ * resource. Only one request at a time changes it, because over HTTP two requests could arrive in the wrong order.
  */
 export class ServerSetting<Value extends string | boolean> {
   readonly #request: (value: Value) => OwnRequest;
-  /** The value that the connection needs. Undefined if any will do. */
+  /** The value that the connection needs. Undefined if any value is acceptable. */
   readonly #wanted: () => Value | undefined;
   #value: Value | undefined;
   #change: Change<Value> | undefined;
 
-  /** @param value what the server has at the beginning, if that is known. */
+  /** @param value the server's value at the beginning, if known. */
   constructor(request: (value: Value) => OwnRequest, wanted: () => Value | undefined, value?: Value) {
     this.#request = request;
     this.#wanted = wanted;
     this.#value = value;
   }
 
-  /** What the server has. Undefined if that is unknown. */
+  /** The server's value. Undefined if it is unknown. */
   get value(): Value | undefined {
     return this.#value;
   }
@@ -82,9 +82,9 @@ export class ServerSetting<Value extends string | boolean> {
     } finally {
       change.waiting -= 1;
       if (change.waiting === 0 && this.#change === change) {
-        // The server may have made the change or not.
+        // The server may or may not have made the change.
         this.#over(change, undefined);
-        change.request.cancel(new RpcError(ErrorCode.InternalError, 'Nobody waits for it any more'));
+        change.request.cancel(new RpcError(ErrorCode.InternalError, 'No caller waits for this change any more'));
       }
     }
   }

@@ -12,9 +12,9 @@ test('an answer with a task keeps its token', () => {
   const tokens = new TaskOwners();
   tokens.answered(call(), task('a'), 1);
   expect(tokens.ofToken(1)).toEqual({ session, token: 'p' });
-  tokens.said({ taskId: 'a', status: 'input_required' });
+  tokens.status({ taskId: 'a', status: 'input_required' });
   expect(tokens.ofToken(1)).toBeDefined();
-  tokens.said({ taskId: 'a', status: 'completed' });
+  tokens.status({ taskId: 'a', status: 'completed' });
   expect(tokens.ofToken(1)).toBeUndefined();
 });
 

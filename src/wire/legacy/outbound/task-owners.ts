@@ -6,7 +6,7 @@ import { Recent } from '../../../base/recent.ts';
 const MAX_TASKS = 1000;
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
-/** The caller that receives a task's progress, and the token that it gave. */
+/** The session that receives a task's progress, and the progress token that its caller gave. */
 export interface TaskToken {
   readonly session: Session;
   readonly token: RequestId;
@@ -15,21 +15,21 @@ export interface TaskToken {
 /**
  * Remembers which session each task of a server belongs to. The server sends status notifications to the whole
  * connection, which sessions may share (2025-11-25, basic/utilities/tasks: Task Status Notification is for the
- * requestor). The progress token of the request that began it stays in use until the task has ended (2025-11-25,
- * basic/utilities/progress: Behavior Requirements, 3). A caller without a session can receive neither.
+ * requestor). The progress token of the request that created a task stays in use until the task has ended (2025-11-25,
+ * basic/utilities/progress: Behavior Requirements, 3). A caller without a session receives neither status nor progress.
  */
 export class TaskOwners {
   /** By task id. */
   readonly #tasks = new Recent<{ readonly session: Session | undefined; readonly token: RequestId | undefined }>(
     MAX_TASKS,
   );
-  /** By the token that the server got. */
+  /** By the progress token that was sent to the server. */
   readonly #tokens = new Recent<TaskToken>(MAX_TASKS);
 
-  /** Reads a response of the server. It may begin a task, or say that one has ended. */
+  /** Reads a response of the server. It may create a task, or show that a task has ended. */
   answered({ method, params, caller: { session } }: Exchange, answer: JsonObject, upstreamToken?: RequestId): void {
     if (method === 'tasks/result') return this.#end(params['taskId']);
-    this.said(answer);
+    this.status(answer);
     const task: unknown = isObject(params['task']) ? answer['task'] : undefined;
     if (!isObject(task) || typeof task['taskId'] !== 'string') return;
     this.#tasks.add(task['taskId'], { session, token: upstreamToken });
@@ -38,7 +38,7 @@ export class TaskOwners {
   }
 
   /** Reads a task's status from a notification or a response. */
-  said({ taskId, status }: JsonObject): void {
+  status({ taskId, status }: JsonObject): void {
     if (ENDED.has(status)) this.#end(taskId);
   }
 
@@ -48,7 +48,7 @@ export class TaskOwners {
     return known ? known.session : only;
   }
 
-  /** The caller and token for a progress token that the server got. */
+  /** The session and its token for a progress token that was sent to the server. */
   ofToken(upstreamToken: unknown): TaskToken | undefined {
     return this.#tokens.get(upstreamToken);
   }

@@ -21,8 +21,8 @@ interface Listener {
 const LIST_FILTERS = new Map(LIST_CHANGES.map(([filter, notice]) => [notice as string, filter]));
 
 /**
- * The listeners of a server of a handshake revision. The server sends everything to the whole connection. Change
- * notifications go to the listeners that asked for them. Everything else goes once to each session. Several listeners
+ * The listeners of a server of a handshake revision. The server sends each notification once for the whole connection.
+ * Change notifications go to the listeners that asked for them. All others go once to each session. Several listeners
  * share one resource subscription. The connection's log level is the least severe that any listener wants.
  */
 export class UpstreamListeners {
@@ -42,7 +42,7 @@ export class UpstreamListeners {
     this.#onerror = onerror;
   }
 
-  /** The listener that began last. */
+  /** The newest listener. */
   get newest(): Exchange | undefined {
     let newest: Exchange | undefined;
     for (const { exchange } of this.#listeners) if (!isAborted(exchange)) newest = exchange;
@@ -175,7 +175,10 @@ function honoured(filter: SubscriptionFilter, uris: string[], capabilities: Json
   };
 }
 
-/** The level that serves all listeners: everything, if any of them named no level. Undefined if none named one. */
+/**
+ * The level that serves all listeners: all messages if any listener named no level. Undefined if there are no listeners
+ * with a level.
+ */
 function leastSevere(levels: readonly (LogLevel | undefined)[]): LogLevel | undefined {
   if (levels.every((level) => level === undefined)) return undefined;
   if (levels.includes(undefined)) return 'debug';

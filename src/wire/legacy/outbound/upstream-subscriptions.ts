@@ -42,7 +42,7 @@ export class UpstreamSubscriptions {
     try {
       await subscribed.adjust();
     } catch (error) {
-      // A subscription that ended with its connection is not reported, nor one that may never have been made.
+      // A failure is not reported if the connection has closed, or if the subscription may never have been made.
       if (made && !this.#retired) this.#onerror(error as Error);
     }
     if (resource.listeners === 0 && this.#resources.get(uri) === resource) this.#resources.delete(uri);

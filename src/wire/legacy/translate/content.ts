@@ -24,10 +24,11 @@ function knowsContent({ audio, structuredContent, unknown: { properties } }: Rev
 /** Changes a content block to one that the revision knows. */
 export function shapeBlock(block: JsonObject, profile: RevisionProfile): JsonObject {
   const { type, annotations } = block;
-  if (type === 'audio' && !profile.audio) return told(`[audio, ${String(block['mimeType'])}]`, annotations, profile);
+  if (type === 'audio' && !profile.audio)
+    return describedAsText(`[audio, ${String(block['mimeType'])}]`, annotations, profile);
   if (type === 'resource_link') {
     if (!profile.structuredContent)
-      return told(`${String(block['name'])}: ${String(block['uri'])}`, annotations, profile);
+      return describedAsText(`${String(block['name'])}: ${String(block['uri'])}`, annotations, profile);
     return shapeAnnotations(without(block, profile.unknown.properties.ResourceLink), profile);
   }
   return shapeAnnotations(block, profile);
@@ -39,7 +40,7 @@ export function shapeAnnotations(annotated: JsonObject, { unknown: { properties 
   return inside(annotated, 'annotations', (annotations) => without(annotations, properties.Annotations));
 }
 
-function told(text: string, annotations: unknown, profile: RevisionProfile): JsonObject {
+function describedAsText(text: string, annotations: unknown, profile: RevisionProfile): JsonObject {
   const block = { type: 'text', text };
   return isObject(annotations) ? shapeAnnotations({ ...block, annotations }, profile) : block;
 }

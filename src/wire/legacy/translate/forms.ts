@@ -34,7 +34,7 @@ export function plainForm(schema: JsonObject): PlainForm {
   const { properties, required } = schema;
   if (!isObject(properties)) return { schema, restore: (content) => content };
   const demanded: readonly unknown[] = Array.isArray(required) ? required : [];
-  const taken = new Set(Object.keys(properties));
+  const usedNames = new Set(Object.keys(properties));
   const fields: [string, unknown][] = [];
   const choices: Several[] = [];
   for (const [name, field] of Object.entries<unknown>(properties)) {
@@ -42,13 +42,13 @@ export function plainForm(schema: JsonObject): PlainForm {
       fields.push([name, isObject(field) ? plainField(field) : field]);
       continue;
     }
-    const made = booleans(name, field, taken);
-    for (const one of made) fields.push(one);
+    const converted = booleans(name, field, usedNames);
+    for (const one of converted) fields.push(one);
     choices.push({
       name,
       required: demanded.includes(name),
       mayBeEmpty: !(field['minItems'] > 0),
-      fields: optionsOf(name, field).map(({ value }, index) => [made[index]![0], value] as const),
+      fields: optionsOf(name, field).map(({ value }, index) => [converted[index]![0], value] as const),
     });
   }
   const chosen = new Set<unknown>(choices.map(({ name }) => name));
@@ -68,13 +68,13 @@ function plainField(field: JsonObject): JsonObject {
 }
 
 /** One boolean field for each option, with a name and title that show the question and the option. */
-function booleans(name: string, field: JsonObject, taken: Set<string>): [string, JsonObject][] {
+function booleans(name: string, field: JsonObject, usedNames: Set<string>): [string, JsonObject][] {
   const { title = name, description, default: chosen } = field;
   const preset = Array.isArray(chosen) ? new Set<unknown>(chosen) : undefined;
   return optionsOf(name, field).map((option) => {
     let own = `${name}.${option.value}`;
-    while (taken.has(own)) own += '_';
-    taken.add(own);
+    while (usedNames.has(own)) own += '_';
+    usedNames.add(own);
     const shown: JsonObject = { type: 'boolean', title: `${String(title)}: ${option.title}` };
     if (description !== undefined) shown['description'] = description;
     if (preset) shown['default'] = preset.has(option.value);
@@ -94,7 +94,7 @@ function listedOptions(name: string, { items }: JsonObject): readonly Option[] {
   if (options !== undefined) return options;
   throw new RpcError(
     ErrorCode.InternalError,
-    `elicitation/create was not sent: field ${JSON.stringify(name)} is a list whose items are not a choice`,
+    `elicitation/create was not sent: the items of list field ${JSON.stringify(name)} are not an enum`,
   );
 }
 

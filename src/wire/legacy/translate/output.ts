@@ -16,8 +16,8 @@ export function shapeOutput(result: JsonObject, profile: RevisionProfile): JsonO
 }
 
 /**
- * Whether a revision allows this value. Some revisions allow only objects (2025-11-25, server/tools: Structured
- * Content).
+ * Whether a revision allows this value as structured content. Some revisions allow only objects (2025-11-25,
+ * server/tools: Structured Content).
  */
 function knowsOutput(value: unknown, { structuredContent, anyOutput }: RevisionProfile): boolean {
   return structuredContent && (anyOutput || isObject(value));

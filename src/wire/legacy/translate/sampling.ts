@@ -23,8 +23,8 @@ export function shapeSampling(params: JsonObject, profile: RevisionProfile): Jso
   const { messages } = bare;
   if (!Array.isArray(messages)) return bare;
   const several = messages.some((message) => isObject(message) && Array.isArray(message['content']));
-  const apart = several ? messages.flatMap(takenApart) : messages;
-  const known = each(apart, (message) => inside(message, 'content', (block) => plainBlock(block, profile)));
+  const split = several ? messages.flatMap(splitBlocks) : messages;
+  const known = each(split, (message) => inside(message, 'content', (block) => plainBlock(block, profile)));
   return put(bare, 'messages', known);
 }
 
@@ -35,7 +35,7 @@ function withKnownResults(message: JsonObject, profile: RevisionProfile): JsonOb
   return inside(put(message, 'content', each(message['content'], shape)), 'content', shape);
 }
 
-function takenApart(message: unknown): unknown {
+function splitBlocks(message: unknown): unknown {
   if (!isObject(message) || !Array.isArray(message['content'])) return message;
   return message['content'].map((content: unknown) => ({ ...message, content }));
 }

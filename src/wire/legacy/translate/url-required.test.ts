@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { RpcError } from '../../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { McpErrorCode } from '../../../protocol/errors.ts';
-import { afterVisits, visitsOf } from './url-required.ts';
+import { withoutUrlAnswers, urlQuestionsOf } from './url-required.ts';
 
 const visited = { 'visit-1': { action: 'accept' } };
 
@@ -16,20 +16,20 @@ function refused(run: () => unknown): RpcError {
 }
 
 test('the client’s answers to required URLs are not sent to the server', () => {
-  expect(afterVisits('tools/call', { name: 't', inputResponses: visited })).toEqual({ name: 't' });
-  expect(afterVisits('tools/call', { name: 't' })).toEqual({ name: 't' });
+  expect(withoutUrlAnswers('tools/call', { name: 't', inputResponses: visited })).toEqual({ name: 't' });
+  expect(withoutUrlAnswers('tools/call', { name: 't' })).toEqual({ name: 't' });
 });
 
 test('a declined URL does not count as visited', () => {
   const inputResponses = { ...visited, 'visit-2': { action: 'decline' } };
-  expect(refused(() => afterVisits('tools/call', { inputResponses })).code).toBe(-32600);
+  expect(refused(() => withoutUrlAnswers('tools/call', { inputResponses })).code).toBe(-32600);
 });
 
 test.each<[string, JsonObject]>([
   ['by itself', {}],
   ['with answers, which would be taken for visits otherwise', { inputResponses: visited }],
 ])('a state that no server with a handshake gives is refused, %s: the call is not made twice', (_, params) => {
-  const error = refused(() => afterVisits('tools/call', { name: 't', requestState: 'ew1.changed', ...params }));
+  const error = refused(() => withoutUrlAnswers('tools/call', { name: 't', requestState: 'ew1.changed', ...params }));
   expect(error.code).toBe(-32602);
   expect(error.message).toContain('call again without it');
 });
@@ -37,7 +37,7 @@ test.each<[string, JsonObject]>([
 test('an error that names addresses is as many questions, and any other stays one', () => {
   const data = { elicitations: [{ mode: 'url', elicitationId: '1', url: 'https://a.example/', message: 'Log in' }] };
   const code = McpErrorCode.UrlElicitationRequired;
-  expect(visitsOf(new RpcError(code, 'First', { data }))).toEqual({
+  expect(urlQuestionsOf(new RpcError(code, 'First', { data }))).toEqual({
     resultType: 'input_required',
     inputRequests: {
       'visit-1': {
@@ -47,5 +47,5 @@ test('an error that names addresses is as many questions, and any other stays on
     },
   });
   for (const error of [new RpcError(code, 'First', { data: { elicitations: [] } }), new RpcError(-32603, 'x')])
-    expect(refused(() => visitsOf(error))).toBe(error);
+    expect(refused(() => urlQuestionsOf(error))).toBe(error);
 });

@@ -10,18 +10,18 @@ import { REVISIONS } from '../../../protocol/revisions.ts';
  * server answers with an error if a URL must be visited before the call is repeated (2025-11-25, client/elicitation:
  * URL Elicitation Required Error). The caller gets the URL as an ordinary question, and its retry repeats the call.
  */
-export function visitsFirst({ method, caller }: Exchange): boolean {
+export function needsUrlElicitation({ method, caller }: Exchange): boolean {
   return CAN_REQUIRE_INPUT.has(method) && REVISIONS[caller.revision].era === 'modern';
 }
 
 /**
  * Removes the caller's answers to URL elicitations from the parameters of the call.
  *
- * @throws RpcError −32600 if the caller visited none. −32602 if the caller sends a `requestState`: a legacy server
- * issues none, so the state was changed, or its call is forgotten and must not run twice (2026-07-28,
- * basic/patterns/mrtr: Server Requirements).
+ * @throws RpcError −32600 if the caller opened none of the URLs. −32602 if the caller sends a `requestState`: a legacy
+ * server issues none, so either the state was changed, or its call is no longer known and must not run twice
+ * (2026-07-28, basic/patterns/mrtr: Server Requirements).
  */
-export function afterVisits(method: string, params: JsonObject): JsonObject {
+export function withoutUrlAnswers(method: string, params: JsonObject): JsonObject {
   const { inputResponses, requestState, ...bare } = params;
   if (requestState !== undefined) {
     throw new RpcError(
@@ -37,7 +37,7 @@ export function afterVisits(method: string, params: JsonObject): JsonObject {
 }
 
 /** The URL questions in an error. Rethrows any other error. */
-export function visitsOf(error: unknown): JsonObject {
+export function urlQuestionsOf(error: unknown): JsonObject {
   if (!(error instanceof RpcError) || error.code !== McpErrorCode.UrlElicitationRequired) throw error;
   const elicitations: unknown = isObject(error.data) ? error.data['elicitations'] : undefined;
   const visits = (Array.isArray(elicitations) ? elicitations : []).filter(

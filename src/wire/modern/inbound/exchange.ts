@@ -10,7 +10,7 @@ import type { SubscriptionFilter } from '../../../protocol/types.ts';
 import { SENT_AT_ONCE, type MessageExtra, type ReplyChannel } from '../../../transport/transport.ts';
 import { HeldNotices } from '../../held-notices.ts';
 
-/** One HTTP request or one line of an exchange that can be answered now. */
+/** One request of the caller that an exchange can answer now. */
 export interface Round {
   readonly id: RequestId;
   readonly caller: Caller;
@@ -27,13 +27,15 @@ export type Asker = (
   options: AskOptions | undefined,
 ) => Promise<JsonObject>;
 
-/** The most that is held while no request can carry it, or before the acknowledgement. */
+/**
+ * The limits of notifications that are held while there is no request to send them on, or before the acknowledgement.
+ */
 const HELD = { count: 100, size: 256 * 1024 };
 /** Created once, because creating an error for each response is slow. */
 const ANSWERED = new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
 /**
- * A request without a session. It lives as long as its handler works on it. While questions to the caller are open, it
- * has no round. The caller's next request with its state becomes its round.
+ * An exchange without a session. It lasts as long as its handler works. While questions to the caller are open, it has
+ * no round. The caller's next request with its state becomes its round.
  */
 export class ModernExchange extends BaseExchange implements Exchange {
   readonly method: string;
@@ -80,15 +82,15 @@ export class ModernExchange extends BaseExchange implements Exchange {
     this.#release();
   }
 
-  /** The request has been answered. Nothing may follow the response. */
+  /** The request has been answered. Nothing may be sent after the response. */
   answered(): void {
     this.#round = undefined;
     if (!this.ended) this.settle(ANSWERED);
   }
 
   /**
-   * Aborts the handler: the caller has cancelled or is gone, or the request was answered while the handler is still
-   * working.
+   * Aborts the handler, because the caller has cancelled or disconnected, or because the request was answered while the
+   * handler still works.
    */
   override abort(reason: Error): void {
     if (this.ended && this.ended !== ANSWERED) return;
@@ -110,7 +112,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
 
   #send({ reply }: Round, method: string, params: JsonObject): Promise<void> {
     const sent = reply.notify(notification(method, params));
-    // Code that awaits it gets the error. If nothing awaits it, the rejection must not end the process. The reply
+    // Code that awaits this gets the error. If nothing awaits it, the rejection must not end the process. The reply
     // reports the failure.
     if (sent !== SENT_AT_ONCE) sent.catch(() => {});
     return paced(sent);
@@ -123,8 +125,8 @@ export class ModernExchange extends BaseExchange implements Exchange {
   }
 
   /**
-   * Sends to a subscription, each message with the id of the request. The acknowledgement comes first, and then only
-   * what it named (2026-07-28, patterns/subscriptions: Opening a Stream; Acknowledgment).
+   * Sends a notification to a subscription, with the id of the request. The acknowledgement is sent first. After it,
+   * only notifications that it named are sent (2026-07-28, patterns/subscriptions: Opening a Stream; Acknowledgment).
    */
   #toSubscriber(method: string, params: JsonObject = {}): Promise<void> {
     const first = method === NotificationMethod.Acknowledged;
@@ -164,7 +166,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
 
   #hold(method: string, params: JsonObject): Promise<void> {
     const held = new Promise<void>((resolve) => {
-      // What cannot be written as JSON fails now, not when it is sent.
+      // Fail now, not when it is sent, if the notification cannot be written as JSON.
       JSON.stringify(params);
       (this.#held ??= new HeldNotices(HELD)).push(method, params);
       resolve();

@@ -37,27 +37,27 @@ import { Subscriptions } from './subscriptions.ts';
 import { StateSeal, type RequestState, type StateBinding } from './sealed-state.ts';
 
 export interface ModernInboundOptions {
-  /** Hears of what no caller can be told. */
+  /** Called with errors that cannot be reported to a caller. */
   readonly onerror: (error: Error) => void;
-  /** The revisions that are served on this side, in the order in which callers are told of them. */
+  /** The revisions that are served here, in the order in which errors list them. */
   readonly supportedVersions: readonly string[];
-  /** Who answers, as results say. */
+  /** The server information in each result. */
   readonly serverInfo: Implementation | undefined;
-  /** Milliseconds that a caller may take to come again with its answers. */
+  /** How long a caller may take to retry with its answers. Milliseconds. */
   readonly askTimeout: number;
   readonly maxSuspended: number;
   readonly maxSuspendedPerPrincipal: number;
-  /** Open `subscriptions/listen` requests. */
+  /** The most open `subscriptions/listen` requests. */
   readonly maxSubscriptions: number;
   readonly maxSubscriptionsPerPrincipal: number;
   readonly stateKey: string | Uint8Array | undefined;
   /** Whether a `requestState` of the service is sealed, so that callers cannot read or change it. */
   readonly sealState: boolean;
-  /** Whether a request may be run again from the start by a process that does not remember it. */
+  /** Whether a request may run again from the start in a process that does not remember it. */
   readonly safeToRerun: SafeToRerun;
 }
 
-/** What only revisions with a handshake have: no service is asked for it. */
+/** Methods that only handshake revisions have. They never reach the service. */
 const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
   Method.Initialize,
   Method.Ping,
@@ -66,8 +66,8 @@ const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
   Method.Unsubscribe,
 ]);
 /**
- * Notifications that mean nothing here, or came too late to mean anything. Behind the service a request of somebody
- * else may have the id, or a question the token, that they name.
+ * Notifications that have no meaning without a session, or whose request has ended. They must not reach the service:
+ * behind it, the same id or progress token may belong to another caller.
  */
 const IGNORED: ReadonlySet<string> = new Set([
   NotificationMethod.Cancelled,
@@ -76,9 +76,9 @@ const IGNORED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Serves callers of the revision without sessions (2026-07-28): each request says who sends it, and stands for itself.
- * One inbound serves any number of connections; what it shares between them are the exchanges that wait for their
- * callers, and the key that seals what these carry.
+ * Serves callers of the revision without sessions (2026-07-28). Each request describes its sender and is independent.
+ * One inbound serves any number of connections. They share the suspended exchanges and the key that seals request
+ * states.
  */
 export class ModernInbound {
   readonly #service: Service;
@@ -86,7 +86,7 @@ export class ModernInbound {
   readonly #results: ResultShaper;
   readonly #seal: StateSeal;
   readonly #suspended: SuspendedRequests<InputRounds>;
-  /** Being answered now; those that wait for their callers are not among them. */
+  /** Exchanges that are being answered now. Suspended exchanges are not included. */
   readonly #running = new Set<ModernExchange>();
   readonly #subscriptions: Subscriptions;
   readonly #inputRounds = new WeakMap<ModernExchange, InputRounds>();
@@ -106,7 +106,7 @@ export class ModernInbound {
     });
   }
 
-  /** Exchanges that wait for their callers. */
+  /** The number of suspended exchanges. */
   get suspended(): number {
     return this.#suspended.size;
   }
@@ -114,13 +114,13 @@ export class ModernInbound {
   /** Answers one request. Never throws. */
   request(message: Request, extra: MessageExtra | undefined, reply: ReplyChannel): void {
     try {
-      this.#take(message, extra, reply);
+      this.#accept(message, extra, reply);
     } catch (thrown) {
       this.#refuse(message, reply, RpcError.from(thrown));
     }
   }
 
-  /** Takes in one notification. Returns why it was refused, if it was; that is reported too. Never throws. */
+  /** Handles one notification. Returns the error if it was refused. The error is also reported. Never throws. */
   notification(message: Notification, extra: MessageExtra | undefined): RpcError | undefined {
     const { onerror, supportedVersions } = this.#options;
     if (IGNORED.has(message.method)) return undefined;
@@ -132,8 +132,8 @@ export class ModernInbound {
         );
       }
       const caller = readCaller(message, extra, supportedVersions);
-      const nowhere: ReplyChannel = { notify: () => Promise.resolve(), answer: () => {}, onclose: undefined };
-      const round: Round = { id: '', caller, extra, reply: nowhere, progressToken: undefined };
+      const noReply: ReplyChannel = { notify: () => Promise.resolve(), answer: () => {}, onclose: undefined };
+      const round: Round = { id: '', caller, extra, reply: noReply, progressToken: undefined };
       const exchange = new ModernExchange(message.method, message.params ?? {}, round, this.#ask);
       invoke(this.#service, exchange).catch((error: unknown) => onerror(RpcError.from(error)));
       return undefined;
@@ -144,7 +144,10 @@ export class ModernInbound {
     }
   }
 
-  /** The client will send nothing more: the subscriptions that are answered by these would wait for ever. */
+  /**
+   * The client will send nothing more. Ends the subscriptions with these replies, because otherwise they would never
+   * end.
+   */
   endSubscriptions(replies: ReadonlySet<ReplyChannel>): void {
     const reason = new RpcError(CONNECTION_CLOSED, 'The client has closed its side of the connection');
     for (const exchange of this.#subscriptions) {
@@ -153,9 +156,9 @@ export class ModernInbound {
   }
 
   /**
-   * Takes no more requests, ends subscriptions and what waits for its caller, and lets what is being answered finish.
+   * Refuses new requests, ends subscriptions and suspended exchanges, and lets requests in progress finish.
    *
-   * @param timeout milliseconds after which the rest is given up.
+   * @param timeout milliseconds after which unfinished requests are ended with an error.
    */
   async close(timeout: number): Promise<void> {
     this.#closed = true;
@@ -169,10 +172,11 @@ export class ModernInbound {
     }
   }
 
-  #take(message: Request, extra: MessageExtra | undefined, reply: ReplyChannel): void {
+  #accept(message: Request, extra: MessageExtra | undefined, reply: ReplyChannel): void {
     const { supportedVersions } = this.#options;
     if (message.method === Method.Initialize && !saysItsRevision(message)) {
-      // A client of an older revision has no other hint to show (2026-07-28, versioning: Backward Compatibility).
+      // The client speaks an older revision and shows no other information than this error (2026-07-28, versioning:
+      // Backward Compatibility).
       throw unsupportedVersion(
         message.params?.['protocolVersion'],
         supportedVersions,
@@ -193,12 +197,12 @@ export class ModernInbound {
     if (this.#closed) throw new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
     const round: Round = { id, caller, extra, reply, progressToken: progressTokenOf(params) };
     if (params['requestState'] !== undefined || params['inputResponses'] !== undefined) {
-      return this.#takeRetry(method, params, round);
+      return this.#acceptRetry(method, params, round);
     }
     this.#start(method, params, round);
   }
 
-  #takeRetry(method: string, params: JsonObject, round: Round): void {
+  #acceptRetry(method: string, params: JsonObject, round: Round): void {
     const responses = readResponses(params);
     const { requestState, inputResponses, ...original } = params;
     const state = requestState === undefined ? undefined : this.#open(method, params, round);
@@ -209,23 +213,23 @@ export class ModernInbound {
       if (service !== undefined) own['requestState'] = service;
       return this.#start(method, own, round, state);
     }
-    const waiting = this.#suspended.get(state.exchange);
-    if (waiting) {
-      // Its reader may be gone as soon as it is told what was said while it was away.
-      round.reply.onclose = this.#cancelled(waiting.exchange);
-      waiting.resume(round, state.round, responses);
-      if (waiting.exchange.round) this.#running.add(waiting.exchange);
+    const suspended = this.#suspended.get(state.exchange);
+    if (suspended) {
+      // Set this first, because `resume` sends held notifications, and the reader may disconnect during that.
+      round.reply.onclose = this.#abortOf(suspended.exchange);
+      suspended.resume(round, state.round, responses);
+      if (suspended.exchange.round) this.#running.add(suspended.exchange);
       return;
     }
     if (!state.record) {
       throw Refusal.params(
-        '"requestState" is of a request that is not waiting for answers: it was answered, took too long, or its process is gone; call again without it',
+        '"requestState" belongs to a request that no longer waits for answers: it was answered, timed out, or its process has ended; call again without it',
       );
     }
     this.#start(method, original, round, state, recollect(state, responses));
   }
 
-  /** What a retry carries; undefined if it is not ours but the service's own. */
+  /** The state that a retry carries. Undefined if it is the service's own state. */
   #open(method: string, params: JsonObject, { caller }: Round): RequestState | undefined {
     const { requestState } = params;
     if (typeof requestState !== 'string') throw Refusal.params('"requestState" must be a string');
@@ -239,29 +243,29 @@ export class ModernInbound {
     try {
       return this.#seal.open(requestState, binding);
     } catch {
-      // Whoever stands behind the service may seal as we do.
+      // The server behind the service may also be an Everwire that seals its states in the same way.
       return undefined;
     }
   }
 
   #start(method: string, params: JsonObject, round: Round, state?: RequestState, recollection?: Recollection): void {
-    // Unknown members pass, so the filter is only checked.
+    // The filter is only validated here. It is passed on unchanged, because unknown members must be kept.
     if (method === Method.Listen) readFilter(params['notifications']);
     const exchange = new ModernExchange(method, params, round, this.#ask);
     for (const [key, value] of state?.notes ?? []) exchange.notes.set(key, value);
     if (method === Method.Listen) this.#subscriptions.add(exchange);
     else this.#running.add(exchange);
-    if (recollection) this.#converse(exchange, recollection);
-    round.reply.onclose = this.#cancelled(exchange);
-    exchange.onabort = (reason) => this.#over(exchange, reason);
+    if (recollection) this.#roundsOf(exchange, recollection);
+    round.reply.onclose = this.#abortOf(exchange);
+    exchange.onabort = (reason) => this.#ended(exchange, reason);
     invoke(this.#service, exchange).then(
       (result) => this.#settle(exchange, () => this.#answerResult(exchange, result)),
       (error: unknown) => this.#settle(exchange, () => this.#fail(exchange, error)),
     );
   }
 
-  #cancelled(exchange: ModernExchange): NonNullable<ReplyChannel['onclose']> {
-    return (reason = 'the caller does not wait for the answer') =>
+  #abortOf(exchange: ModernExchange): NonNullable<ReplyChannel['onclose']> {
+    return (reason = 'the caller no longer waits for the answer') =>
       exchange.abort(new RpcError(ErrorCode.InternalError, `Cancelled: ${reason}`));
   }
 
@@ -270,14 +274,14 @@ export class ModernInbound {
     if (!this.#inputRounds.get(exchange)?.finish(answer)) answer();
   }
 
-  /** Nothing more will be said in an exchange. */
-  #over(exchange: ModernExchange, reason: Error): void {
+  /** The exchange has ended: nothing more will be sent. */
+  #ended(exchange: ModernExchange, reason: Error): void {
     this.#subscriptions.delete(exchange);
     this.#inputRounds.get(exchange)?.end(reason);
-    this.#rest(exchange);
+    this.#stopRunning(exchange);
   }
 
-  #rest(exchange: ModernExchange): void {
+  #stopRunning(exchange: ModernExchange): void {
     if (this.#running.delete(exchange) && this.#running.size === 0) this.#idle.settle();
   }
 
@@ -288,7 +292,9 @@ export class ModernInbound {
       if (!isObject(result)) throw new TypeError(`${method} returned no result`);
       const complete = needsInput(result) ? this.#checkQuestions(exchange, result) : result;
       const shaped = this.#results.shape(complete, method);
-      round.reply.answer(resultResponse(round.id, method === Method.Listen ? subscribed(shaped, round) : shaped));
+      round.reply.answer(
+        resultResponse(round.id, method === Method.Listen ? subscriptionResult(shaped, round) : shaped),
+      );
     } catch (error) {
       return this.#fail(exchange, error);
     }
@@ -317,13 +323,14 @@ export class ModernInbound {
 
   #answered(exchange: ModernExchange): void {
     exchange.answered();
-    this.#over(exchange, exchange.ended!);
+    this.#ended(exchange, exchange.ended!);
   }
 
   /**
-   * Tells the subscriber that this is the end, and not a broken connection (2026-07-28, patterns/subscriptions:
-   * Graceful Closure). patterns/cancellation asks for `notifications/cancelled` too; a client that gets it first takes
-   * the end for a failure, and nothing may follow the response.
+   * Sends the result that ends a subscription, so that the subscriber does not take the end for a broken connection
+   * (2026-07-28, patterns/subscriptions: Graceful Closure). patterns/cancellation also asks for
+   * `notifications/cancelled`, but a client that gets it first takes the end for a failure, and nothing may follow the
+   * response.
    */
   #endSubscription(exchange: ModernExchange, reason: RpcError): void {
     this.#answerResult(exchange, {});
@@ -338,23 +345,23 @@ export class ModernInbound {
   ): Promise<JsonObject> => {
     try {
       this.#checkQuestion(exchange, method, params);
-      return this.#converse(exchange).ask(method, params, options);
+      return this.#roundsOf(exchange).ask(method, params, options);
     } catch (error) {
       return Promise.reject(error);
     }
   };
 
-  #converse(exchange: ModernExchange, recollection?: Recollection): InputRounds {
+  #roundsOf(exchange: ModernExchange, recollection?: Recollection): InputRounds {
     let rounds = this.#inputRounds.get(exchange);
     if (!rounds) {
-      rounds = new InputRounds(exchange, this.#suspended, this.#sendAway, recollection);
+      rounds = new InputRounds(exchange, this.#suspended, this.#suspend, recollection);
       this.#inputRounds.set(exchange, rounds);
     }
     return rounds;
   }
 
-  /** Answers the request that is there with questions; the exchange waits. */
-  readonly #sendAway = (rounds: InputRounds, inputRequests: JsonObject): void => {
+  /** Answers the current request with the questions. The exchange is suspended. */
+  readonly #suspend = (rounds: InputRounds, inputRequests: JsonObject): void => {
     const { exchange } = rounds;
     const { round, method, params } = exchange;
     if (!round) return;
@@ -365,25 +372,28 @@ export class ModernInbound {
       const result = this.#results.shape({ resultType: 'input_required', inputRequests, requestState }, method);
       round.reply.answer(resultResponse(round.id, result));
       exchange.suspend();
-      this.#rest(exchange);
+      this.#stopRunning(exchange);
     } catch (error) {
-      // The handler hears of it: its question cannot be written as JSON, or what it is asked about is nested too deep.
+      // The handler gets the error: a question cannot be written as JSON, or the request is nested too deep.
       rounds.end(RpcError.from(error));
     }
   };
 
-  /** @throws RpcError if a question must not be put to the caller. */
-  #checkQuestion({ method: asking, caller }: ModernExchange, method: string, params: JsonObject): void {
-    if (!CAN_REQUIRE_INPUT.has(asking)) {
+  /** @throws RpcError if the caller must not be asked this question. */
+  #checkQuestion({ method: requestMethod, caller }: ModernExchange, method: string, params: JsonObject): void {
+    if (!CAN_REQUIRE_INPUT.has(requestMethod)) {
       throw new RpcError(
         ErrorCode.InternalError,
-        `${method} was not sent: ${asking} must be answered without questions`,
+        `${method} was not sent: ${requestMethod} must be answered without questions`,
       );
     }
     checkQuestion(method, params, caller);
   }
 
-  /** A result in which the service itself asks; its state is sealed. @throws RpcError if it asks what it must not. */
+  /**
+   * Checks the questions in a result of the service, and seals its state. @throws RpcError if a question is not
+   * allowed.
+   */
   #checkQuestions(exchange: ModernExchange, result: JsonObject): JsonObject {
     for (const { method, params } of questionsOf(exchange.method, result))
       this.#checkQuestion(exchange, method, params);
@@ -402,7 +412,7 @@ export class ModernInbound {
   }
 }
 
-/** The result of a subscription, with its id as on all that came before it. */
-function subscribed(result: JsonObject, { id }: Round): JsonObject {
+/** The result of a subscription, with the subscription id that its notifications had too. */
+function subscriptionResult(result: JsonObject, { id }: Round): JsonObject {
   return { ...result, _meta: { ...(isObject(result['_meta']) ? result['_meta'] : {}), [Meta.SubscriptionId]: id } };
 }

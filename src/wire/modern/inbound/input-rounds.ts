@@ -11,7 +11,7 @@ import type { ModernExchange, Round } from './exchange.ts';
 import type { SuspendedRequest, SuspendedRequests } from './suspended-requests.ts';
 import type { RequestState } from './sealed-state.ts';
 
-/** What is known of earlier rounds if this process did not ask the questions. */
+/** What is known of earlier rounds if another process asked the questions. */
 export interface Recollection {
   /** Answers by question key, each with the digest of its question. */
   readonly answers: ReadonlyMap<string, readonly [digest: string, answer: JsonObject]>;
@@ -31,8 +31,8 @@ interface Question {
 export type Inquirer = (rounds: InputRounds, questions: JsonObject) => void;
 
 /**
- * The largest record that travels with the caller, in characters. With a larger record, no other process can resume the
- * request.
+ * The largest record that travels with the caller, in characters. If a record is larger, no other process can resume
+ * the request.
  */
 const MAX_RECORD = 64 * 1024;
 
@@ -53,9 +53,9 @@ export class InputRounds implements SuspendedRequest {
   readonly address: string | undefined;
   readonly #requestBytes: number;
   #answerBytes = 0;
-  /** The bytes of the questions that were sent last. */
+  /** The size of the questions that were sent last, in bytes. */
   #questionBytes = 0;
-  /** Counts how often questions were sent. A `requestState` is valid for the newest round only. */
+  /** How often questions were sent. A `requestState` is valid only for the newest round. */
   round = 0;
   readonly #suspended: SuspendedRequests<InputRounds>;
   readonly #inquire: Inquirer;
@@ -64,7 +64,7 @@ export class InputRounds implements SuspendedRequest {
   readonly #answered = new Map<string, readonly [digest: string, answer: JsonObject]>();
   #count = 0;
   #scheduled = false;
-  /** Answers the next request at once. Set when the handler has finished while no request was open. */
+  /** Answers the next request at once. Set if the handler finished while no request was open. */
   #outcome: (() => void) | undefined;
 
   constructor(
@@ -83,7 +83,10 @@ export class InputRounds implements SuspendedRequest {
     this.#recollection = recollection;
   }
 
-  /** About the bytes of the request, the answers so far and the questions. Constant while the exchange is suspended. */
+  /**
+   * The approximate size of the request, the answers so far and the questions, in bytes. It does not change while the
+   * exchange is suspended.
+   */
   get bytes(): number {
     return this.#requestBytes + this.#answerBytes + this.#questionBytes;
   }
@@ -139,18 +142,18 @@ export class InputRounds implements SuspendedRequest {
   /**
    * Continues with the caller's next request. Only called while the exchange is suspended.
    *
-   * @throws Refusal if the state is not of the newest round, or if an answer does not fit its question. Nothing has
-   * changed then.
+   * @throws Refusal if the state does not belong to the newest round, or if an answer does not fit its question.
+   * Nothing has changed then.
    */
   resume(round: Round, number: number | undefined, responses: JsonObject): void {
     if (number !== this.round) {
-      throw Refusal.params('"requestState" is of a round that has been answered already');
+      throw Refusal.params('"requestState" belongs to a round that has already been answered');
     }
     // Answers to other questions are ignored (2026-07-28, patterns/mrtr: Error Handling).
     const answers = [...this.#open].filter(([key]) => Object.hasOwn(responses, key));
     for (const [key, { method }] of answers) checkAnswer(key, method, responses[key]);
     this.#suspended.delete(this);
-    // The bytes beyond those of the first round are answers, which are kept.
+    // The bytes beyond those of the first round are answers. Answers are kept in memory.
     this.#answerBytes += Math.max(0, (round.extra?.bytes ?? 0) - this.#requestBytes);
     this.exchange.resume(round);
     for (const [key, question] of answers) {
@@ -162,7 +165,7 @@ export class InputRounds implements SuspendedRequest {
       this.#giveBack();
       return this.#outcome();
     }
-    // Questions without an answer are asked again, unless the handler can continue without them.
+    // Questions without an answer are asked again, unless the handler can continue without the answers.
     this.#schedule();
   }
 
@@ -172,7 +175,7 @@ export class InputRounds implements SuspendedRequest {
    */
   finish(outcome: () => void): boolean {
     const away = !this.exchange.round && !this.exchange.ended;
-    // When the caller retries for the outcome, it may still answer a question of another call.
+    // When the caller retries to get the outcome, it may still answer a question of another call.
     this.#giveBack((question) => !(away && question.outlivesRequest));
     if (!away) return false;
     this.#outcome = outcome;
@@ -180,7 +183,7 @@ export class InputRounds implements SuspendedRequest {
   }
 
   /** Ends the exchange because no caller waits for it any more. */
-  giveUp(reason: Error): void {
+  abort(reason: Error): void {
     this.exchange.abort(reason);
   }
 
@@ -217,7 +220,7 @@ export class InputRounds implements SuspendedRequest {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    // Wait for the questions and decisions of this turn of the event loop.
+    // Wait for the other questions and decisions of this turn of the event loop.
     setImmediate(() => {
       this.#scheduled = false;
       this.#sendAway();
@@ -254,7 +257,7 @@ export class InputRounds implements SuspendedRequest {
   }
 }
 
-/** Whether a state is small enough to send to the caller, and not nested too deep to be written. */
+/** Whether a state is small enough to send to the caller, and not too deeply nested to be written. */
 function travels(state: RequestState): boolean {
   try {
     return JSON.stringify(state).length <= MAX_RECORD;

@@ -3,23 +3,25 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { checkStateKey } from '../../../core/state-key.ts';
 
-/** The state that a client sends back with the next round of a request. It can neither read nor change it. */
+/** The state that a client sends back with the next round of a request. The client can neither read nor change it. */
 export interface RequestState {
-  /** The exchange that waits for its next round, and the number of that round. Absent if none waits. */
+  /** The exchange that waits for its next round, and the number of that round. Absent if no exchange waits. */
   readonly exchange?: string | undefined;
   readonly round?: number | undefined;
   /** The `requestState` of the service itself. */
   readonly service?: string | undefined;
   /** The answers so far and the open questions, for a process that does not have them in memory. */
   readonly record?: JsonObject | undefined;
-  /** The notes of the handler. */
+  /** The notes of the handler (`Context.once`). */
   readonly notes?: readonly (readonly [string, unknown])[] | undefined;
 }
 
-/** The caller and the request that a state belongs to. It is refused from another caller, and on another request. */
+/**
+ * The caller and the request that a state belongs to. A state is refused from another caller and with another request.
+ */
 export interface StateBinding {
   readonly principal: string | undefined;
-  /** `requestDigest` of the request. It takes long for large requests, so `open` reads it last. */
+  /** `requestDigest` of the request. It is slow for large requests, so `open` reads it last. */
   readonly digest: string;
 }
 
@@ -59,7 +61,10 @@ export class StateSeal {
     );
   }
 
-  /** @throws Refusal −32602 if it was sealed with another key or for another caller or request, or has expired. */
+  /**
+   * @throws Refusal −32602 if the state was sealed with another key, for another caller or for another request, or has
+   * expired.
+   */
   open(text: unknown, binding: StateBinding): RequestState {
     if (typeof text !== 'string') throw invalid(FOREIGN);
     const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
@@ -74,8 +79,7 @@ export class StateSeal {
 
   #decrypt(bytes: Buffer): JsonObject {
     try {
-      // Without a length Node accepts tags down to 4 bytes.
-      // Stryker disable next-line ObjectLiteral: only a state without any text has such a tag, and that is no JSON
+      // Without a given length, Node accepts tags as short as 4 bytes.
       const options = { authTagLength: TAG_BYTES };
       const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, IV_BYTES), options);
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));

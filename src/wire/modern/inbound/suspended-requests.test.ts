@@ -19,7 +19,7 @@ function waiting(principal?: string, bytes = 0): Waiting {
     address: undefined,
     bytes,
     reasons,
-    giveUp: ({ message }) => void reasons.push(message),
+    abort: ({ message }) => void reasons.push(message),
   };
 }
 

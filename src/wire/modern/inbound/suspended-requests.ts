@@ -6,7 +6,7 @@ export interface SuspendedRequest extends Owner {
   readonly id: string;
   /** The bytes of its request, the answers so far and the open questions. Constant while it is suspended. */
   readonly bytes: number;
-  giveUp(reason: Error): void;
+  abort(reason: Error): void;
 }
 
 export interface SuspensionLimits {
@@ -59,13 +59,13 @@ export class SuspendedRequests<R extends SuspendedRequest> {
   add(request: R): void {
     if (this.#closed) throw this.#closed;
     const { principal } = request;
-    // Do not drop anything for an exchange that will not fit anyway.
+    // Nothing is dropped for an exchange that will not fit anyway.
     if (request.bytes > MAX_BYTES) throw full();
     const { lifetime, maxSuspended } = this.#limits;
     if (principal !== undefined) while (!this.#fits(principal, request.bytes)) this.#makeRoomOf(principal);
     while (this.#entries.size >= maxSuspended || this.#bytes + request.bytes > MAX_BYTES) this.#makeRoomFor(request);
     const timer = setTimeout(
-      () => request.giveUp(gone(`the caller did not come back with its answers within ${lifetime} ms`)),
+      () => request.abort(gone(`the caller did not retry with its answers within ${lifetime} ms`)),
       lifetime,
     );
     timer.unref?.();
@@ -84,7 +84,7 @@ export class SuspendedRequests<R extends SuspendedRequest> {
   /** Drops all exchanges. None can be added afterwards. */
   close(reason: Error): void {
     this.#closed ??= reason;
-    for (const { request } of this.#entries.values()) request.giveUp(reason);
+    for (const { request } of this.#entries.values()) request.abort(reason);
   }
 
   #fits(principal: string, more: number): boolean {
@@ -117,8 +117,8 @@ export class SuspendedRequests<R extends SuspendedRequest> {
   }
 
   /**
-   * The oldest exchange of the principal or address that has the most. Undefined if the newcomer would then have as
-   * many.
+   * The oldest exchange of the principal or address that has the most. Undefined if the new exchange would give its own
+   * principal or address as many.
    */
   #oldestOfMost(newcomer: R): R | undefined {
     const shares = new Map<string, R[]>();
@@ -136,7 +136,7 @@ export class SuspendedRequests<R extends SuspendedRequest> {
 
   #evict(request: R): void {
     this.delete(request);
-    request.giveUp(gone('too many newer requests are waiting'));
+    request.abort(gone('too many newer requests are waiting'));
   }
 }
 

@@ -9,19 +9,22 @@ import type { Carrier } from '../../../transport/carrier.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { Deadline } from '../../../base/deadline.ts';
 
-/** What a server of this era has answered to `server/discover`. */
+/** What a server of this era answered to `server/discover`. */
 export interface Discovery {
   readonly revision: Revision;
   readonly discovered: DiscoverResult;
 }
 
-/** The server cannot be spoken to in this era (2026-07-28, transports/stdio: Backward Compatibility). */
+/** The server cannot be used in this era (2026-07-28, transports/stdio: Backward Compatibility). */
 export class NotModern extends RpcError {
   /** The newest handshake revision that it lists. */
   readonly legacy: Revision | undefined;
-  /** Whether it may speak the other era: it lists a revision of it, or nothing shows that it speaks this one. */
+  /**
+   * Whether the server may speak the other era: it lists a revision of that era, or nothing shows that it speaks this
+   * one.
+   */
   readonly mayBeLegacy: boolean;
-  /** Whether it did not answer in time. */
+  /** Whether the server did not answer in time. */
   readonly silent: boolean;
 
   constructor(
@@ -44,7 +47,7 @@ export interface DiscoverOptions {
   readonly timeout: number;
 }
 
-/** The errors that only servers of this era know (2026-07-28, basic: Error Codes). */
+/** Errors that only servers of this era send (2026-07-28, basic: Error Codes). */
 const RECOGNISED: ReadonlySet<number> = new Set([
   McpErrorCode.HeaderMismatch,
   McpErrorCode.MissingRequiredClientCapability,
@@ -60,13 +63,13 @@ const RECOGNISED: ReadonlySet<number> = new Set([
 export async function discover(carrier: Carrier, options: DiscoverOptions): Promise<Discovery> {
   const ours = options.revision === undefined ? MODERN_REVISIONS : [options.revision];
   let revision = ours[0]!;
-  // If a revision is refused and listed at once, ask for it once more: one address may have several servers, some of
-  // them older.
+  // If the refused revision is also listed, ask for it once more: one address may lead to several servers, some of them
+  // older.
   for (let left = ours.length; ; left -= 1) {
     const response = await ask(carrier, revision, options);
     const found = judge(response, ours);
     if ('result' in response) return found;
-    // Only the error has listed this revision, so ask the server in it.
+    // Only the error has listed this revision, so ask again with it.
     if (left === 0) throw new NotModern(RpcError.fromObject(response.error), { recognised: true });
     ({ revision } = found);
   }

@@ -587,7 +587,7 @@ describe('headers', () => {
     const { service } = await over(carrier, (error) => void errors.push(error));
     await service(asked('tools/call', { name: 't' }));
     expect(carrier.of('tools/list')).toHaveLength(100);
-    expect(errors.map(({ message }) => message)).toEqual(['tools/list has more than 100 pages: the rest was not read']);
+    expect(errors.map(({ message }) => message)).toEqual(['tools/list has more than 100 pages; the rest was not read']);
   });
 
   test('for an unknown tool, or without a list, do not prevent a call', async () => {

@@ -26,7 +26,7 @@ import { subscribe } from './subscription.ts';
 import { callsTool, headerCatalog, type ToolHeaders } from './tool-headers.ts';
 
 export interface ModernOutboundOptions extends OpeningOptions {
-  /** If set, requests carry the client information of their exchange's caller in place of this side's own. */
+  /** Whether requests carry the client information of their exchange's caller in place of this side's own. */
   readonly onBehalfOf?: Revision | undefined;
 }
 

@@ -25,8 +25,8 @@ export interface SubscriptionOptions {
 }
 
 /**
- * Serves one `subscriptions/listen` exchange. Only notifications that were asked for get through, and none before the
- * acknowledgment. The subscription id is removed: it is that of our own request, which means nothing to others.
+ * Serves one `subscriptions/listen` exchange. Only notifications that were asked for are passed on, and none before the
+ * acknowledgment. The subscription id is removed: it belongs to this side's own request and means nothing to others.
  *
  * @returns the result with which the server ended it, or an empty result if the exchange's signal fired.
  * @throws RpcError from the server, or the reason why the stream was lost.

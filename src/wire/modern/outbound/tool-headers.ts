@@ -5,14 +5,14 @@ import { paramHeaders, type ParamHeader } from '../../../protocol/param-headers.
 import { subschemasOf } from '../../../schema/subschemas.ts';
 import { ToolCatalog, type ToolCatalogOptions } from '../../tool-catalog.ts';
 
-/** Which arguments of a tool headers say again, or why the tool must not be offered. */
+/** Which arguments of a tool are repeated in headers, or why the tool cannot be used. */
 export type ToolHeaders = readonly ParamHeader[] | Error;
 
 const NONE: readonly ParamHeader[] = [];
 
 /**
- * What the tools of a server ask for by `x-mcp-header` (2026-07-28, basic/transports/streamable-http: Custom Headers from
- * Tool Parameters). One that is not in the list asks for nothing.
+ * The headers that the tools of a server require with `x-mcp-header` (2026-07-28, basic/transports/streamable-http:
+ * Custom Headers from Tool Parameters). A tool that is not in the list requires none.
  */
 export function headerCatalog<Reader = void>(
   options: Omit<ToolCatalogOptions<ToolHeaders, Reader>, 'keep' | 'absent'>,
@@ -31,7 +31,7 @@ function headersOf(tool: JsonObject, name: string, work: Work): ToolHeaders {
   }
 }
 
-/** Whether a request is one that may need headers of its own. */
+/** Whether a request may need headers for its arguments. */
 export function callsTool(method: string, params: JsonObject): boolean {
   return method === Method.CallTool && typeof params['name'] === 'string';
 }

@@ -96,7 +96,7 @@ test('late messages for a cancelled request are expected, others are reported', 
   expect(errors).toEqual([
     'A response came for 77, but no request with this id is open',
     'notifications/progress was ignored: it belongs to no request in flight',
-    'The server sent roots/list, which is not allowed: it was ignored',
+    'The server sent roots/list, which is not allowed; it was ignored',
   ]);
   expect(server.take()).toEqual([]);
 });

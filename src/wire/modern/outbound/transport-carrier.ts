@@ -19,7 +19,7 @@ import { Recent } from '../../../base/recent.ts';
 export interface TransportCarrierOptions {
   /** The last request id that was already used on this connection. Default 0: none. */
   readonly lastId?: number;
-  /** Receives errors about messages that belong to no request. Default: none. */
+  /** Called with errors about messages that belong to no request. Default: they are ignored. */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
@@ -111,7 +111,7 @@ export class TransportCarrier implements Carrier {
     this.#givenUp.requests.add(id);
     if (entry.token !== undefined) this.#givenUp.tokens.add(entry.token);
     entry.reject(thrown);
-    // A peer that did not answer the probe may not speak this revision. It would not understand the notification.
+    // A peer that did not answer the probe may not speak this revision, and would not understand the notification.
     if (this.#closed || entry.request.method === Method.Discover) return;
     const { message: reason } = RpcError.from(thrown);
     this.#transport.send(notification(NotificationMethod.Cancelled, { requestId: id, reason })).catch(this.#onerror);
@@ -131,10 +131,10 @@ export class TransportCarrier implements Carrier {
     if (!('method' in message)) return this.#settle(message, cause);
     if (!('id' in message)) return this.#notice(message);
     // A client MUST NOT write responses (2026-07-28, transports/stdio: Sending Messages).
-    this.#onerror(new Error(`The server sent ${message.method}, which is not allowed: it was ignored`));
+    this.#onerror(new Error(`The server sent ${message.method}, which is not allowed; it was ignored`));
   }
 
-  /** @param cause why the transport created this error itself, without a response from the peer. */
+  /** @param cause why the transport created this error response itself, in place of the peer's response. */
   #settle(response: Response, cause: Error | undefined): void {
     // An error without an id means that the server did not understand a message. If one request is in flight, the error
     // answers it.

@@ -5,10 +5,13 @@ import { CAN_REQUIRE_INPUT, Method } from '../../../protocol/methods.ts';
 import { MODERN_REVISIONS, REVISIONS } from '../../../protocol/revisions.ts';
 import { errorIn } from '../../errors.ts';
 
-/** Methods whose answers come from handlers, which may throw any code. */
+/** Methods that handlers answer. A handler may throw any code. */
 const RUNS_HANDLERS: ReadonlySet<string> = new Set([...CAN_REQUIRE_INPUT, Method.Complete]);
 
-/** An error in the form of this revision, which MUST NOT use codes of earlier ones (2026-07-28, basic: Error Codes). */
+/**
+ * An error in the form of this revision, which MUST NOT use codes of earlier revisions (2026-07-28, basic: Error
+ * Codes).
+ */
 export function modernError(thrown: unknown): RpcError {
   return errorIn(thrown, REVISIONS[MODERN_REVISIONS[0]!]);
 }
@@ -24,7 +27,7 @@ export function statusOf(error: RpcError, method: string): number {
     // may have thrown it, the method exists.
     case ErrorCode.MethodNotFound:
       return RUNS_HANDLERS.has(method) ? 200 : 404;
-    // Required whichever part throws it (2026-07-28, basic: _meta).
+    // Status 400 is required, whichever part throws this (2026-07-28, basic: _meta).
     case McpErrorCode.MissingRequiredClientCapability:
       return 400;
     case RATE_LIMITED:

@@ -50,7 +50,7 @@ function checkName(value: string | undefined, key: string, params: JsonObject): 
   const name: unknown = params[key];
   // The service validates the parameter itself.
   if (typeof name !== 'string') return;
-  if (value === undefined) throw Refusal.header(`Mcp-Name is missing; it must be that of params.${key}`);
+  if (value === undefined) throw Refusal.header(`Mcp-Name is missing; it must repeat params.${key}`);
   const decoded = decodeHeaderValue(value);
   if (decoded === undefined) throw Refusal.header(`Mcp-Name is malformed: ${JSON.stringify(value)}`);
   if (decoded !== name) {

@@ -39,7 +39,7 @@ export class ResultShaper {
       made['ttlMs'] ??= 0;
       made['cacheScope'] ??= 'private';
     }
-    // This side decides which revisions can be spoken, whatever the service says.
+    // The supported versions are this side's own, whatever the service says.
     if (method === Method.Discover) made['supportedVersions'] = supportedVersions;
     return made;
   }
