@@ -1,7 +1,7 @@
 import { define } from '../base/define.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Tool } from '../protocol/types.ts';
-import { PlainSchema } from '../schema/plain-schema.ts';
+import { JsonSchema } from '../schema/json-schema.ts';
 import { Failure } from './failure.ts';
 import { suggestion } from '../base/nearest.ts';
 import { ToolSchema } from './tool-schema.ts';
@@ -59,7 +59,7 @@ export async function checkArguments(tool: NamedTool, args: JsonObject): Promise
   }
   let checked;
   try {
-    checked = new PlainSchema(tool.inputSchema, `The input schema of ${tool.name}`).validate(args);
+    checked = new JsonSchema(tool.inputSchema, `The input schema of ${tool.name}`).validate(args);
   } catch {
     // The server may understand a schema that we cannot read. It checks the arguments anyway.
     return;

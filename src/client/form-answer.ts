@@ -9,14 +9,14 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
  */
 export async function filledIn(form: JsonObject, given: unknown): Promise<JsonObject> {
   if (given !== undefined && !isObject(given)) throw new TypeError('content must be an object');
-  const { PlainSchema } = await import('../schema/plain-schema.ts');
+  const { JsonSchema } = await import('../schema/json-schema.ts');
   const fields = isObject(form['properties']) ? Object.entries<unknown>(form['properties']) : [];
   const defaults = fields.flatMap(([name, field]) =>
     isObject(field) && field['default'] !== undefined ? [[name, field['default']]] : [],
   );
   const filled = Object.entries<unknown>(given ?? {}).filter(([, value]) => value !== undefined);
   const content: JsonObject = Object.fromEntries([...defaults, ...filled]);
-  const { issues } = new PlainSchema(form, 'The form').validate(content);
+  const { issues } = new JsonSchema(form, 'The form').validate(content);
   if (issues) throw new TypeError(complaint(issues));
   return content;
 }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { complaint } from '../schema/complaint.ts';
-import type { PlainSchema } from '../schema/plain-schema.ts';
+import type { JsonSchema } from '../schema/json-schema.ts';
 import { ToolCatalog } from '../wire/tool-catalog.ts';
 import { InvalidResultError } from './errors.ts';
 
@@ -11,7 +11,7 @@ export class OutputChecks {
   /** The output schemas. */
   readonly catalog: ToolCatalog<JsonObject>;
   /** Compiled output schemas; null if one cannot be used. */
-  readonly #compiled = new WeakMap<JsonObject, PlainSchema | null>();
+  readonly #compiled = new WeakMap<JsonObject, JsonSchema | null>();
   readonly #onerror: (error: Error) => void;
 
   constructor(onerror: (error: Error) => void) {
@@ -37,12 +37,12 @@ export class OutputChecks {
       throw new InvalidResultError(`The tool ${name} has an output schema, but its result has no structured content`);
     }
     if (this.#compiled.get(output) === null) return;
-    let issues: ReturnType<PlainSchema['validate']>['issues'];
+    let issues: ReturnType<JsonSchema['validate']>['issues'];
     try {
       let schema = this.#compiled.get(output);
       if (!schema) {
-        const { PlainSchema } = await import('../schema/plain-schema.ts');
-        schema = new PlainSchema(output, `The output schema of the tool ${name}`);
+        const { JsonSchema } = await import('../schema/json-schema.ts');
+        schema = new JsonSchema(output, `The output schema of the tool ${name}`);
         this.#compiled.set(output, schema);
       }
       ({ issues } = schema.validate(structuredContent));

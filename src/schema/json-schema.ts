@@ -1,39 +1,72 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { refuseExternalReferences, subschemasOf, type Subschema } from './subschemas.ts';
 import type { Dialect, Keyword, SchemaReader } from './keyword.ts';
 import { KEYWORDS } from './keywords.ts';
 import { Node, type Check } from './node.ts';
 import { References } from './references.ts';
 import { Run } from './run.ts';
+import { refuseExternalReferences, subschemasOf, type Subschema } from './subschemas.ts';
 import { TooMuchWork, Work } from './work.ts';
 
+/** Read once for each schema object, however many servers register it; gone when the schema is. */
+const read = new WeakMap<JsonObject, Node>();
+
 /**
- * Checks values by a JSON Schema of 2020-12 or draft-07. `format`, `contentEncoding` and its like, and unknown keywords are
- * annotations, as both dialects allow. The steps to read any schema and to check any value are bounded.
+ * A JSON Schema of 2020-12 or draft-07, as tools' authors and peers write it. `format`, `contentEncoding` and its like, and
+ * unknown keywords are annotations, as both dialects allow. The steps to read any schema and to check any value are bounded:
+ * a value that takes more than `MAX_STEPS` is refused, and the issue says so. So a check holds the event loop for less than
+ * 250 ms, whatever the schema and the value.
  */
 export class JsonSchema {
+  readonly json: JsonObject;
   readonly #root: Node;
 
-  /** @throws TypeError if the schema is not valid, refers to something outside itself, or is too large. */
-  constructor(json: JsonObject, dialect: Dialect, name: string) {
-    try {
-      this.#root = new Compiler(json, dialect, name).root;
-    } catch (error) {
-      if (error instanceof TooMuchWork) throw new TypeError(`${name} ${error.message}`, { cause: error });
-      throw error;
-    }
+  /**
+   * @param name how errors name it.
+   * @throws TypeError if it is no valid schema, `$schema` names a dialect other than 2020-12 and draft-07, it refers to
+   * what is not in it, or it is larger than what is checked.
+   */
+  constructor(json: JsonObject, name: string) {
+    this.json = json;
+    const dialect = dialectOf(json, name);
+    let root = read.get(json);
+    if (!root) read.set(json, (root = compiled(json, dialect, name)));
+    this.#root = root;
   }
 
-  /** The first mistake in a value, with those of the alternatives that were tried; undefined if it is valid. */
-  check(value: unknown): Run['issues'] | undefined {
+  /** The issues are the first mistake in a value, with those of the alternatives that were tried. */
+  validate(value: unknown): StandardSchemaV1.Result<unknown> {
     const run = new Run();
     try {
-      return this.#root.check(value, run, undefined) ? undefined : run.issues;
+      return this.#root.check(value, run, undefined) ? { value } : { issues: run.issues };
     } catch (error) {
-      if (error instanceof TooMuchWork) return [{ path: [], message: error.message }];
+      if (error instanceof TooMuchWork) return { issues: [{ path: [], message: error.message }] };
       throw error;
     }
   }
+}
+
+function compiled(json: JsonObject, dialect: Dialect, name: string): Node {
+  try {
+    return new Compiler(json, dialect, name).root;
+  } catch (error) {
+    if (error instanceof TooMuchWork) throw new TypeError(`${name} ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
+  ['json-schema.org/draft/2020-12/schema', '2020-12'],
+  ['json-schema.org/draft-07/schema', 'draft-07'],
+]);
+
+/** 2025-11-25, basic: Schema Dialect. Absent means 2020-12; an unsupported one must be refused. */
+function dialectOf({ $schema }: JsonObject, name: string): Dialect {
+  if ($schema === undefined) return '2020-12';
+  const dialect =
+    typeof $schema === 'string' ? DIALECTS.get($schema.replace(/^https?:\/\//, '').replace(/#$/, '')) : undefined;
+  if (dialect !== undefined) return dialect;
+  throw new TypeError(`${name} has an unsupported dialect, ${JSON.stringify($schema)} (supported: 2020-12, draft-07)`);
 }
 
 /** Compiles a schema and all schemas within it to nodes. */

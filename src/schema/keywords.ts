@@ -1,36 +1,8 @@
-import { allOf, anyOf, oneOf, not, conditional, reference, dynamicReference } from './combining.ts';
+import * as combining from './combining.ts';
 import type { Dialect, Build, Keyword } from './keyword.ts';
-import {
-  uniqueItems,
-  prefixItems,
-  itemsAfterPrefix,
-  itemsOrTuple,
-  additionalItems,
-  contains,
-  unevaluatedItems,
-} from './lists.ts';
-import {
-  propertiesByName,
-  patternProperties,
-  additionalProperties,
-  propertyNames,
-  unevaluatedProperties,
-  required,
-  dependent,
-} from './objects.ts';
-import {
-  type,
-  constant,
-  enumeration,
-  bound,
-  multipleOf,
-  characters,
-  items,
-  properties,
-  pattern,
-  least,
-  most,
-} from './scalars.ts';
+import * as lists from './lists.ts';
+import * as objects from './objects.ts';
+import * as scalars from './scalars.ts';
 
 function inOrder(keywords: readonly (readonly [string, Build])[]): Map<string, Keyword> {
   return new Map(keywords.map(([keyword, build], order) => [keyword, { keyword, build, order }]));
@@ -38,49 +10,49 @@ function inOrder(keywords: readonly (readonly [string, Build])[]): Map<string, K
 
 /** In the order in which they are checked: first what is cheap and explains a mistake best. */
 const COMMON: readonly (readonly [string, Build])[] = [
-  ['type', type],
-  ['const', constant],
-  ['enum', enumeration],
-  ['maximum', bound((value, limit) => value <= limit, '<=')],
-  ['minimum', bound((value, limit) => value >= limit, '>=')],
-  ['exclusiveMaximum', bound((value, limit) => value < limit, '<')],
-  ['exclusiveMinimum', bound((value, limit) => value > limit, '>')],
-  ['multipleOf', multipleOf],
-  ['maxLength', most(characters, 'characters')],
-  ['minLength', least(characters, 'characters')],
-  ['pattern', pattern],
-  ['maxItems', most(items, 'items')],
-  ['minItems', least(items, 'items')],
-  ['maxProperties', most(properties, 'properties')],
-  ['minProperties', least(properties, 'properties')],
-  ['required', required],
-  ['dependencies', dependent],
-  ['propertyNames', propertyNames],
-  ['additionalProperties', additionalProperties],
-  ['properties', propertiesByName],
-  ['patternProperties', patternProperties],
-  ['contains', contains],
-  ['uniqueItems', uniqueItems],
-  ['$ref', reference],
-  ['not', not],
-  ['allOf', allOf],
-  ['anyOf', anyOf],
-  ['oneOf', oneOf],
-  ['if', conditional],
+  ['type', scalars.type],
+  ['const', scalars.constant],
+  ['enum', scalars.enumeration],
+  ['maximum', scalars.bound((value, limit) => value <= limit, '<=')],
+  ['minimum', scalars.bound((value, limit) => value >= limit, '>=')],
+  ['exclusiveMaximum', scalars.bound((value, limit) => value < limit, '<')],
+  ['exclusiveMinimum', scalars.bound((value, limit) => value > limit, '>')],
+  ['multipleOf', scalars.multipleOf],
+  ['maxLength', scalars.most(scalars.characters, 'characters')],
+  ['minLength', scalars.least(scalars.characters, 'characters')],
+  ['pattern', scalars.pattern],
+  ['maxItems', scalars.most(scalars.items, 'items')],
+  ['minItems', scalars.least(scalars.items, 'items')],
+  ['maxProperties', scalars.most(scalars.properties, 'properties')],
+  ['minProperties', scalars.least(scalars.properties, 'properties')],
+  ['required', objects.required],
+  ['dependencies', objects.dependent],
+  ['propertyNames', objects.propertyNames],
+  ['additionalProperties', objects.additionalProperties],
+  ['properties', objects.propertiesByName],
+  ['patternProperties', objects.patternProperties],
+  ['contains', lists.contains],
+  ['uniqueItems', lists.uniqueItems],
+  ['$ref', combining.reference],
+  ['not', combining.not],
+  ['allOf', combining.allOf],
+  ['anyOf', combining.anyOf],
+  ['oneOf', combining.oneOf],
+  ['if', combining.conditional],
 ];
 
 /** By dialect and name. */
 export const KEYWORDS: Readonly<Record<Dialect, ReadonlyMap<string, Keyword>>> = {
-  'draft-07': inOrder([...COMMON, ['items', itemsOrTuple], ['additionalItems', additionalItems]]),
+  'draft-07': inOrder([...COMMON, ['items', lists.itemsOrTuple], ['additionalItems', lists.additionalItems]]),
   '2020-12': inOrder([
     ...COMMON,
-    ['prefixItems', prefixItems],
-    ['items', itemsAfterPrefix],
-    ['dependentRequired', dependent],
-    ['dependentSchemas', dependent],
-    ['$dynamicRef', dynamicReference],
+    ['prefixItems', lists.prefixItems],
+    ['items', lists.itemsAfterPrefix],
+    ['dependentRequired', objects.dependent],
+    ['dependentSchemas', objects.dependent],
+    ['$dynamicRef', combining.dynamicReference],
     // Last, because they depend on what all others evaluated.
-    ['unevaluatedItems', unevaluatedItems],
-    ['unevaluatedProperties', unevaluatedProperties],
+    ['unevaluatedItems', lists.unevaluatedItems],
+    ['unevaluatedProperties', objects.unevaluatedProperties],
   ]),
 };

@@ -2,26 +2,27 @@ import type { Work } from './work.ts';
 
 /** A part of a regular expression. */
 export type Node =
-  | { readonly kind: 'character'; readonly code: number }
+  | Leaf
+  | { readonly op: 'all' | 'any'; readonly of: readonly Node[] }
+  | { readonly op: 'repeat'; readonly of: Node; readonly min: number; readonly max: number }
+  | { readonly op: 'look'; readonly of: Node; readonly direction: Direction; readonly negated: boolean };
+
+/** A part that is one instruction. */
+type Leaf =
+  | { readonly op: 'character'; readonly code: number }
   /** One character of a set. */
-  | { readonly kind: 'set'; readonly set: CharacterSet }
-  | { readonly kind: 'all' | 'any'; readonly of: readonly Node[] }
-  | { readonly kind: 'repeat'; readonly of: Node; readonly min: number; readonly max: number }
-  | { readonly kind: 'look'; readonly of: Node; readonly direction: Direction; readonly negated: boolean }
-  | { readonly kind: 'boundary'; readonly negated: boolean }
-  | { readonly kind: 'start' | 'end' };
+  | { readonly op: 'set'; readonly set: CharacterSet }
+  | { readonly op: 'boundary'; readonly negated: boolean }
+  | { readonly op: 'start' | 'end' };
 
 /** The direction in which the text is read: forward, or backward for a lookbehind. */
 export type Direction = 1 | -1;
 
 type Instruction =
-  | { readonly op: 'character'; readonly code: number }
-  | { readonly op: 'set'; readonly set: CharacterSet }
-  | { readonly op: 'split'; to: number }
-  | { readonly op: 'jump'; to: number }
+  | Leaf
+  | { readonly op: 'split' | 'jump'; to: number }
   | { readonly op: 'look'; readonly program: Program; readonly negated: boolean }
-  | { readonly op: 'boundary'; readonly negated: boolean }
-  | { readonly op: 'start' | 'end' | 'match' };
+  | { readonly op: 'match' };
 
 /** Follows all paths through a pattern at once, character by character (Thompson's construction). */
 export class Program {
@@ -110,7 +111,7 @@ export class Program {
   }
 
   #compile(node: Node, work: Work): void {
-    switch (node.kind) {
+    switch (node.op) {
       case 'all': {
         const parts = this.#direction === 1 ? node.of : node.of.toReversed();
         for (const part of parts) this.#compile(part, work);
@@ -138,21 +139,12 @@ export class Program {
         this.#emit({ op: 'look', program, negated: node.negated }, work);
         return;
       }
-      case 'character':
-        this.#emit({ op: 'character', code: node.code }, work);
-        return;
-      case 'set':
-        this.#emit({ op: 'set', set: node.set }, work);
-        return;
-      case 'boundary':
-        this.#emit({ op: 'boundary', negated: node.negated }, work);
-        return;
       default:
-        this.#emit({ op: node.kind }, work);
+        this.#emit(node, work);
     }
   }
 
-  #repeat({ of, min, max }: Node & { kind: 'repeat' }, work: Work): void {
+  #repeat({ of, min, max }: Node & { op: 'repeat' }, work: Work): void {
     // An empty part compiles to nothing, but each repetition must cost a step: the count has no bound.
     for (let count = 0; count < min; count += 1) {
       work.take(1);

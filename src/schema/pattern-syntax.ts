@@ -4,7 +4,12 @@ import type { Work } from './work.ts';
 const ESCAPES: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f', v: '\v', 0: '\0' };
 /** Escapes that stand for a set of characters. */
 const SETS = /[dDsSwW]/;
-const COUNT = /\{(\d+)(,(\d*))?\}/y;
+const QUANTIFIER = /[*+?]|\{(\d+)(,(\d*))?\}/y;
+const QUANTIFIERS: Readonly<Record<string, { min: number; max: number }>> = {
+  '*': { min: 0, max: Infinity },
+  '+': { min: 1, max: Infinity },
+  '?': { min: 0, max: 1 },
+};
 const PROPERTY = /\\[pP]\{[^}]*\}/y;
 const UNICODE = /\\u(?:\{([\da-fA-F]+)\}|([\da-fA-F]{4})(?:\\u([dD][c-fC-F][\da-fA-F]{2}))?)/y;
 const GROUP = /\((?:\?(:|=|!|<=|<!|<[^>]*>))?/y;
@@ -30,13 +35,13 @@ class Parser {
       this.#at += 1;
       all.push(this.#sequence());
     }
-    return all.length === 1 ? all[0]! : { kind: 'any', of: all };
+    return all.length === 1 ? all[0]! : { op: 'any', of: all };
   }
 
   #sequence(): Node {
     const all: Node[] = [];
     while (this.#at < this.#source.length && !'|)'.includes(this.#source[this.#at]!)) all.push(this.#repeated());
-    return { kind: 'all', of: all };
+    return { op: 'all', of: all };
   }
 
   #repeated(): Node {
@@ -45,27 +50,15 @@ class Parser {
     if (!counts) return of;
     // A lazy quantifier changes what is matched, not whether anything is.
     if (this.#source[this.#at] === '?') this.#at += 1;
-    return { kind: 'repeat', of, ...counts };
+    return { op: 'repeat', of, ...counts };
   }
 
+  /** How often the last term may be repeated; undefined if no quantifier follows it. */
   #counts(): { min: number; max: number } | undefined {
-    switch (this.#source[this.#at]) {
-      case '*':
-        this.#at += 1;
-        return { min: 0, max: Infinity };
-      case '+':
-        this.#at += 1;
-        return { min: 1, max: Infinity };
-      case '?':
-        this.#at += 1;
-        return { min: 0, max: 1 };
-      case '{': {
-        const [, min, range, max] = this.#match(COUNT)!;
-        return { min: Number(min), max: range === undefined ? Number(min) : max === '' ? Infinity : Number(max) };
-      }
-      default:
-        return undefined;
-    }
+    const [found, min, range, max] = this.#match(QUANTIFIER) ?? [];
+    if (found === undefined) return undefined;
+    if (min === undefined) return QUANTIFIERS[found];
+    return { min: Number(min), max: range === undefined ? Number(min) : max === '' ? Infinity : Number(max) };
   }
 
   #term(): Node {
@@ -73,10 +66,10 @@ class Parser {
     switch (character) {
       case '^':
         this.#at += 1;
-        return { kind: 'start' };
+        return { op: 'start' };
       case '$':
         this.#at += 1;
-        return { kind: 'end' };
+        return { op: 'end' };
       case '(':
         return this.#group();
       case '[':
@@ -89,7 +82,7 @@ class Parser {
       default: {
         const code = this.#source.codePointAt(this.#at)!;
         this.#at += code > 0xffff ? 2 : 1;
-        return { kind: 'character', code };
+        return { op: 'character', code };
       }
     }
   }
@@ -101,16 +94,8 @@ class Parser {
     const of = this.alternatives();
     this.#work.leave();
     this.#at += 1;
-    switch (kind) {
-      case '=':
-      case '!':
-        return { kind: 'look', of, direction: 1, negated: kind === '!' };
-      case '<=':
-      case '<!':
-        return { kind: 'look', of, direction: -1, negated: kind === '<!' };
-      default:
-        return of;
-    }
+    if (kind === undefined || kind === ':' || kind.endsWith('>')) return of;
+    return { op: 'look', of, direction: kind.startsWith('<') ? -1 : 1, negated: kind.endsWith('!') };
   }
 
   /** A class in brackets: `RegExp` tests one character at a time against it. */
@@ -127,7 +112,7 @@ class Parser {
     const escaped = this.#source[this.#at + 1]!;
     if (escaped === 'b' || escaped === 'B') {
       this.#at += 2;
-      return { kind: 'boundary', negated: escaped === 'B' };
+      return { op: 'boundary', negated: escaped === 'B' };
     }
     if (escaped === 'k' || /[1-9]/.test(escaped)) {
       throw new TypeError('has a backreference, whose time cannot be bounded');
@@ -136,12 +121,12 @@ class Parser {
     if (escaped === 'u') {
       const [, long, short, trail] = this.#match(UNICODE)!;
       const lead = parseInt((long ?? short)!, 16);
-      if (trail === undefined) return { kind: 'character', code: lead };
+      if (trail === undefined) return { op: 'character', code: lead };
       if (lead >= 0xd800 && lead <= 0xdbff) {
-        return { kind: 'character', code: (lead - 0xd800) * 0x400 + parseInt(trail, 16) - 0xdc00 + 0x10000 };
+        return { op: 'character', code: (lead - 0xd800) * 0x400 + parseInt(trail, 16) - 0xdc00 + 0x10000 };
       }
       this.#at -= '\\uXXXX'.length;
-      return { kind: 'character', code: lead };
+      return { op: 'character', code: lead };
     }
     if (escaped === 'x') return this.#code(parseInt(this.#source.slice(this.#at + 2, this.#at + 4), 16), 4);
     if (escaped === 'c') return this.#code(this.#source.charCodeAt(this.#at + 2) % 32, 3);
@@ -153,12 +138,12 @@ class Parser {
   }
 
   #set(source: string): Node {
-    return { kind: 'set', set: new CharacterSet(source, this.#work) };
+    return { op: 'set', set: new CharacterSet(source, this.#work) };
   }
 
   #code(code: number, length: number): Node {
     this.#at += length;
-    return { kind: 'character', code };
+    return { op: 'character', code };
   }
 
   #match(expression: RegExp): RegExpExecArray | null {

@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { paramHeaders, type ParamHeader } from '../protocol/param-headers.ts';
-import { PlainSchema } from '../schema/plain-schema.ts';
+import { JsonSchema } from '../schema/json-schema.ts';
 import { refuseExternalReferences, subschemasOf } from '../schema/subschemas.ts';
 
 export { complaint } from '../schema/complaint.ts';
@@ -89,7 +89,7 @@ function schemaOf(given: AnySchema, side: 'input' | 'output', name: string): Sch
         `${name} has a schema at ${part[0]}, but is not a schema itself: combine the schemas into one, for example with z.object({ … })`,
       );
     }
-    return new PlainSchema(given, name);
+    return new JsonSchema(given, name);
   }
   if (typeof standard.jsonSchema?.[side] !== 'function') {
     throw new TypeError(

@@ -6,7 +6,7 @@
 import { expect, test } from 'vitest';
 import { checkHeaders } from '../../src/bridge/header-check.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
-import { PlainSchema } from '../../src/schema/plain-schema.ts';
+import { JsonSchema } from '../../src/schema/json-schema.ts';
 import { McpServer } from '../../src/server/mcp-server.ts';
 import { clientOf, HandServer } from '../ledger/hand-server.ts';
 import { TestExchange } from '../support/exchange.ts';
@@ -49,7 +49,7 @@ test.each(cases)('%s: a client validates a result, or reports why not', async (_
 test('a mistake that is not reported costs little, whichever keyword finds it', () => {
   const cost = (keyword: string): number => {
     const branches = Array.from({ length: 9900 }, (_, id) => ({ [keyword]: 1.000000000000123 + id * 9.7 }));
-    const schema = new PlainSchema({ items: { anyOf: [...branches, true] } }, 'It');
+    const schema = new JsonSchema({ items: { anyOf: [...branches, true] } }, 'It');
     const value = Array.from({ length: 150 }, () => 0.5);
     const before = process.cpuUsage().user;
     expect(schema.validate(value).issues).toBeUndefined();
@@ -63,7 +63,7 @@ test('a mistake that is not reported costs little, whichever keyword finds it', 
 /** Whether a schema accepts a value. Undefined if the schema cannot be used. */
 function validityOf(schema: JsonObject, value: unknown): boolean | undefined {
   try {
-    return new PlainSchema(schema, 'It').validate(value).issues === undefined;
+    return new JsonSchema(schema, 'It').validate(value).issues === undefined;
   } catch {
     return undefined;
   }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { PlainSchema } from './plain-schema.ts';
+import { JsonSchema } from './json-schema.ts';
 
-const check = (json: JsonObject, value: unknown) => new PlainSchema(json, 'The schema').validate(value);
+const check = (json: JsonObject, value: unknown) => new JsonSchema(json, 'The schema').validate(value);
 const takes = (json: JsonObject, value: unknown): boolean => check(json, value).issues === undefined;
 
 test.each<[JsonObject, unknown, object]>([
@@ -33,7 +33,7 @@ test('2020-12 may be named', () => {
 });
 
 test.each(['http://json-schema.org/draft-04/schema#', 'nonsense', 7])('dialect %j is refused', ($schema) => {
-  expect(() => new PlainSchema({ $schema }, 'The schema')).toThrow(
+  expect(() => new JsonSchema({ $schema }, 'The schema')).toThrow(
     /^The schema has an unsupported dialect, .* \(supported: 2020-12, draft-07\)$/,
   );
 });
@@ -59,8 +59,8 @@ test.each<[JsonObject, string]>([
   [{ $dynamicRef: '#node' }, '$dynamicRef leads to "#node", but there is no schema'],
   [{ $ref: 'https://example.com/other' }, 'which is not in the schema'],
 ])('%j is not a schema, and is refused at once', (json, message) => {
-  expect(() => new PlainSchema(json, 'The schema')).toThrow(TypeError);
-  expect(() => new PlainSchema(json, 'The schema')).toThrow(message);
+  expect(() => new JsonSchema(json, 'The schema')).toThrow(TypeError);
+  expect(() => new JsonSchema(json, 'The schema')).toThrow(message);
 });
 
 test.each<[JsonObject, unknown, unknown]>([
@@ -190,6 +190,6 @@ test('a large list of records is checked', () => {
 
 test('long names of properties that begin alike count for as much as sorting them takes', () => {
   const value = Object.fromEntries(Array.from({ length: 5000 }, (_, id) => [`${'字'.repeat(1000)}${id}`, id]));
-  const schema = new PlainSchema({ allOf: [{ not: { const: 1 } }, { not: { const: 2 } }] }, 'It');
+  const schema = new JsonSchema({ allOf: [{ not: { const: 1 } }, { not: { const: 2 } }] }, 'It');
   expect(schema.validate(value).issues?.[0]?.message).toMatch(/is too large to check/);
 });
